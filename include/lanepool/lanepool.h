@@ -1,0 +1,21 @@
+/**
+ * @file
+ * lanepool: a fixed pool of worker threads that knows which tasks conflict.
+ *
+ * Conflicting tasks run in submission order and never together; all others
+ * run in parallel; a task over several keys (a rollup) blocks exactly their
+ * lanes, and nothing else, until it is done. This header is all of them.
+ */
+#ifndef LANEPOOL_LANEPOOL_H
+#define LANEPOOL_LANEPOOL_H
+
+#include "lanepool/claim.h"
+#include "lanepool/export.h"
+#include "lanepool/future.h"
+#include "lanepool/pool.h"
+#include "lanepool/stats.h"
+#include "lanepool/status.h"
+#include "lanepool/task.h"
+#include "lanepool/version.h"
+
+#endif
