@@ -1,0 +1,53 @@
+# The library three times from one list of sources: shared and static as they are
+# installed, and a testing build that opens the internals and checks its assertions.
+
+find_package(Threads REQUIRED)
+
+file(GLOB LANEPOOL_SOURCES CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/*.c
+    ${PROJECT_SOURCE_DIR}/src/platform/posix.c)
+file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lanepool/*.h)
+
+# Only the door to the operating system may ask for more than standard C.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/platform/posix.c
+    PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
+
+function(lanepool_add_library name type)
+    add_library(${name} ${type} ${LANEPOOL_SOURCES})
+    target_include_directories(${name}
+        PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+        PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_compile_features(${name} PUBLIC c_std_11)
+    target_link_libraries(${name} PUBLIC Threads::Threads)
+    set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+endfunction()
+
+lanepool_add_library(lanepool SHARED)
+set(symbol_map ${PROJECT_SOURCE_DIR}/cmake/lanepool.map)
+target_link_options(lanepool PRIVATE -Wl,--version-script=${symbol_map})
+set_target_properties(lanepool PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    LINK_DEPENDS ${symbol_map}
+    EXPORT_NAME shared)
+
+lanepool_add_library(lanepool_static STATIC)
+set_target_properties(lanepool_static PROPERTIES
+    OUTPUT_NAME lanepool
+    POSITION_INDEPENDENT_CODE ON
+    EXPORT_NAME static)
+
+add_library(lanepool::shared ALIAS lanepool)
+add_library(lanepool::static ALIAS lanepool_static)
+if(BUILD_SHARED_LIBS)
+    add_library(lanepool::lanepool ALIAS lanepool)
+else()
+    add_library(lanepool::lanepool ALIAS lanepool_static)
+endif()
+
+if(LANEPOOL_BUILD_TESTS)
+    lanepool_add_library(lanepool_testing STATIC)
+    target_include_directories(lanepool_testing PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(lanepool_testing PUBLIC LANEPOOL_TESTING=1)
+    target_compile_options(lanepool_testing PRIVATE -UNDEBUG)
+endif()

@@ -1,0 +1,47 @@
+# What a build can be asked for, and the flags that follow from it.
+
+if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR)
+    set(LANEPOOL_IS_TOP_LEVEL ON)
+else()
+    set(LANEPOOL_IS_TOP_LEVEL OFF)
+endif()
+
+option(BUILD_SHARED_LIBS "lanepool::lanepool is the shared library, not the static one" ON)
+option(LANEPOOL_BUILD_TESTS "Build the tests" ${LANEPOOL_IS_TOP_LEVEL})
+option(LANEPOOL_BUILD_DEMO "Build the demo programs" ${LANEPOOL_IS_TOP_LEVEL})
+option(LANEPOOL_BUILD_DOCS "Build the documentation" OFF)
+option(LANEPOOL_PLAIN_TESTS "Build the tests without Criterion, as plain programs" OFF)
+option(LANEPOOL_WERROR "Treat warnings as errors" OFF)
+option(LANEPOOL_COVERAGE "Count which lines the tests reach" OFF)
+set(LANEPOOL_SANITIZE "" CACHE STRING "Value for -fsanitize=, such as thread or address,undefined")
+
+if(LANEPOOL_IS_TOP_LEVEL)
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+    if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+        set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Kind of build" FORCE)
+    endif()
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wundef
+        $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+        $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+    if(LANEPOOL_WERROR)
+        add_compile_options(-Werror)
+    endif()
+    if(LANEPOOL_SANITIZE)
+        # A finding must end the program, or a test that ignores stderr would pass.
+        add_compile_options(-fsanitize=${LANEPOOL_SANITIZE} -fno-sanitize-recover=all
+            -fno-omit-frame-pointer)
+        add_link_options(-fsanitize=${LANEPOOL_SANITIZE})
+    endif()
+    if(LANEPOOL_COVERAGE)
+        add_compile_options(--coverage -fprofile-update=atomic)
+        add_link_options(--coverage)
+    endif()
+endif()
