@@ -1,0 +1,18 @@
+/* How a test fails under Criterion, which has a main of its own. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/test.h"
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cr_assert_fail("%s:%d: %s", file, line, text);
+    abort(); /* not reached: a failed assertion ends the test */
+}
