@@ -1,0 +1,32 @@
+/* Reads "--name number" from a stress program's command line. */
+#ifndef TESTS_STRESS_ARGUMENTS_H
+#define TESTS_STRESS_ARGUMENTS_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number after name, or fallback when name is not there; a bad number ends the program. */
+static inline uint64_t argument_number(int argc, char **argv, const char *name, uint64_t fallback)
+{
+    for (int i = 1; i < argc; i++) {
+        char *end = NULL;
+        unsigned long long number;
+
+        if (strcmp(argv[i], name) != 0) {
+            continue;
+        }
+        errno = 0;
+        number = i + 1 < argc ? strtoull(argv[i + 1], &end, 0) : 0;
+        if (!end || end == argv[i + 1] || *end || errno) {
+            fprintf(stderr, "%s: a number is missing after %s\n", argv[0], name);
+            exit(EXIT_FAILURE);
+        }
+        return number;
+    }
+    return fallback;
+}
+
+#endif

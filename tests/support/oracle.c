@@ -1,0 +1,329 @@
+#include "support/oracle.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/memory.h"
+#include "support/random.h"
+
+/* What is left of the earlier tasks of a key while a check walks over all tasks in some order. */
+struct latest_end {
+    uint64_t exclusive; /* when the last exclusive body ended */
+    uint64_t any;       /* when the last body of either mode ended */
+};
+
+/* One judgement: the material, and the orders in which checks walk over it. */
+struct judge {
+    const struct oracle_log *log;
+    const struct workload *workload;
+    uint32_t count;
+    uint32_t *by_ticket;
+    uint32_t *by_submit_begin;
+    uint32_t *by_submit_end;
+    struct latest_end *ends; /* per key */
+    struct oracle_verdict verdict;
+};
+
+void oracle_log_init(struct oracle_log *log, const struct workload_params *params)
+{
+    log->tasks = memory_get(params->task_count, sizeof *log->tasks);
+    log->keys = memory_get(params->key_count, sizeof *log->keys);
+    atomic_init(&log->clock, 0);
+}
+
+void oracle_log_fini(struct oracle_log *log)
+{
+    free(log->tasks);
+    free(log->keys);
+    log->tasks = NULL;
+    log->keys = NULL;
+}
+
+static uint64_t chain_next(uint64_t history, uint64_t readers, uint32_t task)
+{
+    return random_mix(history ^ random_mix(readers)) + task + 1;
+}
+
+static uint64_t reader_mark(uint32_t task)
+{
+    return random_mix((uint64_t)task + 1);
+}
+
+void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task)
+{
+    const struct workload_task *what = &workload->tasks[task];
+    uint64_t seen = 0;
+
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        struct oracle_key *key = &log->keys[what->merged[i].key];
+
+        if (what->merged[i].mode == LANEPOOL_SHARED) {
+            seen = random_mix(seen ^ key->history);
+            atomic_fetch_add_explicit(&key->readers, reader_mark(task), memory_order_relaxed);
+        } else {
+            uint64_t readers = atomic_load_explicit(&key->readers, memory_order_relaxed);
+
+            key->history = chain_next(key->history, readers, task);
+            atomic_store_explicit(&key->readers, 0, memory_order_relaxed);
+        }
+    }
+    log->tasks[task].seen = seen;
+}
+
+__attribute__((format(printf, 2, 3))) static void blame(struct judge *judge, const char *format,
+                                                        ...)
+{
+    va_list arguments;
+
+    if (!judge->verdict.passed) {
+        return; /* the first violation is the one to look at */
+    }
+    judge->verdict.passed = false;
+    va_start(arguments, format);
+    vsnprintf(judge->verdict.why, sizeof judge->verdict.why, format, arguments);
+    va_end(arguments);
+}
+
+static void check_calls(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->count; i++) {
+        unsigned calls = atomic_load(&judge->log->tasks[i].calls);
+
+        if (calls != 1) {
+            blame(judge, "task %u was called %u times", i, calls);
+        }
+    }
+}
+
+struct sort_item {
+    uint64_t at;
+    uint32_t task;
+};
+
+static int compare_items(const void *left, const void *right)
+{
+    const struct sort_item *a = left;
+    const struct sort_item *b = right;
+
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const struct oracle_task *))
+{
+    struct sort_item *items = memory_get(judge->count, sizeof *items);
+    uint32_t *order = memory_get(judge->count, sizeof *order);
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        items[i].at = when(&judge->log->tasks[i]);
+        items[i].task = i;
+    }
+    qsort(items, judge->count, sizeof *items, compare_items);
+    for (uint32_t i = 0; i < judge->count; i++) {
+        order[i] = items[i].task;
+    }
+    free(items);
+    return order;
+}
+
+static uint64_t when_ticket(const struct oracle_task *task)
+{
+    return task->ticket;
+}
+
+static uint64_t when_submit_begins(const struct oracle_task *task)
+{
+    return task->submit_begin;
+}
+
+static uint64_t when_submit_ends(const struct oracle_task *task)
+{
+    return task->submit_end;
+}
+
+/* Tickets are unique, and agree with the order of submits that did not overlap in time. */
+static void check_tickets(struct judge *judge)
+{
+    const struct oracle_task *tasks = judge->log->tasks;
+    uint64_t newest = 0;
+    uint32_t ended = 0;
+
+    for (uint32_t i = 1; i < judge->count; i++) {
+        if (tasks[judge->by_ticket[i]].ticket == tasks[judge->by_ticket[i - 1]].ticket) {
+            blame(judge, "tasks %u and %u have the same ticket", judge->by_ticket[i - 1],
+                  judge->by_ticket[i]);
+        }
+    }
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t task = judge->by_submit_begin[i];
+
+        for (; tasks[judge->by_submit_end[ended]].submit_end < tasks[task].submit_begin; ended++) {
+            uint64_t ticket = tasks[judge->by_submit_end[ended]].ticket;
+
+            newest = ticket > newest ? ticket : newest;
+        }
+        if (ended > 0 && tasks[task].ticket < newest) {
+            blame(judge, "task %u has ticket %llu, less than %llu of a submit that ended before",
+                  task, (unsigned long long)tasks[task].ticket, (unsigned long long)newest);
+        }
+    }
+}
+
+/* The task's body must begin after the end of all earlier ones that it conflicts with. */
+static void check_against_ends(struct judge *judge, uint32_t task, const char *order)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+    uint64_t begin = judge->log->tasks[task].body_begin;
+
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        const struct latest_end *end = &judge->ends[what->merged[i].key];
+        uint64_t must = what->merged[i].mode == LANEPOOL_SHARED ? end->exclusive : end->any;
+
+        if (begin < must) {
+            blame(judge, "task %u started on key %u before an earlier task had finished (by %s)",
+                  task, what->merged[i].key, order);
+        }
+    }
+}
+
+static void note_end(struct judge *judge, uint32_t task)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+    uint64_t at = judge->log->tasks[task].body_end;
+
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        struct latest_end *end = &judge->ends[what->merged[i].key];
+
+        end->any = at > end->any ? at : end->any;
+        if (what->merged[i].mode == LANEPOOL_EXCLUSIVE && at > end->exclusive) {
+            end->exclusive = at;
+        }
+    }
+}
+
+static void forget_ends(struct judge *judge)
+{
+    memset(judge->ends, 0, judge->workload->params.key_count * sizeof *judge->ends);
+}
+
+/* Exclusion and order by ticket, for claims: O(claims) after the sort. */
+static void check_keys_by_ticket(struct judge *judge)
+{
+    forget_ends(judge);
+    for (uint32_t i = 0; i < judge->count; i++) {
+        check_against_ends(judge, judge->by_ticket[i], "ticket");
+        note_end(judge, judge->by_ticket[i]);
+    }
+}
+
+/* The same without trusting tickets: only submits that ended before this one began count. */
+static void check_keys_by_time(struct judge *judge)
+{
+    const struct oracle_task *tasks = judge->log->tasks;
+    uint32_t ended = 0;
+
+    forget_ends(judge);
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t task = judge->by_submit_begin[i];
+
+        for (; tasks[judge->by_submit_end[ended]].submit_end < tasks[task].submit_begin; ended++) {
+            note_end(judge, judge->by_submit_end[ended]);
+        }
+        check_against_ends(judge, task, "time");
+    }
+}
+
+/* Exclusion and both orders, for rules that only answer for pairs. */
+static void check_pairs(struct judge *judge)
+{
+    const struct oracle_task *tasks = judge->log->tasks;
+
+    for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
+        for (uint32_t j = i + 1; j < judge->count; j++) {
+            uint32_t a = judge->by_ticket[i];
+            uint32_t b = judge->by_ticket[j];
+
+            if (tasks[a].body_end < tasks[b].body_begin) {
+                continue;
+            }
+            if (workload_conflict(judge->workload, a, b)) {
+                blame(judge, "task %u started before conflicting task %u had finished", b, a);
+            }
+        }
+    }
+}
+
+/* Replays the tasks one by one in ticket order and compares what became of the keys. */
+static void check_histories(struct judge *judge)
+{
+    struct oracle_log replay;
+
+    oracle_log_init(&replay, &judge->workload->params);
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t task = judge->by_ticket[i];
+
+        oracle_touch_keys(&replay, judge->workload, task);
+        if (replay.tasks[task].seen != judge->log->tasks[task].seen) {
+            blame(judge, "task %u saw another history than in the serial replay", task);
+        }
+    }
+    for (uint32_t key = 0; key < judge->workload->params.key_count; key++) {
+        if (replay.keys[key].history != judge->log->keys[key].history ||
+            atomic_load(&replay.keys[key].readers) != atomic_load(&judge->log->keys[key].readers)) {
+            blame(judge, "key %u has another history than in the serial replay", key);
+        }
+    }
+    oracle_log_fini(&replay);
+}
+
+/* A worker is one thread. */
+static void check_threads(struct judge *judge)
+{
+    uint32_t workers = judge->workload->params.workers;
+    const struct oracle_task **first = memory_get(workers, sizeof *first);
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct oracle_task *task = &judge->log->tasks[i];
+
+        if (task->worker == SIZE_MAX) {
+            continue; /* its submitter ran it */
+        }
+        if (task->worker >= workers) {
+            blame(judge, "task %u ran on worker %zu of %u", i, task->worker, workers);
+        } else if (!first[task->worker]) {
+            first[task->worker] = task;
+        } else if (!pthread_equal(first[task->worker]->thread, task->thread)) {
+            blame(judge, "worker %zu ran on two threads", task->worker);
+        }
+    }
+    free(first);
+}
+
+struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload)
+{
+    struct judge judge = { .log = log, .workload = workload };
+
+    judge.verdict.passed = true;
+    judge.count = workload->params.task_count;
+    judge.by_ticket = sorted_by(&judge, when_ticket);
+    judge.by_submit_begin = sorted_by(&judge, when_submit_begins);
+    judge.by_submit_end = sorted_by(&judge, when_submit_ends);
+    judge.ends = memory_get(workload->params.key_count, sizeof *judge.ends);
+
+    check_calls(&judge);
+    check_tickets(&judge);
+    check_threads(&judge);
+    if (workload_has_claims(workload)) {
+        check_keys_by_ticket(&judge);
+        check_keys_by_time(&judge);
+        check_histories(&judge);
+    } else {
+        check_pairs(&judge);
+    }
+
+    free(judge.by_ticket);
+    free(judge.by_submit_begin);
+    free(judge.by_submit_end);
+    free(judge.ends);
+    return judge.verdict;
+}
