@@ -7,14 +7,17 @@
  * command that repeats it. With the default rule, in PER_KEY and with one submitter, the same
  * claims are run again as an is_compatible; both must leave the same history behind in every key.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "stress/arguments.h"
-#include "support/memory.h"
 #include "support/workload_run.h"
+
+enum { SECONDS_PER_WORKLOAD = 120 };
 
 struct tally {
     uint64_t tasks;
