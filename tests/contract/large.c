@@ -1,0 +1,138 @@
+/* Sizes at the far end: many claims, many tasks on one key, deep submission. */
+#include <stdlib.h>
+
+#include "support/memory.h"
+#include "support/step.h"
+#include "support/test.h"
+
+enum { CLAIMS = 100000, TASKS = 1000000, DEPTH = 100000 };
+
+Test(large, rollup_over_a_hundred_thousand_keys)
+{
+    lanepool_claim *claims = memory_get(CLAIMS, sizeof *claims);
+    struct journal *journal = memory_get(1, sizeof *journal);
+    struct step steps[5] = { { .id = 0 }, { .id = 1 }, { .id = 2 }, { .id = 3 }, { .id = 4 } };
+    lanepool_stats stats;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    for (uint32_t i = 0; i < CLAIMS; i++) {
+        claims[i] = lanepool_claim_id(i, i % 2 ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        steps[i].journal = journal;
+    }
+    /* One key in front, three times all of them, one key behind: strictly in order. */
+    expect_ok(step_submit_on(pool, &steps[0], CLAIMS - 1));
+    for (int i = 1; i < 4; i++) {
+        lanepool_task task = step_task(&steps[i], claims, CLAIMS);
+
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    expect_ok(step_submit_on(pool, &steps[4], 1));
+    pool_settle(pool);
+    for (uint32_t i = 0; i < 5; i++) {
+        expect_eq(journal_place(journal, i), i);
+    }
+    expect_ok(lanepool_pool_stats(pool, &stats, NULL, 0));
+    expect_eq(stats.live_lanes, 0);
+    pool_end(pool);
+    free(claims);
+    free(journal);
+}
+
+Test(large, one_key_named_a_hundred_thousand_times)
+{
+    lanepool_claim *claims = memory_get(CLAIMS, sizeof *claims);
+    struct step steps[2] = { { 0 } };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    for (uint32_t i = 0; i < CLAIMS; i++) {
+        claims[i] = lanepool_claim_id(7, LANEPOOL_EXCLUSIVE);
+    }
+    for (int i = 0; i < 2; i++) {
+        lanepool_task task = step_task(&steps[i], claims, CLAIMS);
+
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    pool_end(pool);
+    expect_eq(steps[0].runs, 1);
+    expect_eq(steps[1].runs, 1);
+    free(claims);
+}
+
+/* The task's number is its context; the counters are plain, since the key guards them. */
+static struct {
+    uint64_t next;
+    uint64_t out_of_turn;
+} million;
+
+static int count_in_turn(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)call;
+    million.out_of_turn += million.next != (uint64_t)(uintptr_t)context;
+    million.next++;
+    return 0;
+}
+
+Test(large, a_million_tasks_wait_on_one_key)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+
+    gate_init(&gate);
+    options.workers = 2;
+    options.pending_max = LANEPOOL_UNLIMITED;
+    pool = pool_make_with(&options);
+    expect_ok(step_submit_on(pool, &holder, 1));
+    expect(gate_await(&gate, 1));
+    task.function = count_in_turn;
+    task.claims = &claim;
+    task.claim_count = 1;
+    for (uint64_t i = 0; i < TASKS; i++) {
+        task.context = (void *)(uintptr_t)i;
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    gate_open(&gate, 1);
+    pool_end(pool);
+    expect_eq(million.next, TASKS);
+    expect_eq(million.out_of_turn, 0);
+    gate_fini(&gate);
+}
+
+static int submit_deeper(lanepool_run *run, void *context, lanepool_call call)
+{
+    uint64_t *left = context;
+    lanepool_claim claim = lanepool_claim_id(3, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    (void)call;
+    task.function = submit_deeper;
+    task.context = left;
+    task.claims = &claim;
+    task.claim_count = 1;
+    if (--*left > 0 && lanepool_pool_submit(lanepool_run_pool(run), &task)) {
+        *left = UINT64_MAX;
+    }
+    return 0;
+}
+
+Test(large, each_task_submits_the_next_on_its_own_key)
+{
+    uint64_t left = DEPTH;
+    lanepool_claim claim = lanepool_claim_id(3, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    task.function = submit_deeper;
+    task.context = &left;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    expect_eq(left, 0);
+}

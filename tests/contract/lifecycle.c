@@ -1,0 +1,288 @@
+/* From creation to the end: drain, await, quiesce, destroy. */
+#include <pthread.h>
+
+#include "support/process.h"
+#include "support/step.h"
+#include "support/test.h"
+
+Test(lifecycle, idle_pool_can_be_destroyed_at_once)
+{
+    for (int i = 0; i < 200; i++) {
+        pool_end(pool_make(3, i % 2 ? LANEPOOL_PER_KEY : LANEPOOL_PER_WORKER));
+    }
+    expect_ok(lanepool_pool_destroy(NULL));
+}
+
+Test(lifecycle, destroy_runs_everything_accepted)
+{
+    static struct step steps[2000];
+    lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
+
+    for (int i = 0; i < 2000; i++) {
+        expect_ok(step_submit_rollup(pool, &steps[i], (uint64_t)i % 5, (uint64_t)i % 7 + 10));
+    }
+    pool_end(pool);
+    for (int i = 0; i < 2000; i++) {
+        expect_eq(steps[i].runs, 1);
+    }
+}
+
+/* Each task submits the next until none is left. */
+struct countdown {
+    _Atomic uint32_t left;
+    _Atomic uint32_t refused;
+};
+
+static int count_down(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct countdown *countdown = context;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    (void)call;
+    task.function = count_down;
+    task.context = countdown;
+    if (atomic_fetch_sub(&countdown->left, 1) > 1 &&
+        lanepool_pool_submit(lanepool_run_pool(run), &task) != LANEPOOL_OK) {
+        atomic_fetch_add(&countdown->refused, 1);
+    }
+    return 0;
+}
+
+Test(lifecycle, tasks_may_submit_while_the_pool_drains)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct countdown countdown = { .left = 500 };
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    expect_ok(step_submit(pool, &holder));
+    expect(gate_await(&gate, 1));
+    task.function = count_down;
+    task.context = &countdown;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_SHUT_DOWN);
+    gate_open(&gate, 1);
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_eq(countdown.left, 0);
+    expect_eq(countdown.refused, 0);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+Test(lifecycle, shutdown_can_be_called_again_and_after_the_end)
+{
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_ok(lanepool_pool_await(pool, 0));
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect(lanepool_pool_is_terminated(pool));
+    pool_end(pool);
+}
+
+Test(lifecycle, every_submit_form_is_refused_after_shutdown)
+{
+    struct step step = { 0 };
+    lanepool_task task = step_task(&step, NULL, 0);
+    size_t accepted = 9;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_within(pool, &task, 0), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_within(pool, &task, 1000000), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_or_run(pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_batch(pool, &task, 1, LANEPOOL_FOREVER, &accepted),
+                  LANEPOOL_SHUT_DOWN);
+    expect_eq(accepted, 0);
+    pool_end(pool);
+    expect(!step_was_called(&step));
+}
+
+Test(lifecycle, await_times_out_on_a_pool_that_was_not_shut_down)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    struct step step = { 0 };
+
+    expect_status(lanepool_pool_await(pool, 0), LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
+    expect_ok(step_submit(pool, &step)); /* the pool goes on as before */
+    pool_end(pool);
+    expect_eq(step.runs, 1);
+}
+
+struct caller {
+    lanepool_pool *pool;
+    pthread_t handle;
+    int number;
+    lanepool_status shutdown;
+    lanepool_status await;
+};
+
+static void *shut_down_and_await(void *argument)
+{
+    struct caller *caller = argument;
+
+    caller->shutdown = caller->number == 1 ? lanepool_pool_shutdown_now(caller->pool, NULL, NULL)
+                                           : lanepool_pool_shutdown(caller->pool);
+    caller->await = lanepool_pool_await(caller->pool, LANEPOOL_FOREVER);
+    return NULL;
+}
+
+Test(lifecycle, strongest_of_several_shutdowns_at_once_applies)
+{
+    struct gate gate;
+
+    gate_init(&gate);
+    for (int round = 0; round < 30; round++) {
+        struct step holder = { .gate = &gate };
+        struct step waiting[5] = { { 0 } };
+        struct caller callers[3];
+        lanepool_status mine;
+        lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+        expect_ok(step_submit_on(pool, &holder, 1));
+        expect(gate_await(&gate, 1));
+        for (int i = 0; i < 5; i++) {
+            expect_ok(step_submit_on(pool, &waiting[i], 1));
+        }
+        for (int i = 0; i < 3; i++) {
+            callers[i] = (struct caller){ .pool = pool, .number = i };
+            expect_eq(pthread_create(&callers[i].handle, NULL, shut_down_and_await, &callers[i]),
+                      0);
+        }
+        /* Whoever was first: from here on it is decided. */
+        mine = lanepool_pool_shutdown_now(pool, NULL, NULL);
+        gate_open(&gate, 1);
+        for (int i = 0; i < 3; i++) {
+            pthread_join(callers[i].handle, NULL);
+            expect_ok(callers[i].await);
+        }
+        for (int i = 0; i < 5; i++) {
+            expect_eq(waiting[i].runs, 0);
+            expect_eq(waiting[i].cancels, 1);
+        }
+        expect_ok(callers[0].shutdown);
+        expect_ok(callers[2].shutdown);
+        expect((mine == LANEPOOL_OK) != (callers[1].shutdown == LANEPOOL_OK));
+        pool_end(pool);
+    }
+    gate_fini(&gate);
+}
+
+static int shut_down_inside(lanepool_run *run, void *context, lanepool_call call)
+{
+    lanepool_status *status = context;
+
+    (void)call;
+    *status = lanepool_pool_shutdown(lanepool_run_pool(run));
+    return 0;
+}
+
+Test(lifecycle, task_may_shut_its_pool_down)
+{
+    lanepool_status status = LANEPOOL_INVALID;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    task.function = shut_down_inside;
+    task.context = &status;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_ok(status);
+    pool_end(pool);
+}
+
+Test(lifecycle, quiesce_waits_for_what_was_accepted_and_does_not_stop)
+{
+    struct gate gate;
+    struct step first = { .gate = &gate };
+    struct step second = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    expect_ok(lanepool_pool_quiesce(pool, 0));
+    expect_ok(step_submit_on(pool, &first, 1));
+    expect(gate_await(&gate, 1));
+    expect_status(lanepool_pool_quiesce(pool, 0), LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_pool_quiesce(pool, 1000000), LANEPOOL_TIMED_OUT);
+    gate_open(&gate, 1);
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    expect(!lanepool_pool_is_shut_down(pool));
+    expect_ok(step_submit_on(pool, &second, 1));
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    expect_eq(second.runs, 1);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+struct quiescer {
+    lanepool_pool *pool;
+    struct gate started;
+    long thread;
+    pthread_t handle;
+    lanepool_status status;
+};
+
+static void *quiesce(void *argument)
+{
+    struct quiescer *self = argument;
+
+    self->thread = process_thread_self();
+    gate_arrive(&self->started);
+    self->status = lanepool_pool_quiesce(self->pool, LANEPOOL_FOREVER);
+    return NULL;
+}
+
+Test(lifecycle, quiesce_does_not_wait_for_what_was_accepted_later)
+{
+    struct gate early_gate;
+    struct gate late_gate;
+    struct step early = { .gate = &early_gate };
+    struct step late = { .gate = &late_gate };
+    struct quiescer quiescer = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&early_gate);
+    gate_init(&late_gate);
+    gate_init(&quiescer.started);
+    quiescer.pool = pool;
+    expect_ok(step_submit(pool, &early));
+    expect(gate_await(&early_gate, 1));
+    expect_eq(pthread_create(&quiescer.handle, NULL, quiesce, &quiescer), 0);
+    expect(gate_await(&quiescer.started, 1));
+    expect(process_thread_sleeps(quiescer.thread)); /* it waits for the early task */
+    expect_ok(step_submit(pool, &late));
+    expect(gate_await(&late_gate, 1));
+    gate_open(&early_gate, 1);
+    pthread_join(quiescer.handle, NULL); /* although the late one has not finished */
+    expect_ok(quiescer.status);
+    gate_open(&late_gate, 1);
+    pool_end(pool);
+    gate_fini(&early_gate);
+    gate_fini(&late_gate);
+    gate_fini(&quiescer.started);
+}
+
+Test(lifecycle, release_has_been_called_when_quiesce_returns)
+{
+    struct step steps[100] = { { 0 } };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    for (int i = 0; i < 100; i++) {
+        lanepool_task task = step_task(&steps[i], NULL, 0);
+
+        task.release = step_release;
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    pool_settle(pool);
+    for (int i = 0; i < 100; i++) {
+        expect_eq(steps[i].releases, 1);
+    }
+    pool_end(pool);
+}

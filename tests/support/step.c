@@ -1,0 +1,130 @@
+#include "support/step.h"
+
+#include "support/test.h"
+
+static void journal_enter(struct journal *journal, uint32_t id)
+{
+    uint32_t place = atomic_fetch_add(&journal->count, 1);
+    uint32_t running = atomic_fetch_add(&journal->running, 1) + 1;
+    uint32_t most = atomic_load(&journal->most_running);
+
+    if (place < JOURNAL_MAX) {
+        atomic_store(&journal->ids[place], id);
+    }
+    while (running > most &&
+           !atomic_compare_exchange_weak(&journal->most_running, &most, running)) {
+    }
+}
+
+int step_body(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct step *step = context;
+
+    if (call == LANEPOOL_CALL_CANCELLED) {
+        atomic_fetch_add(&step->cancels, 1);
+        return 0;
+    }
+    step->ticket = lanepool_run_ticket(run);
+    step->worker = lanepool_run_worker(run);
+    atomic_fetch_add(&step->runs, 1);
+    if (step->journal) {
+        journal_enter(step->journal, step->id);
+    }
+    if (step->gate) {
+        gate_pass(step->gate);
+    }
+    if (step->value) {
+        lanepool_run_set_result(run, step->value);
+    }
+    if (step->journal) {
+        atomic_fetch_sub(&step->journal->running, 1);
+    }
+    return step->code;
+}
+
+void step_release(void *context)
+{
+    struct step *step = context;
+
+    atomic_fetch_add(&step->releases, 1);
+}
+
+lanepool_task step_task(struct step *step, const lanepool_claim *claims, size_t claim_count)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = step_body;
+    task.context = step;
+    task.claims = claims;
+    task.claim_count = claim_count;
+    return task;
+}
+
+lanepool_status step_submit(lanepool_pool *pool, struct step *step)
+{
+    lanepool_task task = step_task(step, NULL, 0);
+
+    return lanepool_pool_submit(pool, &task);
+}
+
+lanepool_status step_submit_on(lanepool_pool *pool, struct step *step, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = step_task(step, &claim, 1);
+
+    return lanepool_pool_submit(pool, &task);
+}
+
+lanepool_status step_submit_rollup(lanepool_pool *pool, struct step *step, uint64_t a, uint64_t b)
+{
+    lanepool_claim claims[2] = { lanepool_claim_id(a, LANEPOOL_EXCLUSIVE),
+                                 lanepool_claim_id(b, LANEPOOL_EXCLUSIVE) };
+    lanepool_task task = step_task(step, claims, 2);
+
+    return lanepool_pool_submit(pool, &task);
+}
+
+bool step_was_called(struct step *step)
+{
+    return atomic_load(&step->runs) + atomic_load(&step->cancels) > 0;
+}
+
+uint32_t journal_place(struct journal *journal, uint32_t id)
+{
+    uint32_t count = atomic_load(&journal->count);
+
+    for (uint32_t place = 0; place < count && place < JOURNAL_MAX; place++) {
+        if (atomic_load(&journal->ids[place]) == id) {
+            return place;
+        }
+    }
+    return JOURNAL_MAX;
+}
+
+lanepool_pool *pool_make_with(const lanepool_options *options)
+{
+    lanepool_pool *pool = NULL;
+
+    expect_ok(lanepool_pool_create(options, &pool));
+    expect(pool != NULL);
+    return pool;
+}
+
+lanepool_pool *pool_make(unsigned workers, lanepool_layout layout)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = workers;
+    options.layout = layout;
+    return pool_make_with(&options);
+}
+
+void pool_end(lanepool_pool *pool)
+{
+    expect_ok(lanepool_pool_destroy(pool));
+}
+
+void pool_settle(lanepool_pool *pool)
+{
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+}
