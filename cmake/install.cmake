@@ -23,6 +23,8 @@ install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/lanepool-config-version.cmake
     DESTINATION ${package_dir})
 
+# Relative to the file itself, so that an installed tree can be moved.
+file(RELATIVE_PATH LANEPOOL_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/lanepool.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/lanepool.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lanepool.pc

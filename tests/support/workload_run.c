@@ -9,7 +9,7 @@ enum { BATCH_MAX = 8, FUTURE_EVERY = 16, HANDLE_EVERY = 2 };
 struct run;
 
 /* The context of one task. */
-struct job {
+struct task_context {
     struct run *run;
     uint32_t task;
     uint32_t first_nested; /* the tasks that its body submits: a list */
@@ -21,7 +21,7 @@ struct run {
     const struct workload *workload;
     struct oracle_log *log;
     lanepool_pool *pool;
-    struct job *jobs;
+    struct task_context *contexts;
     lanepool_claim *claims; /* as the library takes them, in the order of the claim store */
     lanepool_lane **lanes;  /* held lanes by key, where there are any */
     pthread_barrier_t start;
@@ -45,59 +45,59 @@ static void note_failure(struct run *run, lanepool_status status)
 
 static bool rule_answer(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
-    const struct job *first = a->context;
-    const struct job *second = b->context;
+    const struct task_context *first = a->context;
+    const struct task_context *second = b->context;
     const struct run *run = user;
 
     return workload_allows(run->workload, first->task, second->task);
 }
 
-static int job_body(lanepool_run *call, void *context, lanepool_call why);
+static int task_body(lanepool_run *call, void *argument, lanepool_call why);
 
-static lanepool_claim *job_claims(const struct job *job)
+static lanepool_claim *context_claims(const struct task_context *context)
 {
-    const struct workload *workload = job->run->workload;
+    const struct workload *workload = context->run->workload;
 
-    return job->run->claims + (workload->tasks[job->task].claims - workload->claim_store);
+    return context->run->claims + (workload->tasks[context->task].claims - workload->claim_store);
 }
 
-static lanepool_task describe(struct job *job)
+static lanepool_task describe(struct task_context *context)
 {
-    const struct workload *workload = job->run->workload;
-    const struct workload_task *what = &workload->tasks[job->task];
+    const struct workload *workload = context->run->workload;
+    const struct workload_task *what = &workload->tasks[context->task];
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    task.function = job_body;
-    task.context = job;
+    task.function = task_body;
+    task.context = context;
     if (workload->params.rule == RULE_CLAIMS) {
-        task.claims = job_claims(job);
+        task.claims = context_claims(context);
         task.claim_count = what->claim_count;
     } else if (workload->params.rule == RULE_KINDS) {
         task.kind = what->kind;
     }
-    if (job->task % FUTURE_EVERY == 0) {
-        task.future = &job->future;
+    if (context->task % FUTURE_EVERY == 0) {
+        task.future = &context->future;
     }
     return task;
 }
 
-static void submit_one(struct job *job, enum workload_form form)
+static void submit_one(struct task_context *context, enum workload_form form)
 {
-    struct oracle_task *record = &job->run->log->tasks[job->task];
-    lanepool_task task = describe(job);
+    struct oracle_task *record = &context->run->log->tasks[context->task];
+    lanepool_task task = describe(context);
     lanepool_status status;
 
-    record->submit_begin = oracle_stamp(job->run->log);
+    record->submit_begin = oracle_stamp(context->run->log);
     if (form == FORM_OR_RUN) {
-        status = lanepool_pool_submit_or_run(job->run->pool, &task);
+        status = lanepool_pool_submit_or_run(context->run->pool, &task);
     } else {
-        status = lanepool_pool_submit(job->run->pool, &task);
+        status = lanepool_pool_submit(context->run->pool, &task);
     }
-    record->submit_end = oracle_stamp(job->run->log);
-    note_failure(job->run, status);
+    record->submit_end = oracle_stamp(context->run->log);
+    note_failure(context->run, status);
 }
 
-static void submit_batch(struct run *run, struct job *const *jobs, uint32_t count)
+static void submit_batch(struct run *run, struct task_context *const *contexts, uint32_t count)
 {
     lanepool_task tasks[BATCH_MAX];
     uint64_t begin = oracle_stamp(run->log);
@@ -105,8 +105,8 @@ static void submit_batch(struct run *run, struct job *const *jobs, uint32_t coun
     size_t accepted = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        tasks[i] = describe(jobs[i]);
-        run->log->tasks[jobs[i]->task].submit_begin = begin;
+        tasks[i] = describe(contexts[i]);
+        run->log->tasks[contexts[i]->task].submit_begin = begin;
     }
     note_failure(run,
                  lanepool_pool_submit_batch(run->pool, tasks, count, LANEPOOL_FOREVER, &accepted));
@@ -115,7 +115,7 @@ static void submit_batch(struct run *run, struct job *const *jobs, uint32_t coun
     }
     end = oracle_stamp(run->log);
     for (uint32_t i = 0; i < count; i++) {
-        run->log->tasks[jobs[i]->task].submit_end = end;
+        run->log->tasks[contexts[i]->task].submit_end = end;
     }
 }
 
@@ -126,11 +126,11 @@ static void spin(uint32_t rounds)
     }
 }
 
-static int job_body(lanepool_run *call, void *context, lanepool_call why)
+static int task_body(lanepool_run *call, void *argument, lanepool_call why)
 {
-    struct job *job = context;
-    struct run *run = job->run;
-    struct oracle_task *record = &run->log->tasks[job->task];
+    struct task_context *self = argument;
+    struct run *run = self->run;
+    struct oracle_task *record = &run->log->tasks[self->task];
 
     atomic_fetch_add_explicit(&record->calls, 1, memory_order_relaxed);
     if (why != LANEPOOL_CALL_RUN) {
@@ -142,13 +142,14 @@ static int job_body(lanepool_run *call, void *context, lanepool_call why)
     record->worker = lanepool_run_worker(call);
     record->thread = pthread_self();
     if (workload_has_claims(run->workload)) {
-        oracle_touch_keys(run->log, run->workload, job->task);
+        oracle_touch_keys(run->log, run->workload, self->task);
     }
-    for (uint32_t i = job->first_nested; i != WORKLOAD_NO_PARENT; i = run->jobs[i].next_nested) {
-        submit_one(&run->jobs[i], FORM_ONE_BY_ONE);
+    for (uint32_t i = self->first_nested; i != WORKLOAD_NO_PARENT;
+         i = run->contexts[i].next_nested) {
+        submit_one(&run->contexts[i], FORM_ONE_BY_ONE);
     }
-    spin(run->workload->tasks[job->task].spin);
-    lanepool_run_set_result(call, job);
+    spin(run->workload->tasks[self->task].spin);
+    lanepool_run_set_result(call, self);
     record->body_end = oracle_stamp(run->log);
     return 0;
 }
@@ -158,7 +159,7 @@ static void *submit_all_of_one(void *argument)
     const struct submitter *submitter = argument;
     struct run *run = submitter->run;
     enum workload_form form = run->workload->params.form;
-    struct job *batch[BATCH_MAX];
+    struct task_context *batch[BATCH_MAX];
     uint32_t batched = 0;
 
     pthread_barrier_wait(&run->start);
@@ -169,10 +170,10 @@ static void *submit_all_of_one(void *argument)
             continue;
         }
         if (form != FORM_BATCH) {
-            submit_one(&run->jobs[i], form);
+            submit_one(&run->contexts[i], form);
             continue;
         }
-        batch[batched++] = &run->jobs[i];
+        batch[batched++] = &run->contexts[i];
         if (batched == BATCH_MAX) {
             submit_batch(run, batch, batched);
             batched = 0;
@@ -190,19 +191,19 @@ static lanepool_claim make_claim(const struct run *run, const struct workload_cl
     return lanepool_claim_id(claim->key, claim->mode);
 }
 
-static void make_jobs(struct run *run)
+static void make_contexts(struct run *run)
 {
     const struct workload *workload = run->workload;
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        struct job *job = &run->jobs[i];
+        struct task_context *context = &run->contexts[i];
         const struct workload_task *what = &workload->tasks[i];
         lanepool_claim *claims;
 
-        job->run = run;
-        job->task = i;
-        job->first_nested = WORKLOAD_NO_PARENT;
-        claims = job_claims(job);
+        context->run = run;
+        context->task = i;
+        context->first_nested = WORKLOAD_NO_PARENT;
+        claims = context_claims(context);
         for (uint32_t c = 0; c < what->claim_count; c++) {
             claims[c] = make_claim(run, &what->claims[c]);
         }
@@ -212,8 +213,8 @@ static void make_jobs(struct run *run)
         uint32_t parent = workload->tasks[i].parent;
 
         if (parent != WORKLOAD_NO_PARENT) {
-            run->jobs[i].next_nested = run->jobs[parent].first_nested;
-            run->jobs[parent].first_nested = i;
+            run->contexts[i].next_nested = run->contexts[parent].first_nested;
+            run->contexts[parent].first_nested = i;
         }
     }
 }
@@ -267,16 +268,16 @@ static void check_futures(struct run *run)
         lanepool_result result;
         lanepool_status status;
 
-        if (!run->jobs[i].future) {
+        if (!run->contexts[i].future) {
             note_failure(run, LANEPOOL_NOMEM);
             continue;
         }
-        status = lanepool_future_wait(run->jobs[i].future, 0, &result);
+        status = lanepool_future_wait(run->contexts[i].future, 0, &result);
         note_failure(run, status);
-        if (status == LANEPOOL_OK && result.value != &run->jobs[i]) {
+        if (status == LANEPOOL_OK && result.value != &run->contexts[i]) {
             note_failure(run, LANEPOOL_FAILED);
         }
-        lanepool_future_release(run->jobs[i].future);
+        lanepool_future_release(run->contexts[i].future);
     }
 }
 
@@ -300,10 +301,10 @@ lanepool_status workload_run(const struct workload *workload, struct oracle_log 
     if (!run.pool) {
         return (lanepool_status)atomic_load(&run.first_failure);
     }
-    run.jobs = memory_get(params->task_count, sizeof *run.jobs);
+    run.contexts = memory_get(params->task_count, sizeof *run.contexts);
     run.claims = memory_get(claim_total, sizeof *run.claims);
     hold_lanes(&run);
-    make_jobs(&run);
+    make_contexts(&run);
 
     run_submitters(&run);
     /* Afterwards every parent has finished, so that no nested submit still needs a handle. */
@@ -312,7 +313,7 @@ lanepool_status workload_run(const struct workload *workload, struct oracle_log 
     note_failure(&run, lanepool_pool_destroy(run.pool));
     check_futures(&run);
 
-    free(run.jobs);
+    free(run.contexts);
     free(run.claims);
     return (lanepool_status)atomic_load(&run.first_failure);
 }

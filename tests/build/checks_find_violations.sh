@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# The checks of this directory must be able to fail: each is shown a small project in which one
+# thing is wrong, and one in which nothing is.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+failed=0
+
+fresh() { # an orderly project
+    rm -rf "$place/p"
+    mkdir -p "$place/p/src/platform" "$place/p/docs/diagrams" "$place/p/tests/unit" \
+        "$place/p/include/lanepool"
+    cp "$here/../../.clang-format" "$place/p/"
+    printf 'top: high\nbottom: low\n' >"$place/p/docs/diagrams/layers.txt"
+    printf '#include "low.h"\n\nint lanepool_i_high(void);\n' >"$place/p/src/high.h"
+    printf '/* Never calls malloc(). */\nint lanepool_i_low(void);\n' >"$place/p/src/low.h"
+    printf '#include <pthread.h>\n' >"$place/p/src/platform/posix.c"
+    printf 'Test(good, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
+    printf '#include <stddef.h>\n' >"$place/p/include/lanepool/good.h"
+}
+
+passes() { # passes <check> <directory below the project>
+    if ! bash "$here/$1.sh" "$place/p$2" >/dev/null 2>&1; then
+        echo "$1: refuses an orderly project"
+        failed=1
+    fi
+}
+
+finds() { # finds <what> <check> <directory below the project>
+    if bash "$here/$2.sh" "$place/p$3" >/dev/null 2>&1; then
+        echo "$2: does not find $1"
+        failed=1
+    fi
+    fresh
+}
+
+fresh
+passes door ""
+passes style ""
+passes headers /include
+printf 'platform: platform/posix\n' >>"$place/p/docs/diagrams/layers.txt"
+passes layers ""
+fresh
+
+echo 'void *p = malloc(3);' >>"$place/p/src/low.h"
+finds "an allocation" door ""
+echo '#include <pthread.h>' >>"$place/p/src/low.h"
+finds "a system header" door ""
+echo 'static _Thread_local int x;' >>"$place/p/src/low.h"
+finds "a thread-local" door ""
+echo 'int f(void) { return sem_post(0); }' >>"$place/p/src/low.h"
+finds "a semaphore" door ""
+
+layered() { printf 'platform: platform/posix\n' >>"$place/p/docs/diagrams/layers.txt"; }
+layered
+echo '#include "high.h"' >>"$place/p/src/low.h"
+finds "a cycle" layers ""
+layered
+echo '#include "high.h"' >>"$place/p/src/low.c"
+finds "an include that points up" layers ""
+layered
+echo 'int x;' >>"$place/p/src/unknown.c"
+finds "a file without a layer" layers ""
+
+echo '/* TO''DO */' >>"$place/p/src/low.h"
+finds "unfinished work" style ""
+echo '/* see /ho''me/someone */' >>"$place/p/src/low.h"
+finds "a path of one machine" style ""
+printf 'int  x ;\n' >>"$place/p/src/low.h"
+if command -v clang-format >/dev/null; then
+    finds "bad format" style ""
+fi
+fresh
+for _ in {1..601}; do echo 'int lanepool_i_x(void);'; done >"$place/p/src/low.h"
+finds "a long file" style ""
+printf 'Test(other, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
+finds "a wrong suite name" style ""
+
+echo 'size_t lanepool_size(void); uint32_t x;' >"$place/p/include/lanepool/good.h"
+finds "a header that leans on another" headers /include
+
+# Symbols: one exported too many, one missing, one foreign global name.
+symbols_find() { # symbols_find <what> <source of the library>
+    fresh
+    echo 'LANEPOOL_API int lanepool_one(void);' >"$place/p/include/lanepool/good.h"
+    echo "$2" >"$place/one.c"
+    "${CC:-cc}" -shared -fPIC "$place/one.c" -o "$place/one.so"
+    "${CC:-cc}" -c "$place/one.c" -o "$place/one.o"
+    ar rcs "$place/one.a" "$place/one.o" 2>/dev/null
+    bash "$here/symbols.sh" "$place/p/include" "$place/one.so" "$place/one.a" >/dev/null 2>&1
+}
+if ! symbols_find "nothing" 'int lanepool_one(void) { return 1; }'; then
+    echo "symbols: refuses an orderly library"
+    failed=1
+fi
+for bad in 'int lanepool_one(void) { return 1; } int lanepool_i_two(void) { return 2; }' \
+    'int lanepool_two(void) { return 2; }' \
+    'int lanepool_one(void) { return 1; } __attribute__((visibility("hidden"))) int two;'; do
+    if symbols_find "a bad name" "$bad"; then
+        echo "symbols: does not find what is wrong in: $bad"
+        failed=1
+    fi
+done
+
+exit $failed

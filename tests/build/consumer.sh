@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Installs the library somewhere new and builds programs against it as a stranger would: by
+# find_package (shared and static), by pkg-config, and from C++.
+#
+#     consumer.sh <build directory of the project>
+set -euo pipefail
+
+build=$1
+here=$(cd "$(dirname "$0")" && pwd)
+cmake=${CMAKE:-cmake}
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+"$cmake" --install "$build" --prefix "$place/prefix" >/dev/null
+
+for shared in ON OFF; do
+    "$cmake" -S "$here/consumer" -B "$place/shared-$shared" -DCMAKE_PREFIX_PATH="$place/prefix" \
+        -DCMAKE_C_COMPILER="${CC:-cc}" -DBUILD_SHARED_LIBS=$shared >/dev/null
+    "$cmake" --build "$place/shared-$shared" >/dev/null
+    "$place/shared-$shared/consumer"
+done
+if ! ldd "$place/shared-ON/consumer" | grep -q liblanepool; then
+    echo "the consumer of the shared library is not linked to it"
+    exit 1
+fi
+if ldd "$place/shared-OFF/consumer" | grep -q liblanepool; then
+    echo "the consumer of the static library is linked to the shared one"
+    exit 1
+fi
+
+if command -v pkg-config >/dev/null; then
+    PKG_CONFIG_PATH=$(dirname "$(find "$place/prefix" -name lanepool.pc)")
+    export PKG_CONFIG_PATH
+    read -ra flags < <(pkg-config --cflags --libs lanepool)
+    "${CC:-cc}" -std=c11 "$here/consumer/main.c" -o "$place/by-pkg-config" "${flags[@]}"
+    LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$place/by-pkg-config"
+    if command -v "${CXX:-c++}" >/dev/null; then
+        "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror "$here/consumer/main.cpp" \
+            -o "$place/from-cpp" "${flags[@]}"
+        LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$place/from-cpp"
+    fi
+fi

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Only src/platform/ may touch threads, locks, clocks and memory: everything else goes through it,
+# so that the same source runs on any platform layer, simulated ones included.
+#
+#     door.sh <project>
+set -euo pipefail
+
+project=$1
+names='pthread_|sem_|clock_|sched_yield|nanosleep|usleep|syscall|mmap|munmap|_Thread_local|thread_local'
+names+='|(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|sleep) *\('
+headers='pthread|semaphore|time|sched|unistd|threads|malloc|sys/[a-z]+|linux/[a-z]+'
+found=0
+
+while IFS= read -r file; do
+    # The preprocessor takes comments out, and expands nothing.
+    code=$("${CC:-cc}" -fpreprocessed -dD -E -P "$file" 2>/dev/null)
+    if grep -nE "\\b($names)|# *include *<($headers)\\.h>" <<<"$code"; then
+        echo "$file: passes the door in src/platform/ by"
+        found=1
+    fi
+done < <(find "$project/src" -path "$project/src/platform" -prune -o -name '*.[ch]' -print)
+
+exit $found

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# How files look: formatted, of readable size, finished, and free of one machine's paths.
+#
+#     style.sh <project>
+set -euo pipefail
+
+cd "$1"
+lines_max=600
+failed=0
+
+# The brackets keep the words from being found in this file.
+unfinished='TO[D]O|FIX[M]E|XX[X]|HA[C]K|\b[Ss]tu[b]s?\b'
+foreign_paths='(^|[^A-Za-z0-9_.])/(hom[e]|roo[t]|wor[k]|User[s]|mn[t])/'
+
+places=()
+for place in src include tests demo docs cmake .ci CMakeLists.txt CMakePresets.json *.md; do
+    if [ -e "$place" ]; then
+        places+=("$place")
+    fi
+done
+mapfile -t files < <(find "${places[@]}" -type f \
+    -not -name '*.png' -not -name '*.svg' -not -name '*.pdf' | sort)
+mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.[ch]$' || true)
+
+complain() { # complain <what>, with the findings on standard input
+    local findings
+    findings=$(cat)
+    if [ -n "$findings" ]; then
+        echo "$1:"
+        echo "$findings"
+        failed=1
+    fi
+}
+
+complain "longer than $lines_max lines" < <(
+    for file in "${sources[@]}"; do
+        lines=$(wc -l <"$file")
+        [ "$lines" -le $lines_max ] || echo "$file: $lines"
+    done)
+
+complain "unfinished" < <(grep -nE "$unfinished" "${files[@]}" || true)
+complain "paths of one machine" < <(grep -nE "$foreign_paths" "${files[@]}" || true)
+complain "white space at the end of a line" < <(
+    grep -nE '[[:space:]]+$' "${sources[@]}" /dev/null || true)
+
+# CTest finds the tests of a file by its suite, which is named like the file.
+complain "suites named otherwise than their file" < <(
+    for file in $(find tests -name '*.c' -not -path 'tests/support/*' 2>/dev/null); do
+        suite=$(basename "$file" .c)
+        grep -HnE '^Test\(' "$file" | grep -vE "Test\\($suite," || true
+    done)
+
+if command -v clang-format >/dev/null && [ ${#sources[@]} -gt 0 ]; then
+    complain "not as .clang-format says" < <(
+        clang-format --dry-run --Werror "${sources[@]}" 2>&1 | grep -E 'error:' | head -20 || true)
+else
+    echo "clang-format is not there; the format has not been checked"
+fi
+
+exit $failed

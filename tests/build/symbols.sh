@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The shared library exports exactly what the public headers declare; the static one brings no
+# global name from outside the project's own names.
+#
+#     symbols.sh <include directory> <shared library> <static library>
+set -euo pipefail
+
+include=$1
+shared=$2
+static=$3
+failed=0
+
+declared=$(cat "$include"/lanepool/*.h | tr '\n' ' ' | grep -oE 'LANEPOOL_API [^;{]*;' |
+    sed -E 's/^[^(]*[ *](lanepool_[a-z0-9_]+) *\(.*/\1/' | sort -u)
+exported=$(nm -D --defined-only "$shared" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
+    sort -u)
+
+if ! diff <(echo "$declared") <(echo "$exported") >/dev/null; then
+    echo "declared (<) and exported (>) differ:"
+    diff <(echo "$declared") <(echo "$exported") | grep '^[<>]' || true
+    failed=1
+fi
+
+if nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' |
+    grep -vE '^lanepool_|^__|^\.' ; then
+    echo "the static library defines these global names"
+    failed=1
+fi
+
+exit $failed
