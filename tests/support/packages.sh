@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# Installs what the build and the tests use, where that is possible; says what is missing where
+# it is not. Only CMake, make and a C compiler are required: without the others their parts are
+# left out.
+
+# Each line: how to see that it is there | its Debian package | what it is for.
+tools() {
+    cat <<'END'
+command -v cmake | cmake | required
+command -v make | make | required
+command -v cc | gcc | required
+command -v c++ | g++ | the headers as C++17
+command -v clang-format | clang-format | the format of the sources
+command -v pkg-config | pkg-config | a consumer by pkg-config
+ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in processes of their own
+ls /usr/include/sqlite3.h | libsqlite3-dev | the demo's database
+END
+}
+
+# Prints the lines of tools whose check fails.
+missing_tools() {
+    local check package purpose
+    while IFS='|' read -r check package purpose; do
+        if ! eval "$check" >/dev/null 2>&1; then
+            echo "${package// /}:${purpose# }"
+        fi
+    done < <(tools)
+}
+
+install_missing() {
+    local missing packages as_root=()
+    missing=$(missing_tools)
+    if [ -z "$missing" ]; then
+        return
+    fi
+    mapfile -t packages < <(cut -d: -f1 <<<"$missing")
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n)
+    fi
+    if command -v apt-get >/dev/null && "${as_root[@]}" true 2>/dev/null; then
+        echo "installing ${packages[*]}"
+        if ! "${as_root[@]}" apt-get install -y -q "${packages[@]}" >/dev/null 2>&1; then
+            "${as_root[@]}" apt-get update -q >/dev/null
+            "${as_root[@]}" apt-get install -y -q "${packages[@]}" >/dev/null || true
+        fi
+        missing=$(missing_tools)
+    fi
+    if [ -n "$missing" ]; then
+        echo "missing (package: what it is for):"
+        echo "$missing"
+    fi
+    if grep -q ':required$' <<<"$missing"; then
+        echo "install what is required and try again"
+        return 1
+    fi
+}
