@@ -1,0 +1,123 @@
+/* Owns the book's arrays: adding to them and freeing them. */
+#include "book.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+uint32_t book_account(struct book *book, struct slice name, uint32_t source, uint32_t line)
+{
+    size_t known = book->account_names.count;
+    uint32_t number = names_intern(&book->account_names, name);
+    if (number == known) {
+        book->accounts =
+            memory_grow(book->accounts, &book->account_capacity, known + 1, sizeof *book->accounts);
+        book->accounts[number] = (struct account){ NO_INDEX, source, line };
+    }
+    return number;
+}
+
+uint32_t book_commodity(struct book *book, struct slice symbol)
+{
+    size_t known = book->commodity_names.count;
+    uint32_t number = names_intern(&book->commodity_names, symbol);
+    if (number == known) {
+        book->commodities = memory_grow(book->commodities, &book->commodity_capacity, known + 1,
+                                        sizeof *book->commodities);
+        book->commodities[number] = (struct commodity){ 0 };
+    }
+    return number;
+}
+
+uint32_t book_cell(struct book *book, uint32_t account, uint32_t commodity)
+{
+    uint32_t cell = book->accounts[account].first_cell;
+    for (; cell != NO_INDEX; cell = book->cells[cell].next) {
+        if (book->cells[cell].commodity == commodity) {
+            return cell;
+        }
+    }
+    cell = (uint32_t)book->cell_count;
+    book->cells =
+        memory_grow(book->cells, &book->cell_capacity, book->cell_count + 1, sizeof *book->cells);
+    book->cells[cell] = (struct cell){ account, commodity, book->accounts[account].first_cell };
+    book->accounts[account].first_cell = cell;
+    book->cell_count++;
+    return cell;
+}
+
+struct posting *book_add_posting(struct book *book)
+{
+    book->postings = memory_grow(book->postings, &book->posting_capacity, book->posting_count + 1,
+                                 sizeof *book->postings);
+    struct posting *posting = &book->postings[book->posting_count++];
+    *posting = (struct posting){ .extra = NO_INDEX };
+    return posting;
+}
+
+struct transaction *book_add_transaction(struct book *book)
+{
+    book->transactions = memory_grow(book->transactions, &book->transaction_capacity,
+                                     book->transaction_count + 1, sizeof *book->transactions);
+    struct transaction *transaction = &book->transactions[book->transaction_count++];
+    *transaction = (struct transaction){ .first_posting = (uint32_t)book->posting_count };
+    return transaction;
+}
+
+uint32_t book_add_extra(struct book *book)
+{
+    book->extras = memory_grow(book->extras, &book->extra_capacity, book->extra_count + 1,
+                               sizeof *book->extras);
+    book->extras[book->extra_count] = (struct extra){ 0 };
+    return (uint32_t)book->extra_count++;
+}
+
+void book_add_group_tag(struct book *book, struct group_tag tag)
+{
+    book->group_tags = memory_grow(book->group_tags, &book->group_tag_capacity,
+                                   book->group_tag_count + 1, sizeof *book->group_tags);
+    book->group_tags[book->group_tag_count++] = tag;
+}
+
+void book_see_scale(struct book *book, uint32_t commodity, unsigned scale)
+{
+    struct commodity *seen = &book->commodities[commodity];
+    if (scale > seen->scale) {
+        seen->scale = (uint8_t)scale;
+    }
+    if (scale > seen->storage_scale) {
+        seen->storage_scale = (uint8_t)scale;
+    }
+}
+
+bool book_problem(const struct book *book, struct problem *problem, uint32_t source, uint32_t line,
+                  const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    problem_set(problem, EXIT_CODE_INPUT, "%s:%u: %s", book->sources.items[source]->name, line,
+                text);
+    problem->has_place = true;
+    return false;
+}
+
+void book_fini(struct book *book)
+{
+    sources_fini(&book->sources);
+    names_fini(&book->account_names);
+    names_fini(&book->commodity_names);
+    free(book->accounts);
+    free(book->commodities);
+    free(book->cells);
+    free(book->postings);
+    free(book->extras);
+    free(book->transactions);
+    free(book->order);
+    free(book->group_tags);
+    *book = (struct book){ 0 };
+}

@@ -1,0 +1,134 @@
+/*
+ * The book: everything that the input says, as compact arrays.
+ *
+ * A *cell* is one account in one commodity: what has a balance. A posting
+ * changes one cell. Readers (journal.c, csv.c) fill the book; check.c settles
+ * and verifies it; after that it never changes.
+ */
+#ifndef LEDGERBATCH_BOOK_H
+#define LEDGERBATCH_BOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "amount.h"
+#include "names.h"
+#include "problem.h"
+#include "slice.h"
+#include "sources.h"
+
+#define NO_INDEX UINT32_MAX
+
+enum posting_flags {
+    POSTING_ELIDED = 1,  /* no amount written; `cell` holds the account until it is filled in */
+    POSTING_ASSIGNED = 2 /* no amount but "= AMOUNT"; computed by check.c */
+};
+
+/* amount: units at `scale` as read; at the commodity's storage scale once checked. */
+struct posting {
+    int64_t amount;
+    uint32_t cell;
+    uint32_t extra; /* index of its price and assertion, or NO_INDEX */
+    uint32_t line;
+    uint8_t scale;
+    uint8_t flags;
+};
+
+enum extra_flags {
+    EXTRA_PRICE_UNIT = 1,  /* @ */
+    EXTRA_PRICE_TOTAL = 2, /* @@ */
+    EXTRA_ASSERTION = 4    /* = */
+};
+
+struct money {
+    int64_t units;
+    uint32_t commodity;
+    uint8_t scale;
+};
+
+/* The rarer parts of a posting. */
+struct extra {
+    struct money price, assertion;
+    uint8_t flags;
+};
+
+struct transaction {
+    const char *code, *text; /* slices of a source, or of kept bytes */
+    uint32_t code_size, text_size;
+    uint32_t date; /* year * 10000 + month * 100 + day */
+    uint32_t first_posting, posting_count;
+    uint32_t line;
+    uint32_t source;
+    char status; /* '*', '!' or 0 */
+    bool has_code, has_assigned;
+};
+
+struct account {
+    uint32_t first_cell;   /* a list through cell.next, or NO_INDEX */
+    uint32_t source, line; /* where it is named first */
+};
+
+struct commodity {
+    uint8_t scale;         /* the most decimals that the input writes: what people see */
+    uint8_t storage_scale; /* enough for every exact amount; never less than scale */
+    bool symbol_first, spaced, seen;
+};
+
+struct cell {
+    uint32_t account, commodity, next;
+};
+
+/* `account NAME  ; group:GROUP` */
+struct group_tag {
+    struct slice group;
+    uint32_t account, source, line;
+};
+
+struct book {
+    struct sources sources;
+    struct names account_names, commodity_names;
+    struct account *accounts;
+    struct commodity *commodities;
+    struct cell *cells;
+    struct posting *postings;
+    struct extra *extras;
+    struct transaction *transactions;
+    uint32_t *order; /* transactions by date, then as read */
+    struct group_tag *group_tags;
+    size_t cell_count, posting_count, extra_count, transaction_count, group_tag_count;
+    size_t account_capacity, commodity_capacity, cell_capacity, posting_capacity, extra_capacity,
+        transaction_capacity, group_tag_capacity;
+};
+
+void book_fini(struct book *book);
+
+uint32_t book_account(struct book *book, struct slice name, uint32_t source, uint32_t line);
+uint32_t book_commodity(struct book *book, struct slice symbol);
+
+/* The cell of an account in a commodity, made if it is new. */
+uint32_t book_cell(struct book *book, uint32_t account, uint32_t commodity);
+
+struct posting *book_add_posting(struct book *book);
+struct transaction *book_add_transaction(struct book *book);
+/* Adds an empty extra and returns its index. */
+uint32_t book_add_extra(struct book *book);
+void book_add_group_tag(struct book *book, struct group_tag tag);
+
+/* Makes room for the decimals that an amount writes. */
+void book_see_scale(struct book *book, uint32_t commodity, unsigned scale);
+
+static inline struct slice book_account_name(const struct book *book, uint32_t account)
+{
+    return book->account_names.items[account];
+}
+
+static inline struct slice book_symbol(const struct book *book, uint32_t commodity)
+{
+    return book->commodity_names.items[commodity];
+}
+
+/* Sets an input problem as "FILE:LINE: message". */
+bool book_problem(const struct book *book, struct problem *problem, uint32_t source, uint32_t line,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

@@ -1,0 +1,73 @@
+/* Owns the building of texts. */
+#include "buffer.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+void buffer_fini(struct buffer *buffer)
+{
+    free(buffer->data);
+    *buffer = (struct buffer){ 0 };
+}
+
+char *buffer_room(struct buffer *buffer, size_t size)
+{
+    buffer->data = memory_grow(buffer->data, &buffer->capacity, buffer->size + size, 1);
+    return buffer->data + buffer->size;
+}
+
+void buffer_add(struct buffer *buffer, struct slice text)
+{
+    char *room = buffer_room(buffer, text.size);
+    if (text.size) {
+        memcpy(room, text.data, text.size);
+    }
+    buffer->size += text.size;
+}
+
+void buffer_add_text(struct buffer *buffer, const char *text)
+{
+    buffer_add(buffer, slice_of(text));
+}
+
+void buffer_add_byte(struct buffer *buffer, char byte)
+{
+    *buffer_room(buffer, 1) = byte;
+    buffer->size++;
+}
+
+void buffer_add_number(struct buffer *buffer, uint64_t number)
+{
+    char reversed[20];
+    size_t count = 0;
+    do {
+        reversed[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    char *room = buffer_room(buffer, count);
+    for (size_t i = 0; i < count; i++) {
+        room[i] = reversed[count - 1 - i];
+    }
+    buffer->size += count;
+}
+
+void buffer_add_field(struct buffer *buffer, struct slice text)
+{
+    bool plain = true;
+    for (size_t i = 0; i < text.size && plain; i++) {
+        plain = !memchr(",\"\r\n", text.data[i], 4);
+    }
+    if (plain) {
+        buffer_add(buffer, text);
+        return;
+    }
+    buffer_add_byte(buffer, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '"') {
+            buffer_add_byte(buffer, '"');
+        }
+        buffer_add_byte(buffer, text.data[i]);
+    }
+    buffer_add_byte(buffer, '"');
+}

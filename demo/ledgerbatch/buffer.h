@@ -1,0 +1,32 @@
+/*
+ * A growing text.
+ */
+#ifndef LEDGERBATCH_BUFFER_H
+#define LEDGERBATCH_BUFFER_H
+
+#include "slice.h"
+
+struct buffer {
+    char *data;
+    size_t size, capacity;
+};
+
+void buffer_fini(struct buffer *buffer);
+
+/* Room for `size` more bytes, to be written by the caller, who then adds to buffer->size. */
+char *buffer_room(struct buffer *buffer, size_t size);
+
+void buffer_add(struct buffer *buffer, struct slice text);
+void buffer_add_text(struct buffer *buffer, const char *text);
+void buffer_add_byte(struct buffer *buffer, char byte);
+void buffer_add_number(struct buffer *buffer, uint64_t number);
+
+/* A field of comma-separated values, quoted where RFC 4180 asks for it. */
+void buffer_add_field(struct buffer *buffer, struct slice text);
+
+static inline struct slice buffer_slice(const struct buffer *buffer)
+{
+    return (struct slice){ buffer->data ? buffer->data : "", buffer->size };
+}
+
+#endif

@@ -1,0 +1,212 @@
+/* Owns the serial check of the input: order by date, assignments, assertions. */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "settle.h"
+
+struct checker {
+    struct book *book;
+    const uint8_t *account_flags;
+    struct problem *problem;
+    struct settler settler;
+    int64_t *balances; /* by cell */
+    size_t balance_capacity, balance_count;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* By date; equal dates stay as they were read. */
+static void sort_by_date(struct book *book)
+{
+    size_t count = book->transaction_count;
+    bool sorted = true;
+    book->order = memory_zeroed(count, sizeof *book->order);
+    for (size_t i = 0; i < count; i++) {
+        book->order[i] = (uint32_t)i;
+        sorted = sorted && (i == 0 || book->transactions[i - 1].date <= book->transactions[i].date);
+    }
+    if (sorted) {
+        return;
+    }
+    uint64_t *keys = memory_zeroed(count, sizeof *keys);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = (uint64_t)book->transactions[i].date << 32 | i;
+    }
+    qsort(keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < count; i++) {
+        book->order[i] = (uint32_t)keys[i];
+    }
+    free(keys);
+}
+
+static struct slice account_of(const struct checker *checker, const struct posting *posting)
+{
+    return book_account_name(checker->book, checker->book->cells[posting->cell].account);
+}
+
+/* Settling may make new cells; their balance is zero. */
+static void cover_cells(struct checker *checker)
+{
+    size_t needed = checker->book->cell_count;
+    checker->balances = memory_grow(checker->balances, &checker->balance_capacity, needed + 1,
+                                    sizeof *checker->balances);
+    while (checker->balance_count < needed) {
+        checker->balances[checker->balance_count++] = 0;
+    }
+}
+
+static bool to_storage(const struct checker *checker, const struct transaction *transaction,
+                       const struct posting *posting, struct decimal value, int64_t *units)
+{
+    uint32_t commodity = checker->book->cells[posting->cell].commodity;
+    unsigned scale = checker->book->commodities[commodity].storage_scale;
+    if (!decimal_rescale(&value, scale) || !amount_fits(value.units)) {
+        struct slice symbol = book_symbol(checker->book, commodity);
+        return book_problem(checker->book, checker->problem, transaction->source, posting->line,
+                            "the amount is too large: %.*s is kept with %u decimals, which leaves "
+                            "%u digits before the point",
+                            SLICE_ARGUMENTS(symbol), scale, AMOUNT_DIGITS_MAX - scale);
+    }
+    *units = (int64_t)value.units;
+    return true;
+}
+
+/* "= AMOUNT" without an amount: what it takes to bring the account there. */
+static bool compute_assignment(struct checker *checker, const struct transaction *transaction,
+                               uint32_t number)
+{
+    struct book *book = checker->book;
+    struct posting *posting = &book->postings[number];
+    const struct money *target = &book->extras[posting->extra].assertion;
+    int64_t wanted;
+    wide balance = checker->balances[posting->cell];
+    for (uint32_t i = transaction->first_posting; i < number; i++) {
+        const struct posting *earlier = &book->postings[i];
+        int64_t units;
+        if (earlier->cell != posting->cell) {
+            continue;
+        }
+        if (!to_storage(checker, transaction, earlier,
+                        (struct decimal){ earlier->amount, earlier->scale }, &units)) {
+            return false;
+        }
+        balance += units;
+    }
+    if (!to_storage(checker, transaction, posting, (struct decimal){ target->units, target->scale },
+                    &wanted)) {
+        return false;
+    }
+    wide needed = wanted - balance;
+    if (!amount_fits(needed)) {
+        return book_problem(book, checker->problem, transaction->source, posting->line,
+                            "the assigned amount has too many digits");
+    }
+    posting->amount = (int64_t)needed;
+    posting->scale = book->commodities[target->commodity].storage_scale;
+    return true;
+}
+
+static bool settle_assigned(struct checker *checker, uint32_t number)
+{
+    struct book *book = checker->book;
+    const struct transaction *transaction = &book->transactions[number];
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        uint32_t posting = transaction->first_posting + i;
+        if (book->postings[posting].flags & POSTING_ASSIGNED &&
+            !compute_assignment(checker, transaction, posting)) {
+            return false;
+        }
+    }
+    if (!settle_transaction(&checker->settler, book, number, checker->problem)) {
+        return false;
+    }
+    cover_cells(checker);
+    return true;
+}
+
+static bool check_assertion(const struct checker *checker, const struct transaction *transaction,
+                            const struct posting *posting)
+{
+    const struct book *book = checker->book;
+    const struct money *asserted = &book->extras[posting->extra].assertion;
+    uint32_t account = book->cells[posting->cell].account;
+    struct slice name = book_account_name(book, account);
+    struct slice symbol = book_symbol(book, asserted->commodity);
+    if (checker->account_flags[account] & ACCOUNT_HOUSE) {
+        return book_problem(book, checker->problem, transaction->source, posting->line,
+                            "a balance assertion on the commutative account '%.*s'",
+                            SLICE_ARGUMENTS(name));
+    }
+    uint32_t cell = book->accounts[account].first_cell;
+    while (cell != NO_INDEX && book->cells[cell].commodity != asserted->commodity) {
+        cell = book->cells[cell].next;
+    }
+    unsigned scale = book->commodities[asserted->commodity].storage_scale;
+    int64_t balance = cell == NO_INDEX ? 0 : checker->balances[cell];
+    struct decimal difference = { -(wide)asserted->units, asserted->scale };
+    if (decimal_add(&difference, (struct decimal){ balance, scale }) && difference.units == 0) {
+        return true;
+    }
+    char found[AMOUNT_TEXT_SIZE];
+    char wanted[AMOUNT_TEXT_SIZE];
+    found[amount_write(found, balance, scale, asserted->scale)] = 0;
+    wanted[amount_write(wanted, asserted->units, asserted->scale, asserted->scale)] = 0;
+    return book_problem(book, checker->problem, transaction->source, posting->line,
+                        "the balance of '%.*s' is asserted to be %s %.*s but is %s",
+                        SLICE_ARGUMENTS(name), wanted, SLICE_ARGUMENTS(symbol), found);
+}
+
+static bool apply_posting(struct checker *checker, const struct transaction *transaction,
+                          struct posting *posting)
+{
+    struct book *book = checker->book;
+    int64_t *balance = &checker->balances[posting->cell];
+    struct decimal value = { posting->amount, posting->scale };
+    if (!to_storage(checker, transaction, posting, value, &posting->amount)) {
+        return false;
+    }
+    posting->scale = book->commodities[book->cells[posting->cell].commodity].storage_scale;
+    if (__builtin_add_overflow(*balance, posting->amount, balance)) {
+        struct slice name = account_of(checker, posting);
+        return book_problem(book, checker->problem, transaction->source, posting->line,
+                            "the balance of '%.*s' has too many digits", SLICE_ARGUMENTS(name));
+    }
+    return posting->extra == NO_INDEX || !(book->extras[posting->extra].flags & EXTRA_ASSERTION) ||
+           check_assertion(checker, transaction, posting);
+}
+
+static bool check_transaction(struct checker *checker, uint32_t number)
+{
+    const struct transaction *transaction = &checker->book->transactions[number];
+    if (transaction->has_assigned && !settle_assigned(checker, number)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        struct posting *posting = &checker->book->postings[transaction->first_posting + i];
+        if (!apply_posting(checker, transaction, posting)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool check_book(struct book *book, const uint8_t *account_flags, struct problem *problem)
+{
+    struct checker checker = { .book = book, .account_flags = account_flags, .problem = problem };
+    bool good = true;
+    sort_by_date(book);
+    cover_cells(&checker);
+    for (size_t i = 0; good && i < book->transaction_count; i++) {
+        good = check_transaction(&checker, book->order[i]);
+    }
+    settler_fini(&checker.settler);
+    free(checker.balances);
+    return good;
+}

@@ -1,0 +1,283 @@
+/* Owns the reading of the command line. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+#define COMMIT_SIZE 8192
+#define WORKERS_MAX 1024
+
+const char cli_help[] =
+    "ledgerbatch: posts the books of many clients in parallel, each client's in order\n"
+    "\n"
+    "ledgerbatch run [OPTION]... FILE...   read journals (- is standard input) and post them\n"
+    "  --db FILE                the database (ledgerbatch.db); an unfinished one is resumed\n"
+    "  --out DIR                where the outputs go (ledgerbatch-out)\n"
+    "  --workers N              worker threads (one for each CPU)\n"
+    "  --csv                    FILEs are transfers: seq,date,from,to,amount,commodity\n"
+    "  --client-depth N         a client is the first N components of an account's name (1)\n"
+    "  --commutative PATTERN    accounts that are only summed, such as the house's own\n"
+    "  --no-overdraft PATTERN   accounts that must not be taken below zero\n"
+    "  --monthly LIST           month-end rollups: statement,accrual=RATE,close\n"
+    "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
+    "  --commit-size N          transactions that share a commit (8192)\n"
+    "  --timeline FILE          record which worker ran which task when\n"
+    "  PATTERNs are shell globs over the whole name of an account; both may be repeated.\n"
+    "\n"
+    "ledgerbatch balances --db FILE        print account,commodity,amount\n"
+    "ledgerbatch status --db FILE          print progress, held clients and refusals\n"
+    "ledgerbatch generate smallbank --customers N --transactions M --months K --seed S\n"
+    "                                      print a journal for load tests\n"
+    "ledgerbatch --help | --version\n"
+    "\n"
+    "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or usage;\n"
+    "3 work is held; 4 the database belongs to other input or rules.\n";
+
+/* What is still to be read. */
+struct arguments {
+    char **items;
+    int count, next;
+    struct problem *problem;
+};
+
+static bool usage(struct arguments *arguments, const char *what, const char *which)
+{
+    return problem_set(arguments->problem, EXIT_CODE_INPUT, "%s%s; see ledgerbatch --help", what,
+                       which);
+}
+
+/* The value of an option: --name VALUE or --name=VALUE. */
+static bool take_value(struct arguments *arguments, const char *name, const char **value)
+{
+    const char *argument = arguments->items[arguments->next - 1];
+    size_t size = strlen(name);
+    if (argument[size] == '=') {
+        *value = argument + size + 1;
+        return true;
+    }
+    if (arguments->next == arguments->count) {
+        return usage(arguments, "a value is missing after ", name);
+    }
+    *value = arguments->items[arguments->next++];
+    return true;
+}
+
+static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
+                        unsigned long maximum, unsigned long *number)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, name, &value)) {
+        return false;
+    }
+    unsigned long read = 0;
+    size_t digits = strspn(value, "0123456789");
+    bool good = digits > 0 && digits <= 18 && value[digits] == 0;
+    if (good) {
+        read = strtoul(value, NULL, 10);
+        good = read >= minimum && read <= maximum;
+    }
+    *number = read;
+    return good || usage(arguments, "not a number in range after ", name);
+}
+
+static bool is_option(const char *argument, const char *name)
+{
+    size_t size = strlen(name);
+    return strncmp(argument, name, size) == 0 && (argument[size] == 0 || argument[size] == '=');
+}
+
+static bool take_pattern(struct arguments *arguments, const char *name, struct patterns *patterns)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, name, &value)) {
+        return false;
+    }
+    patterns_add(patterns, value);
+    return true;
+}
+
+static bool take_monthly(struct arguments *arguments, struct rules *rules)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, "--monthly", &value)) {
+        return false;
+    }
+    if (rules->statement || rules->accrual || rules->close) {
+        return usage(arguments, "--monthly is given twice", "");
+    }
+    const char *wrong = rules_read_monthly(rules, value);
+    return !wrong || usage(arguments, wrong, "");
+}
+
+/* Options of a rule; *known says whether the argument was one. */
+static bool take_rule(struct arguments *arguments, struct rules *rules, const char *argument,
+                      bool *known)
+{
+    unsigned long number;
+    *known = true;
+    if (strcmp(argument, "--csv") == 0) {
+        rules->csv = true;
+        return true;
+    }
+    if (is_option(argument, "--client-depth")) {
+        bool read = take_number(arguments, "--client-depth", 1, 1000, &number);
+        rules->client_depth = (unsigned)number;
+        return read;
+    }
+    if (is_option(argument, "--commutative")) {
+        return take_pattern(arguments, "--commutative", &rules->commutative);
+    }
+    if (is_option(argument, "--no-overdraft")) {
+        return take_pattern(arguments, "--no-overdraft", &rules->no_overdraft);
+    }
+    if (is_option(argument, "--monthly")) {
+        return take_monthly(arguments, rules);
+    }
+    if (is_option(argument, "--accrual-accounts")) {
+        return take_value(arguments, "--accrual-accounts", &rules->accrual_accounts);
+    }
+    *known = false;
+    return true;
+}
+
+static bool take_run_option(struct arguments *arguments, struct run_options *run,
+                            const char *argument)
+{
+    unsigned long number;
+    bool known;
+    bool read_rule = take_rule(arguments, &run->rules, argument, &known);
+    if (known) {
+        return read_rule;
+    }
+    if (is_option(argument, "--db")) {
+        return take_value(arguments, "--db", &run->database);
+    }
+    if (is_option(argument, "--out")) {
+        return take_value(arguments, "--out", &run->folder);
+    }
+    if (is_option(argument, "--timeline")) {
+        return take_value(arguments, "--timeline", &run->timeline);
+    }
+    if (is_option(argument, "--workers")) {
+        bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);
+        run->workers = (unsigned)number;
+        return read;
+    }
+    if (is_option(argument, "--commit-size")) {
+        bool read = take_number(arguments, "--commit-size", 1, 1 << 24, &number);
+        run->commit_size = number;
+        return read;
+    }
+    return usage(arguments, "unknown option ", argument);
+}
+
+static bool read_run(struct cli *cli, struct arguments *arguments)
+{
+    bool only_files = false;
+    const char **files = memory_zeroed((size_t)arguments->count, sizeof *files);
+    cli->command = CLI_RUN;
+    cli->run.files = files;
+    while (arguments->next < arguments->count) {
+        const char *argument = arguments->items[arguments->next++];
+        if (!only_files && strcmp(argument, "--") == 0) {
+            only_files = true;
+        } else if (only_files || argument[0] != '-' || argument[1] == 0) {
+            files[cli->run.file_count++] = argument;
+        } else if (!take_run_option(arguments, &cli->run, argument)) {
+            return false;
+        }
+    }
+    if (cli->run.database[0] == 0 || cli->run.folder[0] == 0) {
+        return usage(arguments, "--db and --out need a name", "");
+    }
+    return cli->run.file_count > 0 ||
+           usage(arguments, "run needs a FILE, or - for standard input", "");
+}
+
+static bool read_database(struct cli *cli, struct arguments *arguments, enum cli_command command)
+{
+    cli->command = command;
+    cli->database = "ledgerbatch.db";
+    while (arguments->next < arguments->count) {
+        const char *argument = arguments->items[arguments->next++];
+        if (!is_option(argument, "--db")) {
+            return usage(arguments, "unknown argument ", argument);
+        }
+        if (!take_value(arguments, "--db", &cli->database)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_generate(struct cli *cli, struct arguments *arguments)
+{
+    struct generate_options *options = &cli->generate;
+    cli->command = CLI_GENERATE;
+    *options = (struct generate_options){ 1000, 10000, 12, 1 };
+    if (arguments->next == arguments->count ||
+        strcmp(arguments->items[arguments->next++], "smallbank") != 0) {
+        return usage(arguments, "generate makes: smallbank", "");
+    }
+    while (arguments->next < arguments->count) {
+        const char *argument = arguments->items[arguments->next++];
+        bool read;
+        if (is_option(argument, "--customers")) {
+            read = take_number(arguments, "--customers", 2, 999999, &options->customers);
+        } else if (is_option(argument, "--transactions")) {
+            read = take_number(arguments, "--transactions", 0, 1000000000, &options->transactions);
+        } else if (is_option(argument, "--months")) {
+            read = take_number(arguments, "--months", 1, 12000, &options->months);
+        } else if (is_option(argument, "--seed")) {
+            read = take_number(arguments, "--seed", 0, UINT32_MAX, &options->seed);
+        } else {
+            return usage(arguments, "unknown argument ", argument);
+        }
+        if (!read) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct problem *problem)
+{
+    struct arguments arguments = { argument_items, argument_count, 2, problem };
+    *cli = (struct cli){ .command = CLI_HELP };
+    rules_init(&cli->run.rules);
+    cli->run.database = "ledgerbatch.db";
+    cli->run.folder = "ledgerbatch-out";
+    cli->run.commit_size = COMMIT_SIZE;
+    if (argument_count < 2) {
+        return usage(&arguments, "a command is missing", "");
+    }
+    const char *command = argument_items[1];
+    if (strcmp(command, "run") == 0) {
+        return read_run(cli, &arguments);
+    }
+    if (strcmp(command, "balances") == 0) {
+        return read_database(cli, &arguments, CLI_BALANCES);
+    }
+    if (strcmp(command, "status") == 0) {
+        return read_database(cli, &arguments, CLI_STATUS);
+    }
+    if (strcmp(command, "generate") == 0) {
+        return read_generate(cli, &arguments);
+    }
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
+        return true;
+    }
+    if (strcmp(command, "--version") == 0) {
+        cli->command = CLI_VERSION;
+        return true;
+    }
+    return usage(&arguments, "unknown command ", command);
+}
+
+void cli_fini(struct cli *cli)
+{
+    rules_fini(&cli->run.rules);
+    free((void *)cli->run.files);
+}

@@ -1,0 +1,25 @@
+/*
+ * The command line.
+ */
+#ifndef LEDGERBATCH_CLI_H
+#define LEDGERBATCH_CLI_H
+
+#include "generate.h"
+#include "run.h"
+
+enum cli_command { CLI_RUN, CLI_BALANCES, CLI_STATUS, CLI_GENERATE, CLI_HELP, CLI_VERSION };
+
+struct cli {
+    enum cli_command command;
+    struct run_options run;
+    struct generate_options generate;
+    const char *database; /* of balances and status */
+};
+
+/* False with a usage problem. The files point into argv. */
+bool cli_read(struct cli *cli, int argument_count, char **arguments, struct problem *problem);
+void cli_fini(struct cli *cli);
+
+extern const char cli_help[];
+
+#endif

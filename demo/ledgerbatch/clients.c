@@ -1,0 +1,353 @@
+/* Owns the division of a book into clients, groups and cells. */
+#include "clients.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+struct finder {
+    struct clients *clients;
+    struct book *book;
+    const struct rules *rules;
+    struct problem *problem;
+    uint32_t *client_of; /* by account; in order of discovery, then by name */
+    uint8_t *flags;      /* by account */
+    size_t account_count, capacity, flag_capacity;
+};
+
+/* One cell of the book with what it is sorted by. */
+struct cell_key {
+    struct slice account, symbol;
+    uint32_t client, cell;
+};
+
+static bool classify_account(struct finder *finder, uint32_t account)
+{
+    struct book *book = finder->book;
+    struct slice name = book_account_name(book, account);
+    struct slice client;
+    finder->client_of[account] = NO_INDEX;
+    if (!account_classify(finder->rules, name, &finder->flags[account], finder->problem)) {
+        return false;
+    }
+    if (finder->flags[account] & ACCOUNT_HOUSE || book->accounts[account].first_cell == NO_INDEX) {
+        return true;
+    }
+    if (!account_client(name, finder->rules->client_depth, &client)) {
+        return book_problem(book, finder->problem, book->accounts[account].source,
+                            book->accounts[account].line,
+                            "the account '%.*s' has fewer components than --client-depth %u",
+                            SLICE_ARGUMENTS(name), finder->rules->client_depth);
+    }
+    finder->client_of[account] = names_intern(&finder->clients->names, client);
+    return true;
+}
+
+/* Classifies the accounts that are new since the last call. */
+static bool classify_accounts(struct finder *finder)
+{
+    size_t count = finder->book->account_names.count;
+    finder->client_of =
+        memory_grow(finder->client_of, &finder->capacity, count, sizeof *finder->client_of);
+    finder->flags =
+        memory_grow(finder->flags, &finder->flag_capacity, count, sizeof *finder->flags);
+    for (; finder->account_count < count; finder->account_count++) {
+        if (!classify_account(finder, (uint32_t)finder->account_count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The cell CLIENT:SUFFIX in a commodity, which a month-end rollup posts to. */
+static bool add_generated(struct finder *finder, uint32_t client, const char *suffix,
+                          uint32_t commodity)
+{
+    struct slice name = finder->clients->names.items[client];
+    size_t suffix_size = strlen(suffix);
+    char *text = memory_zeroed(name.size + suffix_size + 1, 1);
+    memcpy(text, name.data, name.size);
+    memcpy(text + name.size, suffix, suffix_size);
+    struct slice account_name = { text, name.size + suffix_size };
+    uint32_t account = book_account(finder->book, account_name, 0, 0);
+    book_cell(finder->book, account, commodity);
+    if (account < finder->account_count && finder->client_of[account] == NO_INDEX) {
+        finder->account_count = account; /* declared only, until now */
+    }
+    free(text);
+    if (!classify_accounts(finder)) {
+        return false;
+    }
+    if (finder->flags[account] & ACCOUNT_HOUSE) {
+        account_name = book_account_name(finder->book, account);
+        return problem_set(finder->problem, EXIT_CODE_INPUT,
+                           "month-end rollups post to '%.*s', so it cannot be --commutative",
+                           SLICE_ARGUMENTS(account_name));
+    }
+    if (finder->client_of[account] != client) {
+        account_name = book_account_name(finder->book, account);
+        return problem_set(finder->problem, EXIT_CODE_INPUT,
+                           "month-end rollups need '%.*s', which belongs to another client",
+                           SLICE_ARGUMENTS(account_name));
+    }
+    return true;
+}
+
+static bool add_generated_for(struct finder *finder, uint8_t flag, const char *suffix)
+{
+    for (size_t i = 0; i < finder->book->cell_count; i++) {
+        struct cell cell = finder->book->cells[i];
+        if (finder->flags[cell.account] & flag &&
+            !add_generated(finder, finder->client_of[cell.account], suffix, cell.commodity)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char interest_suffix[] = ":Income:Interest";
+static const char retained_suffix[] = ":Equity:Retained";
+
+static bool add_month_end_cells(struct finder *finder)
+{
+    return (!finder->rules->accrual || add_generated_for(finder, ACCOUNT_EARNS, interest_suffix)) &&
+           (!finder->rules->close || add_generated_for(finder, ACCOUNT_CLOSES, retained_suffix));
+}
+
+static int compare_clients(const void *left, const void *right)
+{
+    return slice_compare(((const struct client *)left)->name, ((const struct client *)right)->name);
+}
+
+/* Numbers the clients by name, and client_of with them. */
+static void number_clients(struct finder *finder)
+{
+    struct clients *clients = finder->clients;
+    clients->count = clients->names.count;
+    clients->items = memory_zeroed(clients->count, sizeof *clients->items);
+    uint32_t *number = memory_zeroed(clients->count, sizeof *number);
+    for (size_t i = 0; i < clients->count; i++) {
+        clients->items[i] = (struct client){ .name = clients->names.items[i], .group = NO_INDEX };
+    }
+    qsort(clients->items, clients->count, sizeof *clients->items, compare_clients);
+    for (size_t i = 0; i < clients->count; i++) {
+        number[names_find(&clients->names, clients->items[i].name)] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < finder->account_count; i++) {
+        if (finder->client_of[i] != NO_INDEX) {
+            finder->client_of[i] = number[finder->client_of[i]];
+        }
+    }
+    free(number);
+}
+
+static int compare_cells(const void *left, const void *right)
+{
+    const struct cell_key *a = left;
+    const struct cell_key *b = right;
+    if (a->client != b->client) {
+        return a->client < b->client ? -1 : 1;
+    }
+    int order = slice_compare(a->account, b->account);
+    return order ? order : slice_compare(a->symbol, b->symbol);
+}
+
+static uint32_t find_target(const struct finder *finder, const struct client *client,
+                            const char *suffix, uint32_t commodity)
+{
+    const struct client_cell *cells = finder->clients->cells;
+    size_t size = strlen(suffix);
+    for (uint32_t i = client->first_cell; i < client->first_cell + client->cell_count; i++) {
+        struct slice name = book_account_name(finder->book, cells[i].account);
+        if (cells[i].commodity == commodity && name.size == client->name.size + size &&
+            memcmp(name.data + client->name.size, suffix, size) == 0) {
+            return i;
+        }
+    }
+    return NO_INDEX;
+}
+
+/* Where the month-end rollups move each cell of a client; a target is never its own source. */
+static void link_targets(const struct finder *finder, const struct client *client)
+{
+    for (uint32_t i = client->first_cell; i < client->first_cell + client->cell_count; i++) {
+        struct client_cell *cell = &finder->clients->cells[i];
+        if (finder->rules->accrual && cell->flags & ACCOUNT_EARNS) {
+            cell->interest = find_target(finder, client, interest_suffix, cell->commodity);
+            cell->interest = cell->interest == i ? NO_INDEX : cell->interest;
+        }
+        if (finder->rules->close && cell->flags & ACCOUNT_CLOSES) {
+            cell->retained = find_target(finder, client, retained_suffix, cell->commodity);
+            cell->retained = cell->retained == i ? NO_INDEX : cell->retained;
+        }
+    }
+}
+
+static void place_cells(struct finder *finder, const struct cell_key *keys, uint32_t *place)
+{
+    struct clients *clients = finder->clients;
+    for (size_t i = 0; i < clients->cell_count; i++) {
+        const struct cell *cell = &finder->book->cells[keys[i].cell];
+        place[keys[i].cell] = (uint32_t)i;
+        clients->cells[i] = (struct client_cell){ .account = cell->account,
+                                                  .commodity = cell->commodity,
+                                                  .client = keys[i].client,
+                                                  .interest = NO_INDEX,
+                                                  .retained = NO_INDEX,
+                                                  .flags = finder->flags[cell->account] };
+        if (keys[i].client != NO_INDEX) {
+            struct client *client = &clients->items[keys[i].client];
+            client->first_cell = client->cell_count == 0 ? (uint32_t)i : client->first_cell;
+            client->cell_count++;
+        }
+    }
+}
+
+static void number_cells(struct finder *finder)
+{
+    struct book *book = finder->book;
+    struct clients *clients = finder->clients;
+    clients->cell_count = book->cell_count;
+    clients->cells = memory_zeroed(book->cell_count, sizeof *clients->cells);
+    struct cell_key *keys = memory_zeroed(book->cell_count, sizeof *keys);
+    uint32_t *place = memory_zeroed(book->cell_count, sizeof *place);
+    for (size_t i = 0; i < book->cell_count; i++) {
+        const struct cell *cell = &book->cells[i];
+        keys[i] = (struct cell_key){ book_account_name(book, cell->account),
+                                     book_symbol(book, cell->commodity),
+                                     finder->client_of[cell->account], (uint32_t)i };
+    }
+    qsort(keys, book->cell_count, sizeof *keys, compare_cells);
+    place_cells(finder, keys, place);
+    for (size_t i = 0; i < clients->count; i++) {
+        link_targets(finder, &clients->items[i]);
+    }
+    for (size_t i = 0; i < book->posting_count; i++) {
+        book->postings[i].cell = place[book->postings[i].cell];
+    }
+    free(keys);
+    free(place);
+}
+
+static bool read_tag(struct finder *finder, struct names *groups, const struct group_tag *tag)
+{
+    uint32_t number = finder->client_of[tag->account];
+    if (finder->flags[tag->account] & ACCOUNT_HOUSE) {
+        return book_problem(finder->book, finder->problem, tag->source, tag->line,
+                            "a commutative account has no group");
+    }
+    if (number == NO_INDEX) {
+        struct slice name;
+        if (!account_client(book_account_name(finder->book, tag->account),
+                            finder->rules->client_depth, &name)) {
+            return true;
+        }
+        struct client key = { .name = name };
+        const struct client *found = bsearch(&key, finder->clients->items, finder->clients->count,
+                                             sizeof key, compare_clients);
+        if (!found) {
+            return true;
+        }
+        number = (uint32_t)(found - finder->clients->items);
+    }
+    struct client *client = &finder->clients->items[number];
+    uint32_t group = names_intern(groups, tag->group);
+    if (client->group != NO_INDEX && client->group != group) {
+        return book_problem(finder->book, finder->problem, tag->source, tag->line,
+                            "the client '%.*s' is already in the group '%.*s'",
+                            SLICE_ARGUMENTS(client->name),
+                            SLICE_ARGUMENTS(groups->items[client->group]));
+    }
+    client->group = group;
+    return true;
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+    return slice_compare(((const struct group *)left)->name, ((const struct group *)right)->name);
+}
+
+/* Sorts the groups by name and lists each one's members. */
+static void list_members(struct finder *finder, const struct names *groups)
+{
+    struct clients *clients = finder->clients;
+    uint32_t *number = memory_zeroed(groups->count, sizeof *number);
+    clients->group_count = groups->count;
+    clients->groups = memory_zeroed(groups->count, sizeof *clients->groups);
+    clients->members = memory_zeroed(clients->count, sizeof *clients->members);
+    for (size_t i = 0; i < groups->count; i++) {
+        clients->groups[i].name = groups->items[i];
+    }
+    qsort(clients->groups, groups->count, sizeof *clients->groups, compare_groups);
+    for (size_t i = 0; i < groups->count; i++) {
+        number[names_find(groups, clients->groups[i].name)] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < clients->count; i++) {
+        clients->items[i].group = number[clients->items[i].group];
+        clients->groups[clients->items[i].group].member_count++;
+    }
+    uint32_t first = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        clients->groups[i].first_member = first;
+        first += clients->groups[i].member_count;
+        clients->groups[i].member_count = 0;
+    }
+    for (size_t i = 0; i < clients->count; i++) {
+        struct group *group = &clients->groups[clients->items[i].group];
+        clients->members[group->first_member + group->member_count++] = (uint32_t)i;
+    }
+    free(number);
+}
+
+static bool find_groups(struct finder *finder)
+{
+    struct clients *clients = finder->clients;
+    struct names groups = { 0 };
+    for (size_t i = 0; i < finder->book->group_tag_count; i++) {
+        if (!read_tag(finder, &groups, &finder->book->group_tags[i])) {
+            names_fini(&groups);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < clients->count; i++) {
+        if (clients->items[i].group == NO_INDEX) {
+            clients->items[i].group = names_intern(&groups, slice_of("all"));
+        }
+    }
+    list_members(finder, &groups);
+    /* The groups' names live on in the table of client names. */
+    for (size_t i = 0; i < clients->group_count; i++) {
+        uint32_t kept = names_intern(&clients->names, clients->groups[i].name);
+        clients->groups[i].name = clients->names.items[kept];
+    }
+    names_fini(&groups);
+    return true;
+}
+
+bool clients_find(struct clients *clients, struct book *book, const struct rules *rules,
+                  struct problem *problem)
+{
+    struct finder finder = { .clients = clients, .book = book, .rules = rules, .problem = problem };
+    *clients = (struct clients){ 0 };
+    bool found = classify_accounts(&finder) && add_month_end_cells(&finder);
+    if (found) {
+        number_clients(&finder);
+        found = find_groups(&finder);
+    }
+    if (found) {
+        number_cells(&finder);
+    }
+    free(finder.client_of);
+    free(finder.flags);
+    return found;
+}
+
+void clients_fini(struct clients *clients)
+{
+    names_fini(&clients->names);
+    free(clients->items);
+    free(clients->groups);
+    free(clients->members);
+    free(clients->cells);
+    *clients = (struct clients){ 0 };
+}

@@ -1,0 +1,52 @@
+/*
+ * The clients of a book, their groups and their cells.
+ *
+ * Clients are numbered in the order of their names; each one's cells are
+ * numbered in a row, by account and commodity, and the house accounts' cells
+ * come last. So numbers depend on the input alone.
+ */
+#ifndef LEDGERBATCH_CLIENTS_H
+#define LEDGERBATCH_CLIENTS_H
+
+#include "accounts.h"
+#include "book.h"
+#include "rules.h"
+
+struct client_cell {
+    uint32_t account, commodity;
+    uint32_t client;   /* NO_INDEX: a house account's */
+    uint32_t interest; /* where the other side of its interest goes, if it earns */
+    uint32_t retained; /* where a close moves it, if it closes */
+    uint8_t flags;     /* of its account */
+};
+
+struct client {
+    struct slice name;
+    uint32_t group;
+    uint32_t first_cell, cell_count;
+};
+
+struct group {
+    struct slice name;
+    uint32_t first_member, member_count; /* in `members` */
+};
+
+struct clients {
+    struct client *items;
+    struct group *groups; /* by name */
+    uint32_t *members;    /* client numbers, in order within each group */
+    struct client_cell *cells;
+    size_t count, group_count, cell_count;
+    struct names names; /* while they are being found */
+};
+
+/*
+ * Finds the clients of a checked book, adds the accounts that month-end rollups
+ * will post to, and renumbers the cells of all postings.
+ */
+bool clients_find(struct clients *clients, struct book *book, const struct rules *rules,
+                  struct problem *problem);
+
+void clients_fini(struct clients *clients);
+
+#endif

@@ -1,0 +1,438 @@
+/*
+ * Owns the way from the commit queue to the store.
+ *
+ * A commit takes whatever waits in the queue, in the order of seq: that keeps
+ * the database's pages together and changes nothing, for the commit is atomic
+ * and within a lane the queue has the order of seq anyway.
+ */
+#include "committer.h"
+
+#include <stdlib.h>
+
+#include "entry.h"
+#include "memory.h"
+#include "syntax.h"
+
+/* A commit waits so long for more effects to share it. */
+#define COMMIT_WAIT_NS 200000000u
+
+enum mark { MARK_STORED = 1, MARK_DIRTY = 2 };
+
+static const struct client_cell *cell_of(const struct committer *committer, uint32_t cell)
+{
+    return &committer->batch->plan->clients.cells[cell];
+}
+
+void committer_init(struct committer *committer, struct batch *batch, struct store *store)
+{
+    const struct plan *plan = batch->plan;
+    size_t cells = plan->clients.cell_count;
+    size_t lanes = plan->clients.count + 1;
+    *committer = (struct committer){ .batch = batch, .store = store };
+    committer->balances = memory_zeroed(cells, sizeof *committer->balances);
+    committer->cell_marks = memory_zeroed(cells, sizeof *committer->cell_marks);
+    committer->dirty_cells = memory_zeroed(cells, sizeof *committer->dirty_cells);
+    committer->last_seqs = memory_zeroed(lanes, sizeof *committer->last_seqs);
+    committer->lane_marks = memory_zeroed(lanes, sizeof *committer->lane_marks);
+    committer->dirty_lanes = memory_zeroed(lanes, sizeof *committer->dirty_lanes);
+    committer->commodities =
+        memory_zeroed(plan->book.commodity_names.count, sizeof *committer->commodities);
+    for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
+        const struct commodity *commodity = &plan->book.commodities[i];
+        committer->commodities[i] = (struct stored_commodity){ i,
+                                                               book_symbol(&plan->book, i),
+                                                               commodity->scale,
+                                                               commodity->storage_scale,
+                                                               commodity->symbol_first,
+                                                               commodity->spaced };
+    }
+}
+
+void committer_fini(struct committer *committer)
+{
+    free(committer->balances);
+    free(committer->cell_marks);
+    free(committer->dirty_cells);
+    free(committer->last_seqs);
+    free(committer->lane_marks);
+    free(committer->dirty_lanes);
+    free(committer->commodities);
+    free(committer->lanes.items);
+    free(committer->taken.items);
+    buffer_fini(&committer->text);
+}
+
+/* --- taking over what is stored --- */
+
+static bool does_not_fit(struct problem *problem)
+{
+    return problem_set(problem, EXIT_CODE_IO,
+                       "the database is damaged: its rows do not belong to this input");
+}
+
+/* Cells by account and commodity, so that stored balances find theirs. */
+static uint32_t find_cell(const struct plan *plan, const uint32_t *first_cells,
+                          const struct stored_balance *balance)
+{
+    if (balance->account >= plan->book.account_names.count) {
+        return NO_INDEX;
+    }
+    uint32_t cell = first_cells[balance->account];
+    for (; cell < plan->clients.cell_count; cell++) {
+        if (plan->clients.cells[cell].account != balance->account) {
+            break;
+        }
+        if (plan->clients.cells[cell].commodity == balance->commodity) {
+            return cell;
+        }
+    }
+    return NO_INDEX;
+}
+
+static bool load_balance(struct committer *committer, const uint32_t *first_cells,
+                         const struct stored_balance *balance, struct problem *problem)
+{
+    uint32_t cell = find_cell(committer->batch->plan, first_cells, balance);
+    if (cell == NO_INDEX) {
+        return does_not_fit(problem);
+    }
+    committer->balances[cell] = balance->amount;
+    committer->cell_marks[cell] = MARK_STORED;
+    if (cell_of(committer, cell)->client != NO_INDEX) {
+        committer->batch->balances[cell] = balance->amount;
+    }
+    return true;
+}
+
+static bool load_balances(struct committer *committer, struct problem *problem)
+{
+    const struct plan *plan = committer->batch->plan;
+    uint32_t *first_cells = memory_zeroed(plan->book.account_names.count, sizeof *first_cells);
+    for (size_t i = plan->clients.cell_count; i-- > 0;) {
+        first_cells[plan->clients.cells[i].account] = (uint32_t)i;
+    }
+    struct store_cursor *cursor = store_cursor_open(committer->store, STORE_BALANCES, problem);
+    struct stored_balance balance;
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &balance, problem);
+        if (step == STORE_ROW && !load_balance(committer, first_cells, &balance, problem)) {
+            step = STORE_FAILED;
+        }
+    }
+    store_cursor_close(cursor);
+    free(first_cells);
+    return step == STORE_END;
+}
+
+bool committer_load(struct committer *committer, struct problem *problem)
+{
+    struct store_cursor *cursor = store_cursor_open(committer->store, STORE_LANES, problem);
+    struct stored_lane lane;
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &lane, problem);
+        if (step == STORE_ROW && lane.number > plan_house_lane(committer->batch->plan)) {
+            does_not_fit(problem);
+            step = STORE_FAILED;
+        } else if (step == STORE_ROW) {
+            committer->last_seqs[lane.number] = lane.last_seq;
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END && load_balances(committer, problem);
+}
+
+/* --- writing effects --- */
+
+static void mark_cell(struct committer *committer, uint32_t cell)
+{
+    if (!(committer->cell_marks[cell] & MARK_DIRTY)) {
+        committer->cell_marks[cell] |= MARK_DIRTY;
+        committer->dirty_cells[committer->dirty_cell_count++] = cell;
+    }
+}
+
+static void mark_lanes(struct committer *committer, const struct task *task, uint32_t seq)
+{
+    plan_lanes(committer->batch->plan, task, &committer->lanes);
+    for (size_t i = 0; i < committer->lanes.count; i++) {
+        uint32_t lane = committer->lanes.items[i];
+        if (!(committer->lane_marks[lane] & MARK_DIRTY)) {
+            committer->lane_marks[lane] |= MARK_DIRTY;
+            committer->dirty_lanes[committer->dirty_lane_count++] = lane;
+        }
+        committer->last_seqs[lane] = seq;
+    }
+}
+
+static void set_price(const struct committer *committer, const struct posting *posting, char *text,
+                      struct stored_posting *stored)
+{
+    if (posting->extra == NO_INDEX) {
+        return;
+    }
+    const struct extra *extra = &committer->batch->plan->book.extras[posting->extra];
+    if (extra->flags & (EXTRA_PRICE_UNIT | EXTRA_PRICE_TOTAL)) {
+        size_t size =
+            amount_write(text, extra->price.units, extra->price.scale, extra->price.scale);
+        stored->price = (struct slice){ text, size };
+        stored->price_commodity = extra->price.commodity;
+        stored->price_is_total = (extra->flags & EXTRA_PRICE_TOTAL) != 0;
+    }
+}
+
+/* The i-th posting of a transaction as it is stored; house accounts have no running balance. */
+static struct stored_posting make_posting(const struct committer *committer, uint32_t seq,
+                                          const struct transaction *transaction, uint32_t i,
+                                          char *price_text)
+{
+    const struct batch *batch = committer->batch;
+    const struct posting *posting = &batch->plan->book.postings[transaction->first_posting + i];
+    const struct client_cell *cell = cell_of(committer, posting->cell);
+    struct stored_posting stored = { .seq = seq,
+                                     .number = i + 1,
+                                     .account = cell->account,
+                                     .commodity = cell->commodity,
+                                     .amount = posting->amount,
+                                     .has_balance = cell->client != NO_INDEX,
+                                     .balance = batch->after[transaction->first_posting + i] };
+    set_price(committer, posting, price_text, &stored);
+    return stored;
+}
+
+static bool write_postings(struct committer *committer, uint32_t seq,
+                           const struct transaction *transaction)
+{
+    char price_text[AMOUNT_TEXT_SIZE];
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        struct stored_posting stored = make_posting(committer, seq, transaction, i, price_text);
+        uint32_t cell = committer->batch->plan->book.postings[transaction->first_posting + i].cell;
+        if (stored.has_balance) {
+            committer->balances[cell] = stored.balance;
+        } else {
+            committer->balances[cell] += stored.amount;
+        }
+        mark_cell(committer, cell);
+        if (!store_put_posting(committer->store, &stored, &committer->problem)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_refusal(struct committer *committer, const struct effect *effect,
+                          const struct transaction *transaction,
+                          const struct stored_transaction *header)
+{
+    const struct book *book = &committer->batch->plan->book;
+    const struct effect_entry *overdrawn = &effect->entries->items[0];
+    const struct client_cell *cell = cell_of(committer, overdrawn->cell);
+    char price_text[AMOUNT_TEXT_SIZE];
+    struct buffer *text = &committer->text;
+    text->size = 0;
+    buffer_add_text(text, "overdraft: ");
+    buffer_add(text, book_account_name(book, cell->account));
+    buffer_add_text(text, " would be ");
+    entry_number(text, &committer->commodities[cell->commodity], overdrawn->balance);
+    buffer_add_byte(text, ' ');
+    buffer_add(text, book_symbol(book, cell->commodity));
+    size_t reason_size = text->size;
+    entry_header(text, header);
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        struct stored_posting posting =
+            make_posting(committer, effect->seq, transaction, i, price_text);
+        posting.has_balance = false;
+        entry_posting(text, book_account_name(book, posting.account),
+                      &committer->commodities[posting.commodity], &posting,
+                      &committer->commodities[posting.price_commodity]);
+    }
+    struct stored_refusal refusal = { effect->seq,
+                                      { text->data, reason_size },
+                                      { text->data + reason_size, text->size - reason_size } };
+    return store_put_refusal(committer->store, &refusal, &committer->problem);
+}
+
+static bool write_transaction(struct committer *committer, const struct effect *effect,
+                              const struct task *task)
+{
+    const struct transaction *transaction =
+        &committer->batch->plan->book.transactions[task->subject];
+    bool refused = effect->outcome == EFFECT_REFUSED;
+    struct stored_transaction header = { .seq = effect->seq,
+                                         .date = transaction->date,
+                                         .kind = slice_of(refused ? "refused" : "post"),
+                                         .status = transaction->status,
+                                         .has_code = transaction->has_code,
+                                         .code = { transaction->code, transaction->code_size },
+                                         .text = { transaction->text, transaction->text_size } };
+    if (!store_put_transaction(committer->store, &header, &committer->problem)) {
+        return false;
+    }
+    return refused ? write_refusal(committer, effect, transaction, &header)
+                   : write_postings(committer, effect->seq, transaction);
+}
+
+static bool write_entry(struct committer *committer, const struct effect *effect, size_t i,
+                        bool is_statement)
+{
+    const struct effect_entry *entry = &effect->entries->items[i];
+    const struct client_cell *cell = cell_of(committer, entry->cell);
+    if (is_statement) {
+        struct stored_closing closing = { effect->seq, cell->account, cell->commodity,
+                                          entry->balance };
+        return store_put_closing(committer->store, &closing, &committer->problem);
+    }
+    struct stored_posting posting = { .seq = effect->seq,
+                                      .number = (uint32_t)i + 1,
+                                      .account = cell->account,
+                                      .commodity = cell->commodity,
+                                      .amount = entry->amount,
+                                      .has_balance = true,
+                                      .balance = entry->balance };
+    committer->balances[entry->cell] = entry->balance;
+    mark_cell(committer, entry->cell);
+    return store_put_posting(committer->store, &posting, &committer->problem);
+}
+
+/* The code of a rollup: KIND YYYY-MM GROUP. */
+static void write_code(struct buffer *text, const struct plan *plan, const struct task *task)
+{
+    char date[10];
+    date_write(date, plan_date(plan, task));
+    buffer_add_text(text, task_kind_word((enum task_kind)task->kind));
+    buffer_add_byte(text, ' ');
+    buffer_add(text, (struct slice){ date, 7 });
+    buffer_add_byte(text, ' ');
+    buffer_add(text, plan->clients.groups[task->subject].name);
+}
+
+static bool write_rollup(struct committer *committer, const struct effect *effect,
+                         const struct task *task)
+{
+    static const char *const texts[] = { [TASK_STATEMENT] = "Statement",
+                                         [TASK_ACCRUAL] = "Interest",
+                                         [TASK_CLOSE] = "Month-end close" };
+    struct buffer *text = &committer->text;
+    text->size = 0;
+    write_code(text, committer->batch->plan, task);
+    struct stored_transaction header = { .seq = effect->seq,
+                                         .date = plan_date(committer->batch->plan, task),
+                                         .kind =
+                                             slice_of(task_kind_word((enum task_kind)task->kind)),
+                                         .status = '*',
+                                         .has_code = true,
+                                         .code = buffer_slice(text),
+                                         .text = slice_of(texts[task->kind]) };
+    bool written = store_put_transaction(committer->store, &header, &committer->problem);
+    for (size_t i = 0; written && effect->entries && i < effect->entries->count; i++) {
+        written = write_entry(committer, effect, i, task->kind == TASK_STATEMENT);
+    }
+    return written;
+}
+
+static bool write_effects(struct committer *committer)
+{
+    const struct plan *plan = committer->batch->plan;
+    for (size_t i = 0; i < committer->taken.count; i++) {
+        const struct effect *effect = &committer->taken.items[i];
+        const struct task *task = &plan->tasks[effect->seq - 1];
+        bool written = task->kind == TASK_POST ? write_transaction(committer, effect, task)
+                                               : write_rollup(committer, effect, task);
+        if (!written) {
+            return false;
+        }
+        mark_lanes(committer, task, effect->seq);
+    }
+    return true;
+}
+
+static bool write_balance(struct committer *committer, uint32_t cell)
+{
+    const struct client_cell *place = cell_of(committer, cell);
+    bool stored = committer->cell_marks[cell] & MARK_STORED;
+    if (!amount_fits(committer->balances[cell])) {
+        struct slice name = book_account_name(&committer->batch->plan->book, place->account);
+        return problem_set(&committer->problem, EXIT_CODE_IO,
+                           "the balance of '%.*s' has too many digits", SLICE_ARGUMENTS(name));
+    }
+    struct stored_balance balance = { place->account, place->commodity,
+                                      (int64_t)committer->balances[cell] };
+    committer->cell_marks[cell] = MARK_STORED;
+    return stored ? store_set_balance(committer->store, &balance, &committer->problem)
+                  : store_put_balance(committer->store, &balance, &committer->problem);
+}
+
+/* Balances and progress belong to the same commit as the postings they come from. */
+static bool write_dirty(struct committer *committer)
+{
+    for (size_t i = 0; i < committer->dirty_cell_count; i++) {
+        if (!write_balance(committer, committer->dirty_cells[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < committer->dirty_lane_count; i++) {
+        uint32_t lane = committer->dirty_lanes[i];
+        committer->lane_marks[lane] = 0;
+        if (!store_set_progress(committer->store, lane, committer->last_seqs[lane],
+                                &committer->problem)) {
+            return false;
+        }
+    }
+    committer->dirty_cell_count = 0;
+    committer->dirty_lane_count = 0;
+    return true;
+}
+
+static int compare_effects(const void *left, const void *right)
+{
+    uint32_t a = ((const struct effect *)left)->seq;
+    uint32_t b = ((const struct effect *)right)->seq;
+    return (a > b) - (a < b);
+}
+
+static bool commit_taken(struct committer *committer)
+{
+    qsort(committer->taken.items, committer->taken.count, sizeof *committer->taken.items,
+          compare_effects);
+    bool committed = store_begin(committer->store, &committer->problem) &&
+                     write_effects(committer) && write_dirty(committer) &&
+                     store_commit(committer->store, &committer->problem);
+    if (!committed) {
+        store_rollback(committer->store);
+    }
+    for (size_t i = 0; i < committer->taken.count; i++) {
+        free(committer->taken.items[i].entries);
+    }
+    committer->taken.count = 0;
+    return committed;
+}
+
+static void *committer_main(void *argument)
+{
+    struct committer *committer = argument;
+    struct commit_queue *queue = &committer->batch->queue;
+    while (commit_queue_take(queue, &committer->taken, COMMIT_WAIT_NS)) {
+        if (committer->taken.count > 0 && !commit_taken(committer)) {
+            committer->failed = true;
+            commit_queue_stop(queue);
+            break;
+        }
+    }
+    return NULL;
+}
+
+bool committer_start(struct committer *committer, struct problem *problem)
+{
+    return pthread_create(&committer->thread, NULL, committer_main, committer) == 0 ||
+           problem_set(problem, EXIT_CODE_IO, "no thread can be had for the committer");
+}
+
+bool committer_join(struct committer *committer, struct problem *problem)
+{
+    pthread_join(committer->thread, NULL);
+    if (committer->failed) {
+        *problem = committer->problem;
+    }
+    return !committer->failed;
+}

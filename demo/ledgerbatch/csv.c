@@ -1,0 +1,257 @@
+/*
+ * Owns the reading of transfers. Quoted fields are unfolded in place: the
+ * digest of a source is taken over its bytes before that, see sources.h.
+ */
+#include "csv.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "syntax.h"
+
+#define CSV_COLUMNS 6
+
+enum csv_column { CSV_SEQ, CSV_DATE, CSV_FROM, CSV_TO, CSV_AMOUNT, CSV_COMMODITY };
+
+static const char *const column_names[CSV_COLUMNS] = { "seq", "date",   "from",
+                                                       "to",  "amount", "commodity" };
+
+struct csv_parser {
+    struct book *book;
+    struct problem *problem;
+    uint32_t source, line; /* the line where the record begins */
+    uint32_t next_line;
+    char *next, *end;
+    struct slice fields[CSV_COLUMNS];
+    size_t field_count;
+};
+
+static bool csv_problem(struct csv_parser *parser, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return book_problem(parser->book, parser->problem, parser->source, parser->line, "%s", text);
+}
+
+/* A field in quotes; doubled quotes become one. */
+static bool quoted_field(struct csv_parser *parser, struct slice *field)
+{
+    char *from = parser->next + 1;
+    char *to = from;
+    char *begin = from;
+    for (; from < parser->end; from++) {
+        if (*from == '"') {
+            if (from + 1 == parser->end || from[1] != '"') {
+                break;
+            }
+            from++;
+        }
+        parser->next_line += *from == '\n';
+        *to++ = *from;
+    }
+    if (from == parser->end) {
+        return csv_problem(parser, "a quoted field is not closed");
+    }
+    parser->next = from + 1;
+    *field = slice_between(begin, to);
+    return true;
+}
+
+static bool plain_field(struct csv_parser *parser, struct slice *field)
+{
+    char *begin = parser->next;
+    while (parser->next < parser->end && !memchr(",\r\n\"", *parser->next, 4)) {
+        parser->next++;
+    }
+    if (parser->next < parser->end && *parser->next == '"') {
+        return csv_problem(parser, "a quote inside a field that is not quoted");
+    }
+    *field = slice_between(begin, parser->next);
+    return true;
+}
+
+static bool take_line_end(struct csv_parser *parser)
+{
+    if (parser->next < parser->end && *parser->next == '\r') {
+        parser->next++;
+    }
+    if (parser->next < parser->end) {
+        if (*parser->next != '\n') {
+            return csv_problem(parser, "a field is followed by a comma or a line end");
+        }
+        parser->next++;
+    }
+    parser->next_line++;
+    return true;
+}
+
+static bool read_record(struct csv_parser *parser)
+{
+    parser->line = parser->next_line;
+    parser->field_count = 0;
+    for (;;) {
+        struct slice field;
+        bool quoted = parser->next < parser->end && *parser->next == '"';
+        if (!(quoted ? quoted_field(parser, &field) : plain_field(parser, &field))) {
+            return false;
+        }
+        if (parser->field_count == CSV_COLUMNS) {
+            return csv_problem(parser, "more than %d fields", CSV_COLUMNS);
+        }
+        parser->fields[parser->field_count++] = field;
+        if (parser->next == parser->end || *parser->next != ',') {
+            return take_line_end(parser);
+        }
+        parser->next++;
+    }
+}
+
+static bool check_header(struct csv_parser *parser)
+{
+    if (!read_record(parser)) {
+        return false;
+    }
+    bool good = parser->field_count == CSV_COLUMNS;
+    for (size_t i = 0; good && i < CSV_COLUMNS; i++) {
+        good = slice_equal(parser->fields[i], slice_of(column_names[i]));
+    }
+    return good || csv_problem(parser, "the header line is seq,date,from,to,amount,commodity");
+}
+
+static bool read_seq(struct csv_parser *parser, uint64_t *last_seq)
+{
+    struct slice text = parser->fields[CSV_SEQ];
+    uint64_t seq = 0;
+    bool good = text.size > 0 && text.size <= 18;
+    for (size_t i = 0; good && i < text.size; i++) {
+        good = text.data[i] >= '0' && text.data[i] <= '9';
+        seq = seq * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    if (!good || seq == 0) {
+        return csv_problem(parser, "seq is a whole number from 1: '%.*s'", SLICE_ARGUMENTS(text));
+    }
+    if (seq <= *last_seq) {
+        return csv_problem(parser, "seq strictly increases: %llu after %llu",
+                           (unsigned long long)seq, (unsigned long long)*last_seq);
+    }
+    *last_seq = seq;
+    return true;
+}
+
+static bool read_account(struct csv_parser *parser, enum csv_column column, uint32_t *account)
+{
+    struct slice name = parser->fields[column];
+    const char *wrong = syntax_account_problem(name);
+    if (wrong) {
+        return csv_problem(parser, "%s: '%.*s'", wrong, SLICE_ARGUMENTS(name));
+    }
+    *account = book_account(parser->book, name, parser->source, parser->line);
+    return true;
+}
+
+static bool read_money(struct csv_parser *parser, struct money *money)
+{
+    struct slice amount = parser->fields[CSV_AMOUNT];
+    struct slice symbol = parser->fields[CSV_COMMODITY];
+    const char *at = amount.data;
+    const char *end = amount.data + amount.size;
+    unsigned scale;
+    const char *wrong = syntax_number_problem(number_read(&at, end, &money->units, &scale));
+    if (wrong || at != end) {
+        return csv_problem(parser, "the amount '%.*s' is not a number: %s", SLICE_ARGUMENTS(amount),
+                           wrong ? wrong : "something follows it");
+    }
+    if (money->units <= 0) {
+        return csv_problem(parser, "an amount is positive");
+    }
+    wrong = syntax_symbol_problem(symbol);
+    if (wrong) {
+        return csv_problem(parser, "%s", wrong);
+    }
+    money->scale = (uint8_t)scale;
+    money->commodity = book_commodity(parser->book, symbol);
+    struct commodity *commodity = &parser->book->commodities[money->commodity];
+    commodity->seen = true;
+    commodity->spaced = true;
+    book_see_scale(parser->book, money->commodity, scale);
+    return true;
+}
+
+static void add_side(struct csv_parser *parser, uint32_t account, const struct money *money,
+                     bool taken)
+{
+    uint32_t cell = book_cell(parser->book, account, money->commodity);
+    struct posting *posting = book_add_posting(parser->book);
+    posting->cell = cell;
+    posting->amount = taken ? -money->units : money->units;
+    posting->scale = money->scale;
+    posting->line = parser->line;
+}
+
+static bool read_transfer(struct csv_parser *parser, uint64_t *last_seq)
+{
+    uint32_t date = 0;
+    uint32_t from = 0;
+    uint32_t to = 0;
+    struct money money;
+    if (parser->field_count != CSV_COLUMNS) {
+        return csv_problem(parser, "%zu fields where %d are expected", parser->field_count,
+                           CSV_COLUMNS);
+    }
+    if (!read_seq(parser, last_seq)) {
+        return false;
+    }
+    struct slice day = parser->fields[CSV_DATE];
+    const char *at = day.data;
+    const char *wrong = syntax_date(&at, day.data + day.size, &date);
+    if (wrong || at != day.data + day.size) {
+        return csv_problem(parser, "%s: '%.*s'", wrong ? wrong : "something follows the date",
+                           SLICE_ARGUMENTS(day));
+    }
+    if (!read_account(parser, CSV_FROM, &from) || !read_account(parser, CSV_TO, &to) ||
+        !read_money(parser, &money)) {
+        return false;
+    }
+    struct transaction *transaction = book_add_transaction(parser->book);
+    transaction->date = date;
+    transaction->line = parser->line;
+    transaction->source = parser->source;
+    transaction->status = '*';
+    transaction->has_code = true;
+    transaction->code = parser->fields[CSV_SEQ].data;
+    transaction->code_size = (uint32_t)parser->fields[CSV_SEQ].size;
+    transaction->text = "transfer";
+    transaction->text_size = sizeof "transfer" - 1;
+    transaction->posting_count = 2;
+    add_side(parser, from, &money, true);
+    add_side(parser, to, &money, false);
+    return true;
+}
+
+bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem)
+{
+    struct source *source = sources_read(&book->sources, name, problem);
+    if (!source) {
+        return false;
+    }
+    sources_finish_digests(&book->sources);
+    struct csv_parser parser = { .book = book,
+                                 .problem = problem,
+                                 .source = (uint32_t)book->sources.count - 1,
+                                 .line = 1,
+                                 .next_line = 1,
+                                 .next = source->data,
+                                 .end = source->data + source->size };
+    if (!check_header(&parser)) {
+        return false;
+    }
+    while (parser.next < parser.end) {
+        if (!read_record(&parser) || !read_transfer(&parser, last_seq)) {
+            return false;
+        }
+    }
+    return true;
+}

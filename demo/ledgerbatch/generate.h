@@ -1,0 +1,16 @@
+/*
+ * Books for load tests: a deterministic journal after the SmallBank mix.
+ */
+#ifndef LEDGERBATCH_GENERATE_H
+#define LEDGERBATCH_GENERATE_H
+
+#include "problem.h"
+
+struct generate_options {
+    unsigned long customers, transactions, months, seed;
+};
+
+/* Writes the journal to standard output. */
+bool generate_smallbank(const struct generate_options *options, struct problem *problem);
+
+#endif

@@ -1,0 +1,222 @@
+/* Owns the lines of a journal: which kind each is, and where a transaction ends. */
+#include "journal.h"
+
+#include "journal_lex.h"
+#include "syntax.h"
+
+static bool end_transaction(struct journal_parser *parser)
+{
+    struct book *book = parser->book;
+    uint32_t number = (uint32_t)book->transaction_count - 1;
+    const struct transaction *transaction = &book->transactions[number];
+    if (transaction->posting_count == 0) {
+        parser->line = transaction->line;
+        return journal_problem(parser, "a transaction needs postings");
+    }
+    if (transaction->has_assigned) {
+        return settle_later(&parser->settler, book, number, parser->problem);
+    }
+    return settle_transaction(&parser->settler, book, number, parser->problem);
+}
+
+/* Whatever an indented line could belong to ends here. */
+static bool end_block(struct journal_parser *parser)
+{
+    bool ended = parser->block != BLOCK_TRANSACTION || end_transaction(parser);
+    parser->block = BLOCK_NONE;
+    return ended;
+}
+
+static bool read_code(struct journal_parser *parser, struct transaction *transaction)
+{
+    if (parser->at == parser->end || *parser->at != '(') {
+        return true;
+    }
+    const char *begin = parser->at + 1;
+    const char *close = memchr(begin, ')', (size_t)(parser->end - begin));
+    if (!close) {
+        return journal_problem(parser, "the code's bracket is not closed");
+    }
+    transaction->has_code = true;
+    transaction->code = begin;
+    transaction->code_size = (uint32_t)(close - begin);
+    parser->at = close + 1;
+    journal_skip_blanks(parser);
+    return true;
+}
+
+static void read_text(struct journal_parser *parser, struct transaction *transaction)
+{
+    const char *begin = parser->at;
+    const char *end = memchr(begin, ';', (size_t)(parser->end - begin));
+    end = end ? end : parser->end;
+    while (end > begin && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
+    }
+    transaction->text = begin;
+    transaction->text_size = (uint32_t)(end - begin);
+}
+
+/* DATE [*|!] [(CODE)] TEXT */
+static bool read_header(struct journal_parser *parser)
+{
+    uint32_t date;
+    const char *wrong = syntax_date(&parser->at, parser->end, &date);
+    if (wrong) {
+        return journal_problem(parser, "%s", wrong);
+    }
+    if (parser->at < parser->end && *parser->at != ' ' && *parser->at != '\t') {
+        return journal_problem(parser, *parser->at == '='
+                                           ? "secondary dates are not in the portable subset"
+                                           : "a space goes after the date");
+    }
+    journal_skip_blanks(parser);
+    struct transaction *transaction = book_add_transaction(parser->book);
+    transaction->date = date;
+    transaction->line = parser->line;
+    transaction->source = parser->source;
+    if (parser->at < parser->end && (*parser->at == '*' || *parser->at == '!')) {
+        transaction->status = *parser->at++;
+        journal_skip_blanks(parser);
+    }
+    if (!read_code(parser, transaction)) {
+        return false;
+    }
+    read_text(parser, transaction);
+    parser->block = BLOCK_TRANSACTION;
+    parser->seen_elided = false;
+    return true;
+}
+
+static bool read_indented(struct journal_parser *parser)
+{
+    journal_skip_blanks(parser);
+    if (parser->at == parser->end) {
+        return end_block(parser);
+    }
+    switch (parser->block) {
+    case BLOCK_TRANSACTION:
+        return *parser->at == ';' || journal_posting(parser);
+    case BLOCK_ACCOUNT:
+    case BLOCK_COMMODITY:
+        return journal_subdirective(parser);
+    case BLOCK_NONE:
+    case BLOCK_COMMENT:
+        break;
+    }
+    return journal_problem(parser, "an indented line belongs to no transaction or directive");
+}
+
+static bool read_at_margin(struct journal_parser *parser)
+{
+    if (!end_block(parser)) {
+        return false;
+    }
+    char first = *parser->at;
+    if (first == ';' || first == '#' || first == '*') {
+        return true;
+    }
+    return first >= '0' && first <= '9' ? read_header(parser) : journal_directive(parser);
+}
+
+static bool read_in_comment(struct journal_parser *parser)
+{
+    struct slice line = slice_between(parser->at, parser->end);
+    struct slice closing = slice_of("end comment");
+    if (slice_equal(line, closing)) {
+        parser->block = BLOCK_NONE;
+    } else if (line.size > closing.size && memcmp(line.data, closing.data, closing.size) == 0) {
+        return journal_problem(parser, "'end comment' stands alone on its line");
+    }
+    return true;
+}
+
+static bool read_line(struct journal_parser *parser)
+{
+    if (memchr(parser->at, 0, (size_t)(parser->end - parser->at))) {
+        return journal_problem(parser, "a zero byte: this is not text");
+    }
+    if (parser->block == BLOCK_COMMENT) {
+        return read_in_comment(parser);
+    }
+    if (parser->at == parser->end) {
+        return end_block(parser);
+    }
+    if (*parser->at == ' ' || *parser->at == '\t') {
+        return read_indented(parser);
+    }
+    return read_at_margin(parser);
+}
+
+static bool read_lines(struct journal_parser *parser, struct journal_file *file)
+{
+    while (file->next < file->end) {
+        const char *newline = memchr(file->next, '\n', (size_t)(file->end - file->next));
+        parser->at = file->next;
+        parser->end = newline ? newline : file->end;
+        file->next = newline ? newline + 1 : file->end;
+        parser->line++;
+        if (parser->end > parser->at && parser->end[-1] == '\r') {
+            parser->end--;
+        }
+        if (parser->block == BLOCK_NONE) {
+            parser->block_line = parser->line;
+        }
+        if (!read_line(parser)) {
+            return false;
+        }
+    }
+    if (parser->block == BLOCK_COMMENT) {
+        parser->line = parser->block_line;
+        return journal_problem(parser, "this comment has no 'end comment'");
+    }
+    return end_block(parser);
+}
+
+static bool includes_itself(const struct journal_parser *parser, const struct source *source)
+{
+    for (const struct journal_file *file = parser->file; file; file = file->includer) {
+        const struct source *open = parser->book->sources.items[file->source];
+        if (open->device == source->device && open->inode == source->inode) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool journal_file_read(struct journal_parser *parser, const char *name)
+{
+    struct sources *sources = &parser->book->sources;
+    uint32_t line = parser->line;
+    uint32_t includer = parser->source;
+    const struct source *source = sources_read(sources, name, parser->problem);
+    if (!source && parser->file && parser->problem->code == EXIT_CODE_IO) {
+        struct problem reason = *parser->problem;
+        return journal_problem(parser, "%.900s", reason.text);
+    }
+    if (!source) {
+        return false;
+    }
+    if (includes_itself(parser, source)) {
+        return journal_problem(parser, "%s includes itself", name);
+    }
+    struct journal_file file = { parser->file, (uint32_t)sources->count - 1, source->data,
+                                 source->data + source->size };
+    parser->file = &file;
+    parser->source = file.source;
+    parser->line = 0;
+    parser->block = BLOCK_NONE;
+    bool read = read_lines(parser, &file);
+    parser->file = file.includer;
+    parser->source = includer;
+    parser->line = line;
+    return read;
+}
+
+bool journal_read(struct book *book, const char *name, struct problem *problem)
+{
+    struct journal_parser parser = { .book = book, .problem = problem };
+    bool read = journal_file_read(&parser, name);
+    settler_fini(&parser.settler);
+    return read;
+}

@@ -1,0 +1,43 @@
+/* ledgerbatch: the program around its parts. */
+#include <stdio.h>
+
+#include "cli.h"
+#include "inspect.h"
+#include "lanepool/lanepool.h"
+
+static bool run_cli(struct cli *cli, struct problem *problem)
+{
+    switch (cli->command) {
+    case CLI_RUN:
+        return run_command(&cli->run, problem);
+    case CLI_BALANCES:
+        return inspect_balances(cli->database, problem);
+    case CLI_STATUS:
+        return inspect_status(cli->database, problem);
+    case CLI_GENERATE:
+        return generate_smallbank(&cli->generate, problem);
+    case CLI_HELP:
+        fputs(cli_help, stdout);
+        return true;
+    case CLI_VERSION:
+        printf("ledgerbatch %s\n", lanepool_version());
+        return true;
+    }
+    return false;
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct cli cli;
+    struct problem problem;
+    int code = EXIT_CODE_DONE;
+    if (!cli_read(&cli, argument_count, arguments, &problem) || !run_cli(&cli, &problem)) {
+        fprintf(stderr, "%s%s\n", problem.has_place ? "" : "ledgerbatch: ", problem.text);
+        code = (int)problem.code;
+    } else if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("ledgerbatch: standard output cannot be written\n", stderr);
+        code = EXIT_CODE_IO;
+    }
+    cli_fini(&cli);
+    return code;
+}

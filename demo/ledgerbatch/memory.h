@@ -1,0 +1,19 @@
+/*
+ * Memory for a program that cannot go on without it: running out ends the
+ * program with a message and exit code 1. The store is safe at any such point.
+ */
+#ifndef LEDGERBATCH_MEMORY_H
+#define LEDGERBATCH_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed memory for count items; never NULL. */
+void *memory_zeroed(size_t count, size_t item_size);
+
+/*
+ * Makes room for at least `needed` items in a growing array and returns where
+ * it now lies. *capacity is kept in items.
+ */
+void *memory_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * Interned names: each distinct text gets a number, counted from 0 in the
+ * order of first appearance.
+ */
+#ifndef LEDGERBATCH_NAMES_H
+#define LEDGERBATCH_NAMES_H
+
+#include <stdint.h>
+
+#include "slice.h"
+
+#define NAME_NONE UINT32_MAX
+
+struct names {
+    struct slice *items; /* by number; the bytes belong to this table */
+    uint64_t *hashes;
+    size_t count, capacity, hash_capacity;
+    uint32_t *slots; /* open addressing, NAME_NONE when empty */
+    size_t slot_count;
+    struct name_block *blocks; /* where the bytes lie */
+};
+
+void names_fini(struct names *names);
+
+/* The number of a text, which is added if it is new. */
+uint32_t names_intern(struct names *names, struct slice text);
+
+/* The number of a text, or NAME_NONE. */
+uint32_t names_find(const struct names *names, struct slice text);
+
+#endif

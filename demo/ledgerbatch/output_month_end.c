@@ -1,0 +1,181 @@
+/* Owns the outputs of month-end rollups: statements and closes. */
+#include "entry.h"
+#include "output_scan.h"
+#include "syntax.h"
+
+#define MONTH_SIZE 7
+
+/* The code of a rollup is KIND YYYY-MM GROUP. */
+static bool split_code(const struct stored_transaction *transaction, struct slice *month,
+                       struct slice *group)
+{
+    size_t skip = transaction->kind.size + 1;
+    if (transaction->code.size < skip + MONTH_SIZE + 1) {
+        return false;
+    }
+    const char *at = transaction->code.data + skip;
+    *month = (struct slice){ at, MONTH_SIZE };
+    *group = (struct slice){ at + MONTH_SIZE + 1, transaction->code.size - skip - MONTH_SIZE - 1 };
+    return true;
+}
+
+static void add_balance_line(struct output_scan *scan, const char *kind,
+                             const struct stored_cell *cell, int64_t balance)
+{
+    const struct stored_commodity *commodity = &scan->book.commodities[cell->commodity];
+    buffer_add_text(&scan->page, kind);
+    buffer_add_text(&scan->page, ",,,,");
+    buffer_add_field(&scan->page, scan->book.accounts[cell->account].name);
+    buffer_add_byte(&scan->page, ',');
+    buffer_add_field(&scan->page, commodity->symbol);
+    buffer_add_text(&scan->page, ",,");
+    entry_number(&scan->page, commodity, balance);
+    buffer_add_byte(&scan->page, '\n');
+}
+
+/* Opening, postings since, closing: the next statement opens where this one closes. */
+static bool write_statement(struct output_scan *scan, uint32_t lane, struct slice month,
+                            struct problem *problem)
+{
+    struct stored_cell *cells = scan->book.cells;
+    uint32_t first = scan->book.lane_cells[lane];
+    uint32_t end = scan->book.lane_cells[lane + 1];
+    scan->page.size = 0;
+    buffer_add_text(&scan->page, "kind,seq,date,text,account,commodity,amount,balance\n");
+    for (uint32_t i = first; i < end; i++) {
+        if (cells[i].opening != 0) {
+            add_balance_line(scan, "opening", &cells[i], cells[i].opening);
+        }
+    }
+    buffer_add(&scan->page, buffer_slice(&scan->statements[lane]));
+    scan->statements[lane].size = 0;
+    for (uint32_t i = first; i < end; i++) {
+        cells[i].opening = cells[i].running;
+        if (cells[i].running != 0) {
+            add_balance_line(scan, "closing", &cells[i], cells[i].running);
+        }
+    }
+    scan->path.size = 0;
+    buffer_add_text(&scan->path, "statements/");
+    publication_escape(&scan->path, scan->book.lanes[lane].client);
+    buffer_add_byte(&scan->path, '/');
+    buffer_add(&scan->path, month);
+    buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });
+    return publication_write(&scan->publication, scan->path.data, buffer_slice(&scan->page),
+                             problem);
+}
+
+/* What the statement's task saw must be what the postings add up to. */
+static bool check_closings(struct output_scan *scan, const struct stored_transaction *transaction,
+                           size_t *count, struct problem *problem)
+{
+    *count = 0;
+    while (scan->has_closing && scan->closing.seq == transaction->seq) {
+        const struct stored_cell *cell =
+            stored_book_cell(&scan->book, scan->closing.account, scan->closing.commodity);
+        if (!cell || cell->running != scan->closing.amount) {
+            return stored_book_damaged(problem, "a closing balance does not add up");
+        }
+        ++*count;
+        if (!scan_next_closing(scan, problem)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_statements(struct output_scan *scan, const struct stored_transaction *transaction,
+                             struct slice month, struct slice group, struct problem *problem)
+{
+    size_t closing_count;
+    size_t cell_count = 0;
+    if (!scan->statements) {
+        return stored_book_damaged(problem, "a statement that was not asked for");
+    }
+    if (!check_closings(scan, transaction, &closing_count, problem)) {
+        return false;
+    }
+    for (uint32_t lane = 0; lane < scan->book.lane_count; lane++) {
+        const struct stored_lane *member = &scan->book.lanes[lane];
+        if (member->client.size == 0 || !slice_equal(member->group, group)) {
+            continue;
+        }
+        if (!write_statement(scan, lane, month, problem)) {
+            return false;
+        }
+        for (uint32_t i = scan->book.lane_cells[lane]; i < scan->book.lane_cells[lane + 1]; i++) {
+            cell_count += scan->book.cells[i].running != 0;
+        }
+    }
+    return cell_count == closing_count ||
+           stored_book_damaged(problem, "a closing balance is missing");
+}
+
+/* A close posts in pairs: first the account that is emptied, then the retained earnings. */
+void scan_close_line(struct output_scan *scan, const struct stored_posting *posting)
+{
+    const struct stored_account *account = &scan->book.accounts[posting->account];
+    const struct stored_commodity *commodity = &scan->book.commodities[posting->commodity];
+    if (posting->number % 2 == 0 || !account->has_lane) {
+        return;
+    }
+    buffer_add_field(&scan->page, scan->book.lanes[account->lane].client);
+    buffer_add_byte(&scan->page, ',');
+    buffer_add_field(&scan->page, account->name);
+    buffer_add_byte(&scan->page, ',');
+    buffer_add_field(&scan->page, commodity->symbol);
+    buffer_add_byte(&scan->page, ',');
+    entry_number(&scan->page, commodity, -posting->amount);
+    buffer_add_byte(&scan->page, '\n');
+}
+
+static bool publish_close(struct output_scan *scan, struct slice month, struct slice group,
+                          struct problem *problem)
+{
+    scan->path.size = 0;
+    buffer_add_text(&scan->path, "close/");
+    buffer_add(&scan->path, month);
+    buffer_add_byte(&scan->path, '-');
+    buffer_add(&scan->path, group);
+    buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });
+    return publication_write(&scan->publication, scan->path.data, buffer_slice(&scan->page),
+                             problem);
+}
+
+/* An accrual or a close that had nothing to post leaves no transaction in the journal. */
+static bool write_generated(struct output_scan *scan, const struct stored_transaction *transaction,
+                            struct problem *problem)
+{
+    size_t before = scan->journal.size;
+    entry_header(&scan->journal, transaction);
+    size_t with_header = scan->journal.size;
+    scan->page.size = 0;
+    buffer_add_text(&scan->page, "client,account,commodity,amount\n");
+    if (!scan_postings(scan, transaction, problem)) {
+        return false;
+    }
+    if (scan->journal.size == with_header) {
+        scan->journal.size = before;
+    } else {
+        buffer_add_byte(&scan->journal, '\n');
+    }
+    return true;
+}
+
+bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
+                 struct problem *problem)
+{
+    struct slice month;
+    struct slice group;
+    if (!split_code(transaction, &month, &group)) {
+        return stored_book_damaged(problem, "a month-end rollup has no code");
+    }
+    if (slice_equal(transaction->kind, slice_of("statement"))) {
+        return write_statements(scan, transaction, month, group, problem);
+    }
+    if (!write_generated(scan, transaction, problem)) {
+        return false;
+    }
+    return !slice_equal(transaction->kind, slice_of("close")) ||
+           publish_close(scan, month, group, problem);
+}

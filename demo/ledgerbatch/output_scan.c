@@ -1,0 +1,172 @@
+/* Owns the cursors of a pass, and the sums that check the store on the way. */
+#include "output_scan.h"
+
+#include <stdlib.h>
+
+#include "entry.h"
+#include "memory.h"
+#include "syntax.h"
+
+#define DATE_SIZE 10
+
+bool scan_next_posting(struct output_scan *scan, struct problem *problem)
+{
+    enum store_step step = store_cursor_next(scan->postings, &scan->posting, problem);
+    scan->has_posting = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
+bool scan_next_closing(struct output_scan *scan, struct problem *problem)
+{
+    enum store_step step = store_cursor_next(scan->closings, &scan->closing, problem);
+    scan->has_closing = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
+bool scan_next_refusal(struct output_scan *scan, struct problem *problem)
+{
+    enum store_step step = store_cursor_next(scan->refusals, &scan->refusal, problem);
+    scan->has_refusal = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
+bool scan_begin(struct output_scan *scan, struct store *store, const struct output_options *options,
+                struct problem *problem)
+{
+    *scan = (struct output_scan){ .options = options, .file = { .descriptor = -1 } };
+    if (!stored_book_load(&scan->book, store, problem)) {
+        return false;
+    }
+    if (options->statements) {
+        scan->statements = memory_zeroed(scan->book.lane_count, sizeof *scan->statements);
+    }
+    scan->transactions = store_cursor_open(store, STORE_TRANSACTIONS, problem);
+    scan->postings = store_cursor_open(store, STORE_POSTINGS, problem);
+    scan->closings = store_cursor_open(store, STORE_CLOSINGS, problem);
+    scan->refusals = store_cursor_open(store, STORE_REFUSALS, problem);
+    return scan->transactions && scan->postings && scan->closings && scan->refusals &&
+           scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
+           scan_next_refusal(scan, problem);
+}
+
+void scan_fini(struct output_scan *scan)
+{
+    struct problem ignored; /* the file is not used: an earlier problem has been reported */
+    for (size_t i = 0; scan->statements && i < scan->book.lane_count; i++) {
+        buffer_fini(&scan->statements[i]);
+    }
+    free(scan->statements);
+    store_cursor_close(scan->transactions);
+    store_cursor_close(scan->postings);
+    store_cursor_close(scan->closings);
+    store_cursor_close(scan->refusals);
+    (void)publication_close(&scan->file, &ignored);
+    publication_fini(&scan->publication);
+    buffer_fini(&scan->journal);
+    buffer_fini(&scan->refused);
+    buffer_fini(&scan->page);
+    buffer_fini(&scan->path);
+    stored_book_fini(&scan->book);
+}
+
+/* posting,SEQ,DATE,TEXT,ACCOUNT,COMMODITY,AMOUNT,BALANCE */
+static void add_statement_line(struct output_scan *scan, uint32_t lane,
+                               const struct stored_transaction *transaction,
+                               const struct stored_posting *posting)
+{
+    struct buffer *text = &scan->statements[lane];
+    const struct stored_commodity *commodity = &scan->book.commodities[posting->commodity];
+    buffer_add_text(text, "posting,");
+    buffer_add_number(text, posting->seq);
+    buffer_add_byte(text, ',');
+    date_write(buffer_room(text, DATE_SIZE), transaction->date);
+    text->size += DATE_SIZE;
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, transaction->text);
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, scan->book.accounts[posting->account].name);
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, commodity->symbol);
+    buffer_add_byte(text, ',');
+    entry_number(text, commodity, posting->amount);
+    buffer_add_byte(text, ',');
+    entry_number(text, commodity, posting->balance);
+    buffer_add_byte(text, '\n');
+}
+
+static bool check_posting(struct output_scan *scan, struct problem *problem)
+{
+    const struct stored_posting *posting = &scan->posting;
+    struct stored_cell *cell = stored_book_cell(&scan->book, posting->account, posting->commodity);
+    if (!cell ||
+        (posting->price.size > 0 && posting->price_commodity >= scan->book.commodity_count)) {
+        return stored_book_damaged(problem, "a posting is of no account or commodity");
+    }
+    if (__builtin_add_overflow(cell->running, posting->amount, &cell->running) ||
+        (posting->has_balance && cell->running != posting->balance)) {
+        return stored_book_damaged(problem, "a running balance does not add up");
+    }
+    return true;
+}
+
+bool scan_postings(struct output_scan *scan, const struct stored_transaction *transaction,
+                   struct problem *problem)
+{
+    bool is_close = slice_equal(transaction->kind, slice_of("close"));
+    for (uint32_t number = 1; scan->has_posting && scan->posting.seq == transaction->seq;
+         number++) {
+        const struct stored_posting *posting = &scan->posting;
+        if (!check_posting(scan, problem)) {
+            return false;
+        }
+        if (posting->number != number) {
+            return stored_book_damaged(problem, "a posting is missing");
+        }
+        const struct stored_account *account = &scan->book.accounts[posting->account];
+        const struct stored_commodity *commodities = scan->book.commodities;
+        entry_posting(&scan->journal, account->name, &commodities[posting->commodity], posting,
+                      &commodities[posting->price_commodity]);
+        if (scan->statements && account->has_lane) {
+            add_statement_line(scan, account->lane, transaction, posting);
+        }
+        if (is_close) {
+            scan_close_line(scan, posting);
+        }
+        if (!scan_next_posting(scan, problem)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction)
+{
+    struct slice file = { "", 0 };
+    uint32_t line = 0;
+    struct buffer *text = &scan->refused;
+    scan->options->places.find(scan->options->places.context, transaction->seq, &file, &line);
+    buffer_add_number(text, transaction->seq);
+    buffer_add_byte(text, ',');
+    date_write(buffer_room(text, DATE_SIZE), transaction->date);
+    text->size += DATE_SIZE;
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, file);
+    buffer_add_byte(text, ',');
+    buffer_add_number(text, line);
+    buffer_add_byte(text, ',');
+    buffer_add_field(text, scan->refusal.reason);
+    buffer_add_byte(text, '\n');
+}
+
+bool scan_check_end(struct output_scan *scan, struct problem *problem)
+{
+    if (scan->has_posting || scan->has_closing || scan->has_refusal) {
+        return stored_book_damaged(problem, "rows of no transaction");
+    }
+    for (size_t i = 0; i < scan->book.cell_count; i++) {
+        if (scan->book.cells[i].running != scan->book.cells[i].balance) {
+            return stored_book_damaged(problem, "a balance is not what its postings add up to");
+        }
+    }
+    return true;
+}

@@ -1,0 +1,51 @@
+/*
+ * One pass over a store, in the order of seq: internal to the outputs
+ * (output.c, output_scan.c, output_month_end.c).
+ */
+#ifndef LEDGERBATCH_OUTPUT_SCAN_H
+#define LEDGERBATCH_OUTPUT_SCAN_H
+
+#include "output.h"
+#include "publication.h"
+
+struct output_scan {
+    const struct output_options *options;
+    struct stored_book book;
+    struct store_cursor *transactions, *postings, *closings, *refusals;
+    uint32_t seq; /* of the transaction that is being written */
+    /* The next row of each other cursor, which waits for its transaction. */
+    struct stored_posting posting;
+    struct stored_closing closing;
+    struct stored_refusal refusal;
+    bool has_posting, has_closing, has_refusal;
+    struct publication publication;
+    struct publication_file file; /* posted.journal */
+    struct buffer journal, refused;
+    struct buffer *statements; /* by lane: postings since the last statement */
+    struct buffer page, path;
+};
+
+bool scan_begin(struct output_scan *scan, struct store *store, const struct output_options *options,
+                struct problem *problem);
+void scan_fini(struct output_scan *scan);
+
+/* Writes the postings of a transaction to the journal, and to its clients' statements. */
+bool scan_postings(struct output_scan *scan, const struct stored_transaction *transaction,
+                   struct problem *problem);
+
+/* Writes what a month-end rollup has left: statements, or a generated transaction. */
+bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
+                 struct problem *problem);
+
+/* Adds what a close has moved to the page of the close. */
+void scan_close_line(struct output_scan *scan, const struct stored_posting *posting);
+
+void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction);
+bool scan_next_posting(struct output_scan *scan, struct problem *problem);
+bool scan_next_closing(struct output_scan *scan, struct problem *problem);
+bool scan_next_refusal(struct output_scan *scan, struct problem *problem);
+
+/* Every row has been used, and the balances are what the postings add up to. */
+bool scan_check_end(struct output_scan *scan, struct problem *problem);
+
+#endif

@@ -1,0 +1,168 @@
+/* Owns the planned order: from files to numbered tasks. */
+#include "plan.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "csv.h"
+#include "journal.h"
+#include "memory.h"
+#include "syntax.h"
+
+/* Numbers of postings and tasks are kept in 32 bits. */
+#define ITEMS_MAX ((size_t)UINT32_MAX - 1)
+
+struct planner {
+    struct plan *plan;
+    size_t capacity;
+};
+
+void plan_init(struct plan *plan)
+{
+    *plan = (struct plan){ 0 };
+    rules_init(&plan->rules);
+}
+
+void plan_fini(struct plan *plan)
+{
+    free(plan->tasks);
+    clients_fini(&plan->clients);
+    book_fini(&plan->book);
+    rules_fini(&plan->rules);
+}
+
+static bool read_files(struct plan *plan, const char *const *files, size_t file_count,
+                       struct problem *problem)
+{
+    uint64_t last_seq = 0;
+    for (size_t i = 0; i < file_count; i++) {
+        bool read = plan->rules.csv ? csv_read(&plan->book, files[i], &last_seq, problem)
+                                    : journal_read(&plan->book, files[i], problem);
+        if (!read) {
+            return false;
+        }
+    }
+    if (plan->book.transaction_count == 0) {
+        return problem_set(problem, EXIT_CODE_INPUT, "%s: the input has no transactions", files[0]);
+    }
+    return true;
+}
+
+static void add_task(struct planner *planner, enum task_kind kind, uint32_t subject, uint32_t month)
+{
+    struct plan *plan = planner->plan;
+    plan->tasks =
+        memory_grow(plan->tasks, &planner->capacity, plan->task_count + 1, sizeof *plan->tasks);
+    plan->tasks[plan->task_count++] =
+        (struct task){ .subject = subject, .month = month, .kind = (uint8_t)kind };
+}
+
+static void add_month_end(struct planner *planner, uint32_t month)
+{
+    const struct rules *rules = &planner->plan->rules;
+    for (uint32_t group = 0; group < planner->plan->clients.group_count; group++) {
+        if (rules->statement) {
+            add_task(planner, TASK_STATEMENT, group, month);
+        }
+        if (rules->accrual) {
+            add_task(planner, TASK_ACCRUAL, group, month);
+        }
+        if (rules->close) {
+            add_task(planner, TASK_CLOSE, group, month);
+        }
+    }
+}
+
+static bool plan_tasks(struct plan *plan, struct problem *problem)
+{
+    struct planner planner = { .plan = plan, .capacity = 0 };
+    const struct book *book = &plan->book;
+    uint32_t first = date_month(book->transactions[book->order[0]].date);
+    uint32_t month = first;
+    planner.capacity = book->transaction_count;
+    plan->tasks = memory_zeroed(planner.capacity, sizeof *plan->tasks);
+    for (size_t i = 0; i < book->transaction_count; i++) {
+        uint32_t next = date_month(book->transactions[book->order[i]].date);
+        for (; month < next; month++) {
+            add_month_end(&planner, month);
+        }
+        add_task(&planner, TASK_POST, book->order[i], month);
+    }
+    add_month_end(&planner, month);
+    if (plan->task_count > ITEMS_MAX || book->posting_count > ITEMS_MAX) {
+        return problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings", ITEMS_MAX);
+    }
+    return true;
+}
+
+bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
+               struct problem *problem)
+{
+    if (!read_files(plan, files, file_count, problem)) {
+        return false;
+    }
+    uint8_t *account_flags = accounts_classify(&plan->rules, &plan->book, problem);
+    if (!account_flags) {
+        return false;
+    }
+    bool good = check_book(&plan->book, account_flags, problem);
+    free(account_flags);
+    if (!good || !clients_find(&plan->clients, &plan->book, &plan->rules, problem) ||
+        !plan_tasks(plan, problem)) {
+        return false;
+    }
+    rules_digest(&plan->rules, &plan->book, plan->digest);
+    return true;
+}
+
+static void add_lane(struct lane_list *lanes, uint32_t lane)
+{
+    lanes->items =
+        memory_grow(lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items);
+    lanes->items[lanes->count++] = lane;
+}
+
+static void add_new_lane(struct lane_list *lanes, uint32_t lane)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        if (lanes->items[i] == lane) {
+            return;
+        }
+    }
+    add_lane(lanes, lane);
+}
+
+void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes)
+{
+    lanes->count = 0;
+    if (task->kind != TASK_POST) {
+        const struct group *group = &plan->clients.groups[task->subject];
+        for (uint32_t i = 0; i < group->member_count; i++) {
+            add_lane(lanes, plan->clients.members[group->first_member + i]);
+        }
+        return;
+    }
+    const struct transaction *transaction = &plan->book.transactions[task->subject];
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        uint32_t cell = plan->book.postings[transaction->first_posting + i].cell;
+        uint32_t client = plan->clients.cells[cell].client;
+        if (client != NO_INDEX) {
+            add_new_lane(lanes, client);
+        }
+    }
+    if (lanes->count == 0) {
+        add_lane(lanes, plan_house_lane(plan));
+    }
+}
+
+uint32_t plan_date(const struct plan *plan, const struct task *task)
+{
+    return task->kind == TASK_POST ? plan->book.transactions[task->subject].date
+                                   : date_month_end(task->month);
+}
+
+const char *task_kind_word(enum task_kind kind)
+{
+    static const char *const words[] = { "post", "statement", "accrual", "close" };
+    return words[kind];
+}

@@ -1,0 +1,41 @@
+/* Owns the progress bar. */
+#include "progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "timeline.h"
+
+#define BAR_WIDTH 40
+#define REDRAW_NS 100000000u
+
+void progress_begin(struct progress *progress, size_t total)
+{
+    *progress = (struct progress){ .is_shown = isatty(STDERR_FILENO) == 1, .total = total };
+}
+
+void progress_draw(struct progress *progress, const char *what, size_t done)
+{
+    uint64_t now = progress->is_shown ? timeline_now() : 0;
+    if (!progress->is_shown || progress->total == 0 || now < progress->next_ns) {
+        return;
+    }
+    progress->next_ns = now + REDRAW_NS;
+    char bar[BAR_WIDTH + 1];
+    size_t filled = done * BAR_WIDTH / progress->total;
+    for (size_t i = 0; i < BAR_WIDTH; i++) {
+        bar[i] = i < filled ? '#' : '.';
+    }
+    bar[BAR_WIDTH] = 0;
+    fprintf(stderr, "\r%s [%s] %3zu%%  %zu of %zu", what, bar, done * 100 / progress->total, done,
+            progress->total);
+    fflush(stderr);
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->is_shown) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}

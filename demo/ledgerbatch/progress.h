@@ -1,0 +1,22 @@
+/*
+ * A progress bar on standard error, when that is a terminal.
+ */
+#ifndef LEDGERBATCH_PROGRESS_H
+#define LEDGERBATCH_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct progress {
+    bool is_shown;
+    uint64_t next_ns; /* not drawn again before */
+    size_t total;
+};
+
+void progress_begin(struct progress *progress, size_t total);
+void progress_draw(struct progress *progress, const char *what, size_t done);
+/* Wipes the bar away. */
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * The rules of a run: what the command line says about how to post. They are
+ * part of what pins a database; workers, paths and the like are not.
+ */
+#ifndef LEDGERBATCH_RULES_H
+#define LEDGERBATCH_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "amount.h"
+#include "book.h"
+
+struct patterns {
+    const char **items;
+    size_t count, capacity;
+};
+
+struct rules {
+    unsigned client_depth;
+    struct patterns commutative, no_overdraft;
+    const char *accrual_accounts;
+    bool csv;
+    bool statement, accrual, close; /* the month-end rollups */
+    int64_t rate_units;             /* of the accrual, a year */
+    unsigned rate_scale;
+};
+
+void rules_init(struct rules *rules);
+void rules_fini(struct rules *rules);
+
+void patterns_add(struct patterns *patterns, const char *pattern);
+
+/* Whether a shell glob among the patterns matches the whole name. */
+bool patterns_match(const struct patterns *patterns, struct slice name);
+
+/* Reads statement,accrual=RATE,close; NULL, or what is wrong. */
+const char *rules_read_monthly(struct rules *rules, const char *text);
+
+/* The SHA-256 over the rules and all sources, as 64 hexadecimal digits and a zero. */
+void rules_digest(const struct rules *rules, struct book *book, char digest[65]);
+
+#endif

@@ -1,0 +1,269 @@
+/* Owns the order of a run: read, check, open, post, write outputs, mark finished. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "committer.h"
+#include "memory.h"
+#include "output.h"
+#include "submit.h"
+#include "timeline.h"
+
+struct runner {
+    const struct run_options *options;
+    struct plan plan;
+    struct batch batch;
+    struct committer committer;
+    struct progress progress;
+    struct timeline timeline;
+    struct store *store;
+    size_t skipped;
+    bool has_batch;
+};
+
+/* Everything that is known before the first task: names and empty lanes. */
+static bool put_names(struct runner *runner, struct problem *problem)
+{
+    const struct plan *plan = &runner->plan;
+    for (uint32_t i = 0; i <= plan_house_lane(plan); i++) {
+        struct stored_lane lane = { i, { "", 0 }, { "", 0 }, 0 };
+        if (i < plan->clients.count) {
+            lane.client = plan->clients.items[i].name;
+            lane.group = plan->clients.groups[plan->clients.items[i].group].name;
+        }
+        if (!store_put_lane(runner->store, &lane, problem)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
+        if (!store_put_commodity(runner->store, &runner->committer.commodities[i], problem)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_accounts(struct runner *runner, struct problem *problem)
+{
+    const struct plan *plan = &runner->plan;
+    size_t count = plan->book.account_names.count;
+    uint32_t *clients = memory_zeroed(count, sizeof *clients);
+    bool put = true;
+    for (size_t i = 0; put && i < count; i++) {
+        clients[i] = NO_INDEX;
+    }
+    for (size_t i = 0; put && i < plan->clients.cell_count; i++) {
+        clients[plan->clients.cells[i].account] = plan->clients.cells[i].client;
+    }
+    for (uint32_t i = 0; put && i < count; i++) {
+        struct stored_account account = { i, book_account_name(&plan->book, i),
+                                          clients[i] != NO_INDEX, clients[i] };
+        put = store_put_account(runner->store, &account, problem);
+    }
+    free(clients);
+    return put;
+}
+
+static bool create_store(struct runner *runner, struct problem *problem)
+{
+    bool created = store_begin(runner->store, problem) &&
+                   store_create(runner->store, runner->plan.digest,
+                                (uint32_t)runner->plan.task_count, problem) &&
+                   put_names(runner, problem) && put_accounts(runner, problem) &&
+                   store_commit(runner->store, problem);
+    if (!created) {
+        store_rollback(runner->store);
+    }
+    return created;
+}
+
+/* An unfinished batch goes on where it stopped; what was held gets another try. */
+static bool resume_store(struct runner *runner, struct problem *problem)
+{
+    return committer_load(&runner->committer, problem) && store_begin(runner->store, problem) &&
+           store_clear_held(runner->store, problem) && store_commit(runner->store, problem);
+}
+
+static bool check_digest(const struct runner *runner, const struct store_facts *facts,
+                         struct problem *problem)
+{
+    if (strcmp(facts->digest, runner->plan.digest) == 0) {
+        return true;
+    }
+    return problem_set(problem, EXIT_CODE_OTHER,
+                       "%s: belongs to other input or rules; name another database with --db",
+                       runner->options->database);
+}
+
+/* --- lanes that are held --- */
+
+static bool put_held(struct runner *runner, uint32_t lane, struct problem *problem)
+{
+    const struct lane_state *state = &runner->batch.lanes[lane];
+    const struct failure *root = batch_failure(&runner->batch, state->root_seq);
+    char reason[256];
+    snprintf(reason, sizeof reason, "%stask %u failed: %s",
+             state->held_seq == state->root_seq ? "" : "waits: ", state->root_seq,
+             root ? root->reason : "for an unknown reason");
+    struct stored_held held = { lane, state->held_seq, slice_of(reason) };
+    return store_put_held(runner->store, &held, problem);
+}
+
+/* Records which lanes are held, and why, for the status command. */
+static bool record_held(struct runner *runner, struct problem *problem)
+{
+    size_t lanes = 0;
+    bool recorded = store_begin(runner->store, problem);
+    for (uint32_t i = 0; recorded && i <= plan_house_lane(&runner->plan); i++) {
+        if (runner->batch.lanes[i].held_seq != 0) {
+            recorded = put_held(runner, i, problem);
+            lanes++;
+        }
+    }
+    if (!recorded || !store_commit(runner->store, problem)) {
+        store_rollback(runner->store);
+        return false;
+    }
+    return problem_set(problem, EXIT_CODE_HELD,
+                       "%zu failed, so %zu tasks of %zu clients are held; everything else is "
+                       "posted; see: ledgerbatch status --db %s",
+                       runner->batch.failure_count, atomic_load(&runner->batch.held_count), lanes,
+                       runner->options->database);
+}
+
+/* --- running --- */
+
+static bool run_tasks(struct runner *runner, struct problem *problem)
+{
+    struct submitter submitter = { .batch = &runner->batch,
+                                   .progress = &runner->progress,
+                                   .last_seqs = runner->committer.last_seqs,
+                                   .workers = runner->options->workers };
+    if (!submit_check(&submitter, problem) || !committer_start(&runner->committer, problem)) {
+        return false;
+    }
+    runner->skipped = submitter.skipped;
+    progress_begin(&runner->progress, runner->plan.task_count);
+    struct problem commit_problem;
+    bool ran = submit_run(&submitter, problem);
+    commit_queue_close(&runner->batch.queue);
+    bool committed = committer_join(&runner->committer, &commit_problem);
+    progress_end(&runner->progress);
+    if (!committed) {
+        *problem = commit_problem;
+    }
+    return ran && committed;
+}
+
+static void find_place(const void *context, uint32_t seq, struct slice *file, uint32_t *line)
+{
+    const struct plan *plan = context;
+    if (seq < 1 || seq > plan->task_count || plan->tasks[seq - 1].kind != TASK_POST) {
+        return;
+    }
+    const struct transaction *transaction = &plan->book.transactions[plan->tasks[seq - 1].subject];
+    *file = slice_of(plan->book.sources.items[transaction->source]->name);
+    *line = transaction->line;
+}
+
+static bool write_outputs(struct runner *runner, struct problem *problem)
+{
+    struct output_options options = { .folder = runner->options->folder,
+                                      .statements = runner->plan.rules.statement,
+                                      .places = { find_place, &runner->plan } };
+    bool finished =
+        output_write(runner->store, &options, problem) && store_begin(runner->store, problem) &&
+        store_mark_finished(runner->store, problem) && store_commit(runner->store, problem);
+    if (!finished) {
+        store_rollback(runner->store);
+    }
+    return finished;
+}
+
+static void print_summary(const struct runner *runner)
+{
+    const struct plan *plan = &runner->plan;
+    printf("%zu transactions", plan->book.transaction_count);
+    if (plan->task_count > plan->book.transaction_count) {
+        printf(" and %zu month-end rollups", plan->task_count - plan->book.transaction_count);
+    }
+    printf(" of %zu clients in %zu groups", plan->clients.count, plan->clients.group_count);
+    if (runner->skipped > 0) {
+        printf(" (%zu were done before)", runner->skipped);
+    }
+    printf("\ndatabase %s, outputs in %s\n", runner->options->database, runner->options->folder);
+}
+
+static bool run_batch(struct runner *runner, const struct store_facts *facts,
+                      struct problem *problem)
+{
+    bool ready =
+        facts->state == STORE_EMPTY ? create_store(runner, problem) : resume_store(runner, problem);
+    if (!ready || !run_tasks(runner, problem)) {
+        return false;
+    }
+    if (runner->batch.failure_count > 0) {
+        return record_held(runner, problem);
+    }
+    if (!write_outputs(runner, problem)) {
+        return false;
+    }
+    print_summary(runner);
+    return true;
+}
+
+static bool start_batch(struct runner *runner, const struct store_facts *facts,
+                        struct problem *problem)
+{
+    if (!batch_init(&runner->batch, &runner->plan, runner->options->commit_size, problem)) {
+        return false;
+    }
+    runner->has_batch = true;
+    if (runner->options->timeline) {
+        timeline_init(&runner->timeline, runner->plan.task_count);
+        runner->batch.timeline = &runner->timeline;
+    }
+    committer_init(&runner->committer, &runner->batch, runner->store);
+    return run_batch(runner, facts, problem) &&
+           (!runner->options->timeline ||
+            timeline_write(&runner->timeline, &runner->plan, runner->options->timeline, problem));
+}
+
+static bool run_plan(struct runner *runner, struct problem *problem)
+{
+    struct store_facts facts;
+    runner->store = store_open(runner->options->database, STORE_WRITE, problem);
+    if (!runner->store || !store_read_facts(runner->store, &facts, problem)) {
+        return false;
+    }
+    if (facts.state != STORE_EMPTY && !check_digest(runner, &facts, problem)) {
+        return false;
+    }
+    if (facts.state == STORE_FINISHED) {
+        printf("%s is finished: all %u tasks are posted; nothing to do\n",
+               runner->options->database, facts.task_count);
+        return true;
+    }
+    return start_batch(runner, &facts, problem);
+}
+
+bool run_command(struct run_options *options, struct problem *problem)
+{
+    struct runner runner = { .options = options };
+    plan_init(&runner.plan);
+    runner.plan.rules = options->rules;
+    rules_init(&options->rules); /* the plan owns them now */
+    bool done = plan_make(&runner.plan, options->files, options->file_count, problem) &&
+                run_plan(&runner, problem);
+    if (runner.has_batch) {
+        committer_fini(&runner.committer);
+        batch_fini(&runner.batch);
+    }
+    if (runner.batch.timeline) {
+        timeline_fini(&runner.timeline);
+    }
+    store_close(runner.store);
+    plan_fini(&runner.plan);
+    return done;
+}

@@ -1,0 +1,23 @@
+/*
+ * The run command: from files to a finished database and its outputs.
+ */
+#ifndef LEDGERBATCH_RUN_H
+#define LEDGERBATCH_RUN_H
+
+#include "problem.h"
+#include "rules.h"
+
+struct run_options {
+    struct rules rules;
+    const char *database, *folder;
+    const char *timeline; /* NULL: none is kept */
+    unsigned workers;     /* 0: one a CPU */
+    size_t commit_size;   /* effects that a commit waits for */
+    const char *const *files;
+    size_t file_count;
+};
+
+/* Prints a summary on standard output; false with the problem. */
+bool run_command(struct run_options *options, struct problem *problem);
+
+#endif

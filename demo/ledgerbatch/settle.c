@@ -1,0 +1,232 @@
+/* Owns the balance rule: sums at cost, implied prices, elided amounts. */
+#include "settle.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "syntax.h"
+
+void settler_fini(struct settler *settler)
+{
+    free(settler->sums);
+    *settler = (struct settler){ 0 };
+}
+
+static struct commodity_sum *sum_of(struct settler *settler, uint32_t commodity)
+{
+    for (size_t i = 0; i < settler->count; i++) {
+        if (settler->sums[i].commodity == commodity) {
+            return &settler->sums[i];
+        }
+    }
+    settler->sums =
+        memory_grow(settler->sums, &settler->capacity, settler->count + 1, sizeof *settler->sums);
+    struct commodity_sum *sum = &settler->sums[settler->count++];
+    *sum = (struct commodity_sum){ .commodity = commodity };
+    return sum;
+}
+
+/* What a posting adds to the balance of its transaction, and in which commodity. */
+static struct decimal cost_of(const struct posting *posting, const struct extra *extra,
+                              uint32_t *commodity)
+{
+    struct decimal cost = { posting->amount, posting->scale };
+    if (extra && extra->flags & EXTRA_PRICE_UNIT) {
+        cost.units *= extra->price.units;
+        cost.scale += extra->price.scale;
+        *commodity = extra->price.commodity;
+    } else if (extra && extra->flags & EXTRA_PRICE_TOTAL) {
+        cost.units = posting->amount < 0 ? -(wide)extra->price.units : extra->price.units;
+        cost.scale = extra->price.scale;
+        *commodity = extra->price.commodity;
+    }
+    return cost;
+}
+
+static bool add_posting(struct settler *settler, const struct book *book,
+                        const struct posting *posting)
+{
+    const struct extra *extra = posting->extra == NO_INDEX ? NULL : &book->extras[posting->extra];
+    uint32_t commodity = book->cells[posting->cell].commodity;
+    unsigned written = posting->flags & POSTING_ASSIGNED ? extra->assertion.scale : posting->scale;
+    struct commodity_sum *sum = sum_of(settler, commodity);
+    sum->written = sum->is_written && sum->written > written ? sum->written : written;
+    sum->is_written = true;
+    uint32_t in = commodity;
+    struct decimal cost = cost_of(posting, extra, &in);
+    if (in != commodity) {
+        settler->priced = true;
+        sum = sum_of(settler, in);
+    }
+    return decimal_add(&sum->total, cost);
+}
+
+/* Sums a transaction; *elided receives the posting without an amount, or NO_INDEX. */
+static bool sum_transaction(struct settler *settler, const struct book *book,
+                            const struct transaction *transaction, bool with_assigned,
+                            uint32_t *elided, struct problem *problem)
+{
+    settler->count = 0;
+    settler->priced = false;
+    *elided = NO_INDEX;
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        const struct posting *posting = &book->postings[transaction->first_posting + i];
+        if (posting->flags & POSTING_ELIDED) {
+            *elided = transaction->first_posting + i;
+        } else if ((with_assigned || !(posting->flags & POSTING_ASSIGNED)) &&
+                   !add_posting(settler, book, posting)) {
+            return book_problem(book, problem, transaction->source, posting->line,
+                                "the sum of the transaction has too many digits");
+        }
+    }
+    return true;
+}
+
+static bool is_zero(const struct commodity_sum *sum)
+{
+    return sum->is_written ? decimal_rounds_to_zero(sum->total, sum->written)
+                           : sum->total.units == 0;
+}
+
+/* Two unpriced commodities of opposite sign imply a price. */
+static bool implies_price(const struct settler *settler)
+{
+    return settler->count == 2 && !settler->priced &&
+           ((settler->sums[0].total.units < 0 && settler->sums[1].total.units > 0) ||
+            (settler->sums[0].total.units > 0 && settler->sums[1].total.units < 0));
+}
+
+static bool report_imbalance(const struct book *book, const struct transaction *transaction,
+                             struct commodity_sum sum, struct problem *problem)
+{
+    struct slice symbol = book_symbol(book, sum.commodity);
+    char text[AMOUNT_TEXT_SIZE] = "something";
+    decimal_trim(&sum.total);
+    if (amount_fits(sum.total.units)) {
+        text[amount_write(text, (int64_t)sum.total.units, sum.total.scale, 0)] = 0;
+    }
+    return book_problem(book, problem, transaction->source, transaction->line,
+                        "the transaction does not balance: %s %.*s is left over", text,
+                        SLICE_ARGUMENTS(symbol));
+}
+
+static bool check_balance(const struct settler *settler, const struct book *book,
+                          const struct transaction *transaction, struct problem *problem)
+{
+    for (size_t i = 0; i < settler->count; i++) {
+        if (!is_zero(&settler->sums[i])) {
+            return implies_price(settler) ||
+                   report_imbalance(book, transaction, settler->sums[i], problem);
+        }
+    }
+    return true;
+}
+
+/* Makes room after the elided posting for `more` further ones; returns where it now is. */
+static uint32_t make_room(struct book *book, struct transaction *transaction, uint32_t elided,
+                          uint32_t more)
+{
+    uint32_t first = transaction->first_posting;
+    uint32_t count = transaction->posting_count;
+    uint32_t offset = elided - first;
+    if (first + count != book->posting_count) {
+        for (uint32_t i = 0; i < count; i++) {
+            struct posting moved = book->postings[first + i];
+            *book_add_posting(book) = moved;
+        }
+        first = (uint32_t)book->posting_count - count;
+        transaction->first_posting = first;
+    }
+    for (uint32_t i = 0; i < more; i++) {
+        book_add_posting(book);
+    }
+    struct posting *at = &book->postings[first + offset];
+    memmove(at + 1 + more, at + 1, (count - offset - 1) * sizeof *at);
+    transaction->posting_count += more;
+    return first + offset;
+}
+
+static bool fill_posting(struct book *book, struct posting *posting, uint32_t account,
+                         const struct commodity_sum *sum)
+{
+    struct decimal amount = { -sum->total.units, sum->total.scale };
+    decimal_trim(&amount);
+    if (!amount_fits(amount.units) || amount.scale > AMOUNT_DIGITS_MAX) {
+        return false;
+    }
+    posting->cell = book_cell(book, account, sum->commodity);
+    posting->amount = (int64_t)amount.units;
+    posting->scale = (uint8_t)amount.scale;
+    posting->flags = 0;
+    struct commodity *commodity = &book->commodities[sum->commodity];
+    if (amount.scale > commodity->storage_scale) {
+        commodity->storage_scale = (uint8_t)amount.scale;
+    }
+    return true;
+}
+
+/* The elided posting takes the other side of every sum. */
+static bool fill_elided(const struct settler *settler, struct book *book,
+                        struct transaction *transaction, uint32_t elided, struct problem *problem)
+{
+    uint32_t needed = 0;
+    for (size_t i = 0; i < settler->count; i++) {
+        needed += settler->sums[i].total.units != 0;
+    }
+    struct posting written = book->postings[elided];
+    if (settler->count == 0) {
+        return book_problem(book, problem, transaction->source, written.line,
+                            "nothing says what the missing amount is");
+    }
+    uint32_t at = make_room(book, transaction, elided, needed > 1 ? needed - 1 : 0);
+    for (size_t i = 0; i < settler->count; i++) {
+        /* With nothing left over, it is a zero of the first commodity. */
+        if (settler->sums[i].total.units == 0 && (needed > 0 || i > 0)) {
+            continue;
+        }
+        book->postings[at] = written;
+        if (!fill_posting(book, &book->postings[at], written.cell, &settler->sums[i])) {
+            return book_problem(book, problem, transaction->source, written.line,
+                                "the missing amount has more than 18 digits");
+        }
+        at++;
+    }
+    return true;
+}
+
+bool settle_transaction(struct settler *settler, struct book *book, uint32_t transaction,
+                        struct problem *problem)
+{
+    struct transaction *settled = &book->transactions[transaction];
+    uint32_t elided;
+    if (!sum_transaction(settler, book, settled, true, &elided, problem)) {
+        return false;
+    }
+    if (elided == NO_INDEX) {
+        return check_balance(settler, book, settled, problem);
+    }
+    return fill_elided(settler, book, settled, elided, problem);
+}
+
+bool settle_later(struct settler *settler, struct book *book, uint32_t transaction,
+                  struct problem *problem)
+{
+    const struct transaction *settled = &book->transactions[transaction];
+    uint32_t elided;
+    if (!sum_transaction(settler, book, settled, false, &elided, problem)) {
+        return false;
+    }
+    for (size_t i = 0; elided != NO_INDEX && i < settler->count; i++) {
+        struct decimal total = settler->sums[i].total;
+        decimal_trim(&total);
+        if (total.scale > AMOUNT_DIGITS_MAX) {
+            return book_problem(book, problem, settled->source, book->postings[elided].line,
+                                "the missing amount has more than 18 digits");
+        }
+        struct commodity *commodity = &book->commodities[settler->sums[i].commodity];
+        if (total.scale > commodity->storage_scale) {
+            commodity->storage_scale = (uint8_t)total.scale;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,156 @@
+/*
+ * Where results are kept: the small interface between the batch and its
+ * database. store_sqlite.c implements it; the batch logic knows no SQL.
+ *
+ * One thread at a time uses a store. What is put between store_begin() and
+ * store_commit() becomes durable together or not at all. Putting a row that is
+ * already there is an error: nothing is ever posted twice in silence.
+ */
+#ifndef LEDGERBATCH_STORE_H
+#define LEDGERBATCH_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "problem.h"
+#include "slice.h"
+
+struct store;
+
+enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_FINISHED };
+
+/* What a store says about itself. */
+struct store_facts {
+    enum store_state state;
+    char digest[65]; /* of input and rules */
+    uint32_t task_count;
+};
+
+struct stored_lane {
+    uint32_t number;
+    struct slice client, group;
+    uint32_t last_seq;
+};
+
+struct stored_account {
+    uint32_t number;
+    struct slice name;
+    bool has_lane; /* false: a house account */
+    uint32_t lane;
+};
+
+struct stored_commodity {
+    uint32_t number;
+    struct slice symbol;
+    uint8_t scale, storage_scale;
+    bool symbol_first, spaced;
+};
+
+struct stored_balance {
+    uint32_t account, commodity;
+    int64_t amount;
+};
+
+struct stored_transaction {
+    uint32_t seq, date;
+    struct slice kind; /* post, refused, statement, accrual, close */
+    char status;       /* '*', '!' or 0 */
+    bool has_code;
+    struct slice code, text;
+};
+
+struct stored_posting {
+    uint32_t seq, number; /* counted from 1 within its transaction */
+    uint32_t account, commodity;
+    int64_t amount;
+    bool has_balance;   /* false: of a house account */
+    int64_t balance;    /* after this posting */
+    struct slice price; /* a decimal, or empty */
+    uint32_t price_commodity;
+    bool price_is_total;
+};
+
+struct stored_closing {
+    uint32_t seq, account, commodity;
+    int64_t amount;
+};
+
+struct stored_refusal {
+    uint32_t seq;
+    struct slice reason, entry; /* the refused transaction as journal text */
+};
+
+struct stored_held {
+    uint32_t lane, seq;
+    struct slice reason;
+};
+
+enum store_mode { STORE_READ, STORE_WRITE };
+
+/* NULL with the problem. STORE_WRITE makes the database if it is not there. */
+struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
+
+/* Any text after a failed call is in problem; closing itself reports nothing more. */
+void store_close(struct store *store);
+
+bool store_read_facts(struct store *store, struct store_facts *facts, struct problem *problem);
+
+bool store_begin(struct store *store, struct problem *problem);
+bool store_commit(struct store *store, struct problem *problem);
+void store_rollback(struct store *store);
+
+/* Makes the tables of an empty store; lanes, accounts and commodities follow. */
+bool store_create(struct store *store, const char *digest, uint32_t task_count,
+                  struct problem *problem);
+bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem);
+bool store_put_account(struct store *store, const struct stored_account *account,
+                       struct problem *problem);
+bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
+                         struct problem *problem);
+
+bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
+                           struct problem *problem);
+bool store_put_posting(struct store *store, const struct stored_posting *posting,
+                       struct problem *problem);
+bool store_put_closing(struct store *store, const struct stored_closing *closing,
+                       struct problem *problem);
+bool store_put_refusal(struct store *store, const struct stored_refusal *refusal,
+                       struct problem *problem);
+bool store_put_balance(struct store *store, const struct stored_balance *balance,
+                       struct problem *problem);
+bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem);
+
+/* These change a row that must be there. */
+bool store_set_balance(struct store *store, const struct stored_balance *balance,
+                       struct problem *problem);
+bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
+                        struct problem *problem);
+
+bool store_clear_held(struct store *store, struct problem *problem);
+bool store_mark_finished(struct store *store, struct problem *problem);
+
+/* Reading: each kind of row comes in the order of its key. */
+enum store_rows {
+    STORE_LANES,
+    STORE_ACCOUNTS,
+    STORE_COMMODITIES,
+    STORE_BALANCES,
+    STORE_TRANSACTIONS,
+    STORE_POSTINGS,
+    STORE_CLOSINGS,
+    STORE_REFUSALS,
+    STORE_HELD
+};
+
+struct store_cursor;
+
+enum store_step { STORE_ROW, STORE_END, STORE_FAILED };
+
+struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
+                                       struct problem *problem);
+void store_cursor_close(struct store_cursor *cursor);
+
+/* `row` is of the kind that the cursor was opened for; its slices last until the next step. */
+enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct problem *problem);
+
+#endif

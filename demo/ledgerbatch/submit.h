@@ -1,0 +1,27 @@
+/*
+ * Handing a plan's tasks to a pool.
+ */
+#ifndef LEDGERBATCH_SUBMIT_H
+#define LEDGERBATCH_SUBMIT_H
+
+#include "batch.h"
+#include "progress.h"
+
+struct submitter {
+    struct batch *batch;
+    struct progress *progress;
+    const uint32_t *last_seqs; /* by lane: what is already done */
+    unsigned workers;
+    size_t skipped; /* tasks that were done before */
+};
+
+/*
+ * Checks that progress is a consistent cut: a task is done in all its lanes or
+ * in none. Counts the tasks that are done.
+ */
+bool submit_check(struct submitter *submitter, struct problem *problem);
+
+/* Runs all tasks that are not done; returns when each has run or the queue has stopped. */
+bool submit_run(struct submitter *submitter, struct problem *problem);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * What names, dates and amounts look like: shared by all readers of input.
+ * Each function explains what is wrong in words that follow "FILE:LINE: ".
+ */
+#ifndef LEDGERBATCH_SYNTAX_H
+#define LEDGERBATCH_SYNTAX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "amount.h"
+#include "slice.h"
+
+/* Why a text cannot be an account's name; NULL if it can. */
+const char *syntax_account_problem(struct slice name);
+
+/* Why a text cannot be a commodity's symbol, even in quotes; NULL if it can. */
+const char *syntax_symbol_problem(struct slice symbol);
+
+/* Whether a symbol can be written without quotes. */
+bool syntax_symbol_is_plain(struct slice symbol);
+
+/* Whether a byte can be part of a symbol without quotes. */
+bool syntax_symbol_byte(char c);
+
+/* Reads YYYY-MM-DD (or with / or .) and moves *cursor past it; NULL, or what is wrong. */
+const char *syntax_date(const char **cursor, const char *end, uint32_t *date);
+
+/* What to tell the user about a number; NULL for NUMBER_OK. */
+const char *syntax_number_problem(enum number_problem problem);
+
+/* The last day of a month, month = year * 12 + (0 to 11). */
+uint32_t date_month_end(uint32_t month);
+
+/* The month of a date: year * 12 + (0 to 11). */
+static inline uint32_t date_month(uint32_t date)
+{
+    return date / 10000 * 12 + date / 100 % 100 - 1;
+}
+
+/* Writes YYYY-MM-DD: 10 bytes, not terminated. */
+void date_write(char *text, uint32_t date);
+
+#endif
