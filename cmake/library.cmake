@@ -8,10 +8,6 @@ file(GLOB LANEPOOL_SOURCES CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/platform/posix.c)
 file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lanepool/*.h)
 
-# Only the door to the operating system may ask for more than standard C.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/platform/posix.c
-    PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
-
 function(lanepool_add_library name type)
     add_library(${name} ${type} ${LANEPOOL_SOURCES})
     target_include_directories(${name}

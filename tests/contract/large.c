@@ -1,4 +1,5 @@
 /* Sizes at the far end: many claims, many tasks on one key, deep submission. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "support/memory.h"
@@ -135,4 +136,48 @@ Test(large, each_task_submits_the_next_on_its_own_key)
     expect_ok(lanepool_pool_submit(pool, &task));
     pool_end(pool);
     expect_eq(left, 0);
+}
+
+/* A submitter whose stack is as small as the system allows; sanitizers need more for themselves. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SMALL_STACK = 512 << 10 };
+#else
+enum { SMALL_STACK = 16 << 10 };
+#endif
+
+struct small {
+    lanepool_pool *pool;
+    lanepool_claim *claims;
+    struct step step;
+    lanepool_status status;
+};
+
+static void *submit_with_small_stack(void *argument)
+{
+    struct small *small = argument;
+    lanepool_task task = step_task(&small->step, small->claims, CLAIMS);
+
+    small->status = lanepool_pool_submit(small->pool, &task);
+    return NULL;
+}
+
+Test(large, many_claims_need_no_stack)
+{
+    struct small small = { .claims = memory_get(CLAIMS, sizeof *small.claims) };
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    for (uint32_t i = 0; i < CLAIMS; i++) {
+        small.claims[i] = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+    }
+    small.pool = pool_make(1, LANEPOOL_PER_KEY);
+    expect_eq(pthread_attr_init(&attributes), 0);
+    expect_eq(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
+    expect_eq(pthread_create(&thread, &attributes, submit_with_small_stack, &small), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    pool_end(small.pool);
+    expect_ok(small.status);
+    expect_eq(small.step.runs, 1);
+    free(small.claims);
 }

@@ -1,0 +1,147 @@
+/* Signals interrupt system calls, not the promises of the library. */
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/step.h"
+#include "support/test.h"
+
+enum { SIGNALS = 2000, WAIT_NS = 20000000 };
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* Without SA_RESTART, so that every blocking call of the system is interrupted. */
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = do_nothing };
+
+    expect_eq(sigemptyset(&action.sa_mask), 0);
+    expect_eq(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+/* A thread that sends signals to the process and to one thread until it is told to stop. */
+struct storm {
+    pthread_t target;
+    pthread_t sender;
+    _Atomic bool stop;
+    _Atomic uint32_t sent;
+    struct gate *open_after;
+};
+
+static void *send_signals(void *argument)
+{
+    struct storm *storm = argument;
+
+    while (!atomic_load(&storm->stop)) {
+        pthread_kill(storm->target, SIGUSR1);
+        kill(getpid(), SIGUSR1);
+        if (atomic_fetch_add(&storm->sent, 1) == SIGNALS && storm->open_after) {
+            gate_open(storm->open_after, 1);
+        }
+    }
+    return NULL;
+}
+
+static void start_storm(struct storm *storm, struct gate *open_after)
+{
+    catch_signals();
+    storm->target = pthread_self();
+    storm->open_after = open_after;
+    expect_eq(pthread_create(&storm->sender, NULL, send_signals, storm), 0);
+}
+
+static void end_storm(struct storm *storm)
+{
+    atomic_store(&storm->stop, true);
+    pthread_join(storm->sender, NULL);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+Test(signals, interrupted_wait_goes_on)
+{
+    struct gate gate;
+    struct step step = { .gate = &gate, .value = &step };
+    struct storm storm = { .stop = false };
+    lanepool_task task = step_task(&step, NULL, 0);
+    lanepool_future *future;
+    lanepool_result result;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&gate, 1));
+    start_storm(&storm, &gate); /* it opens the gate after many signals */
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
+    end_storm(&storm);
+    expect(result.value == &step);
+    lanepool_future_release(future);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+Test(signals, limited_wait_does_not_end_early)
+{
+    struct gate gate;
+    struct step step = { .gate = &gate };
+    struct storm storm = { .stop = false };
+    lanepool_task task = step_task(&step, NULL, 0);
+    lanepool_future *future;
+    uint64_t begin;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&gate, 1));
+    start_storm(&storm, NULL);
+    begin = now_ns();
+    expect_status(lanepool_future_wait(future, WAIT_NS, NULL), LANEPOOL_TIMED_OUT);
+    expect(now_ns() - begin >= WAIT_NS);
+    begin = now_ns();
+    expect_status(lanepool_pool_quiesce(pool, WAIT_NS), LANEPOOL_TIMED_OUT);
+    expect(now_ns() - begin >= WAIT_NS);
+    expect_ok(lanepool_pool_shutdown(pool));
+    begin = now_ns();
+    expect_status(lanepool_pool_await(pool, WAIT_NS), LANEPOOL_TIMED_OUT);
+    expect(now_ns() - begin >= WAIT_NS);
+    end_storm(&storm);
+    gate_open(&gate, 1);
+    lanepool_future_release(future);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+Test(signals, work_goes_on_in_a_storm)
+{
+    enum { COUNT = 3000 };
+    static struct step steps[COUNT];
+    struct storm storm = { .stop = false };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+
+    options.workers = 3;
+    options.pending_max = 4; /* submits block all the time */
+    pool = pool_make_with(&options);
+    start_storm(&storm, NULL);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        expect_ok(step_submit_rollup(pool, &steps[i], i % 5, 10 + i % 3));
+    }
+    pool_settle(pool);
+    end_storm(&storm);
+    pool_end(pool);
+    for (int i = 0; i < COUNT; i++) {
+        expect_eq(steps[i].runs, 1);
+    }
+}
