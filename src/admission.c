@@ -1,0 +1,183 @@
+/* Owns the credits and the queue of blocked submitters; see admission.h. */
+#include "admission.h"
+
+#include "lanepool/pool.h"
+
+#define BATCH 64u
+/* From this limit on, credits that threads hold unused hardly matter. */
+#define LIMIT_FOR_BATCHES 4096u
+#define UNLIMITED_CREDIT ((uint64_t)1 << 62)
+
+/* One blocked submitter; on its stack. */
+struct lanepool_i_applicant {
+    lanepool_i_applicant *next;     /* L */
+    uint64_t credit;                /* L: given when served; 0: refused */
+    bool served;                    /* L */
+    lanepool_i_semaphore semaphore; /* posted after it was served */
+};
+
+bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_locals *locals,
+                               size_t pending_max)
+{
+    admission->limit = pending_max == LANEPOOL_UNLIMITED ? UINT64_MAX : pending_max;
+    admission->batch = pending_max >= LIMIT_FOR_BATCHES ? BATCH : 1;
+    admission->locals = locals;
+    admission->admitted = 0;
+    admission->first = NULL;
+    admission->last = &admission->first;
+    admission->closed = false;
+    atomic_init(&admission->waiting, 0);
+    return lanepool_i_mutex_init(&admission->lock);
+}
+
+void lanepool_i_admission_fini(lanepool_i_admission *admission)
+{
+    lanepool_i_mutex_fini(&admission->lock);
+}
+
+/* Credits that ended threads left unused come back here. */
+static void take_back_locked(lanepool_i_admission *admission)
+{
+    lanepool_i_locals *locals = admission->locals;
+    lanepool_i_mutex_lock(&locals->lock);
+    admission->admitted -= locals->admitted;
+    locals->admitted = 0;
+    lanepool_i_mutex_unlock(&locals->lock);
+}
+
+static uint64_t room_locked(lanepool_i_admission *admission)
+{
+    if (admission->limit == UINT64_MAX)
+        return UNLIMITED_CREDIT;
+    take_back_locked(admission);
+    uint64_t pending = admission->admitted - lanepool_i_locals_finished(admission->locals);
+    return pending < admission->limit ? admission->limit - pending : 0;
+}
+
+/* Up to a batch of the room; a whole large credit where there is no limit. */
+static uint64_t give_locked(lanepool_i_admission *admission, uint64_t room)
+{
+    uint64_t most = admission->limit == UINT64_MAX ? room : admission->batch;
+    uint64_t credit = room < most ? room : most;
+    admission->admitted += credit;
+    return credit;
+}
+
+bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local)
+{
+    if (local->admitted == 0) {
+        lanepool_i_mutex_lock(&admission->lock);
+        if (admission->first == NULL && !admission->closed)
+            local->admitted = give_locked(admission, room_locked(admission));
+        lanepool_i_mutex_unlock(&admission->lock);
+    }
+    if (local->admitted == 0)
+        return false;
+    local->admitted--;
+    return true;
+}
+
+void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local)
+{
+    if (local->admitted > 0) {
+        local->admitted--;
+        return;
+    }
+    lanepool_i_mutex_lock(&admission->lock);
+    admission->admitted++;
+    lanepool_i_mutex_unlock(&admission->lock);
+}
+
+/* --- waiting --- */
+
+static void join_locked(lanepool_i_admission *admission, lanepool_i_applicant *applicant)
+{
+    applicant->next = NULL;
+    *admission->last = applicant;
+    admission->last = &applicant->next;
+    store_seq(&admission->waiting, load_relaxed(&admission->waiting) + 1);
+}
+
+static void leave_locked(lanepool_i_admission *admission, lanepool_i_applicant *applicant)
+{
+    lanepool_i_applicant **at = &admission->first;
+    while (*at != applicant)
+        at = &(*at)->next;
+    *at = applicant->next;
+    if (admission->last == &applicant->next)
+        admission->last = at;
+    store_seq(&admission->waiting, load_relaxed(&admission->waiting) - 1);
+}
+
+/* The applicant may be gone as soon as it is posted, so this comes last. */
+static void serve_first_locked(lanepool_i_admission *admission, uint64_t credit)
+{
+    lanepool_i_applicant *applicant = admission->first;
+    leave_locked(admission, applicant);
+    applicant->credit = credit;
+    applicant->served = true;
+    lanepool_i_semaphore_post(&applicant->semaphore);
+}
+
+static void serve_locked(lanepool_i_admission *admission, bool any)
+{
+    uint64_t least = any ? 1 : admission->batch;
+    while (admission->first != NULL) {
+        uint64_t room = room_locked(admission);
+        if (room < least)
+            return;
+        serve_first_locked(admission, give_locked(admission, room));
+    }
+}
+
+void lanepool_i_admission_serve(lanepool_i_admission *admission, bool any)
+{
+    lanepool_i_mutex_lock(&admission->lock);
+    serve_locked(admission, any);
+    lanepool_i_mutex_unlock(&admission->lock);
+}
+
+void lanepool_i_admission_close(lanepool_i_admission *admission)
+{
+    lanepool_i_mutex_lock(&admission->lock);
+    admission->closed = true;
+    while (admission->first != NULL)
+        serve_first_locked(admission, 0);
+    lanepool_i_mutex_unlock(&admission->lock);
+}
+
+/* False: its time had passed and it had not been served. */
+static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_applicant *applicant,
+                           uint64_t deadline_ns)
+{
+    if (lanepool_i_semaphore_wait_until(&applicant->semaphore, deadline_ns))
+        return true;
+    lanepool_i_mutex_lock(&admission->lock);
+    bool served = applicant->served;
+    if (!served)
+        leave_locked(admission, applicant);
+    lanepool_i_mutex_unlock(&admission->lock);
+    return served;
+}
+
+lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanepool_i_local *local,
+                                          uint64_t deadline_ns)
+{
+    lanepool_i_applicant applicant = { .next = NULL, .credit = 0, .served = false };
+    if (!lanepool_i_semaphore_init(&applicant.semaphore))
+        return LANEPOOL_NO_THREAD;
+    lanepool_i_mutex_lock(&admission->lock);
+    bool closed = admission->closed;
+    if (!closed) {
+        join_locked(admission, &applicant);
+        serve_locked(admission, true);
+    }
+    lanepool_i_mutex_unlock(&admission->lock);
+    bool served = !closed && stand_in_queue(admission, &applicant, deadline_ns);
+    lanepool_i_semaphore_fini(&applicant.semaphore);
+    if (applicant.credit > 0) {
+        local->admitted += applicant.credit - 1;
+        return LANEPOOL_OK;
+    }
+    return closed || served ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;
+}

@@ -1,0 +1,125 @@
+/*
+ * Owns the callers of lanepool_pool_submit_or_run() that wait to run their own
+ * task. The task takes its place like any other; when it is ready, it is not
+ * put into a queue: its caller is posted.
+ *
+ * A caller counts as a worker that has not left its loop, so that the pool's
+ * end waits for it. If the pool is told to stop first, the caller gives up and
+ * its task is handed back with the others.
+ */
+#include "pool.h"
+#include "run.h"
+
+/* On the caller's stack. Guards: I immutable, L the waits' lock. */
+struct lanepool_i_caller {
+    lanepool_i_caller *next; /* L */
+    lanepool_i_task *task;   /* I */
+    bool called;             /* L: the task is ready, and is the caller's */
+    lanepool_i_semaphore semaphore;
+};
+
+static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)
+{
+    lanepool_i_caller **at = &waits->callers;
+    while (*at != caller)
+        at = &(*at)->next;
+    *at = caller->next;
+    store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) - 1);
+}
+
+static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    caller->next = waits->callers;
+    waits->callers = caller;
+    store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) + 1);
+    lanepool_i_mutex_unlock(&waits->lock);
+}
+
+bool lanepool_i_waits_call(lanepool_i_waits *waits, lanepool_i_task *task)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    lanepool_i_caller *caller = waits->callers;
+    while (caller != NULL && caller->task != task)
+        caller = caller->next;
+    if (caller != NULL) {
+        caller->called = true;
+        lanepool_i_semaphore_post(&caller->semaphore);
+    }
+    lanepool_i_mutex_unlock(&waits->lock);
+    return caller != NULL;
+}
+
+void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits)
+{
+    for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
+        lanepool_i_semaphore_post(&caller->semaphore);
+}
+
+/* --- the caller --- */
+
+static bool is_stopping(const lanepool_pool *pool)
+{
+    return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
+}
+
+/* True: the task is ready and the caller's. False: the pool stops and the task is the pool's. */
+static bool wait_for_call(lanepool_pool *pool, lanepool_i_caller *caller)
+{
+    lanepool_i_waits *waits = &pool->waits;
+    bool called = false;
+    while (!called && !is_stopping(pool)) {
+        fetch_add_seq(&waits->sleeping, 1);
+        if (!is_stopping(pool))
+            lanepool_i_semaphore_wait(&caller->semaphore);
+        fetch_sub_seq(&waits->sleeping, 1);
+        lanepool_i_mutex_lock(&waits->lock);
+        called = caller->called;
+        lanepool_i_mutex_unlock(&waits->lock);
+    }
+    lanepool_i_mutex_lock(&waits->lock);
+    called = caller->called;
+    unlink_locked(waits, caller);
+    lanepool_i_mutex_unlock(&waits->lock);
+    return called;
+}
+
+static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
+{
+    lanepool_i_task *task = caller->task;
+    bool called = wait_for_call(pool, caller);
+    if (called && !is_stopping(pool)) {
+        lanepool_i_run_alone(pool, local, task);
+    } else if (called) {
+        lanepool_i_tasks ready = { NULL, NULL, 0 };
+        lanepool_i_tasks_add(&ready, task);
+        lanepool_i_crew_put(&pool->crew, 0, &ready);
+    }
+}
+
+lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,
+                                                lanepool_i_task *task)
+{
+    lanepool_i_caller caller = { .next = NULL, .task = task, .called = false };
+    if (!lanepool_i_semaphore_init(&caller.semaphore))
+        return LANEPOOL_NO_THREAD;
+    store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_BY_CALLER);
+    fetch_add_seq(&pool->lifecycle.workers_left, 1);
+    enter(&pool->waits, &caller);
+    lanepool_i_count_up(&local->accepted, 1);
+    bool accepted =
+        lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
+    if (accepted) {
+        local->last_appended = task;
+        lanepool_i_router_appended(pool, local);
+        take_turn(pool, local, &caller);
+    } else {
+        lanepool_i_count_up(&local->accepted, (uint64_t)-1);
+        lanepool_i_mutex_lock(&pool->waits.lock);
+        unlink_locked(&pool->waits, &caller);
+        lanepool_i_mutex_unlock(&pool->waits.lock);
+    }
+    lanepool_i_lifecycle_worker_left(pool, local);
+    lanepool_i_semaphore_fini(&caller.semaphore);
+    return accepted ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
+}

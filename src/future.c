@@ -1,0 +1,134 @@
+/* Owns futures and their listeners; see future.h. Waiting inside a task is wait.c's. */
+#include "future.h"
+
+#include <string.h>
+
+lanepool_future *lanepool_i_future_create(lanepool_pool *pool, struct lanepool_i_task *task,
+                                          lanepool_status *status)
+{
+    lanepool_future *future = lanepool_i_memory_alloc(sizeof *future);
+    if (future == NULL) {
+        *status = LANEPOOL_NOMEM;
+        return NULL;
+    }
+    if (!lanepool_i_mutex_init(&future->lock)) {
+        lanepool_i_memory_free(future);
+        *status = LANEPOOL_NO_THREAD;
+        return NULL;
+    }
+    atomic_init(&future->references, 2);
+    future->complete = false;
+    future->started = false;
+    future->task = task;
+    future->pool = pool;
+    memset(&future->result, 0, sizeof future->result);
+    future->listeners = NULL;
+    future->last = &future->listeners;
+    return future;
+}
+
+lanepool_future *lanepool_future_retain(lanepool_future *future)
+{
+    fetch_add_relaxed(&future->references, 1);
+    return future;
+}
+
+/* Release: this holder's last use happens before the free; acquire: so do all the others'. */
+void lanepool_future_release(lanepool_future *future)
+{
+    if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1)
+        return;
+    lanepool_i_mutex_fini(&future->lock);
+    lanepool_i_memory_free(future);
+}
+
+void lanepool_i_future_start(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    future->started = true;
+    lanepool_i_mutex_unlock(&future->lock);
+}
+
+bool lanepool_i_future_has_callbacks(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    const lanepool_i_listener *listener = future->listeners;
+    while (listener != NULL && listener->then == NULL)
+        listener = listener->next;
+    lanepool_i_mutex_unlock(&future->lock);
+    return listener != NULL;
+}
+
+/* A listener is gone once it is served: its link is read before. */
+static void serve(lanepool_i_listener *listener, const lanepool_result *result)
+{
+    while (listener != NULL) {
+        lanepool_i_listener *next = listener->next;
+        if (listener->then != NULL) {
+            listener->then(listener->context, result);
+            lanepool_i_memory_free(listener);
+        } else {
+            lanepool_i_semaphore_post(listener->semaphore);
+        }
+        listener = next;
+    }
+}
+
+void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *result)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    future->complete = true;
+    future->task = NULL;
+    future->pool = NULL;
+    future->result = *result;
+    lanepool_i_listener *listeners = future->listeners;
+    future->listeners = NULL;
+    future->last = &future->listeners;
+    lanepool_i_mutex_unlock(&future->lock);
+    serve(listeners, result);
+    lanepool_future_release(future);
+}
+
+bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener)
+{
+    listener->next = NULL;
+    lanepool_i_mutex_lock(&future->lock);
+    bool open = !future->complete;
+    if (open) {
+        *future->last = listener;
+        future->last = &listener->next;
+    }
+    lanepool_i_mutex_unlock(&future->lock);
+    return open;
+}
+
+bool lanepool_i_future_leave(lanepool_future *future, lanepool_i_listener *listener)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    lanepool_i_listener **at = &future->listeners;
+    while (*at != NULL && *at != listener)
+        at = &(*at)->next;
+    bool found = *at != NULL;
+    if (found) {
+        *at = listener->next;
+        if (future->last == &listener->next)
+            future->last = at;
+    }
+    lanepool_i_mutex_unlock(&future->lock);
+    return found;
+}
+
+lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn then, void *context)
+{
+    if (future == NULL || then == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
+    if (listener == NULL)
+        return LANEPOOL_NOMEM;
+    *listener = (lanepool_i_listener){ NULL, then, context, NULL };
+    if (lanepool_i_future_listen(future, listener))
+        return LANEPOOL_OK;
+    lanepool_i_memory_free(listener);
+    then(context, &future->result);
+    return LANEPOOL_OK;
+}

@@ -1,0 +1,57 @@
+/*
+ * A task's completion and result, shared by whoever holds a reference: the
+ * task, until it has ended, and the program.
+ *
+ * The lock guards everything but the reference count. It is a leaf: nothing is
+ * called, locked or allocated under it. Completing takes the listeners off
+ * under the lock and serves them after it; a listener that gives up takes
+ * itself off under the lock, or finds that it is being served and waits for
+ * that, which is a matter of a few instructions of the completing thread.
+ */
+#ifndef LANEPOOL_SRC_FUTURE_H
+#define LANEPOOL_SRC_FUTURE_H
+
+#include "atomic.h"
+#include "lanepool/future.h"
+#include "platform/platform.h"
+
+struct lanepool_i_task;
+typedef struct lanepool_i_listener lanepool_i_listener;
+
+/* Someone who wants to know: a waiting thread, or a then-callback. */
+struct lanepool_i_listener {
+    lanepool_i_listener *next;       /* L */
+    lanepool_then_fn then;           /* I: NULL: post the semaphore */
+    void *context;                   /* I: then's */
+    lanepool_i_semaphore *semaphore; /* I: the waiting thread's */
+};
+
+/* Guards: A atomic, L the future's lock, I immutable. */
+struct lanepool_future {
+    _Atomic size_t references;
+    lanepool_i_mutex lock;
+    bool complete;                  /* L */
+    bool started;                   /* L: its task's function was called */
+    struct lanepool_i_task *task;   /* L: until complete; valid while the lock is held */
+    lanepool_pool *pool;            /* L: until complete */
+    lanepool_result result;         /* L until complete, then I */
+    lanepool_i_listener *listeners; /* L: oldest first */
+    lanepool_i_listener **last;     /* L: where the next one goes */
+};
+
+/* With two references: the task's and the caller's. NULL with the status set: nothing was made. */
+lanepool_future *lanepool_i_future_create(lanepool_pool *pool, struct lanepool_i_task *task,
+                                          lanepool_status *status);
+/* The task's function is about to be called. */
+void lanepool_i_future_start(lanepool_future *future);
+/* Whether completing will call back into the program. */
+bool lanepool_i_future_has_callbacks(lanepool_future *future);
+/* Completes, serves the listeners, and gives the task's reference back. */
+void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *result);
+
+/* False: complete already. */
+bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener);
+/* False: the listener is being served, its post is on the way. */
+bool lanepool_i_future_leave(lanepool_future *future, lanepool_i_listener *listener);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * Collects what has not started from wherever it stands (inbox, lanes, queues),
+ * sorts it by ticket, and calls each once. Nothing runs any more and nothing
+ * is allocated: the tasks are linked through themselves, their entries become
+ * claims in place, and the order comes from merging lists.
+ */
+#include "handback.h"
+
+#include "handle.h"
+#include "pool.h"
+#include "run.h"
+
+/* --- collecting --- */
+
+/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. */
+static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
+{
+    do {
+        lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+        if (pool->router.inbox.stalled)
+            lanepool_i_yield();
+    } while (!lanepool_i_inbox_try_close(&pool->router.inbox));
+}
+
+static bool comes_first(const lanepool_i_task *a, const lanepool_i_task *b)
+{
+    return lanepool_i_ticket_before(lanepool_i_task_ticket(a), lanepool_i_task_ticket(b));
+}
+
+static lanepool_i_task *merge(lanepool_i_task *a, lanepool_i_task *b)
+{
+    lanepool_i_task *first = NULL;
+    lanepool_i_task *last = NULL;
+    while (a != NULL || b != NULL) {
+        bool take_a = b == NULL || (a != NULL && comes_first(a, b));
+        lanepool_i_task *task = take_a ? a : b;
+        if (take_a)
+            a = load_relaxed(&a->next);
+        else
+            b = load_relaxed(&b->next);
+        if (last == NULL)
+            first = task;
+        else
+            store_relaxed(&last->next, task);
+        last = task;
+    }
+    if (last != NULL)
+        store_relaxed(&last->next, NULL);
+    return first;
+}
+
+/* Bottom-up merge sort: runs[i] is empty or holds 2^i tasks in order. */
+static lanepool_i_task *sort(lanepool_i_tasks *tasks)
+{
+    lanepool_i_task *runs[64] = { NULL };
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(tasks)) != NULL) {
+        store_relaxed(&task->next, NULL);
+        size_t i = 0;
+        for (; runs[i] != NULL; i++) {
+            task = merge(runs[i], task);
+            runs[i] = NULL;
+        }
+        runs[i] = task;
+    }
+    lanepool_i_task *sorted = NULL;
+    for (size_t i = 0; i < 64; i++)
+        sorted = merge(runs[i], sorted);
+    return sorted;
+}
+
+/* A ready task may also have a place in what the rule keeps: the mark says that it was found. */
+void lanepool_i_collect(lanepool_i_task *task, lanepool_i_tasks *tasks)
+{
+    if ((fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) == 0)
+        lanepool_i_tasks_add(tasks, task);
+}
+
+static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    lanepool_i_tasks ready = { NULL, NULL, 0 };
+    lanepool_i_task *task;
+    lanepool_i_crew_clear(&pool->crew, &ready);
+    while ((task = lanepool_i_tasks_take(&ready)) != NULL)
+        lanepool_i_collect(task, tasks);
+}
+
+/* --- handing back --- */
+
+static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_claim narrow[2];
+    lanepool_task description = LANEPOOL_TASK_INIT;
+    description.function = task->function;
+    description.context = task->context;
+    if (pool->options.is_compatible == NULL)
+        description.claims = pool->rule->claims(pool, task, narrow, &description.claim_count);
+    lanepool_future *future = NULL;
+    if (lanepool_i_task_is_wide(task)) {
+        description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
+        description.release = task->as.wide.release;
+        future = task->as.wide.future;
+    }
+    lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
+    local->callbacks++;
+    pool->lifecycle.handback(pool->lifecycle.handback_context, &description,
+                             lanepool_i_task_ticket(task));
+    if (future != NULL)
+        lanepool_i_future_complete(future, &result);
+    local->callbacks--;
+    lanepool_i_run_forget(pool, local, task);
+}
+
+void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_tasks tasks = { NULL, NULL, 0 };
+    empty_inbox(pool, local);
+    collect_ready(pool, &tasks);
+    pool->rule->collect(pool, &tasks);
+    lanepool_i_task *task = sort(&tasks);
+    while (task != NULL) {
+        lanepool_i_task *next = load_relaxed(&task->next);
+        if (pool->lifecycle.handback != NULL)
+            hand_back(pool, local, task);
+        else
+            lanepool_i_run_cancelled(pool, local, task);
+        task = next;
+    }
+}

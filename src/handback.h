@@ -1,0 +1,16 @@
+/*
+ * The end of a pool that was told to stop: every task that had not started
+ * gets its one call, in submission order.
+ */
+#ifndef LANEPOOL_SRC_HANDBACK_H
+#define LANEPOOL_SRC_HANDBACK_H
+
+#include "router.h"
+
+/* Role's holder, once no worker is left: closes the inbox and hands everything back. */
+void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local);
+
+/* Adds a task to the list unless it was found before. */
+void lanepool_i_collect(lanepool_i_task *task, lanepool_i_tasks *tasks);
+
+#endif

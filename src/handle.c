@@ -1,0 +1,99 @@
+/* Owns the handles of held lanes; see handle.h. */
+#include "handle.h"
+
+#include "pool.h"
+
+#include <string.h>
+
+lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *local,
+                                        lanepool_lane *handle)
+{
+    if (handle->lane == NULL) {
+        handle->lane = lanepool_i_keys_resolve(pool, local, &handle->key);
+        handle->lane->key.held++;
+    }
+    return handle->lane;
+}
+
+static bool make_key(lanepool_pool *pool, lanepool_i_local *local, const lanepool_claim *claim,
+                     lanepool_i_key *key)
+{
+    memset(key, 0, sizeof *key);
+    if (claim->type == LANEPOOL_KEY_BYTES) {
+        key->type = LANEPOOL_I_TYPE_BYTES;
+        key->value.bytes = lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data,
+                                                     claim->key.bytes.size);
+        if (key->value.bytes == NULL)
+            return false;
+        key->hash = key->value.bytes->hash;
+        return true;
+    }
+    bool is_id = claim->type == LANEPOOL_KEY_ID;
+    key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
+    key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
+    key->hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, key->value.id, key->type);
+    return true;
+}
+
+static bool is_plain_key(const lanepool_claim *key)
+{
+    if (key->type == LANEPOOL_KEY_BYTES)
+        return key->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
+               (key->key.bytes.data != NULL || key->key.bytes.size == 0);
+    return key->type == LANEPOOL_KEY_ID || key->type == LANEPOOL_KEY_POINTER;
+}
+
+lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim *key,
+                                      lanepool_lane **lane)
+{
+    if (lane != NULL)
+        *lane = NULL;
+    if (pool == NULL || key == NULL || lane == NULL || !is_plain_key(key) ||
+        pool->options.is_compatible != NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    lanepool_lane *handle = lanepool_i_memory_alloc(sizeof *handle);
+    if (local == NULL || handle == NULL)
+        goto free_handle;
+    memset(handle, 0, sizeof *handle);
+    handle->pool = pool;
+    if (!make_key(pool, local, key, &handle->key))
+        goto free_handle;
+    if (!lanepool_i_lanestore_reserve(&pool->keys.store, 1))
+        goto give_bytes;
+    *lane = handle;
+    return LANEPOOL_OK;
+give_bytes:
+    if (handle->key.type == LANEPOOL_I_TYPE_BYTES)
+        lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
+free_handle:
+    lanepool_i_memory_free(handle);
+    return LANEPOOL_NOMEM;
+}
+
+/* A handle that never met the router gives its reservation and its bytes back. */
+static void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
+                   lanepool_i_grants *grants)
+{
+    (void)grants;
+    lanepool_lane *handle = (lanepool_lane *)message;
+    if (handle->lane != NULL) {
+        handle->lane->key.held--;
+    } else {
+        lanepool_i_lanestore_settle(&pool->keys.store, 1);
+        if (handle->key.type == LANEPOOL_I_TYPE_BYTES)
+            lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
+    }
+    lanepool_i_memory_free(handle);
+}
+
+void lanepool_lane_release(lanepool_lane *handle)
+{
+    if (handle == NULL)
+        return;
+    lanepool_pool *pool = handle->pool;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    handle->message.carry_out = let_go;
+    if (!lanepool_i_router_send(pool, local, &handle->message))
+        lanepool_i_memory_free(handle);
+}

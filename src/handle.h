@@ -1,0 +1,24 @@
+/*
+ * Held lanes. A handle stands for its key from the start, and for the lane
+ * itself from the first time that the router meets it; from then until its
+ * release the lane is not swept. The release is a message in the inbox: tasks
+ * submitted with the handle before it are routed before it.
+ */
+#ifndef LANEPOOL_SRC_HANDLE_H
+#define LANEPOOL_SRC_HANDLE_H
+
+#include "router.h"
+
+/* Guards: I immutable, R role's holder. */
+struct lanepool_lane {
+    lanepool_i_message message; /* the release */
+    lanepool_pool *pool;        /* I */
+    lanepool_i_key key;         /* R: owns its bytes until the lane is known */
+    lanepool_i_lane *lane;      /* R: NULL until then */
+};
+
+/* Role's holder: the lane that a handle stands for. */
+lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *local,
+                                        lanepool_lane *handle);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * The inbox: where submitted tasks stand, in acceptance order, until they are
+ * routed.
+ *
+ * An append swings `tail` to the new node and then links it behind the old
+ * one, or makes it the `head` if there was none: two steps. A node's place in
+ * the order is fixed by the first; it can be routed after the second. A link
+ * not yet made is never waited for: the taker stops there, and whoever
+ * completes the link sees to it that someone comes (park.h).
+ *
+ * Who may call at once: append, any number of threads (lock-free; with one
+ * appender, wait-free); left, any thread; the rest, the role's holder.
+ */
+#ifndef LANEPOOL_SRC_INBOX_H
+#define LANEPOOL_SRC_INBOX_H
+
+#include "task.h"
+
+/* Guards: A atomic, R role's holder. */
+typedef struct lanepool_i_inbox {
+    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) tail; /* A: newest node, or closed */
+    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) head; /* A: oldest not taken */
+    _Alignas(LANEPOOL_I_APART) _Atomic(uintptr_t) rest; /* A: R writes: what is taken, not routed */
+    lanepool_i_task *next;                              /* R: the same, while the role is held */
+    lanepool_i_task *taken_last;                        /* R: the newest that was taken */
+    bool stalled;                                       /* R: the link behind `next` is missing */
+} lanepool_i_inbox;
+
+void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
+
+/*
+ * Appends nodes linked from first to last. `guess` is the node that this
+ * thread appended last, or NULL: if it is still the newest, its line need not
+ * be fetched twice. False: closed, nothing has changed.
+ *
+ * On true the nodes are published by an operation in the total order of `seq`
+ * operations: a look at the sleepers after it cannot miss one that missed them.
+ */
+bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_task *first, lanepool_i_task *last,
+                             lanepool_i_task *guess);
+
+/* The oldest node, which is now the caller's; NULL: none, or its link is not made yet. */
+lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox);
+/* Lets other threads see what is left; before each give-back of the role. */
+void lanepool_i_inbox_publish(lanepool_i_inbox *inbox);
+/* Closes an empty inbox for ever, or finds it closed; false: it is not empty. */
+bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox);
+
+/* Whether nodes can be taken, apart from a missing link that may be made at any time. */
+static inline bool lanepool_i_inbox_left(const lanepool_i_inbox *inbox)
+{
+    if (load_seq(&inbox->head) != NULL)
+        return true;
+    uintptr_t rest = load_seq(&inbox->rest);
+    return rest != 0 && (rest & 1) == 0;
+}
+
+/* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */
+static inline bool lanepool_i_inbox_is_stalled(const lanepool_i_inbox *inbox)
+{
+    return (load_seq(&inbox->rest) & 1) != 0;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* Owns the index and the life of lanes; see keys.h. */
+#include "keys.h"
+
+#include "handle.h"
+#include "pool.h"
+
+#include <string.h>
+
+#define SWEPT_FOR_EACH_CREATED 2
+
+bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane))
+{
+    keys->is_idle = is_idle;
+    keys->created = 0;
+    if (!lanepool_i_lanestore_init(&keys->store))
+        return false;
+    if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed()))
+        return true;
+    lanepool_i_lanestore_fini(&keys->store);
+    return false;
+}
+
+void lanepool_i_keys_fini(lanepool_i_keys *keys)
+{
+    lanepool_i_keyindex_fini(&keys->index);
+    lanepool_i_lanestore_fini(&keys->store);
+}
+
+/* --- byte strings --- */
+
+lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool, lanepool_i_local *local,
+                                                const void *data, size_t size)
+{
+    size_t whole = sizeof(lanepool_i_key_bytes) + size;
+    size_t class = lanepool_i_slab_class_of(whole);
+    lanepool_i_key_bytes *bytes = lanepool_i_slab_take(&pool->slab, &local->cache, class, whole);
+    if (bytes == NULL)
+        return NULL;
+    bytes->size = (uint32_t)size;
+    if (size > 0)
+        memcpy(bytes->data, data, size);
+    bytes->hash = lanepool_i_keyindex_hash_bytes(pool->keys.index.seed, bytes->data, size);
+    return bytes;
+}
+
+void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
+                               lanepool_i_key_bytes *bytes)
+{
+    size_t class = lanepool_i_slab_class_of(sizeof *bytes + bytes->size);
+    lanepool_i_slab_give(&pool->slab, &local->cache, class, bytes);
+}
+
+void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
+{
+    switch (key->type) {
+    case LANEPOOL_I_TYPE_BYTES:
+        claim->type = LANEPOOL_KEY_BYTES;
+        claim->key.bytes.data = key->value.bytes->data;
+        claim->key.bytes.size = key->value.bytes->size;
+        break;
+    case LANEPOOL_I_TYPE_POINTER:
+        claim->type = LANEPOOL_KEY_POINTER;
+        claim->key.pointer = key->value.pointer;
+        break;
+    default:
+        claim->type = LANEPOOL_KEY_ID;
+        claim->key.id = key->value.id;
+    }
+}
+
+/* --- from key to lane --- */
+
+lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_key *wanted)
+{
+    lanepool_i_keys *keys = &pool->keys;
+    lanepool_i_key *found = lanepool_i_keyindex_find(&keys->index, wanted);
+    if (found != NULL) {
+        lanepool_i_lanestore_settle(&keys->store, 1);
+        if (wanted->type == LANEPOOL_I_TYPE_BYTES)
+            lanepool_i_key_bytes_give(pool, local, wanted->value.bytes);
+        return (lanepool_i_lane *)found;
+    }
+    lanepool_i_lane *lane = lanepool_i_lanestore_take(&keys->store);
+    lanepool_i_lane_init(lane);
+    lane->key = *wanted;
+    lane->key.held = 0;
+    lanepool_i_keyindex_add(&keys->index, &lane->key);
+    keys->created++;
+    return lane;
+}
+
+lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_local *local,
+                                      const lanepool_i_entry *entry, uint32_t type)
+{
+    if (type == LANEPOOL_I_TYPE_LANE)
+        return lanepool_i_handle_lane(pool, local, entry->at.handle);
+    lanepool_i_key wanted = { .type = type & 3u };
+    wanted.value.id = entry->at.id;
+    wanted.hash = type == LANEPOOL_I_TYPE_BYTES
+                      ? entry->at.bytes->hash
+                      : lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
+    return lanepool_i_keys_resolve(pool, local, &wanted);
+}
+
+/* --- sweeping --- */
+
+static void remove_idle(lanepool_pool *pool, lanepool_i_local *local, size_t bucket_count)
+{
+    lanepool_i_keys *keys = &pool->keys;
+    lanepool_i_key *removed = NULL;
+    lanepool_i_keyindex_sweep(&keys->index, bucket_count, keys->is_idle, &removed);
+    while (removed != NULL) {
+        lanepool_i_key *next = removed->next;
+        if (removed->type == LANEPOOL_I_TYPE_BYTES)
+            lanepool_i_key_bytes_give(pool, local, removed->value.bytes);
+        lanepool_i_lanestore_give(&keys->store, (lanepool_i_lane *)removed);
+        removed = next;
+    }
+}
+
+/* Lets submitters and statistics see how things stand. */
+static void publish(lanepool_pool *pool)
+{
+    lanepool_i_lanestore_publish(&pool->keys.store);
+    store_relaxed(&pool->router.lanes_live, pool->keys.index.key_count);
+}
+
+void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_keys *keys = &pool->keys;
+    if (keys->created > 0)
+        remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created);
+    keys->created = 0;
+    publish(pool);
+}
+
+void lanepool_i_keys_trim(lanepool_pool *pool, lanepool_i_local *local)
+{
+    remove_idle(pool, local, pool->keys.index.bucket_count);
+    lanepool_i_keyindex_shrink(&pool->keys.index);
+    publish(pool);
+    lanepool_i_lanestore_trim(&pool->keys.store);
+}

@@ -1,0 +1,51 @@
+/*
+ * From keys to lanes, for every layout with the default rule.
+ *
+ * Lanes are made when a claim first needs them, from memory that its submit has
+ * reserved, and stay for a while when they are idle, so that a cool key does not
+ * cost an insertion and a removal for every task. A clock hand sweeps two
+ * buckets for each lane made, and all of them when the pool is quiesced.
+ *
+ * Sweeping comes after a batch, never between the look-up and the use of a
+ * task's lanes.
+ */
+#ifndef LANEPOOL_SRC_KEYS_H
+#define LANEPOOL_SRC_KEYS_H
+
+#include "lanestore.h"
+#include "local.h"
+
+/* Guards: I immutable, R role's holder. */
+typedef struct lanepool_i_keys {
+    lanepool_i_lanestore store;
+    lanepool_i_keyindex index;                      /* R */
+    bool (*is_idle)(const lanepool_i_lane *lane);   /* I: whether a lane may go */
+    size_t created;                                 /* R: lanes made since the last sweep */
+    lanepool_i_lane *frozen;                        /* R: the lanes of the walk that is going on */
+} lanepool_i_keys;
+
+bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));
+void lanepool_i_keys_fini(lanepool_i_keys *keys);
+
+/* Role's holder: the lane of an entry that is not routed yet, by its key's type. */
+lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_local *local,
+                                      const lanepool_i_entry *entry, uint32_t type);
+/* Role's holder: the lane of a wanted key (its hash set), made if needed from a reservation. Takes
+ * the key's bytes over. */
+lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_key *wanted);
+
+/* Role's holder, after a batch. */
+void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local);
+/* Role's holder: sweeps everything and gives memory back to the system. */
+void lanepool_i_keys_trim(lanepool_pool *pool, lanepool_i_local *local);
+
+/* Any thread: a copy of a byte string, hashed; NULL: memory is lacking. */
+lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool, lanepool_i_local *local,
+                                                const void *data, size_t size);
+void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
+                               lanepool_i_key_bytes *bytes);
+/* A lane's key as a claim; the bytes stay the lane's. */
+void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
+
+#endif

@@ -1,0 +1,267 @@
+/* Owns kinds, their groups, and the answers kept about them; see kinds.h. */
+#include "kinds.h"
+
+#include "conflict.h"
+#include "handback.h"
+#include "pool.h"
+
+#include <string.h>
+
+enum { NOT_ASKED, COMPATIBLE, CONFLICTING };
+
+/* Guards: A atomic, R role's holder. */
+struct lanepool_i_group {
+    lanepool_i_successors successors; /* A: closed: every member has finished */
+    _Atomic uint32_t unfinished;      /* A: members */
+    uint32_t unreaped;                /* R: members */
+    bool sealed;                      /* R: someone waits for it */
+    lanepool_i_kind *kind;            /* R */
+};
+
+/* Guard: R. */
+struct lanepool_i_kind {
+    lanepool_i_kind *next;
+    uint64_t number;
+    lanepool_i_group *newest; /* NULL: none that is not reaped */
+    lanepool_i_task *members; /* not yet reaped, newest first */
+    size_t slot;              /* its place in the others' answers */
+    size_t answer_count;
+    unsigned char *answers; /* by the other kind's slot */
+};
+
+lanepool_i_successors *lanepool_i_group_successors(lanepool_i_group *group)
+{
+    return &group->successors;
+}
+
+bool lanepool_i_group_leave(lanepool_i_group *group)
+{
+    return fetch_sub_acq_rel(&group->unfinished, 1) == 1;
+}
+
+static lanepool_i_kind *find_kind(const lanepool_pool *pool, uint64_t number)
+{
+    lanepool_i_kind *kind = pool->predicate.kinds;
+    while (kind != NULL && kind->number != number)
+        kind = kind->next;
+    return kind;
+}
+
+/* --- answers --- */
+
+/* Where the answer about two kinds is kept; NULL: memory is lacking, and it is asked each time. */
+static unsigned char *answer_at(lanepool_i_kind *kind, size_t slot)
+{
+    if (slot >= kind->answer_count) {
+        size_t count = 2 * slot + 16;
+        unsigned char *answers = lanepool_i_memory_alloc(count);
+        if (answers == NULL)
+            return NULL;
+        memset(answers, NOT_ASKED, count);
+        if (kind->answer_count > 0)
+            memcpy(answers, kind->answers, kind->answer_count);
+        lanepool_i_memory_free(kind->answers);
+        kind->answers = answers;
+        kind->answer_count = count;
+    }
+    return &kind->answers[slot];
+}
+
+static bool kinds_conflict(lanepool_i_scan *scan, lanepool_i_kind *own, lanepool_i_kind *other)
+{
+    unsigned char *answer = own != NULL ? answer_at(own, other->slot) : NULL;
+    if (answer != NULL && *answer != NOT_ASKED)
+        return *answer == CONFLICTING;
+    bool conflict = lanepool_i_conflict(scan->pool, scan->local, scan->task, other->members);
+    if (answer != NULL)
+        *answer = conflict ? CONFLICTING : COMPATIBLE;
+    unsigned char *mirrored = own != NULL ? answer_at(other, own->slot) : NULL;
+    if (mirrored != NULL)
+        *mirrored = conflict ? CONFLICTING : COMPATIBLE;
+    return conflict;
+}
+
+/* A slot number that is used anew must not find the answers of its last user. */
+static void forget_answers(lanepool_pool *pool, size_t slot)
+{
+    for (lanepool_i_kind *kind = pool->predicate.kinds; kind != NULL; kind = kind->next)
+        if (slot < kind->answer_count)
+            kind->answers[slot] = NOT_ASKED;
+}
+
+/* --- scanning --- */
+
+static void wait_for_kinds(lanepool_i_scan *scan)
+{
+    lanepool_i_kind *own = find_kind(scan->pool, scan->task->as.wide.kind);
+    for (lanepool_i_kind *kind = scan->pool->predicate.kinds; kind != NULL; kind = kind->next) {
+        lanepool_i_group *group = kind->newest;
+        if (group == NULL || lanepool_i_successors_closed(&group->successors) ||
+            !kinds_conflict(scan, own, kind))
+            continue;
+        group->sealed = true;
+        lanepool_i_scan_wait_for(scan, &group->successors);
+    }
+}
+
+/* A task without a kind, or one that stands in a chain for want of memory, is compared with each. */
+static void wait_for_members(lanepool_i_scan *scan)
+{
+    uint64_t ticket = lanepool_i_task_ticket(scan->task);
+    for (lanepool_i_kind *kind = scan->pool->predicate.kinds; kind != NULL; kind = kind->next)
+        for (lanepool_i_task *old = kind->members; old != NULL;
+             old = lanepool_i_tracked_of(old)->older) {
+            lanepool_i_tracked *tracked = lanepool_i_tracked_of(old);
+            if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket) ||
+                lanepool_i_successors_closed(&tracked->successors) ||
+                !lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
+                continue;
+            lanepool_i_scan_wait_for(scan, &tracked->successors);
+        }
+}
+
+/* Scanned again, a task may no longer wait for newest groups: they may hold later tasks. */
+void lanepool_i_kinds_scan(lanepool_i_scan *scan)
+{
+    bool again = (load_relaxed(&scan->task->word) & LANEPOOL_I_RESCAN) != 0;
+    if (scan->task->as.wide.kind != 0 && !again)
+        wait_for_kinds(scan);
+    else
+        wait_for_members(scan);
+}
+
+/* --- entering --- */
+
+static size_t free_slot(lanepool_i_predicate *predicate)
+{
+    for (size_t slot = 0; slot < predicate->kind_slots; slot++) {
+        const lanepool_i_kind *kind = predicate->kinds;
+        while (kind != NULL && kind->slot != slot)
+            kind = kind->next;
+        if (kind == NULL)
+            return slot;
+    }
+    return predicate->kind_slots++;
+}
+
+static lanepool_i_kind *add_kind(lanepool_pool *pool, uint64_t number)
+{
+    lanepool_i_kind *kind = lanepool_i_memory_alloc(sizeof *kind);
+    if (kind == NULL)
+        return NULL;
+    memset(kind, 0, sizeof *kind);
+    kind->number = number;
+    kind->slot = free_slot(&pool->predicate);
+    forget_answers(pool, kind->slot);
+    kind->next = pool->predicate.kinds;
+    pool->predicate.kinds = kind;
+    return kind;
+}
+
+static void remove_kind(lanepool_pool *pool, lanepool_i_kind *kind)
+{
+    lanepool_i_kind **at = &pool->predicate.kinds;
+    while (*at != kind)
+        at = &(*at)->next;
+    *at = kind->next;
+    lanepool_i_memory_free(kind->answers);
+    lanepool_i_memory_free(kind);
+}
+
+/* One more member, unless all have finished. */
+static bool try_enter(lanepool_i_group *group)
+{
+    uint32_t unfinished = load_relaxed(&group->unfinished);
+    while (unfinished != 0)
+        if (cas_relaxed(&group->unfinished, &unfinished, unfinished + 1))
+            return true;
+    return false;
+}
+
+static lanepool_i_group *open_group(lanepool_i_scan *scan, lanepool_i_kind *kind)
+{
+    if (kind->newest != NULL && !kind->newest->sealed && try_enter(kind->newest))
+        return kind->newest;
+    size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_group));
+    lanepool_i_group *group = lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache, class,
+                                                   sizeof *group);
+    if (group == NULL)
+        return NULL;
+    atomic_init(&group->successors, NULL);
+    atomic_init(&group->unfinished, 1);
+    group->unreaped = 0;
+    group->sealed = false;
+    group->kind = kind;
+    kind->newest = group;
+    return group;
+}
+
+bool lanepool_i_kinds_enter(lanepool_i_scan *scan)
+{
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(scan->task);
+    uint64_t number = scan->task->as.wide.kind;
+    if (number == 0)
+        return false;
+    lanepool_i_kind *kind = find_kind(scan->pool, number);
+    if (kind == NULL)
+        kind = add_kind(scan->pool, number);
+    lanepool_i_group *group = kind != NULL ? open_group(scan, kind) : NULL;
+    if (group == NULL) {
+        if (kind != NULL && kind->members == NULL)
+            remove_kind(scan->pool, kind);
+        return false;
+    }
+    group->unreaped++;
+    tracked->group = group;
+    tracked->older = kind->members;
+    tracked->newer = NULL;
+    if (kind->members != NULL)
+        lanepool_i_tracked_of(kind->members)->newer = scan->task;
+    kind->members = scan->task;
+    return true;
+}
+
+/* --- leaving --- */
+
+static void unlink_member(lanepool_i_kind *kind, const lanepool_i_tracked *tracked)
+{
+    if (tracked->older != NULL)
+        lanepool_i_tracked_of(tracked->older)->newer = tracked->newer;
+    if (tracked->newer != NULL)
+        lanepool_i_tracked_of(tracked->newer)->older = tracked->older;
+    else
+        kind->members = tracked->older;
+}
+
+void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
+    lanepool_i_group *group = tracked->group;
+    lanepool_i_kind *kind = group->kind;
+    unlink_member(kind, tracked);
+    if (--group->unreaped > 0)
+        return;
+    if (kind->newest == group)
+        kind->newest = NULL;
+    lanepool_i_slab_give(&pool->slab, &local->cache,
+                         lanepool_i_slab_class_of(sizeof(lanepool_i_group)), group);
+    if (kind->members == NULL)
+        remove_kind(pool, kind);
+}
+
+/* --- the end --- */
+
+void lanepool_i_kinds_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    for (lanepool_i_kind *kind = pool->predicate.kinds; kind != NULL; kind = kind->next)
+        for (lanepool_i_task *task = kind->members; task != NULL;
+             task = lanepool_i_tracked_of(task)->older)
+            if (!lanepool_i_successors_closed(&lanepool_i_tracked_of(task)->successors))
+                lanepool_i_collect(task, tasks);
+}
+
+void lanepool_i_kinds_fini(lanepool_pool *pool)
+{
+    while (pool->predicate.kinds != NULL)
+        remove_kind(pool, pool->predicate.kinds);
+}

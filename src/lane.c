@@ -1,0 +1,191 @@
+/* Owns the lane's word and its protocol; both are explained in lane.h. */
+#include "lane.h"
+
+#define ACTIVE_MASK (((uint64_t)1 << 23) - 1)
+#define SHARED ((uint64_t)1 << 23)
+#define BLOCKED ((uint64_t)1 << 24)
+#define DUE ((uint64_t)1 << 25)
+#define WHICH ((uint64_t)1 << 26)
+#define ODD ((uint64_t)1 << 27)
+#define TURN ODD /* adding it ends or begins an append */
+#define KEPT_BY_GRANT (~(ACTIVE_MASK | SHARED))
+
+static uint64_t active(uint64_t word)
+{
+    return word & ACTIVE_MASK;
+}
+
+static size_t which(uint64_t word)
+{
+    return (word & WHICH) != 0;
+}
+
+void lanepool_i_lane_init(lanepool_i_lane *lane)
+{
+    atomic_init(&lane->word, 0);
+    atomic_init(&lane->first[0], 0);
+    atomic_init(&lane->first[1], 0);
+    lane->last = 0;
+    lane->use.stamp = 0;
+}
+
+bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane)
+{
+    return (load_acquire(&lane->word) & (ACTIVE_MASK | BLOCKED)) == 0;
+}
+
+/* --- advance --- */
+
+/* All its other lanes were counted as latched when it arrived there. */
+static void became_ready(lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    grants->latched -= lanepool_i_task_count(task) - 1;
+    lanepool_i_tasks_add(&grants->ready, task);
+}
+
+static void grant(uintptr_t link, lanepool_i_grants *grants)
+{
+    lanepool_i_task *task = lanepool_i_link_task(link);
+    if ((link & LANEPOOL_I_LINK_WIDE) == 0 ? lanepool_i_latch_arrive_narrow(task, 1)
+                                           : lanepool_i_latch_arrive_wide(task, 1))
+        became_ready(task, grants);
+    else
+        grants->latched++;
+}
+
+/* After a grant the entry's block may be gone: the link is read before. */
+static void grant_run(uintptr_t head, uint64_t count, lanepool_i_grants *grants)
+{
+    while (count-- > 0) {
+        uintptr_t next = load_relaxed(&lanepool_i_link_entry(head)->next);
+        grant(head, grants);
+        head = next;
+    }
+}
+
+/*
+ * Tries to move on from `word`, in which this thread alone is active or nobody
+ * is. Acquire: every link made before the turn became even is visible; the
+ * acquire on failure too, since the word is looked at again.
+ */
+static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants *grants)
+{
+    uintptr_t head = load_relaxed(&lane->first[which(*word)]);
+    uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
+    uint64_t count = 1;
+    if ((head & LANEPOOL_I_LINK_SHARED) != 0)
+        for (; (next & LANEPOOL_I_LINK_SHARED) != 0 && count < ACTIVE_MASK; count++)
+            next = load_acquire(&lanepool_i_link_entry(next)->next);
+    uint64_t moved = (*word & KEPT_BY_GRANT) ^ WHICH;
+    moved |= count | ((head & LANEPOOL_I_LINK_SHARED) != 0 ? SHARED : 0);
+    if (next == 0)
+        moved &= ~BLOCKED;
+    store_relaxed(&lane->first[which(moved)], next);
+    if (!cas_acq_rel(&lane->word, word, moved))
+        return false;
+    grant_run(head, count, grants);
+    return true;
+}
+
+void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants)
+{
+    /* Acquire: this may be an advance, which reads what the appender wrote. */
+    uint64_t word = load_acquire(&lane->word);
+    for (;;) {
+        if (active(word) == 1 && (word & BLOCKED) != 0 && (word & ODD) == 0) {
+            if (try_advance(lane, &word, grants))
+                return;
+        } else {
+            /* Release: what the task did happens before whoever is granted next. */
+            bool leave_due = active(word) == 1 && (word & BLOCKED) != 0;
+            if (cas_acq_rel(&lane->word, &word, (word - 1) | (leave_due ? DUE : 0)))
+                return;
+        }
+    }
+}
+
+/* --- append --- */
+
+/* The turn becomes even again, and with it the links are published. Takes a due advance over. */
+static void end_turn(lanepool_i_lane *lane, lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&lane->word);
+    while (!cas_acq_rel(&lane->word, &word, (word + TURN) & ~DUE))
+        continue;
+    if ((word & DUE) == 0)
+        return;
+    word = load_acquire(&lane->word);
+    while (!try_advance(lane, &word, grants))
+        continue;
+}
+
+/* False: nothing waits any more; the word is as if nothing had been tried. */
+static bool begin_turn(lanepool_i_lane *lane)
+{
+    if ((fetch_add_acq_rel(&lane->word, TURN) & BLOCKED) != 0)
+        return true;
+    fetch_add_acq_rel(&lane->word, TURN);
+    return false;
+}
+
+static void link_behind_last(lanepool_i_lane *lane, uintptr_t link)
+{
+    store_release(&lanepool_i_link_entry(lane->last)->next, link);
+    lane->last = link;
+}
+
+/* The first to wait. Release: the entry and its block are visible to who advances. */
+static bool try_block(lanepool_i_lane *lane, uint64_t *word, uintptr_t link)
+{
+    store_relaxed(&lane->first[which(*word)], link);
+    lane->last = link;
+    return cas_acq_rel(&lane->word, word, *word | BLOCKED);
+}
+
+bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
+{
+    store_relaxed(&lanepool_i_link_entry(link)->next, 0);
+    bool shared = (link & LANEPOOL_I_LINK_SHARED) != 0;
+    /* Acquire: what the last task here did happens before this one, if it is granted now. */
+    uint64_t word = load_acquire(&lane->word);
+    for (;;) {
+        if ((word & BLOCKED) != 0) {
+            if (begin_turn(lane)) {
+                link_behind_last(lane, link);
+                end_turn(lane, grants);
+                return false;
+            }
+            word = load_acquire(&lane->word);
+        } else if (active(word) == 0) {
+            store_relaxed(&lane->word, (word & KEPT_BY_GRANT) | (shared ? SHARED : 0) | 1);
+            return true;
+        } else if (shared && (word & SHARED) != 0 && active(word) < ACTIVE_MASK) {
+            if (cas_acq_rel(&lane->word, &word, word + 1))
+                return true;
+        } else if (try_block(lane, &word, link)) {
+            return false;
+        }
+    }
+}
+
+/* --- freeze --- */
+
+bool lanepool_i_lane_freeze(lanepool_i_lane *lane)
+{
+    return (load_acquire(&lane->word) & BLOCKED) != 0 && begin_turn(lane);
+}
+
+void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants)
+{
+    end_turn(lane, grants);
+}
+
+bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane)
+{
+    return (load_relaxed(&lane->word) & ODD) != 0;
+}
+
+_Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane)
+{
+    return &lane->first[which(load_acquire(&lane->word))];
+}

@@ -1,0 +1,101 @@
+/*
+ * A lane: the first-in first-out order of tasks that claim one key.
+ *
+ * The role's holder appends; whoever finishes a task releases. No lock.
+ *
+ * The lane's word, from its highest bit:
+ *
+ *     turn (36) | odd (1) | which (1) | due (1) | blocked (1) | shared (1) | active (23)
+ *
+ *     active   entries granted and not yet released
+ *     shared   they are SHARED
+ *     blocked  entries wait: first[which] to last, linked through `next`
+ *     due      a release found the lane odd and left its advance to the role's holder
+ *     which    which of first[0], first[1] is the head of what waits
+ *     odd,turn counts up by one when an append (or a freeze) begins and when it
+ *              ends: odd means that the list's end may not be relied upon
+ *
+ * Who writes what: `last` and, while nothing waits, first[which]: the role's
+ * holder. first[!which]: the one thread that advances. A lane never points at a
+ * granted entry, so a task's block may go as soon as its releases are done.
+ *
+ * Append, by the role's holder:
+ *   nobody active, none waits  store {1, mode}: granted. No one else can change such a word.
+ *   shared joins shared        swap in active + 1: granted.
+ *   none waits otherwise       first[which] = last = entry; swap in `blocked`.
+ *   some wait                  odd; link behind last; even, clearing `due`. If it was set, advance.
+ *                              If the waiting ones had gone before it became odd: even, start over.
+ * Release: if others are active, or none waits: active - 1. The last active one with others
+ *   waiting advances; if the lane is odd it leaves {0, due} instead.
+ * Advance: by the one thread for which active is 0 or its own. Collect the head, or the head run
+ *   of SHARED; write what follows to first[!which]; swap in {count, mode, !which, blocked = more
+ *   follow} with the same turn. On success grant each, reading its link first.
+ *
+ * Why one advancer: active is 1 and its own, or 0 after `due` was taken over
+ * in one swap; nobody can join meanwhile, since `blocked` is set. Why the list
+ * is whole: the swap fails if the turn has changed, and an even turn means that
+ * every link up to `last` is made (release when it became even, acquire here).
+ * A turn would have to come round (2^36 appends) during one advance to fool it.
+ */
+#ifndef LANEPOOL_SRC_LANE_H
+#define LANEPOOL_SRC_LANE_H
+
+#include "keyindex.h"
+#include "latch.h"
+
+/* Guards: A atomic, R role's holder, V the advancer (who also may be R). */
+typedef struct lanepool_i_lane {
+    lanepool_i_key key;          /* R: in the index */
+    _Atomic uint64_t word;       /* A */
+    _Atomic(uintptr_t) first[2]; /* V, R: see above */
+    uintptr_t last;              /* R */
+    union {
+        uint64_t stamp;               /* R: while a task is routed: whether it is here already */
+        struct lanepool_i_lane *link; /* R: in the walk that is going on; free */
+    } use;
+} lanepool_i_lane;
+
+_Static_assert(sizeof(lanepool_i_lane) == 64, "a lane is one line");
+
+/* Links name an entry, how to find its task, and its mode. */
+#define LANEPOOL_I_LINK_WIDE ((uintptr_t)1)
+#define LANEPOOL_I_LINK_SHARED ((uintptr_t)2)
+#define LANEPOOL_I_LINK_FOUND ((uintptr_t)4) /* in a frozen lane: the walk has been here */
+#define LANEPOOL_I_LINK_ENTRY (~(uintptr_t)7)
+
+static inline lanepool_i_entry *lanepool_i_link_entry(uintptr_t link)
+{
+    return (lanepool_i_entry *)(link & LANEPOOL_I_LINK_ENTRY);
+}
+
+static inline lanepool_i_task *lanepool_i_link_task(uintptr_t link)
+{
+    if ((link & LANEPOOL_I_LINK_WIDE) == 0)
+        return (lanepool_i_task *)(link & ~(uintptr_t)63);
+    const lanepool_i_wide_entry *entry = (lanepool_i_wide_entry *)(link & LANEPOOL_I_LINK_ENTRY);
+    return (lanepool_i_task *)(entry->owner & LANEPOOL_I_OWNER_TASK);
+}
+
+/* What a release or an append made ready, and how many lanes rollups latched meanwhile. */
+typedef struct lanepool_i_grants {
+    lanepool_i_tasks ready;
+    uint64_t latched; /* entries that arrived while their rollup still waits for others */
+} lanepool_i_grants;
+
+void lanepool_i_lane_init(lanepool_i_lane *lane);
+/* Role's holder. True: granted at once. Else the entry waits; `grants` may have got others. */
+bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants);
+/* Whoever finished a task with a granted entry here; the entry is not touched. */
+void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants);
+/* Role's holder: nothing active, nothing waiting, and no other thread will touch it. */
+bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane);
+
+/* Freezing, by the role's holder: until the thaw, what waits here stays, in order. */
+bool lanepool_i_lane_freeze(lanepool_i_lane *lane); /* false: nothing waits, nothing is frozen */
+void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants);
+bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
+/* Where the link to the first waiting entry of a frozen lane stands. A thread that tried to
+ * advance before the freeze may still read links, but can no longer change anything. */
+_Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane);
+
+#endif

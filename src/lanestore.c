@@ -1,0 +1,155 @@
+/* Owns the regions that lanes live in; see lanestore.h. */
+#include "lanestore.h"
+
+#define REGION_SIZE ((size_t)1 << 20)
+#define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
+
+/* The first lane's place is the header's. Guards as in lanestore.h. */
+struct lanepool_i_lane_region {
+    lanepool_i_lane_region *next; /* L while fresh, then R */
+    lanepool_i_lane *free;        /* R: given back */
+    size_t cut;                   /* R: lanes ever taken, from the front */
+    size_t live;                  /* R */
+};
+
+_Static_assert(sizeof(lanepool_i_lane_region) <= sizeof(lanepool_i_lane), "the header fits");
+
+static lanepool_i_lane_region *region_of(const lanepool_i_lane *lane)
+{
+    return (lanepool_i_lane_region *)((uintptr_t)lane & ~(uintptr_t)(REGION_SIZE - 1));
+}
+
+bool lanepool_i_lanestore_init(lanepool_i_lanestore *store)
+{
+    store->reserved = 0;
+    store->capacity = 0;
+    store->fresh = NULL;
+    atomic_init(&store->settled, 0);
+    store->settled_so_far = 0;
+    store->partial = NULL;
+    store->full = NULL;
+    return lanepool_i_mutex_init(&store->lock);
+}
+
+static void free_regions(lanepool_i_lane_region *region)
+{
+    while (region != NULL) {
+        lanepool_i_lane_region *next = region->next;
+        lanepool_i_pages_free(region, REGION_SIZE);
+        region = next;
+    }
+}
+
+void lanepool_i_lanestore_fini(lanepool_i_lanestore *store)
+{
+    free_regions(store->fresh);
+    free_regions(store->partial);
+    free_regions(store->full);
+    lanepool_i_mutex_fini(&store->lock);
+}
+
+/* True if the capacity covers them, and they are then reserved. */
+static bool try_reserve(lanepool_i_lanestore *store, uint64_t count)
+{
+    lanepool_i_mutex_lock(&store->lock);
+    uint64_t open = store->reserved + count - load_relaxed(&store->settled);
+    bool covered = open <= store->capacity;
+    if (covered)
+        store->reserved += count;
+    lanepool_i_mutex_unlock(&store->lock);
+    return covered;
+}
+
+bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count)
+{
+    while (!try_reserve(store, count)) {
+        lanepool_i_lane_region *region = lanepool_i_pages_alloc(REGION_SIZE);
+        if (region == NULL)
+            return false;
+        lanepool_i_mutex_lock(&store->lock);
+        region->next = store->fresh;
+        store->fresh = region;
+        store->capacity += REGION_LANES;
+        lanepool_i_mutex_unlock(&store->lock);
+    }
+    return true;
+}
+
+/* The lock pairs with the reservation: the region was added before the claim was submitted. */
+static void take_fresh(lanepool_i_lanestore *store)
+{
+    lanepool_i_mutex_lock(&store->lock);
+    lanepool_i_lane_region *fresh = store->fresh;
+    store->fresh = NULL;
+    lanepool_i_mutex_unlock(&store->lock);
+    while (fresh != NULL) {
+        lanepool_i_lane_region *next = fresh->next;
+        fresh->next = store->partial;
+        store->partial = fresh;
+        fresh = next;
+    }
+}
+
+lanepool_i_lane *lanepool_i_lanestore_take(lanepool_i_lanestore *store)
+{
+    if (store->partial == NULL)
+        take_fresh(store);
+    lanepool_i_lane_region *region = store->partial;
+    lanepool_i_lane *lane = region->free;
+    if (lane != NULL)
+        region->free = lane->use.link;
+    else
+        lane = (lanepool_i_lane *)region + ++region->cut;
+    if (++region->live == REGION_LANES) {
+        store->partial = region->next;
+        region->next = store->full;
+        store->full = region;
+    }
+    return lane;
+}
+
+static void move_to_partial(lanepool_i_lanestore *store, lanepool_i_lane_region *region)
+{
+    lanepool_i_lane_region **at = &store->full;
+    while (*at != region)
+        at = &(*at)->next;
+    *at = region->next;
+    region->next = store->partial;
+    store->partial = region;
+}
+
+void lanepool_i_lanestore_give(lanepool_i_lanestore *store, lanepool_i_lane *lane)
+{
+    lanepool_i_lane_region *region = region_of(lane);
+    lane->use.link = region->free;
+    region->free = lane;
+    if (region->live-- == REGION_LANES)
+        move_to_partial(store, region);
+    store->settled_so_far++;
+}
+
+/* Only as much as the reservations that are still open do not need. */
+static bool try_uncover(lanepool_i_lanestore *store)
+{
+    lanepool_i_mutex_lock(&store->lock);
+    bool spare = store->reserved - store->settled_so_far + REGION_LANES <= store->capacity;
+    if (spare)
+        store->capacity -= REGION_LANES;
+    lanepool_i_mutex_unlock(&store->lock);
+    return spare;
+}
+
+void lanepool_i_lanestore_trim(lanepool_i_lanestore *store)
+{
+    take_fresh(store);
+    lanepool_i_lane_region **at = &store->partial;
+    while (*at != NULL) {
+        lanepool_i_lane_region *region = *at;
+        if (region->live != 0 || !try_uncover(store)) {
+            at = &region->next;
+            continue;
+        }
+        *at = region->next;
+        lanepool_i_pages_free(region, REGION_SIZE);
+    }
+}

@@ -1,0 +1,61 @@
+/*
+ * The memory of lanes: reserved when a claim is submitted, used when it is
+ * routed, so that an accepted task cannot fail for lack of it.
+ *
+ * Two counters, each of which only grows, decide whether a reservation is
+ * covered:
+ *
+ *     reserved   lanes that submitters have asked for, ever
+ *     settled    claims routed that did not need their lane, or whose lane is gone again
+ *
+ * reserved - settled is at most the lanes alive plus the claims that may still
+ * need one; it never exceeds the capacity. A reader that sees an old `settled`
+ * reserves too much, never too little.
+ *
+ * Reserved memory is mapped but not touched: what is not used costs addresses only.
+ */
+#ifndef LANEPOOL_SRC_LANESTORE_H
+#define LANEPOOL_SRC_LANESTORE_H
+
+#include "lane.h"
+
+typedef struct lanepool_i_lane_region lanepool_i_lane_region;
+
+/* Guards: A atomic, L the store's lock, R role's holder. */
+typedef struct lanepool_i_lanestore {
+    lanepool_i_mutex lock;
+    uint64_t reserved;               /* L */
+    uint64_t capacity;               /* L */
+    lanepool_i_lane_region *fresh;   /* L: regions not yet seen by the role's holder */
+    _Atomic uint64_t settled;        /* A: R writes */
+    uint64_t settled_so_far;         /* R: not yet published */
+    lanepool_i_lane_region *partial; /* R: regions with lanes to take */
+    lanepool_i_lane_region *full;    /* R: regions without */
+} lanepool_i_lanestore;
+
+bool lanepool_i_lanestore_init(lanepool_i_lanestore *store);
+void lanepool_i_lanestore_fini(lanepool_i_lanestore *store);
+
+/* Any thread: makes sure of `count` further lanes. False: memory is lacking, nothing changed. */
+bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count);
+
+/* Role's holder: `count` reservations turned out not to be needed. */
+static inline void lanepool_i_lanestore_settle(lanepool_i_lanestore *store, uint64_t count)
+{
+    store->settled_so_far += count;
+}
+/* Role's holder, once a batch: lets submitters see what was settled. Any thread may give
+ * reservations back by having the role's holder settle them. */
+static inline void lanepool_i_lanestore_publish(lanepool_i_lanestore *store)
+{
+    store_relaxed(&store->settled, store->settled_so_far);
+}
+
+/* Role's holder: the lane that a reservation stands for; never fails. */
+lanepool_i_lane *lanepool_i_lanestore_take(lanepool_i_lanestore *store);
+/* Role's holder: the lane is gone; its reservation is settled. */
+void lanepool_i_lanestore_give(lanepool_i_lanestore *store, lanepool_i_lane *lane);
+/* Role's holder: gives unused regions back to the system. */
+void lanepool_i_lanestore_trim(lanepool_i_lanestore *store);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * The countdown that makes a task ready: it starts at the number of things the
+ * task waits for, plus one that the router holds until it has placed them all.
+ *
+ * Only the decrement that reaches zero schedules the task. It is acquire and
+ * release: what every arrival did before it happens before the task runs. A
+ * decrement that can see that it is the last one need not be made: the value 1
+ * was left by the other arrivals, and reading it with acquire orders the same.
+ */
+#ifndef LANEPOOL_SRC_LATCH_H
+#define LANEPOOL_SRC_LATCH_H
+
+#include "task.h"
+
+/* By the role's holder, before the first place is taken. */
+static inline void lanepool_i_latch_set(lanepool_i_task *task, uint32_t count)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & LANEPOOL_I_WIDE) != 0)
+        store_relaxed(&task->as.wide.wait, count);
+    else
+        store_relaxed(&task->word, (word & ~LANEPOOL_I_WAIT_MASK) | count);
+}
+
+static inline bool lanepool_i_latch_arrive_wide(lanepool_i_task *task, uint32_t arrivals)
+{
+    if (load_acquire(&task->as.wide.wait) == arrivals)
+        return true;
+    return fetch_sub_acq_rel(&task->as.wide.wait, arrivals) == arrivals;
+}
+
+static inline bool lanepool_i_latch_arrive_narrow(lanepool_i_task *task, uint32_t arrivals)
+{
+    if ((load_acquire(&task->word) & LANEPOOL_I_WAIT_MASK) == arrivals)
+        return true;
+    return (fetch_sub_acq_rel(&task->word, arrivals) & LANEPOOL_I_WAIT_MASK) == arrivals;
+}
+
+/* Counts `arrivals` down at once; true: the task is ready, and the caller schedules it. */
+static inline bool lanepool_i_latch_arrive(lanepool_i_task *task, uint32_t arrivals)
+{
+    if (lanepool_i_task_is_wide(task))
+        return lanepool_i_latch_arrive_wide(task, arrivals);
+    return lanepool_i_latch_arrive_narrow(task, arrivals);
+}
+
+#endif

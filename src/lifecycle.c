@@ -1,0 +1,253 @@
+/*
+ * Owns the state, shutting down in both ways, the hand-back, and awaiting; see
+ * lifecycle.h. Quiescing without stopping is quiesce.c's.
+ */
+#include "lifecycle.h"
+
+#include "deadline.h"
+#include "handback.h"
+#include "pool.h"
+#include "quiesce.h"
+
+/* Someone who waits for the pool's end; on its stack. */
+struct lanepool_i_visitor {
+    lanepool_i_visitor *next; /* L */
+    lanepool_i_semaphore semaphore;
+};
+
+bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count)
+{
+    atomic_init(&lifecycle->state, LANEPOOL_I_RUNNING);
+    atomic_init(&lifecycle->attention, 0);
+    atomic_init(&lifecycle->workers_left, worker_count);
+    atomic_init(&lifecycle->stopped, false);
+    lifecycle->handback = NULL;
+    lifecycle->handback_context = NULL;
+    lifecycle->visitors = NULL;
+    lifecycle->joining = false;
+    lifecycle->joined = false;
+    return lanepool_i_mutex_init(&lifecycle->lock);
+}
+
+void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_fini(&lifecycle->lock);
+}
+
+/* --- visitors --- */
+
+/* A visitor may be gone once it is posted; those who still wait for more come again. */
+static void post_visitors_locked(lanepool_i_lifecycle *lifecycle)
+{
+    while (lifecycle->visitors != NULL) {
+        lanepool_i_visitor *visitor = lifecycle->visitors;
+        lifecycle->visitors = visitor->next;
+        lanepool_i_semaphore_post(&visitor->semaphore);
+    }
+}
+
+static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_visitor *visitor)
+{
+    lanepool_i_visitor **at = &lifecycle->visitors;
+    while (*at != NULL && *at != visitor)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = visitor->next;
+}
+
+static void set_stopped(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    store_seq(&lifecycle->stopped, true);
+    post_visitors_locked(lifecycle);
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+}
+
+/* --- the end, decided by the role's holder --- */
+
+static bool all_routed_are_finished(lanepool_pool *pool)
+{
+    uint64_t routed = 0;
+    for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
+        routed += load_relaxed(&pool->router.routed[i]);
+    return lanepool_i_locals_finished(&pool->locals) == routed;
+}
+
+/* With everything finished nothing runs, so nobody is inside to submit; and whoever submits from
+ * outside finds the inbox closed or is found in it. */
+static void look_for_drained(lanepool_pool *pool)
+{
+    if (all_routed_are_finished(pool) && lanepool_i_inbox_try_close(&pool->router.inbox))
+        lanepool_i_crew_stop(&pool->crew);
+}
+
+static void look(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
+    uint32_t state = load_seq(&lifecycle->state);
+    lanepool_i_quiesce_look(pool, local);
+    if (load_seq(&lifecycle->workers_left) == 0) {
+        if (load_seq(&lifecycle->stopped))
+            return;
+        if (state == LANEPOOL_I_STOPPING)
+            lanepool_i_handback(pool, local);
+        lanepool_i_quiesce_look(pool, local);
+        set_stopped(lifecycle);
+    } else if (state == LANEPOOL_I_DRAINING && !load_seq(&pool->crew.stop)) {
+        look_for_drained(pool);
+    }
+}
+
+void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
+{
+    while (lanepool_i_lifecycle_wants_attention(&pool->lifecycle)) {
+        if (!lanepool_i_role_try_or_ask(&pool->router))
+            return;
+        look(pool, local);
+        if (!lanepool_i_role_give_back_quietly(pool))
+            return;
+    }
+}
+
+void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (fetch_sub_seq(&pool->lifecycle.workers_left, 1) == 1)
+        lanepool_i_lifecycle_attend(pool, local);
+}
+
+/* --- shutting down --- */
+
+/* Workers that sleep look at the counters when they are woken and lie down again. */
+static void make_look(lanepool_pool *pool)
+{
+    lanepool_i_admission_close(&pool->admission);
+    lanepool_i_park_wake_all(&pool->crew.park);
+}
+
+lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    uint32_t running = LANEPOOL_I_RUNNING;
+    if (!cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING))
+        return LANEPOOL_OK;
+    fetch_add_seq(&pool->lifecycle.attention, 1);
+    make_look(pool);
+    return LANEPOOL_OK;
+}
+
+/* Under the lock, so that two callers cannot both decide, nor mix their handbacks. */
+static bool decide_to_stop(lanepool_i_lifecycle *lifecycle, lanepool_handback_fn handback,
+                           void *context, uint32_t *before)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    *before = load_seq(&lifecycle->state);
+    bool decided = *before != LANEPOOL_I_STOPPING;
+    if (decided) {
+        lifecycle->handback = handback;
+        lifecycle->handback_context = context;
+        *before = atomic_exchange(&lifecycle->state, LANEPOOL_I_STOPPING);
+    }
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+    return decided;
+}
+
+lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback,
+                                           void *context)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    uint32_t before;
+    if (load_seq(&pool->crew.stop) ||
+        !decide_to_stop(&pool->lifecycle, handback, context, &before))
+        return LANEPOOL_SHUT_DOWN;
+    if (before == LANEPOOL_I_RUNNING)
+        fetch_add_seq(&pool->lifecycle.attention, 1);
+    make_look(pool);
+    lanepool_i_crew_stop(&pool->crew);
+    lanepool_i_waits_wake(&pool->waits);
+    return LANEPOOL_OK;
+}
+
+bool lanepool_pool_is_shut_down(const lanepool_pool *pool)
+{
+    return load_seq(&pool->lifecycle.state) != LANEPOOL_I_RUNNING;
+}
+
+bool lanepool_pool_is_terminated(const lanepool_pool *pool)
+{
+    return load_seq(&pool->lifecycle.stopped);
+}
+
+/* --- awaiting --- */
+
+typedef enum step { WAIT, JOIN, DONE } step;
+
+/* What there is to do; WAIT has entered the visitor. */
+static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_visitor *visitor)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    step next = WAIT;
+    if (lifecycle->joined) {
+        next = DONE;
+    } else if (load_seq(&lifecycle->stopped) && !lifecycle->joining) {
+        lifecycle->joining = true;
+        next = JOIN;
+    } else {
+        visitor->next = lifecycle->visitors;
+        lifecycle->visitors = visitor;
+    }
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+    return next;
+}
+
+static void join(lanepool_pool *pool)
+{
+    lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
+    lanepool_i_crew_join(&pool->crew);
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    lifecycle->joined = true;
+    post_visitors_locked(lifecycle);
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+}
+
+static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor,
+                             uint64_t deadline_ns)
+{
+    for (;;) {
+        switch (next_step(&pool->lifecycle, visitor)) {
+        case DONE:
+            return LANEPOOL_OK;
+        case JOIN:
+            join(pool);
+            break;
+        case WAIT:
+            if (lanepool_i_semaphore_wait_until(&visitor->semaphore, deadline_ns))
+                break;
+            lanepool_i_mutex_lock(&pool->lifecycle.lock);
+            leave_locked(&pool->lifecycle, visitor);
+            lanepool_i_mutex_unlock(&pool->lifecycle.lock);
+            return LANEPOOL_TIMED_OUT;
+        }
+    }
+}
+
+static bool is_inside(const lanepool_pool *pool)
+{
+    const lanepool_i_local *local = lanepool_i_local_find(pool);
+    return local != NULL && lanepool_i_local_is_inside(local);
+}
+
+lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    if (is_inside(pool))
+        return LANEPOOL_DEADLOCK;
+    lanepool_i_visitor visitor = { .next = NULL };
+    if (!lanepool_i_semaphore_init(&visitor.semaphore))
+        return LANEPOOL_NO_THREAD;
+    lanepool_status status = visit(pool, &visitor, lanepool_i_deadline(wait_ns_max));
+    lanepool_i_semaphore_fini(&visitor.semaphore);
+    return status;
+}

@@ -1,0 +1,55 @@
+/*
+ * From running to terminated.
+ *
+ *     RUNNING --shutdown--> DRAINING --shutdown now--> STOPPING
+ *        \------------------shutdown now-----------------^
+ *
+ * DRAINING ends when the role's holder sees every routed task finished and can
+ * close the empty inbox: nothing runs then, so nothing can be submitted from
+ * inside. STOPPING ends when the last worker has left its loop: the role's
+ * holder closes the inbox and hands everything that has a place back.
+ * Either way the pool is then `stopped`: what remains is to join the threads,
+ * which the first to await does, without the lock.
+ *
+ * `attention` is not 0 while the state, or a quiesce, wants the role's holder to
+ * look at the counters. Who is about to sleep, and who finishes outside of the
+ * workers, looks, or asks the role's holder to look after giving it back.
+ */
+#ifndef LANEPOOL_SRC_LIFECYCLE_H
+#define LANEPOOL_SRC_LIFECYCLE_H
+
+#include "lanepool/pool.h"
+#include "local.h"
+
+enum { LANEPOOL_I_RUNNING, LANEPOOL_I_DRAINING, LANEPOOL_I_STOPPING };
+
+typedef struct lanepool_i_visitor lanepool_i_visitor;
+
+/* Guards: A atomic, L the lock, R role's holder. */
+typedef struct lanepool_i_lifecycle {
+    _Atomic uint32_t state;        /* A */
+    _Atomic uint32_t attention;    /* A */
+    _Atomic size_t workers_left;   /* A: that have not left their loop */
+    _Atomic bool stopped;          /* A: every task has had its call */
+    lanepool_handback_fn handback; /* L until STOPPING, then I */
+    void *handback_context;        /* L until STOPPING, then I */
+    lanepool_i_mutex lock;         /* L: a leaf */
+    lanepool_i_visitor *visitors;  /* L: who waits for `stopped` or `joined` */
+    bool joining;                  /* L: a thread is joining the workers */
+    bool joined;                   /* L: they are gone */
+} lanepool_i_lifecycle;
+
+bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count);
+void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle);
+
+/* Any thread, holding nothing: looks at the counters if someone wants it. */
+void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local);
+/* A worker has left its loop. */
+void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local);
+
+static inline bool lanepool_i_lifecycle_wants_attention(const lanepool_i_lifecycle *lifecycle)
+{
+    return load_seq(&lifecycle->attention) != 0;
+}
+
+#endif

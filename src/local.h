@@ -1,0 +1,97 @@
+/*
+ * What one thread keeps for one pool: free blocks, credits, its share of the
+ * counters, and where it stands in the pool's calls.
+ *
+ * A thread finds its record through its slot, the head of a list with one
+ * record per pool that it has used. A record belongs to its thread and to its
+ * pool, and whichever ends last frees it: the thread's exit leaves the record to
+ * the pool, which collects it when the next thread comes or at the end; the
+ * pool's end leaves it to the thread, which frees it when it next looks through
+ * its list or exits. A worker's record is the pool's alone: it outlives the thread.
+ *
+ * Guards: T the thread, A atomic, L the list's lock, I immutable.
+ */
+#ifndef LANEPOOL_SRC_LOCAL_H
+#define LANEPOOL_SRC_LOCAL_H
+
+#include "slab.h"
+#include "task.h"
+#include "worker.h"
+
+typedef struct lanepool_i_local lanepool_i_local;
+
+struct lanepool_i_local {
+    _Atomic(lanepool_pool *) pool;    /* A: NULL once the pool is gone */
+    lanepool_i_local *next_of_thread; /* T */
+    lanepool_i_worker *worker;        /* I: NULL for threads that are not the pool's */
+    lanepool_i_cache cache;           /* T */
+    uint64_t admitted;                /* T: tasks that may be submitted without asking */
+    uint64_t lanes;                   /* T: lanes reserved and not yet used for a claim */
+    lanepool_i_task *last_appended;   /* T: a guess at the inbox's tail; not dereferenced */
+    lanepool_run *run;                /* T: the innermost task call of this pool */
+    lanepool_i_task *running;         /* T: the tasks of those calls, innermost first */
+    uint32_t callbacks;               /* T: other callbacks of this pool that it is in */
+    uint32_t waits;                   /* T: waits inside tasks, nested */
+
+    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted;   /* A: T writes */
+    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS];           /* A: T writes */
+    _Atomic uint64_t latched;                               /* A: T writes: a difference */
+    _Atomic uint32_t owners;                                /* A: OF_THREAD, OF_POOL */
+    lanepool_i_local *next_of_pool;                         /* L */
+};
+
+/* A pool's records. */
+typedef struct lanepool_i_locals {
+    lanepool_i_mutex lock;                /* L */
+    lanepool_i_local *first;              /* L */
+    lanepool_i_slab *slab;                /* I: where collected records' blocks go */
+    uint64_t accepted;                    /* L: of threads that are gone */
+    uint64_t finished[LANEPOOL_I_EPOCHS]; /* L: likewise */
+    uint64_t latched;                     /* L: likewise */
+    uint64_t admitted;                    /* L: credits they left; the admission takes them back */
+    uint64_t lanes;                       /* L: reservations they left, until trimmed */
+} lanepool_i_locals;
+
+bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab);
+/* After the last use of the pool by any thread. */
+void lanepool_i_locals_fini(lanepool_i_locals *locals);
+
+/* The calling thread's record, or NULL if it has none. */
+lanepool_i_local *lanepool_i_local_find(const lanepool_pool *pool);
+/* The same, made if needed; NULL if memory is lacking. */
+lanepool_i_local *lanepool_i_local_make(lanepool_pool *pool, lanepool_i_locals *locals);
+
+/* For a worker: made before its thread, entered and left by it. */
+lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool_i_locals *locals,
+                                                   lanepool_i_worker *worker);
+void lanepool_i_local_enter(lanepool_i_local *local);
+void lanepool_i_local_leave(lanepool_i_local *local);
+
+static inline lanepool_i_local *lanepool_i_local_of(lanepool_pool *pool, lanepool_i_locals *locals)
+{
+    lanepool_i_local *front = lanepool_i_thread_slot();
+    if (front != NULL && load_relaxed(&front->pool) == pool)
+        return front;
+    return lanepool_i_local_make(pool, locals);
+}
+
+/* Whether the thread is inside one of the pool's tasks or callbacks. */
+static inline bool lanepool_i_local_is_inside(const lanepool_i_local *local)
+{
+    return local->run != NULL || local->callbacks > 0;
+}
+
+/* One thread writes each counter; others add them up. */
+static inline void lanepool_i_count_up(_Atomic uint64_t *counter, uint64_t by)
+{
+    store_relaxed(counter, load_relaxed(counter) + by);
+}
+
+/* Sums over all threads, past and present. O(threads). */
+uint64_t lanepool_i_locals_accepted(lanepool_i_locals *locals);
+uint64_t lanepool_i_locals_latched(lanepool_i_locals *locals);
+/* Of one epoch; what those tasks did happens before the return. */
+uint64_t lanepool_i_locals_finished_in(lanepool_i_locals *locals, size_t epoch);
+uint64_t lanepool_i_locals_finished(lanepool_i_locals *locals);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * Where workers sleep, and who wakes them.
+ *
+ * The word:  sleeping (32) | searching (32). A worker is busy, searching, or
+ * sleeping with its flag set and a semaphore to wait on.
+ *
+ * The wake rule, for whoever has published work: if no worker searches, claim
+ * the flag of one sleeper by exchange and post its semaphore; it counts as
+ * searching from then on.
+ * A worker that searched and leaves with work wakes one more, by the same rule,
+ * if it was the last searcher and more work is left.
+ * A worker that found nothing stops searching, sets its flag, looks once more
+ * everywhere, and then waits.
+ *
+ * Why no work is lost: publishing, the waker's looks at the word and at the
+ * flags, the setting of a flag and the sleeper's last looks are all in the
+ * total order of `seq` operations. If the waker saw a searcher, that one looks
+ * again after it stopped searching. If it found no flag set, the sleeper's last
+ * look comes after the publication.
+ *
+ * Who may call at once: wake functions, any thread; the rest, worker `index`.
+ */
+#ifndef LANEPOOL_SRC_PARK_H
+#define LANEPOOL_SRC_PARK_H
+
+#include "atomic.h"
+#include "platform/platform.h"
+
+/* Guard: A atomic, W the worker. */
+typedef struct lanepool_i_sleeper {
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t asleep; /* A */
+    _Atomic uint64_t wake_ups;                          /* A: W writes */
+    lanepool_i_semaphore semaphore;
+} lanepool_i_sleeper;
+
+typedef struct lanepool_i_park {
+    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t word;
+    lanepool_i_sleeper *sleepers; /* I */
+    size_t sleeper_count;         /* I */
+} lanepool_i_park;
+
+bool lanepool_i_park_init(lanepool_i_park *park, size_t worker_count);
+void lanepool_i_park_fini(lanepool_i_park *park);
+
+void lanepool_i_park_wake_slowly(lanepool_i_park *park);
+/* Wakes worker `index` if it sleeps, whoever searches. */
+void lanepool_i_park_wake_one(lanepool_i_park *park, size_t index);
+void lanepool_i_park_wake_all(lanepool_i_park *park);
+
+static inline uint32_t lanepool_i_park_searching(uint64_t word)
+{
+    return (uint32_t)word;
+}
+
+static inline uint32_t lanepool_i_park_sleeping(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+
+/* The wake rule; after the publication of work. */
+static inline void lanepool_i_park_wake(lanepool_i_park *park)
+{
+    uint64_t word = load_seq(&park->word);
+    if (lanepool_i_park_searching(word) == 0 && lanepool_i_park_sleeping(word) != 0)
+        lanepool_i_park_wake_slowly(park);
+}
+
+/* Whether all workers sleep. */
+static inline bool lanepool_i_park_all_asleep(const lanepool_i_park *park)
+{
+    return lanepool_i_park_sleeping(load_seq(&park->word)) == park->sleeper_count;
+}
+
+/* Whether no worker searches or sleeps. */
+static inline bool lanepool_i_park_all_busy(const lanepool_i_park *park)
+{
+    return load_seq(&park->word) == 0;
+}
+
+void lanepool_i_park_start_search(lanepool_i_park *park);
+/* True: this was the last searcher. */
+bool lanepool_i_park_end_search(lanepool_i_park *park);
+/* Stops searching and sets the flag. Then look once more, and either sleep or stay. */
+void lanepool_i_park_lie_down(lanepool_i_park *park, size_t index);
+/* Both return searching. */
+void lanepool_i_park_sleep(lanepool_i_park *park, size_t index);
+void lanepool_i_park_stay(lanepool_i_park *park, size_t index);
+
+#endif

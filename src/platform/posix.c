@@ -1,0 +1,195 @@
+/*
+ * The door on POSIX threads. Owns the process-wide key by which a thread's slot
+ * is handed to its `at_exit` when the thread ends; the key lives as long as the
+ * process, since a thread may end after every pool is gone.
+ */
+#define _GNU_SOURCE
+#include "platform/platform.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S 1000000000u
+
+/* The library never prints; a misused lock means that memory is already wrong. */
+static void must(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
+{
+    return pthread_create(&thread->id, NULL, main, argument) == 0;
+}
+
+void lanepool_i_thread_join(lanepool_i_thread *thread)
+{
+    must(pthread_join(thread->id, NULL) == 0);
+}
+
+bool lanepool_i_mutex_init(lanepool_i_mutex *mutex)
+{
+    return pthread_mutex_init(&mutex->mutex, NULL) == 0;
+}
+
+void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
+{
+    must(pthread_mutex_destroy(&mutex->mutex) == 0);
+}
+
+void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
+{
+    must(pthread_mutex_lock(&mutex->mutex) == 0);
+}
+
+void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
+{
+    must(pthread_mutex_unlock(&mutex->mutex) == 0);
+}
+
+bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore)
+{
+    return sem_init(&semaphore->semaphore, 0, 0) == 0;
+}
+
+void lanepool_i_semaphore_fini(lanepool_i_semaphore *semaphore)
+{
+    must(sem_destroy(&semaphore->semaphore) == 0);
+}
+
+void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
+{
+    must(sem_post(&semaphore->semaphore) == 0);
+}
+
+void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore)
+{
+    while (sem_wait(&semaphore->semaphore) != 0)
+        must(errno == EINTR);
+}
+
+bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns)
+{
+    if (deadline_ns == UINT64_MAX) {
+        lanepool_i_semaphore_wait(semaphore);
+        return true;
+    }
+    struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+                                 .tv_nsec = (long)(deadline_ns % NS_PER_S) };
+    while (sem_clockwait(&semaphore->semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
+        if (errno == ETIMEDOUT)
+            return false;
+        must(errno == EINTR);
+    }
+    return true;
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    must(clock_gettime(clock, &now) == 0);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t lanepool_i_clock_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t lanepool_i_clock_coarse(void)
+{
+#ifdef CLOCK_MONOTONIC_COARSE
+    return read_clock(CLOCK_MONOTONIC_COARSE);
+#else
+    return read_clock(CLOCK_MONOTONIC);
+#endif
+}
+
+void *lanepool_i_memory_alloc(size_t size)
+{
+    if (size > SIZE_MAX - LANEPOOL_I_APART)
+        return NULL;
+    size_t rounded = (size + LANEPOOL_I_APART - 1) & ~(size_t)(LANEPOOL_I_APART - 1);
+    return aligned_alloc(LANEPOOL_I_APART, rounded);
+}
+
+void lanepool_i_memory_free(void *memory)
+{
+    free(memory);
+}
+
+/* Maps twice the size and cuts the aligned part out: no allocator aligns this widely for less. */
+void *lanepool_i_pages_alloc(size_t size)
+{
+    char *mapped =
+        mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    size_t before = (size - ((uintptr_t)mapped & (size - 1))) & (size - 1);
+    if (before != 0)
+        must(munmap(mapped, before) == 0);
+    must(munmap(mapped + before + size, size - before) == 0);
+    return mapped + before;
+}
+
+void lanepool_i_pages_free(void *pages, size_t size)
+{
+    must(munmap(pages, size) == 0);
+}
+
+void lanepool_i_pages_discard(void *pages, size_t size)
+{
+    must(madvise(pages, size, MADV_DONTNEED) == 0);
+}
+
+_Thread_local void *lanepool_i_thread_slot_value;
+static pthread_once_t slot_once = PTHREAD_ONCE_INIT;
+static pthread_key_t slot_key;
+static bool slot_key_made;
+static void (*slot_at_exit)(void *value);
+
+static void slot_thread_ends(void *value)
+{
+    (void)value;
+    __atomic_load_n(&slot_at_exit, __ATOMIC_ACQUIRE)(lanepool_i_thread_slot_value);
+}
+
+static void slot_make_key(void)
+{
+    slot_key_made = pthread_key_create(&slot_key, slot_thread_ends) == 0;
+}
+
+/* The key's value only asks for the call at the thread's end: the slot itself is the truth. */
+bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value))
+{
+    must(pthread_once(&slot_once, slot_make_key) == 0);
+    if (!slot_key_made)
+        return false;
+    __atomic_store_n(&slot_at_exit, at_exit, __ATOMIC_RELEASE);
+    return pthread_setspecific(slot_key, &slot_key) == 0;
+}
+
+unsigned lanepool_i_cpu_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+uint64_t lanepool_i_seed(void)
+{
+    uint64_t local = (uint64_t)(uintptr_t)&local;
+    return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ local ^ ((uint64_t)getpid() << 48);
+}
+
+void lanepool_i_yield(void)
+{
+    sched_yield();
+}

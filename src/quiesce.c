@@ -1,0 +1,145 @@
+/* Owns the epochs, and quiescing; see quiesce.h. */
+#include "quiesce.h"
+
+#include "deadline.h"
+#include "pool.h"
+
+#include <string.h>
+
+/* One call; shared by the caller and the pool, since the caller may give up first. */
+struct lanepool_i_quiesce {
+    lanepool_i_message message;
+    lanepool_i_quiesce *next;       /* R */
+    uint64_t last_epoch;            /* R: the last one that it waits for */
+    lanepool_i_semaphore semaphore; /* posted when it is done */
+    _Atomic uint32_t references;    /* A: the caller's and the pool's */
+};
+
+static void drop(lanepool_i_quiesce *quiesce)
+{
+    if (fetch_sub_acq_rel(&quiesce->references, 1) != 1)
+        return;
+    lanepool_i_semaphore_fini(&quiesce->semaphore);
+    lanepool_i_memory_free(quiesce);
+}
+
+/* --- epochs --- */
+
+static bool is_done(lanepool_pool *pool, uint64_t epoch)
+{
+    size_t i = epoch % LANEPOOL_I_EPOCHS;
+    return lanepool_i_locals_finished_in(&pool->locals, i) == load_relaxed(&pool->router.routed[i]);
+}
+
+static void pass_done_epochs(lanepool_pool *pool)
+{
+    lanepool_i_quiesces *quiesces = &pool->quiesces;
+    while (quiesces->oldest < pool->router.epoch && is_done(pool, quiesces->oldest))
+        quiesces->oldest++;
+}
+
+/* The newest epoch ends, if there are counters left for another. */
+static void begin_epoch(lanepool_pool *pool)
+{
+    pass_done_epochs(pool);
+    if (pool->router.epoch + 1 - pool->quiesces.oldest < LANEPOOL_I_EPOCHS)
+        pool->router.epoch++;
+}
+
+/* --- the role's holder's side --- */
+
+static bool is_over(lanepool_pool *pool, const lanepool_i_quiesce *quiesce)
+{
+    if (quiesce->last_epoch < pool->quiesces.oldest)
+        return true;
+    /* Its last epoch is also the newest if no other could begin. */
+    return quiesce->last_epoch == pool->quiesces.oldest && is_done(pool, quiesce->last_epoch);
+}
+
+static void end(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
+{
+    fetch_sub_seq(&pool->lifecycle.attention, 1);
+    lanepool_i_semaphore_post(&quiesce->semaphore);
+    drop(quiesce);
+}
+
+void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_quiesces *quiesces = &pool->quiesces;
+    if (quiesces->first == NULL)
+        return;
+    pass_done_epochs(pool);
+    lanepool_i_quiesce **at = &quiesces->first;
+    bool any_over = false;
+    while (*at != NULL) {
+        lanepool_i_quiesce *quiesce = *at;
+        if (!is_over(pool, quiesce)) {
+            at = &quiesce->next;
+            continue;
+        }
+        if (!any_over && pool->rule->trim != NULL)
+            pool->rule->trim(pool, local);
+        any_over = true;
+        *at = quiesce->next;
+        end(pool, quiesce);
+    }
+}
+
+/* Attention first: whoever finishes the last task after the look below sees it. */
+static void begin(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
+                  lanepool_i_grants *grants)
+{
+    (void)grants;
+    lanepool_i_quiesce *quiesce = (lanepool_i_quiesce *)message;
+    fetch_add_seq(&pool->lifecycle.attention, 1);
+    quiesce->last_epoch = pool->router.epoch;
+    begin_epoch(pool);
+    quiesce->next = pool->quiesces.first;
+    pool->quiesces.first = quiesce;
+    lanepool_i_quiesce_look(pool, local);
+}
+
+/* --- the caller's side --- */
+
+static lanepool_i_quiesce *make(lanepool_status *status)
+{
+    lanepool_i_quiesce *quiesce = lanepool_i_memory_alloc(sizeof *quiesce);
+    *status = LANEPOOL_NOMEM;
+    if (quiesce == NULL)
+        return NULL;
+    memset(quiesce, 0, sizeof *quiesce);
+    quiesce->message.carry_out = begin;
+    atomic_init(&quiesce->references, 2);
+    if (lanepool_i_semaphore_init(&quiesce->semaphore))
+        return quiesce;
+    lanepool_i_memory_free(quiesce);
+    *status = LANEPOOL_NO_THREAD;
+    return NULL;
+}
+
+lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    if (lanepool_i_local_is_inside(local))
+        return LANEPOOL_DEADLOCK;
+    lanepool_status status;
+    lanepool_i_quiesce *quiesce = make(&status);
+    if (quiesce == NULL)
+        return status;
+    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    status = LANEPOOL_OK;
+    if (!lanepool_i_router_send(pool, local, &quiesce->message)) {
+        drop(quiesce);
+        status = lanepool_pool_await(pool, wait_ns_max);
+    } else if (!lanepool_i_semaphore_wait_until(&quiesce->semaphore, deadline_ns)) {
+        status = LANEPOOL_TIMED_OUT;
+    }
+    drop(quiesce);
+    if (status == LANEPOOL_OK)
+        lanepool_i_slab_trim(&pool->slab);
+    return status;
+}

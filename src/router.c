@@ -1,0 +1,202 @@
+/* Owns the router role, the order of tickets, and the reaping of finished tasks; see router.h. */
+#include "router.h"
+
+#include "pool.h"
+#include "run.h"
+
+#define TAKEN 1u
+#define ASKED 2u
+
+void lanepool_i_router_init(lanepool_i_router *router)
+{
+    lanepool_i_inbox_init(&router->inbox);
+    atomic_init(&router->role, 0);
+    router->next_ticket = 0;
+    router->epoch = 0;
+    for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
+        atomic_init(&router->routed[i], 0);
+    atomic_init(&router->finished, NULL);
+    atomic_init(&router->lanes_live, 0);
+}
+
+/* --- the role --- */
+
+/* The look at the word is in the total order: who finds it taken leaves its work to the holder,
+ * whose look at what is left then comes later. */
+bool lanepool_i_role_try(lanepool_i_router *router)
+{
+    return load_seq(&router->role) == 0 && (fetch_or_seq(&router->role, TAKEN) & TAKEN) == 0;
+}
+
+/* The one who takes it has not asked; who asks meanwhile does so before the holder looks. */
+bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
+{
+    if ((fetch_or_seq(&router->role, TAKEN | ASKED) & TAKEN) != 0)
+        return false;
+    exchange_seq(&router->role, TAKEN);
+    return true;
+}
+
+bool lanepool_i_router_left(const lanepool_i_router *router)
+{
+    return lanepool_i_inbox_left(&router->inbox) || load_seq(&router->finished) != NULL;
+}
+
+bool lanepool_i_role_give_back_quietly(lanepool_pool *pool)
+{
+    lanepool_i_router *router = &pool->router;
+    lanepool_i_inbox_publish(&router->inbox);
+    bool asked = (exchange_seq(&router->role, 0) & ASKED) != 0;
+    if (lanepool_i_router_left(router))
+        lanepool_i_park_wake(&pool->crew.park);
+    return asked;
+}
+
+void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (lanepool_i_role_give_back_quietly(pool)) {
+        lanepool_i_waits_wake(&pool->waits);
+        lanepool_i_lifecycle_attend(pool, local);
+    }
+}
+
+/* --- routing --- */
+
+static void give_ticket(lanepool_i_router *router, lanepool_i_task *task)
+{
+    size_t epoch = router->epoch % LANEPOOL_I_EPOCHS;
+    uint64_t word = load_relaxed(&task->word);
+    word |= router->next_ticket++ << LANEPOOL_I_TICKET_SHIFT;
+    word |= (uint64_t)epoch << LANEPOOL_I_EPOCH_SHIFT;
+    store_relaxed(&task->word, word);
+    lanepool_i_count_up(&router->routed[epoch], 1);
+}
+
+static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                      lanepool_i_grants *grants)
+{
+    if ((load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0) {
+        lanepool_i_message *message = (lanepool_i_message *)task;
+        message->carry_out(pool, local, message, grants);
+        return;
+    }
+    give_ticket(&pool->router, task);
+    pool->rule->route(pool, local, task, grants);
+}
+
+/* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait for
+ * all its conflicts at once comes back here, too, to be routed on. */
+static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+{
+    if (load_relaxed(&pool->router.finished) == NULL)
+        return;
+    lanepool_i_task *task = exchange_acquire(&pool->router.finished, NULL);
+    while (task != NULL) {
+        lanepool_i_task *next = load_relaxed(&task->next);
+        if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0) {
+            pool->rule->route(pool, local, task, grants);
+        } else {
+            pool->rule->reap(pool, local, task);
+            lanepool_i_run_let_go(pool, local, task);
+        }
+        task = next;
+    }
+}
+
+void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count)
+{
+    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
+        if (task == NULL)
+            break;
+        route_one(pool, local, task, &grants);
+    }
+    reap_all(pool, local, &grants);
+    if (pool->rule->batch_done != NULL)
+        pool->rule->batch_done(pool, local);
+    if (grants.latched != 0)
+        lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (!lanepool_i_role_try(&pool->router))
+        return;
+    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_role_give_back(pool, local);
+}
+
+void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (lanepool_i_inbox_is_stalled(&pool->router.inbox))
+        lanepool_i_router_try_route(pool, local);
+}
+
+/* --- after an append --- */
+
+void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (pool->submitter_routes || lanepool_i_park_all_asleep(&pool->crew.park))
+        lanepool_i_router_try_route(pool, local);
+    lanepool_i_park_wake(&pool->crew.park);
+}
+
+bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,
+                            lanepool_i_message *message)
+{
+    lanepool_i_task *node = &message->node;
+    store_relaxed(&node->word, LANEPOOL_I_MESSAGE);
+    if (!lanepool_i_inbox_append(&pool->router.inbox, node, node, NULL))
+        return false;
+    if (local != NULL)
+        lanepool_i_router_appended(pool, local);
+    else
+        lanepool_i_park_wake(&pool->crew.park);
+    return true;
+}
+
+/* --- what became ready, and what has finished --- */
+
+static void put_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
+{
+    lanepool_i_tasks others = { NULL, NULL, 0 };
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(ready)) != NULL)
+        if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0 ||
+            !lanepool_i_waits_call(&pool->waits, task))
+            lanepool_i_tasks_add(&others, task);
+    *ready = others;
+}
+
+void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,
+                                 lanepool_i_tasks *ready)
+{
+    if (ready->count == 0)
+        return;
+    if (lanepool_i_waits_has_callers(&pool->waits))
+        put_to_callers(pool, ready);
+    size_t index =
+        local->worker != NULL ? local->worker->index : lanepool_i_crew_fewest(&pool->crew);
+    lanepool_i_crew_put(&pool->crew, index, ready);
+    if (lanepool_i_park_all_busy(&pool->crew.park))
+        lanepool_i_waits_wake(&pool->waits);
+}
+
+/* Release: what was done to it happens before the reaping. */
+void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lanepool_i_task *top = load_relaxed(&pool->router.finished);
+    do
+        store_relaxed(&task->next, top);
+    while (!cas_seq(&pool->router.finished, &top, task));
+}
+
+/* In the total order: if the role is found taken, the holder's look at what is left comes later. */
+void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_local *local,
+                                  lanepool_i_task *task)
+{
+    lanepool_i_router_scan_again(pool, task);
+    lanepool_i_router_try_route(pool, local);
+}

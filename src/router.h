@@ -1,0 +1,83 @@
+/*
+ * The router role: one thread at a time decides which lanes new tasks enter,
+ * in the inbox's order. What only the role's holder touches is plain data.
+ *
+ * The role's word: TAKEN, and ASKED when someone who found it taken wants the
+ * holder to look after something on its behalf.
+ *
+ * Every give-back, by anyone: the role becomes free by an operation in the
+ * total order of `seq` operations; then the giver looks at what is left (nodes
+ * that can be taken, finished tasks to reap) and, if anything is, wakes by the
+ * rule of park.h. Whoever published something and then found the role taken may
+ * therefore leave it at that.
+ */
+#ifndef LANEPOOL_SRC_ROUTER_H
+#define LANEPOOL_SRC_ROUTER_H
+
+#include "inbox.h"
+#include "lane.h"
+#include "local.h"
+
+/* How many tasks are routed in one hold of the role. */
+#define LANEPOOL_I_ROUTE_BATCH 64
+
+typedef struct lanepool_i_message lanepool_i_message;
+
+/* An order to the router, which stands in the inbox like a task and is carried
+ * out in its turn, by the role's holder. */
+struct lanepool_i_message {
+    lanepool_i_task node; /* its word says MESSAGE */
+    /* May free the message. */
+    void (*carry_out)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
+                      lanepool_i_grants *grants);
+};
+
+/* Guards: A atomic, R role's holder. */
+typedef struct lanepool_i_router {
+    lanepool_i_inbox inbox;
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t role;   /* A */
+    _Alignas(LANEPOOL_I_APART) uint64_t next_ticket;    /* R */
+    uint64_t epoch;                                     /* R: newest; see quiesce.h */
+    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS];         /* A: R writes: tasks, by epoch */
+    _Atomic(lanepool_i_task *) finished;                /* A: tasks to reap */
+    _Atomic uint64_t lanes_live;                        /* A: R writes */
+} lanepool_i_router;
+
+void lanepool_i_router_init(lanepool_i_router *router);
+
+bool lanepool_i_role_try(lanepool_i_router *router);
+/* True: the role is the caller's; false: its holder has been asked. */
+bool lanepool_i_role_try_or_ask(lanepool_i_router *router);
+/* Gives the role back, wakes as needed, and does what the holder was asked for. Never while the
+ * caller holds a lock. */
+void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local);
+
+/* The same, but only says whether the holder was asked. */
+bool lanepool_i_role_give_back_quietly(lanepool_pool *pool);
+
+/* Role's holder: routes up to `count` tasks, reaps, and puts what became ready into a queue. */
+void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count);
+/* If the role is free: takes it, routes a batch, gives it back. */
+void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
+/* Whether a holder of the role would find something to do. */
+bool lanepool_i_router_left(const lanepool_i_router *router);
+/* Makes a missing link that has been made since visible to left(), if the role is free. */
+void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local);
+
+/* Any thread: puts a message into the inbox and sees to it that it will be carried out. False: the
+ * inbox is closed. Without a record, `local` is NULL: then another thread carries it out. */
+bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,
+                            lanepool_i_message *message);
+/* Any thread, after an append: routes or wakes, as the pool's routing says. */
+void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local);
+
+/* Puts ready tasks where workers, or the callers that wait to run them, find them. */
+void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,
+                                 lanepool_i_tasks *ready);
+/* Role's holder: a task that could not wait for everything at once is to be routed once more. */
+void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task);
+/* A finished task goes to the role's holder, who reaps it. */
+void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_local *local,
+                                  lanepool_i_task *task);
+
+#endif

@@ -1,0 +1,295 @@
+/*
+ * The key router: the default rule in PER_KEY. Each key has a lane (keys.h); a
+ * task has an entry in the lane of each of its claims, in the order of the
+ * inbox (lane.h), and is ready when all of them are granted (latch.h).
+ */
+#include "handback.h"
+#include "pool.h"
+
+static lanepool_i_wide_entry *wide_entries(lanepool_i_task *task)
+{
+    return (lanepool_i_wide_entry *)(task + 1);
+}
+
+static uint32_t narrow_type(uint64_t word, size_t i)
+{
+    return (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u;
+}
+
+static uintptr_t narrow_link(lanepool_i_task *task, uint64_t word, size_t i)
+{
+    bool shared = (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
+    return (uintptr_t)&task->as.narrow[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
+}
+
+/* --- routing --- */
+
+/*
+ * The router's own share of the latch is counted down with the lanes that were
+ * granted at once. Latched lanes are counted as a difference: each arrival that
+ * leaves the rollup waiting adds one, readiness takes all but the last away.
+ */
+static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
+                   lanepool_i_grants *grants)
+{
+    if (granted == lanes || lanepool_i_latch_arrive(task, granted + 1)) {
+        grants->latched -= lanes - granted;
+        lanepool_i_tasks_add(&grants->ready, task);
+    } else {
+        grants->latched += granted;
+    }
+}
+
+static void route_one_claim(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                            uint64_t word, lanepool_i_grants *grants)
+{
+    lanepool_i_entry *entry = &task->as.narrow[0];
+    lanepool_i_lane *lane = lanepool_i_keys_lane(pool, local, entry, narrow_type(word, 0));
+    entry->at.lane = lane;
+    lanepool_i_latch_set(task, 1);
+    if (lanepool_i_lane_append(lane, narrow_link(task, word, 0), grants))
+        lanepool_i_tasks_add(&grants->ready, task);
+}
+
+/* Both claims name one lane: one entry, in the stronger mode. */
+static void merge_narrow(lanepool_i_task *task, uint64_t word)
+{
+    bool exclusive = (word >> LANEPOOL_I_SHARED_SHIFT & 3) != 3;
+    word -= (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT;
+    if (exclusive)
+        word &= ~((uint64_t)1 << LANEPOOL_I_SHARED_SHIFT);
+    store_relaxed(&task->word, word);
+}
+
+static void route_two_claims(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                             uint64_t word, lanepool_i_grants *grants)
+{
+    lanepool_i_entry *entries = task->as.narrow;
+    lanepool_i_lane *a = lanepool_i_keys_lane(pool, local, &entries[0], narrow_type(word, 0));
+    lanepool_i_lane *b = lanepool_i_keys_lane(pool, local, &entries[1], narrow_type(word, 1));
+    entries[0].at.lane = a;
+    entries[1].at.lane = b;
+    if (a == b) {
+        merge_narrow(task, word);
+        lanepool_i_latch_set(task, 1);
+        if (lanepool_i_lane_append(a, narrow_link(task, load_relaxed(&task->word), 0), grants))
+            lanepool_i_tasks_add(&grants->ready, task);
+        return;
+    }
+    lanepool_i_latch_set(task, 3);
+    uint32_t granted = lanepool_i_lane_append(a, narrow_link(task, word, 0), grants);
+    granted += lanepool_i_lane_append(b, narrow_link(task, word, 1), grants);
+    arrive(task, 2, granted, grants);
+}
+
+/*
+ * Resolves every claim; of several on one lane the first stays. The lane's
+ * stamp, made from the ticket and thus from no other task, says whether it was
+ * seen and whether one of the claims was EXCLUSIVE.
+ */
+static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_i_wide_entry *entries = wide_entries(task);
+    uint64_t stamp = (pool->router.next_ticket << 1) + 2;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+        uintptr_t owner = entries[i].owner;
+        uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
+        lanepool_i_lane *lane = lanepool_i_keys_lane(pool, local, &entries[i].entry, type);
+        bool seen = (lane->use.stamp & ~(uint64_t)1) == stamp;
+        if (!seen) {
+            lane->use.stamp = stamp;
+            entries[kept++].entry.at.lane = lane;
+        }
+        if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
+            lane->use.stamp |= 1;
+    }
+    task->as.wide.count = kept;
+    return kept;
+}
+
+static void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants)
+{
+    lanepool_i_wide_entry *entries = wide_entries(task);
+    uint32_t lanes = resolve_wide(pool, local, task);
+    lanepool_i_latch_set(task, lanes + 1);
+    for (uint32_t i = 0; i < lanes; i++) {
+        bool exclusive = (entries[i].entry.at.lane->use.stamp & 1) != 0;
+        entries[i].owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
+    }
+    uint32_t granted = 0;
+    for (uint32_t i = 0; i < lanes; i++) {
+        uintptr_t link = (uintptr_t)&entries[i] | LANEPOOL_I_LINK_WIDE;
+        if ((entries[i].owner & LANEPOOL_I_OWNER_SHARED) != 0)
+            link |= LANEPOOL_I_LINK_SHARED;
+        granted += lanepool_i_lane_append(entries[i].entry.at.lane, link, grants);
+    }
+    arrive(task, lanes, granted, grants);
+}
+
+static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                  lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & LANEPOOL_I_WIDE) != 0)
+        route_wide(pool, local, task, grants);
+    else if ((word & LANEPOOL_I_COUNT_MASK) == (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT)
+        route_one_claim(pool, local, task, word, grants);
+    else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
+        route_two_claims(pool, local, task, word, grants);
+    else
+        lanepool_i_tasks_add(&grants->ready, task);
+}
+
+static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                   lanepool_i_grants *grants)
+{
+    (void)pool;
+    (void)local;
+    size_t count = lanepool_i_task_count(task);
+    if (lanepool_i_task_is_wide(task)) {
+        const lanepool_i_wide_entry *entries = wide_entries(task);
+        for (size_t i = 0; i < count; i++)
+            lanepool_i_lane_release(entries[i].entry.at.lane, grants);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        lanepool_i_lane_release(task->as.narrow[i].at.lane, grants);
+}
+
+/* --- hand-back --- */
+
+static void collect_lane(lanepool_i_key *key, void *context)
+{
+    lanepool_i_lane *lane = (lanepool_i_lane *)key;
+    if (!lanepool_i_lane_freeze(lane))
+        return;
+    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;) {
+        uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
+        lanepool_i_task *task = lanepool_i_link_task(link);
+        lanepool_i_collect(task, context);
+        link = next;
+    }
+}
+
+static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    lanepool_i_keyindex_each(&pool->keys.index, collect_lane, tasks);
+}
+
+static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *task,
+                                    lanepool_claim *narrow, size_t *count)
+{
+    (void)pool;
+    *count = lanepool_i_task_count(task);
+    uint64_t word = load_relaxed(&task->word);
+    bool wide = lanepool_i_task_is_wide(task);
+    lanepool_i_wide_entry *entries = wide_entries(task);
+    lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
+    for (size_t i = 0; i < *count; i++) {
+        const lanepool_i_lane *lane =
+            wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
+        bool shared = wide ? (entries[i].owner & LANEPOOL_I_OWNER_SHARED) != 0
+                           : (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
+        lanepool_i_key_to_claim(&lane->key, &result[i]);
+        result[i].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    }
+    return result;
+}
+
+/* --- who waits for whom --- */
+
+static lanepool_i_lane *lane_of(lanepool_i_task *task, size_t i)
+{
+    return lanepool_i_task_is_wide(task) ? wide_entries(task)[i].entry.at.lane
+                                         : task->as.narrow[i].at.lane;
+}
+
+/* The first entry of a frozen lane behind one of the task's: behind its own if it waits there,
+ * else, if it was granted, all that wait. Tickets grow along a lane. */
+static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
+{
+    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &wide_entries(task)[i].entry
+                                                          : &task->as.narrow[i];
+    const lanepool_i_task *head = lanepool_i_link_task(*lanepool_i_lane_head(lane));
+    bool granted =
+        lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
+    return granted ? lanepool_i_lane_head(lane) : &own->next;
+}
+
+static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                           void (*found)(lanepool_i_task *dependent, void *context), void *context)
+{
+    size_t count = lanepool_i_task_count(task);
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lane_of(task, i);
+        if (!lanepool_i_lane_is_frozen(lane)) {
+            if (!lanepool_i_lane_freeze(lane))
+                continue;
+            lane->use.link = pool->keys.frozen;
+            pool->keys.frozen = lane;
+        }
+        _Atomic(uintptr_t) *at = behind(lane, task, i);
+        for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
+            lanepool_i_task *other = lanepool_i_link_task(link);
+            if ((link & LANEPOOL_I_LINK_FOUND) != 0 ||
+                !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
+                break;
+            store_relaxed(at, link | LANEPOOL_I_LINK_FOUND);
+            found(other, context);
+            at = &lanepool_i_link_entry(link)->next;
+        }
+    }
+}
+
+/* Takes the marks of the walk off its links. */
+static void unmark(lanepool_i_lane *lane)
+{
+    _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
+    for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
+        store_relaxed(at, link & ~LANEPOOL_I_LINK_FOUND);
+        at = &lanepool_i_link_entry(link)->next;
+    }
+}
+
+static void end_walk(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+{
+    (void)local;
+    while (pool->keys.frozen != NULL) {
+        lanepool_i_lane *lane = pool->keys.frozen;
+        pool->keys.frozen = lane->use.link;
+        lane->use.stamp = 0;
+        unmark(lane);
+        lanepool_i_lane_thaw(lane, grants);
+    }
+}
+
+/* --- the rule --- */
+
+static bool init(lanepool_pool *pool)
+{
+    pool->keys.frozen = NULL;
+    return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle);
+}
+
+static void fini(lanepool_pool *pool)
+{
+    lanepool_i_keys_fini(&pool->keys);
+}
+
+const lanepool_i_rule lanepool_i_rule_keys = {
+    .entry_size = sizeof(lanepool_i_wide_entry),
+    .all_wide = false,
+    .init = init,
+    .fini = fini,
+    .route = route,
+    .batch_done = lanepool_i_keys_sweep,
+    .finish = finish,
+    .reap = NULL,
+    .trim = lanepool_i_keys_trim,
+    .collect = collect,
+    .claims = claims,
+    .each_dependent = each_dependent,
+    .end_walk = end_walk,
+};

@@ -1,0 +1,284 @@
+/* Owns the chains; see router_predicate.h. */
+#include "router_predicate.h"
+
+#include "conflict.h"
+#include "handback.h"
+#include "kinds.h"
+#include "pool.h"
+
+#define BLOCK_EDGES 3
+
+/* More edges of one task. */
+struct lanepool_i_edge_block {
+    lanepool_i_edge_block *next;
+    lanepool_i_edge edges[BLOCK_EDGES];
+};
+
+static bool is_finished(lanepool_i_task *task)
+{
+    return lanepool_i_successors_closed(&lanepool_i_tracked_of(task)->successors);
+}
+
+/* --- waiting --- */
+
+static bool add_block(lanepool_i_scan *scan)
+{
+    size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
+    lanepool_i_edge_block *block = lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache,
+                                                        class, sizeof *block);
+    if (block == NULL)
+        return false;
+    block->next = NULL;
+    if (scan->last == NULL)
+        lanepool_i_tracked_of(scan->task)->edges = block;
+    else
+        scan->last->next = block;
+    scan->last = block;
+    return true;
+}
+
+/* The place for one more edge; NULL: memory is lacking. */
+static lanepool_i_edge *next_edge(lanepool_i_scan *scan)
+{
+    if (scan->edge_count == 0)
+        return &lanepool_i_tracked_of(scan->task)->first_edge;
+    uint32_t place = (scan->edge_count - 1) % BLOCK_EDGES;
+    if (place == 0 && !add_block(scan))
+        return NULL;
+    return &scan->last->edges[place];
+}
+
+void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors)
+{
+    lanepool_i_edge *edge = scan->lacking ? NULL : next_edge(scan);
+    if (edge == NULL) {
+        scan->lacking = true;
+        return;
+    }
+    edge->waiting = scan->task;
+    scan->edge_count++;
+    fetch_add_relaxed(&scan->task->as.wide.wait, 1);
+    if (!lanepool_i_successors_push(successors, edge))
+        fetch_sub_acq_rel(&scan->task->as.wide.wait, 1);
+}
+
+static void give_blocks(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_tracked *tracked)
+{
+    size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
+    while (tracked->edges != NULL) {
+        lanepool_i_edge_block *block = tracked->edges;
+        tracked->edges = block->next;
+        lanepool_i_slab_give(&pool->slab, &local->cache, class, block);
+    }
+}
+
+/* --- chains --- */
+
+static void scan_chain(lanepool_i_scan *scan, lanepool_i_task *tail)
+{
+    uint64_t ticket = lanepool_i_task_ticket(scan->task);
+    for (lanepool_i_task *old = tail; old != NULL; old = lanepool_i_tracked_of(old)->older) {
+        /* Scanned again, a task meets itself and later ones. */
+        if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket))
+            continue;
+        if (is_finished(old))
+            return;
+        if (!lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
+            continue;
+        lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors);
+        if (old == tail && scan->joined == NULL && !scan->lacking)
+            scan->joined = tail;
+        return;
+    }
+}
+
+static void scan_chains(lanepool_i_scan *scan)
+{
+    lanepool_i_task *tail = scan->pool->predicate.tails;
+    while (tail != NULL) {
+        lanepool_i_task *next = lanepool_i_tracked_of(tail)->newer;
+        if (next != NULL)
+            lanepool_i_prefetch(next);
+        scan_chain(scan, tail);
+        tail = next;
+    }
+}
+
+static void link_tail(lanepool_i_task **at, lanepool_i_task *task, lanepool_i_task *next)
+{
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
+    tracked->tail_at = at;
+    tracked->newer = next;
+    *at = task;
+    if (next != NULL)
+        lanepool_i_tracked_of(next)->tail_at = &tracked->newer;
+}
+
+static void unlink_tail(lanepool_i_tracked *tracked)
+{
+    *tracked->tail_at = tracked->newer;
+    if (tracked->newer != NULL)
+        lanepool_i_tracked_of(tracked->newer)->tail_at = tracked->tail_at;
+    tracked->tail_at = NULL;
+    tracked->newer = NULL;
+}
+
+static void enter_chain(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *behind)
+{
+    lanepool_i_tracked_of(task)->older = behind;
+    if (behind != NULL) {
+        unlink_tail(lanepool_i_tracked_of(behind));
+        lanepool_i_tracked_of(behind)->newer = task;
+    }
+    link_tail(&pool->predicate.tails, task, pool->predicate.tails);
+}
+
+/* A finished entry cuts the chain: what is older has finished, too. */
+static void leave_chain(lanepool_i_tracked *tracked)
+{
+    if (tracked->tail_at != NULL)
+        unlink_tail(tracked);
+    else if (tracked->newer != NULL)
+        lanepool_i_tracked_of(tracked->newer)->older = NULL;
+    if (tracked->older != NULL)
+        lanepool_i_tracked_of(tracked->older)->newer = NULL;
+}
+
+/* --- the rule --- */
+
+/* The scan's own hold on the latch goes; a task that could not wait for everything at once is
+ * scanned again when what it does wait for has finished. */
+static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
+{
+    lanepool_i_task *task = scan->task;
+    uint64_t word = load_relaxed(&task->word) & ~LANEPOOL_I_RESCAN;
+    store_relaxed(&task->word, word | (scan->lacking ? LANEPOOL_I_RESCAN : 0));
+    if (!lanepool_i_latch_arrive(task, 1))
+        return;
+    if (scan->lacking)
+        lanepool_i_router_scan_again(scan->pool, task);
+    else
+        lanepool_i_tasks_add(&grants->ready, task);
+}
+
+static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                  lanepool_i_grants *grants)
+{
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
+    bool again = (load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0;
+    if (again)
+        give_blocks(pool, local, tracked);
+    else
+        *tracked = (lanepool_i_tracked){ .successors = NULL };
+    lanepool_i_scan state = { .pool = pool, .local = local, .task = task };
+    lanepool_i_latch_set(task, 1);
+    scan_chains(&state);
+    lanepool_i_kinds_scan(&state);
+    if (!again && !lanepool_i_kinds_enter(&state))
+        enter_chain(pool, task, state.joined);
+    end_scan(&state, grants);
+}
+
+static void serve(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_successors *successors,
+                  lanepool_i_grants *grants)
+{
+    lanepool_i_edge *edge = exchange_acq_rel(successors, LANEPOOL_I_CLOSED);
+    lanepool_i_edge *oldest_first = NULL;
+    while (edge != NULL) {
+        lanepool_i_edge *next = edge->next;
+        edge->next = oldest_first;
+        oldest_first = edge;
+        edge = next;
+    }
+    while (oldest_first != NULL) {
+        lanepool_i_task *task = oldest_first->waiting;
+        oldest_first = oldest_first->next;
+        if (!lanepool_i_latch_arrive(task, 1))
+            continue;
+        if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0)
+            lanepool_i_router_reap_later(pool, local, task);
+        else
+            lanepool_i_tasks_add(&grants->ready, task);
+    }
+}
+
+static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                   lanepool_i_grants *grants)
+{
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
+    serve(pool, local, &tracked->successors, grants);
+    if (tracked->group != NULL && lanepool_i_group_leave(tracked->group))
+        serve(pool, local, lanepool_i_group_successors(tracked->group), grants);
+}
+
+static void reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
+    if (tracked->group != NULL)
+        lanepool_i_kinds_reap(pool, local, task);
+    else
+        leave_chain(tracked);
+    give_blocks(pool, local, tracked);
+}
+
+/* --- walking and collecting --- */
+
+static void each_edge(const lanepool_i_successors *successors, uint64_t limit,
+                      void (*found)(lanepool_i_task *dependent, void *context), void *context)
+{
+    const lanepool_i_edge *edge = load_acquire(successors);
+    for (; edge != NULL && edge != LANEPOOL_I_CLOSED; edge = edge->next)
+        if (lanepool_i_ticket_before(lanepool_i_task_ticket(edge->waiting), limit))
+            found(edge->waiting, context);
+}
+
+/* The task has not finished, so its list is not being served; only the role's holder pushes. */
+static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                           void (*found)(lanepool_i_task *dependent, void *context), void *context)
+{
+    (void)pool;
+    lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
+    each_edge(&tracked->successors, limit, found, context);
+    if (tracked->group != NULL)
+        each_edge(lanepool_i_group_successors(tracked->group), limit, found, context);
+}
+
+static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    lanepool_i_task *tail = pool->predicate.tails;
+    for (; tail != NULL; tail = lanepool_i_tracked_of(tail)->newer)
+        for (lanepool_i_task *task = tail; task != NULL && !is_finished(task);
+             task = lanepool_i_tracked_of(task)->older)
+            lanepool_i_collect(task, tasks);
+    lanepool_i_kinds_collect(pool, tasks);
+}
+
+static bool init(lanepool_pool *pool)
+{
+    pool->predicate = (lanepool_i_predicate){ NULL, NULL, 0 };
+    return true;
+}
+
+static void fini(lanepool_pool *pool)
+{
+    lanepool_i_kinds_fini(pool);
+}
+
+static size_t extension(const lanepool_options *options)
+{
+    (void)options;
+    return sizeof(lanepool_i_tracked);
+}
+
+const lanepool_i_rule lanepool_i_rule_predicate = {
+    .all_wide = true,
+    .extension = extension,
+    .entry_size = 0,
+    .init = init,
+    .fini = fini,
+    .route = route,
+    .finish = finish,
+    .reap = reap,
+    .collect = collect,
+    .each_dependent = each_dependent,
+};

@@ -1,0 +1,55 @@
+/*
+ * What the conflict rule and the layout decide: how tasks are placed and let
+ * go. One implementation for each: keys (router_keys.c), a predicate
+ * (router_predicate.c), lanes per worker (router_workers.c).
+ */
+#ifndef LANEPOOL_SRC_RULE_H
+#define LANEPOOL_SRC_RULE_H
+
+#include "lanepool/pool.h"
+#include "router.h"
+
+typedef struct lanepool_i_rule {
+    bool all_wide;
+    /* Of a wide task: bytes between its 64 and its entries, and of an entry. */
+    size_t (*extension)(const lanepool_options *options);
+    size_t entry_size;
+
+    bool (*init)(lanepool_pool *pool);
+    void (*fini)(lanepool_pool *pool);
+
+    /* R: gives a task its place; what becomes ready is added to grants. */
+    void (*route)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                  lanepool_i_grants *grants);
+    /* R: after each batch. */
+    void (*batch_done)(lanepool_pool *pool, lanepool_i_local *local);
+    /* W: the task's call has returned: its successors go on. */
+    void (*finish)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                   lanepool_i_grants *grants);
+    /* R: a finished task that waited to be reaped leaves every structure. NULL: tasks are let go
+     * of by whoever finished them. */
+    void (*reap)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+    /* W, lanes per worker only: the worker's own next task, and whether there is one. Else NULL. */
+    lanepool_i_task *(*own)(lanepool_pool *pool, lanepool_i_worker *worker);
+    bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
+    /* R: memory that is not needed goes back to the system. */
+    void (*trim)(lanepool_pool *pool, lanepool_i_local *local);
+    /* R, no worker left: adds every task that has a place to the list; they are not ready. */
+    void (*collect)(lanepool_pool *pool, lanepool_i_tasks *tasks);
+    /* R, no worker left: the task's claims, written over its entries or to `narrow`. NULL: tasks
+     * have none. */
+    const lanepool_claim *(*claims)(const lanepool_pool *pool, lanepool_i_task *task,
+                                    lanepool_claim *narrow, size_t *count);
+    /* R: calls `found` for every task that directly waits for `task` with a ticket before
+     * `limit`; what it froze stays frozen until `end_walk`. */
+    void (*each_dependent)(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                           void (*found)(lanepool_i_task *dependent, void *context),
+                           void *context);
+    void (*end_walk)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants);
+} lanepool_i_rule;
+
+extern const lanepool_i_rule lanepool_i_rule_keys;
+extern const lanepool_i_rule lanepool_i_rule_predicate;
+extern const lanepool_i_rule lanepool_i_rule_workers;
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * Owns the order of events when a task runs:
+ *
+ *     its function returns
+ *     a failure is reported; no conflicting later task has started
+ *     its lanes move on
+ *     its future completes
+ *     its release callback is called
+ *     its block is reused, and it counts as finished
+ *
+ * What is needed later is taken out of the task before; nothing of it is
+ * touched after its block is given. If one of the program's callbacks is to run
+ * here, the successors go to a queue before it, where others can take them.
+ */
+#include "run.h"
+
+/* What outlives the task's lanes. */
+typedef struct ending {
+    lanepool_future *future;
+    lanepool_result result;
+} ending;
+
+/* --- the last of a task --- */
+
+/* The pending count falls last. Release: whoever adds the counts up sees what the task did;
+ * with an exact limit in the total order, since a blocked submitter relies on it. */
+static void count_finished(lanepool_pool *pool, lanepool_i_local *local, size_t epoch)
+{
+    _Atomic uint64_t *finished = &local->finished[epoch];
+    uint64_t count = load_relaxed(finished) + 1;
+    if (lanepool_i_admission_is_exact(&pool->admission))
+        store_seq(finished, count);
+    else
+        store_release(finished, count);
+    lanepool_i_admission_finished(&pool->admission);
+}
+
+void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    uint64_t word = load_relaxed(&task->word);
+    size_t epoch = (size_t)(word & LANEPOOL_I_EPOCH_MASK) >> LANEPOOL_I_EPOCH_SHIFT;
+    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+    count_finished(pool, local, epoch);
+}
+
+void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_wide(task) && task->as.wide.release != NULL) {
+        local->callbacks++;
+        task->as.wide.release(task->context);
+        local->callbacks--;
+    }
+    lanepool_i_run_forget(pool, local, task);
+}
+
+static void complete(lanepool_i_local *local, const ending *end)
+{
+    if (end->future == NULL)
+        return;
+    local->callbacks++;
+    lanepool_i_future_complete(end->future, &end->result);
+    local->callbacks--;
+}
+
+/* --- one call --- */
+
+static void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_local *local,
+                  lanepool_i_task *task)
+{
+    *run = (lanepool_run){ pool, local, local->run, task, NULL };
+    store_relaxed(&task->next, local->running);
+    local->running = task;
+    local->run = run;
+}
+
+static void leave(lanepool_i_local *local, const lanepool_run *run)
+{
+    local->run = run->outer;
+    local->running = load_relaxed(&run->task->next);
+}
+
+static void report_failure(lanepool_pool *pool, lanepool_i_local *local,
+                           const lanepool_i_task *task, const lanepool_result *result)
+{
+    if (result->status == LANEPOOL_OK || pool->options.on_error == NULL)
+        return;
+    lanepool_error error = { task->function, task->context, lanepool_i_task_ticket(task),
+                             result->status, result->code };
+    local->callbacks++;
+    pool->options.on_error(pool->options.user, &error);
+    local->callbacks--;
+}
+
+static lanepool_future *future_of(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
+}
+
+static void call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task, ending *end)
+{
+    lanepool_run run;
+    end->future = future_of(task);
+    if (end->future != NULL)
+        lanepool_i_future_start(end->future);
+    enter(&run, pool, local, task);
+    int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
+    leave(local, &run);
+    end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
+    end->result.code = code;
+    end->result.value = run.value;
+}
+
+static bool calls_back(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_wide(task) &&
+           (task->as.wide.release != NULL ||
+            (task->as.wide.future != NULL &&
+             lanepool_i_future_has_callbacks(task->as.wide.future)));
+}
+
+/* From the failure report to the last of the task; leaves what became ready in *ready, unless a
+ * callback might hold it up. */
+static void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                   const ending *end, lanepool_i_tasks *ready)
+{
+    report_failure(pool, local, task, &end->result);
+    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    bool queue_first = calls_back(task);
+    pool->rule->finish(pool, local, task, &grants);
+    if (grants.latched != 0)
+        lanepool_i_count_up(&local->latched, grants.latched);
+    if (queue_first)
+        lanepool_i_router_put_ready(pool, local, &grants.ready);
+    complete(local, end);
+    if (pool->rule->reap == NULL)
+        lanepool_i_run_let_go(pool, local, task);
+    else
+        lanepool_i_router_reap_later(pool, local, task);
+    *ready = grants.ready;
+}
+
+/* --- chains --- */
+
+/* Any worker may run it, unless its submitter waits to run it. */
+static bool is_workers_own(const lanepool_i_task *task)
+{
+    return (load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0;
+}
+
+static bool may_go_on(lanepool_pool *pool, lanepool_i_worker *worker, uint32_t ran,
+                      uint64_t since_ns)
+{
+    return ran < worker->crew->quantum_tasks && !load_relaxed(&pool->crew.stop) &&
+           lanepool_i_clock_coarse() - since_ns <= worker->crew->quantum_ns;
+}
+
+void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
+{
+    lanepool_i_local *local = worker->local;
+    uint64_t since_ns = lanepool_i_clock_coarse();
+    for (uint32_t ran = 1; task != NULL; ran++) {
+        lanepool_i_tasks ready;
+        ending end;
+        call(pool, local, task, &end);
+        settle(pool, local, task, &end, &ready);
+        worker->ran++;
+        task = NULL;
+        if (ready.count > 0 && is_workers_own(ready.first) &&
+            may_go_on(pool, worker, ran, since_ns))
+            task = lanepool_i_tasks_take(&ready);
+        if (ready.count > 0)
+            lanepool_i_router_put_ready(pool, local, &ready);
+    }
+}
+
+/* What finishes outside of the workers may be what the pool's end waits for: nobody who goes to
+ * sleep would notice. */
+void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_i_tasks ready;
+    ending end;
+    call(pool, local, task, &end);
+    settle(pool, local, task, &end, &ready);
+    lanepool_i_router_put_ready(pool, local, &ready);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
+/* The calls' stack frames are gone; the tasks that were being run are not. */
+void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
+{
+    local->run = NULL;
+    local->callbacks = 0;
+    while (local->running != NULL) {
+        lanepool_i_task *task = local->running;
+        local->running = load_relaxed(&task->next);
+        lanepool_i_tasks ready;
+        ending end = { future_of(task), { LANEPOOL_ABANDONED, 0, NULL } };
+        settle(pool, local, task, &end, &ready);
+        lanepool_i_router_put_ready(pool, local, &ready);
+    }
+}
+
+void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_run run;
+    ending end = { future_of(task), { LANEPOOL_CANCELLED, 0, NULL } };
+    enter(&run, pool, local, task);
+    (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
+    leave(local, &run);
+    complete(local, &end);
+    lanepool_i_run_let_go(pool, local, task);
+}
+
+/* --- what a function can ask of its call --- */
+
+void lanepool_run_set_result(lanepool_run *run, void *value)
+{
+    run->value = value;
+}
+
+lanepool_pool *lanepool_run_pool(const lanepool_run *run)
+{
+    return run->pool;
+}
+
+uint64_t lanepool_run_ticket(const lanepool_run *run)
+{
+    return lanepool_i_task_ticket(run->task);
+}
+
+size_t lanepool_run_worker(const lanepool_run *run)
+{
+    return run->local->worker != NULL ? run->local->worker->index : SIZE_MAX;
+}

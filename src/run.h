@@ -1,0 +1,34 @@
+/*
+ * Running a task, and what follows: the failure policy, its lanes, its future,
+ * its release callback, its block; and the chain of successors that the same
+ * worker runs next, up to a quantum.
+ */
+#ifndef LANEPOOL_SRC_RUN_H
+#define LANEPOOL_SRC_RUN_H
+
+#include "pool.h"
+
+/* One call of a task's function; on the stack of the thread that makes it. */
+struct lanepool_run {
+    lanepool_pool *pool;
+    lanepool_i_local *local;
+    lanepool_run *outer; /* the call that this thread is in, if it waits inside a task */
+    lanepool_i_task *task;
+    void *value; /* for the future */
+};
+
+/* Runs a ready task and the chain behind it; a worker's thread. */
+void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task);
+/* Runs a ready task alone; what it makes ready goes to a queue. Any thread. */
+void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+/* The thread is ending inside the task calls that it was in. */
+void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local);
+/* Calls a task that will not run with CANCELLED, and lets it go. */
+void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+
+/* The last of a task: its release callback, its block, its count. */
+void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+/* The same without the callback. */
+void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+
+#endif

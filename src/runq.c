@@ -1,0 +1,68 @@
+/* Owns the ring; the protocol is in runq.h. */
+#include "runq.h"
+
+#define SLOT(position) ((position) & (LANEPOOL_I_RUNQ_SLOTS - 1))
+#define TAKE_MAX 32u
+
+void lanepool_i_runq_init(lanepool_i_runq *queue)
+{
+    atomic_init(&queue->head, 0);
+    atomic_init(&queue->tail, 0);
+    atomic_init(&queue->putting, 0);
+    for (size_t i = 0; i < LANEPOOL_I_RUNQ_SLOTS; i++)
+        atomic_init(&queue->slots[i], NULL);
+}
+
+void lanepool_i_runq_put(lanepool_i_runq *queue, lanepool_i_tasks *tasks)
+{
+    if (load_relaxed(&queue->putting) != 0 || exchange_acquire(&queue->putting, 1) != 0)
+        return;
+    uint32_t tail = load_relaxed(&queue->tail);
+    /* Acquire: a slot is written again only after its taker's read. */
+    uint32_t end = load_acquire(&queue->head) + LANEPOOL_I_RUNQ_SLOTS;
+    while (tail != end && tasks->count > 0) {
+        store_relaxed(&queue->slots[SLOT(tail)], lanepool_i_tasks_take(tasks));
+        tail++;
+    }
+    store_seq(&queue->tail, tail);
+    store_release(&queue->putting, 0);
+}
+
+lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
+{
+    uint32_t head = load_acquire(&queue->head);
+    for (;;) {
+        /* Acquire: the slots, and what was done to the tasks, are visible. */
+        if (head == load_acquire(&queue->tail))
+            return NULL;
+        lanepool_i_task *task = load_relaxed(&queue->slots[SLOT(head)]);
+        if (cas_acq_rel(&queue->head, &head, head + 1))
+            return task;
+    }
+}
+
+static size_t half_of(uint32_t count)
+{
+    uint32_t half = count - count / 2;
+    return half < TAKE_MAX ? half : TAKE_MAX;
+}
+
+size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken)
+{
+    lanepool_i_task *seen[TAKE_MAX];
+    uint32_t head = load_acquire(&queue->head);
+    for (;;) {
+        uint32_t count = load_acquire(&queue->tail) - head;
+        if (count == 0)
+            return 0;
+        /* A head older than the tail by more than the ring is stale: the swap will say so. */
+        size_t half = half_of(count);
+        for (uint32_t i = 0; i < half; i++)
+            seen[i] = load_relaxed(&queue->slots[SLOT(head + i)]);
+        if (!cas_acq_rel(&queue->head, &head, head + (uint32_t)half))
+            continue;
+        for (size_t i = 0; i < half; i++)
+            lanepool_i_tasks_add(taken, seen[i]);
+        return half;
+    }
+}

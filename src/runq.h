@@ -1,0 +1,47 @@
+/*
+ * A worker's concurrent queue of ready tasks, first in first out.
+ *
+ * A ring. Anyone takes from its head by compare-and-swap, one task or several;
+ * a slot is read before the swap and holds what was read if the swap succeeds,
+ * since no one writes a slot that the head has not passed. Putting in is for
+ * one thread at a time, which `putting` decides; nobody waits for it. What does
+ * not fit, the caller keeps (worker.h: the spill).
+ *
+ * Progress: taking is lock-free, putting wait-free. A head that is read before
+ * 2^32 takes and swapped after them could be mistaken; nothing else wraps.
+ */
+#ifndef LANEPOOL_SRC_RUNQ_H
+#define LANEPOOL_SRC_RUNQ_H
+
+#include "task.h"
+
+#define LANEPOOL_I_RUNQ_SLOTS 256u
+
+/* Guards: A atomic, P whoever set `putting`. */
+typedef struct lanepool_i_runq {
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t head; /* A: takers */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t tail; /* A: P writes */
+    _Atomic uint32_t putting;                         /* A */
+    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) slots[LANEPOOL_I_RUNQ_SLOTS]; /* P */
+} lanepool_i_runq;
+
+void lanepool_i_runq_init(lanepool_i_runq *queue);
+
+/* Moves tasks from the front of the list to the queue's end, as many as fit; none if another
+ * thread is putting. They are published in the total order of `seq` operations. */
+void lanepool_i_runq_put(lanepool_i_runq *queue, lanepool_i_tasks *tasks);
+
+/* The oldest task, or NULL. */
+lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue);
+/* The older half, at most 32, oldest first; returns how many. */
+size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken);
+
+/* How many tasks stand here, at some moment during the call. */
+static inline uint32_t lanepool_i_runq_count(const lanepool_i_runq *queue)
+{
+    uint32_t head = load_seq(&queue->head);
+    uint32_t count = load_seq(&queue->tail) - head;
+    return count <= LANEPOOL_I_RUNQ_SLOTS ? count : LANEPOOL_I_RUNQ_SLOTS;
+}
+
+#endif

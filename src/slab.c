@@ -1,0 +1,287 @@
+/*
+ * Blocks of fixed sizes; see slab.h.
+ *
+ * Owns: regions of pages. The first page of a region is its header; each of
+ * the others is cut into blocks of the region's size when it is first needed.
+ *
+ * Protocol of the stack: a push is a compare-and-swap by any thread; a pop is
+ * one under the lock. With one popper at a time, the chain below the top
+ * cannot be taken and put back meanwhile, so the pop's swap cannot be fooled.
+ */
+#include "slab.h"
+
+#define REGION_SIZE ((size_t)262144)
+#define REGION_PAGES (REGION_SIZE / LANEPOOL_I_PAGE_SIZE)
+#define ALL_PAGES (~(uint64_t)1) /* all but the header's */
+
+_Static_assert(REGION_PAGES == 64, "a region's pages are one bit each");
+
+/* Guard: L slab's lock. */
+struct lanepool_i_region {
+    lanepool_i_region *next;         /* L */
+    uint64_t uncut;                  /* L: bit i: page i is not cut into blocks */
+    uint16_t free_in[REGION_PAGES];  /* L: free blocks a page, while trimming; else 0 */
+};
+
+size_t lanepool_i_slab_class_of(size_t size)
+{
+    size_t class = 0;
+    while (class < LANEPOOL_I_SLAB_SYSTEM && (LANEPOOL_I_BLOCK_MIN << class) < size)
+        class ++;
+    return class;
+}
+
+static size_t chain_blocks(size_t class)
+{
+    return LANEPOOL_I_CHAIN_BYTES / (LANEPOOL_I_BLOCK_MIN << class);
+}
+
+static size_t page_blocks(size_t class)
+{
+    return LANEPOOL_I_PAGE_SIZE / (LANEPOOL_I_BLOCK_MIN << class);
+}
+
+static lanepool_i_region *region_of(const void *block)
+{
+    return (lanepool_i_region *)((uintptr_t)block & ~(uintptr_t)(REGION_SIZE - 1));
+}
+
+static size_t page_of(const void *block)
+{
+    return ((uintptr_t)block & (REGION_SIZE - 1)) / LANEPOOL_I_PAGE_SIZE;
+}
+
+bool lanepool_i_slab_init(lanepool_i_slab *slab)
+{
+    for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
+        atomic_init(&slab->classes[class].chains, NULL);
+        slab->classes[class].open = NULL;
+        slab->classes[class].full = NULL;
+    }
+    return lanepool_i_mutex_init(&slab->lock);
+}
+
+static void free_regions(lanepool_i_region *region)
+{
+    while (region != NULL) {
+        lanepool_i_region *next = region->next;
+        LANEPOOL_I_UNPOISON(region, REGION_SIZE);
+        lanepool_i_pages_free(region, REGION_SIZE);
+        region = next;
+    }
+}
+
+void lanepool_i_slab_fini(lanepool_i_slab *slab)
+{
+    for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
+        free_regions(slab->classes[class].open);
+        free_regions(slab->classes[class].full);
+    }
+    lanepool_i_mutex_fini(&slab->lock);
+}
+
+/* Release: what the giver did to the blocks happens before the taker's use. */
+static void push_chain(lanepool_i_slab_class *of, lanepool_i_block *chain)
+{
+    lanepool_i_block *top = load_relaxed(&of->chains);
+    do
+        chain->next_chain = top;
+    while (!cas_release(&of->chains, &top, chain));
+}
+
+/* Under the lock; acquire pairs with push_chain(). */
+static lanepool_i_block *pop_chain_locked(lanepool_i_slab_class *of)
+{
+    lanepool_i_block *top = load_acquire(&of->chains);
+    while (top != NULL && !cas_acquire(&of->chains, &top, top->next_chain))
+        continue;
+    return top;
+}
+
+/* Cuts one page into a chain, lowest address first. */
+static lanepool_i_block *cut_page_locked(lanepool_i_slab_class *of, size_t class)
+{
+    lanepool_i_region *region = of->open;
+    size_t page = (size_t)__builtin_ctzll(region->uncut);
+    region->uncut &= region->uncut - 1;
+    if (region->uncut == 0) {
+        of->open = region->next;
+        region->next = of->full;
+        of->full = region;
+    }
+    size_t size = LANEPOOL_I_BLOCK_MIN << class;
+    char *start = (char *)region + page * LANEPOOL_I_PAGE_SIZE;
+    lanepool_i_block *chain = NULL;
+    for (size_t i = page_blocks(class); i-- > 0;) {
+        lanepool_i_block *block = (lanepool_i_block *)(start + i * size);
+        block->next = chain;
+        chain = block;
+        LANEPOOL_I_POISON(block + 1, size - sizeof *block);
+    }
+    return chain;
+}
+
+static bool add_region(lanepool_i_slab *slab, lanepool_i_slab_class *of)
+{
+    lanepool_i_region *region = lanepool_i_pages_alloc(REGION_SIZE);
+    if (region == NULL)
+        return false;
+    region->uncut = ALL_PAGES;
+    lanepool_i_mutex_lock(&slab->lock);
+    region->next = of->open;
+    of->open = region;
+    lanepool_i_mutex_unlock(&slab->lock);
+    return true;
+}
+
+static lanepool_i_block *refill(lanepool_i_slab *slab, size_t class)
+{
+    lanepool_i_slab_class *of = &slab->classes[class];
+    for (;;) {
+        lanepool_i_mutex_lock(&slab->lock);
+        lanepool_i_block *chain = pop_chain_locked(of);
+        if (chain == NULL && of->open != NULL)
+            chain = cut_page_locked(of, class);
+        lanepool_i_mutex_unlock(&slab->lock);
+        if (chain != NULL)
+            return chain;
+        if (!add_region(slab, of))
+            return NULL;
+    }
+}
+
+void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
+                           size_t size)
+{
+    if (class == LANEPOOL_I_SLAB_SYSTEM)
+        return lanepool_i_memory_alloc(size);
+    lanepool_i_cache_class *from = &cache->classes[class];
+    lanepool_i_block *block = from->spare;
+    if (block == NULL) {
+        block = from->freed;
+        from->freed = NULL;
+        from->freed_count = 0;
+    }
+    if (block == NULL)
+        block = refill(slab, class);
+    if (block == NULL)
+        return NULL;
+    from->spare = block->next;
+    LANEPOOL_I_UNPOISON(block, LANEPOOL_I_BLOCK_MIN << class);
+    return block;
+}
+
+void lanepool_i_slab_give(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
+                          void *memory)
+{
+    if (class == LANEPOOL_I_SLAB_SYSTEM) {
+        lanepool_i_memory_free(memory);
+        return;
+    }
+    lanepool_i_cache_class *to = &cache->classes[class];
+    lanepool_i_block *block = memory;
+    block->next = to->freed;
+    to->freed = block;
+    LANEPOOL_I_POISON(block + 1, (LANEPOOL_I_BLOCK_MIN << class) - sizeof *block);
+    if (++to->freed_count < chain_blocks(class))
+        return;
+    push_chain(&slab->classes[class], to->freed);
+    to->freed = NULL;
+    to->freed_count = 0;
+}
+
+void lanepool_i_slab_flush(lanepool_i_slab *slab, lanepool_i_cache *cache)
+{
+    for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
+        lanepool_i_cache_class *of = &cache->classes[class];
+        if (of->spare != NULL)
+            push_chain(&slab->classes[class], of->spare);
+        if (of->freed != NULL)
+            push_chain(&slab->classes[class], of->freed);
+        *of = (lanepool_i_cache_class){ NULL, NULL, 0 };
+    }
+}
+
+/* --- trimming: pages of which every block is free become uncut again --- */
+
+static void count_free_locked(lanepool_i_block *chains)
+{
+    for (lanepool_i_block *chain = chains; chain != NULL; chain = chain->next_chain)
+        for (lanepool_i_block *block = chain; block != NULL; block = block->next)
+            region_of(block)->free_in[page_of(block)]++;
+}
+
+/* Puts the blocks of pages that stay in use back on the stack; the others are dropped. */
+static void keep_used_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_block *chains)
+{
+    lanepool_i_block *kept = NULL;
+    size_t kept_count = 0;
+    while (chains != NULL) {
+        lanepool_i_block *chain = chains;
+        chains = chain->next_chain;
+        while (chain != NULL) {
+            lanepool_i_block *block = chain;
+            chain = chain->next;
+            if (region_of(block)->free_in[page_of(block)] == page_blocks(class))
+                continue;
+            block->next = kept;
+            kept = block;
+            if (++kept_count < chain_blocks(class))
+                continue;
+            push_chain(of, kept);
+            kept = NULL;
+            kept_count = 0;
+        }
+    }
+    if (kept != NULL)
+        push_chain(of, kept);
+}
+
+static void discard_free_pages_locked(lanepool_i_region *region, size_t class)
+{
+    for (size_t page = 1; page < REGION_PAGES; page++) {
+        if (region->free_in[page] == page_blocks(class)) {
+            char *start = (char *)region + page * LANEPOOL_I_PAGE_SIZE;
+            LANEPOOL_I_UNPOISON(start, LANEPOOL_I_PAGE_SIZE);
+            lanepool_i_pages_discard(start, LANEPOOL_I_PAGE_SIZE);
+            region->uncut |= (uint64_t)1 << page;
+        }
+        region->free_in[page] = 0;
+    }
+}
+
+/* Sorts a class's regions anew into open and full; the wholly free ones are collected in *unused. */
+static void sort_regions_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_region *list,
+                                lanepool_i_region **unused)
+{
+    while (list != NULL) {
+        lanepool_i_region *region = list;
+        list = region->next;
+        discard_free_pages_locked(region, class);
+        lanepool_i_region **to = region->uncut == ALL_PAGES ? unused
+                                 : region->uncut != 0       ? &of->open
+                                                            : &of->full;
+        region->next = *to;
+        *to = region;
+    }
+}
+
+void lanepool_i_slab_trim(lanepool_i_slab *slab)
+{
+    for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
+        lanepool_i_slab_class *of = &slab->classes[class];
+        lanepool_i_region *unused = NULL;
+        lanepool_i_mutex_lock(&slab->lock);
+        lanepool_i_block *chains = exchange_acquire(&of->chains, NULL);
+        count_free_locked(chains);
+        keep_used_locked(of, class, chains);
+        lanepool_i_region *open = of->open;
+        lanepool_i_region *full = of->full;
+        of->open = NULL;
+        of->full = NULL;
+        sort_regions_locked(of, class, open, &unused);
+        sort_regions_locked(of, class, full, &unused);
+        lanepool_i_mutex_unlock(&slab->lock);
+        free_regions(unused);
+    }
+}

@@ -1,0 +1,48 @@
+/* Owns the snapshot of the counters; each counter is kept by the module that it counts for. */
+#include "lanepool/stats.h"
+
+#include "pool.h"
+
+static uint64_t ready_of(const lanepool_pool *pool, size_t index)
+{
+    return lanepool_i_runq_count(&pool->crew.workers[index].queue);
+}
+
+static void add_worker(lanepool_pool *pool, size_t index, lanepool_worker_stats *stats)
+{
+    const lanepool_i_worker *worker = &pool->crew.workers[index];
+    const lanepool_i_local *local = worker->local;
+    stats->finished = 0;
+    for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
+        stats->finished += load_relaxed(&local->finished[i]);
+    stats->ready = ready_of(pool, index);
+    stats->taken_from_others = load_relaxed(&worker->taken_from_others);
+    stats->wake_ups = load_relaxed(&pool->crew.park.sleepers[index].wake_ups);
+}
+
+lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
+                                    lanepool_worker_stats *workers, size_t worker_capacity)
+{
+    if (pool == NULL || stats == NULL || (workers == NULL && worker_capacity > 0))
+        return LANEPOOL_INVALID;
+    *stats = (lanepool_stats){ 0 };
+    /* Finished before accepted: a task counts as accepted first. */
+    stats->finished = lanepool_i_locals_finished(&pool->locals);
+    stats->accepted = lanepool_i_locals_accepted(&pool->locals);
+    stats->pending = stats->accepted - stats->finished;
+    stats->ready = load_relaxed(&pool->crew.spill_count);
+    stats->latched_lanes = lanepool_i_locals_latched(&pool->locals);
+    if ((int64_t)stats->latched_lanes < 0)
+        stats->latched_lanes = 0;
+    stats->live_lanes = load_relaxed(&pool->router.lanes_live);
+    for (size_t i = 0; i < pool->crew.worker_count; i++) {
+        lanepool_worker_stats worker;
+        add_worker(pool, i, &worker);
+        stats->ready += worker.ready;
+        stats->taken_from_others += worker.taken_from_others;
+        stats->wake_ups += worker.wake_ups;
+        if (i < worker_capacity)
+            workers[i] = worker;
+    }
+    return LANEPOOL_OK;
+}

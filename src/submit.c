@@ -1,0 +1,438 @@
+/*
+ * Owns the way of a task into the inbox: its description is checked, it is
+ * admitted, its block is filled, it is appended. What can fail fails before the
+ * append; from then on the task is accepted and will be called once.
+ */
+#include "deadline.h"
+#include "handle.h"
+#include "pool.h"
+#include "run.h"
+
+#include <string.h>
+
+/* What to do when the pool is full. */
+typedef enum when_full { WAIT_UNTIL, RUN_IT } when_full;
+
+struct terms {
+    when_full full;
+    uint64_t wait_ns_max;
+    uint64_t deadline_ns; /* 0: not yet computed from wait_ns_max */
+};
+
+/* --- checking --- */
+
+static bool is_claim(const lanepool_pool *pool, const lanepool_claim *claim)
+{
+    if (claim->mode > LANEPOOL_SHARED)
+        return false;
+    switch (claim->type) {
+    case LANEPOOL_KEY_ID:
+    case LANEPOOL_KEY_POINTER:
+        return true;
+    case LANEPOOL_KEY_BYTES:
+        return claim->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
+               (claim->key.bytes.data != NULL || claim->key.bytes.size == 0);
+    case LANEPOOL_KEY_LANE:
+        return claim->key.lane != NULL && claim->key.lane->pool == pool;
+    default:
+        return false;
+    }
+}
+
+/* A description of a later version may be longer, as long as it asks for nothing unknown. */
+static bool has_known_size(const void *options, size_t size, size_t known)
+{
+    if (size < known)
+        return false;
+    const unsigned char *bytes = options;
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static bool is_valid(const lanepool_pool *pool, const lanepool_task *task)
+{
+    if (!has_known_size(task, task->struct_size, sizeof *task) || task->function == NULL)
+        return false;
+    if (pool->options.is_compatible != NULL)
+        return task->claim_count == 0;
+    if (task->kind != 0 || task->claim_count > LANEPOOL_CLAIMS_MAX ||
+        (task->claims == NULL && task->claim_count > 0))
+        return false;
+    for (size_t i = 0; i < task->claim_count; i++)
+        if (!is_claim(pool, &task->claims[i]))
+            return false;
+    return true;
+}
+
+/* --- filling the block --- */
+
+static bool is_wide(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return pool->rule->all_wide || task->claim_count > 2 || task->future != NULL ||
+           task->release != NULL;
+}
+
+static uint32_t key_type(const lanepool_claim *claim)
+{
+    return claim->type - LANEPOOL_KEY_ID + LANEPOOL_I_TYPE_ID;
+}
+
+/* False: memory is lacking. */
+static bool fill_entry(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_entry *entry,
+                       const lanepool_claim *claim)
+{
+    switch (claim->type) {
+    case LANEPOOL_KEY_BYTES:
+        entry->at.bytes = lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data,
+                                                    claim->key.bytes.size);
+        return entry->at.bytes != NULL;
+    case LANEPOOL_KEY_LANE:
+        entry->at.handle = claim->key.lane;
+        return true;
+    case LANEPOOL_KEY_POINTER:
+        entry->at.id = (uintptr_t)claim->key.pointer;
+        return true;
+    default:
+        entry->at.id = claim->key.id;
+        return true;
+    }
+}
+
+static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
+{
+    char *entries = (char *)(task + 1) + pool->extension;
+    return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
+}
+
+static void empty_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                          const lanepool_task *task, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (task->claims[i].type != LANEPOOL_KEY_BYTES)
+            continue;
+        lanepool_i_entry *entry = is_wide(pool, task) ? &wide_entry(pool, block, i)->entry
+                                                      : &block->as.narrow[i];
+        lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
+    }
+}
+
+static bool fill_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                         const lanepool_task *task, uint64_t *word)
+{
+    for (size_t i = 0; i < task->claim_count; i++) {
+        const lanepool_claim *claim = &task->claims[i];
+        lanepool_i_entry *entry = &block->as.narrow[i & 1];
+        if ((*word & LANEPOOL_I_WIDE) != 0) {
+            lanepool_i_wide_entry *wide = wide_entry(pool, block, i);
+            wide->owner = claim->mode | key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
+            entry = &wide->entry;
+        } else {
+            *word |= (uint64_t)claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
+            *word |= (uint64_t)key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
+        }
+        if (!fill_entry(pool, local, entry, claim)) {
+            empty_entries(pool, local, block, task, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static lanepool_i_task *take_block(lanepool_pool *pool, lanepool_i_local *local,
+                                   const lanepool_task *task, uint64_t *word)
+{
+    size_t size = sizeof(lanepool_i_task);
+    *word = (uint64_t)task->claim_count << LANEPOOL_I_COUNT_SHIFT;
+    if (is_wide(pool, task)) {
+        *word = LANEPOOL_I_WIDE;
+        size += pool->extension + task->claim_count * pool->rule->entry_size;
+    }
+    size_t class = lanepool_i_slab_class_of(size);
+    *word |= (uint64_t)class << LANEPOOL_I_CLASS_SHIFT;
+    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
+    if (block == NULL)
+        return NULL;
+    block->function = task->function;
+    block->context = task->context;
+    if ((*word & LANEPOOL_I_WIDE) != 0) {
+        block->as.wide.kind = task->kind;
+        block->as.wide.future = NULL;
+        block->as.wide.release = task->release;
+        block->as.wide.count = (uint32_t)task->claim_count;
+    }
+    return block;
+}
+
+/* Lanes for the claims by key; a handle brings its own. */
+static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, const lanepool_task *task)
+{
+    enum { CREDIT = 64 };
+    if (local->lanes < task->claim_count) {
+        uint64_t more = task->claim_count - local->lanes + CREDIT;
+        if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
+            return false;
+        local->lanes += more;
+    }
+    return true;
+}
+
+static uint64_t lanes_used(const lanepool_task *task)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < task->claim_count; i++)
+        count += task->claims[i].type != LANEPOOL_KEY_LANE;
+    return count;
+}
+
+static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
+                                   const lanepool_task *task)
+{
+    lanepool_status status = LANEPOOL_OK;
+    if (task->future != NULL)
+        block->as.wide.future = lanepool_i_future_create(pool, block, &status);
+    return status;
+}
+
+/* On success the block is complete; the caller's future pointer is set by accept(). */
+static lanepool_status build(lanepool_pool *pool, lanepool_i_local *local,
+                             const lanepool_task *task, lanepool_i_task **built)
+{
+    uint64_t word;
+    if (!reserve_lanes(pool, local, task))
+        return LANEPOOL_NOMEM;
+    lanepool_i_task *block = take_block(pool, local, task, &word);
+    if (block == NULL)
+        return LANEPOOL_NOMEM;
+    atomic_init(&block->word, word);
+    lanepool_status status = make_future(pool, block, task);
+    if (status == LANEPOOL_OK && !fill_entries(pool, local, block, task, &word)) {
+        status = LANEPOOL_NOMEM;
+        if (task->future != NULL) {
+            lanepool_future_release(block->as.wide.future);
+            lanepool_future_release(block->as.wide.future);
+        }
+    }
+    if (status != LANEPOOL_OK) {
+        lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
+        return status;
+    }
+    local->lanes -= lanes_used(task);
+    store_relaxed(&block->word, word);
+    *built = block;
+    return LANEPOOL_OK;
+}
+
+/* The inbox was closed: as if it had never been built. */
+static void unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                    const lanepool_task *task)
+{
+    empty_entries(pool, local, block, task, task->claim_count);
+    local->lanes += lanes_used(task);
+    if (task->future != NULL) {
+        lanepool_future_release(block->as.wide.future);
+        lanepool_future_release(block->as.wide.future);
+    }
+    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
+}
+
+/* --- admission --- */
+
+static bool is_open(const lanepool_pool *pool, bool inside)
+{
+    uint32_t state = load_relaxed(&pool->lifecycle.state);
+    return state == LANEPOOL_I_RUNNING || (inside && state == LANEPOOL_I_DRAINING);
+}
+
+/* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
+static lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local, struct terms *terms)
+{
+    bool inside = lanepool_i_local_is_inside(local);
+    if (!is_open(pool, inside))
+        return LANEPOOL_SHUT_DOWN;
+    if (lanepool_i_admission_try(&pool->admission, local))
+        return LANEPOOL_OK;
+    if (terms->full == WAIT_UNTIL && terms->wait_ns_max == 0)
+        return is_open(pool, inside) ? LANEPOOL_FULL : LANEPOOL_SHUT_DOWN;
+    if (inside || terms->full == RUN_IT) {
+        lanepool_i_admission_force(&pool->admission, local);
+        return inside ? LANEPOOL_OK : LANEPOOL_FULL;
+    }
+    lanepool_i_router_try_route(pool, local);
+    if (terms->deadline_ns == 0)
+        terms->deadline_ns = lanepool_i_deadline(terms->wait_ns_max);
+    return lanepool_i_admission_wait(&pool->admission, local, terms->deadline_ns);
+}
+
+/* --- one task --- */
+
+static void hand_out_future(const lanepool_task *task, const lanepool_i_task *block)
+{
+    if (task->future != NULL)
+        *task->future = block->as.wide.future;
+}
+
+static bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *first,
+                   lanepool_i_task *last, uint64_t count)
+{
+    lanepool_i_count_up(&local->accepted, count);
+    if (lanepool_i_inbox_append(&pool->router.inbox, first, last, local->last_appended)) {
+        local->last_appended = last;
+        return true;
+    }
+    lanepool_i_count_up(&local->accepted, -count);
+    return false;
+}
+
+static lanepool_status submit(lanepool_pool *pool, const lanepool_task *task, struct terms *terms)
+{
+    if (task != NULL && task->future != NULL)
+        *task->future = NULL;
+    if (pool == NULL || task == NULL || !is_valid(pool, task))
+        return LANEPOOL_INVALID;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status admitted = admit(pool, local, terms);
+    if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms->full == RUN_IT))
+        return admitted;
+    lanepool_i_task *block;
+    lanepool_status status = build(pool, local, task, &block);
+    if (status == LANEPOOL_OK) {
+        hand_out_future(task, block);
+        if (admitted == LANEPOOL_FULL)
+            status = lanepool_i_waits_append_and_run(pool, local, block);
+        else if (append(pool, local, block, block, 1))
+            lanepool_i_router_appended(pool, local);
+        else
+            status = LANEPOOL_SHUT_DOWN;
+        if (status != LANEPOOL_OK) {
+            unbuild(pool, local, block, task);
+            if (task->future != NULL)
+                *task->future = NULL;
+        }
+    }
+    if (status != LANEPOOL_OK)
+        local->admitted++;
+    return status;
+}
+
+lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
+{
+    struct terms terms = { WAIT_UNTIL, LANEPOOL_FOREVER, UINT64_MAX };
+    return submit(pool, task, &terms);
+}
+
+lanepool_status lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task,
+                                            uint64_t wait_ns_max)
+{
+    struct terms terms = { WAIT_UNTIL, wait_ns_max, 0 };
+    return submit(pool, task, &terms);
+}
+
+lanepool_status lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_task *task)
+{
+    struct terms terms = { RUN_IT, LANEPOOL_FOREVER, UINT64_MAX };
+    return submit(pool, task, &terms);
+}
+
+/* --- several tasks --- */
+
+/* So many tasks are appended at once: workers get something to do while the rest is built. */
+enum { PIECE = 64 };
+
+/* Tasks built and not yet appended. */
+struct piece {
+    lanepool_i_tasks blocks;
+    const lanepool_task *tasks; /* the first one's description */
+};
+
+/* False: the inbox is closed, nothing of the piece was accepted. */
+static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece)
+{
+    size_t count = piece->blocks.count;
+    if (count == 0)
+        return true;
+    bool appended = append(pool, local, piece->blocks.first, piece->blocks.last, count);
+    for (size_t i = 0; !appended && i < count; i++) {
+        unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
+        if (piece->tasks[i].future != NULL)
+            *piece->tasks[i].future = NULL;
+        local->admitted++;
+    }
+    piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
+    if (appended) {
+        piece->tasks += count;
+        lanepool_i_router_appended(pool, local);
+    }
+    return appended;
+}
+
+/* Before the submitter may have to wait, what it has built so far must be on its way. */
+static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
+                                  struct terms *terms)
+{
+    if (local->admitted > 0 && is_open(pool, lanepool_i_local_is_inside(local)))
+        return admit(pool, local, terms);
+    if (!append_piece(pool, local, piece))
+        return LANEPOOL_SHUT_DOWN;
+    return admit(pool, local, terms);
+}
+
+static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
+                                  const lanepool_task *task, struct terms *terms)
+{
+    if (task->future != NULL)
+        *task->future = NULL;
+    if (!is_valid(pool, task))
+        return LANEPOOL_INVALID;
+    lanepool_status status = admit_next(pool, local, piece, terms);
+    if (status != LANEPOOL_OK)
+        return status;
+    lanepool_i_task *block;
+    status = build(pool, local, task, &block);
+    if (status != LANEPOOL_OK) {
+        local->admitted++;
+        return status;
+    }
+    hand_out_future(task, block);
+    lanepool_i_tasks_add(&piece->blocks, block);
+    return LANEPOOL_OK;
+}
+
+static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_local *local,
+                                     const lanepool_task *tasks, size_t task_count, struct terms *terms,
+                                     size_t *accepted)
+{
+    struct piece piece = { .blocks = { NULL, NULL, 0 }, .tasks = tasks };
+    lanepool_status status = LANEPOOL_OK;
+    for (size_t i = 0; i < task_count && status == LANEPOOL_OK; i++) {
+        status = build_next(pool, local, &piece, &tasks[i], terms);
+        if (piece.blocks.count == PIECE && !append_piece(pool, local, &piece))
+            status = LANEPOOL_SHUT_DOWN;
+    }
+    if (!append_piece(pool, local, &piece))
+        status = LANEPOOL_SHUT_DOWN;
+    *accepted = (size_t)(piece.tasks - tasks);
+    return status;
+}
+
+lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_task *tasks,
+                                           size_t task_count, uint64_t wait_ns_max,
+                                           size_t *accepted)
+{
+    size_t count = 0;
+    if (accepted != NULL)
+        *accepted = 0;
+    if (pool == NULL || (tasks == NULL && task_count > 0))
+        return LANEPOOL_INVALID;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    struct terms terms = { WAIT_UNTIL, wait_ns_max, 0 };
+    lanepool_status status = submit_pieces(pool, local, tasks, task_count, &terms, &count);
+    if (accepted != NULL)
+        *accepted = count;
+    return status;
+}

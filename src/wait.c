@@ -1,0 +1,360 @@
+/*
+ * Owns lanepool_future_wait(): waiting outside of tasks, the judgement of waits
+ * inside them, and what a waiting thread runs meanwhile; see wait.h.
+ */
+#include "wait.h"
+
+#include "deadline.h"
+#include "pool.h"
+#include "run.h"
+#include "walk.h"
+
+#include <string.h>
+
+enum { UNDECIDED, MAY_WAIT, WOULD_DEADLOCK };
+
+bool lanepool_i_waits_init(lanepool_i_waits *waits)
+{
+    waits->first = NULL;
+    waits->callers = NULL;
+    atomic_init(&waits->caller_count, 0);
+    atomic_init(&waits->sleeping, 0);
+    return lanepool_i_mutex_init(&waits->lock);
+}
+
+void lanepool_i_waits_fini(lanepool_i_waits *waits)
+{
+    lanepool_i_mutex_fini(&waits->lock);
+}
+
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    for (lanepool_i_wait *wait = waits->first; wait != NULL; wait = wait->next)
+        lanepool_i_semaphore_post(&wait->semaphore);
+    lanepool_i_waits_post_callers_locked(waits);
+    lanepool_i_mutex_unlock(&waits->lock);
+}
+
+/* --- one wait --- */
+
+static void drop(lanepool_i_wait *wait)
+{
+    if (fetch_sub_acq_rel(&wait->references, 1) != 1)
+        return;
+    lanepool_i_semaphore_fini(&wait->semaphore);
+    lanepool_i_memory_free(wait);
+}
+
+static void future_completes(void *context, const lanepool_result *result)
+{
+    (void)result;
+    lanepool_i_wait *wait = context;
+    store_release(&wait->complete, true);
+    lanepool_i_semaphore_post(&wait->semaphore);
+    drop(wait);
+}
+
+/* --- the judgement --- */
+
+/* The awaited task cannot go while the future's lock is held: it completes the future first. */
+static bool find_awaited(lanepool_i_wait *wait)
+{
+    lanepool_future *future = wait->future;
+    lanepool_i_mutex_lock(&future->lock);
+    wait->awaited = future->task;
+    if (wait->awaited != NULL)
+        wait->awaited_ticket = lanepool_i_task_ticket(wait->awaited);
+    lanepool_i_mutex_unlock(&future->lock);
+    return wait->awaited != NULL;
+}
+
+/* A completed future makes every verdict void: the block may have been reused meanwhile. */
+static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+                             lanepool_i_grants *grants)
+{
+    if (!find_awaited(wait))
+        return MAY_WAIT;
+    lanepool_i_walk walk;
+    lanepool_i_walk_begin(&walk, pool, wait, wait->awaited, wait->awaited_ticket);
+    bool reached = lanepool_i_walk_from(&walk, wait->task);
+    lanepool_i_walk_end(&walk, local, grants);
+    fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_MARKED);
+    return reached && find_awaited(wait) ? WOULD_DEADLOCK : MAY_WAIT;
+}
+
+static void judge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
+                  lanepool_i_grants *grants)
+{
+    lanepool_i_wait *wait = (lanepool_i_wait *)message;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    if (!wait->left) {
+        uint32_t verdict = judge_locked(pool, local, wait, grants);
+        if (verdict == MAY_WAIT) {
+            wait->next = pool->waits.first;
+            pool->waits.first = wait;
+            wait->listed = true;
+        }
+        store_release(&wait->verdict, verdict);
+        lanepool_i_semaphore_post(&wait->semaphore);
+    }
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    drop(wait);
+}
+
+/* --- helping --- */
+
+/* The first of the ready tasks that leads to the awaited one; the others are left in the list. */
+static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *local,
+                                      lanepool_i_wait *wait, lanepool_i_tasks *ready,
+                                      lanepool_i_grants *grants)
+{
+    lanepool_i_tasks others = { NULL, NULL, 0 };
+    lanepool_i_tasks tried = { NULL, NULL, 0 };
+    lanepool_i_task *chosen = NULL;
+    lanepool_i_task *task;
+    lanepool_i_walk walk;
+    lanepool_i_walk_begin(&walk, pool, NULL, wait->awaited, wait->awaited_ticket);
+    while (chosen == NULL && (task = lanepool_i_tasks_take(ready)) != NULL) {
+        bool earlier = lanepool_i_ticket_before(lanepool_i_task_ticket(task), walk.limit);
+        if (earlier && lanepool_i_walk_from(&walk, task))
+            chosen = task;
+        else
+            lanepool_i_tasks_add(earlier ? &tried : &others, task);
+    }
+    lanepool_i_walk_end(&walk, local, grants);
+    if (chosen != NULL)
+        fetch_and_acq_rel(&chosen->word, ~LANEPOOL_I_MARKED);
+    while ((task = lanepool_i_tasks_take(&tried)) != NULL) {
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+        lanepool_i_tasks_add(&others, task);
+    }
+    while ((task = lanepool_i_tasks_take(ready)) != NULL)
+        lanepool_i_tasks_add(&others, task);
+    *ready = others;
+    wait->helping = chosen;
+    return chosen;
+}
+
+static size_t worker_of(const lanepool_i_local *local)
+{
+    return local->worker != NULL ? local->worker->index : 0;
+}
+
+/* Role's holder: takes a needed task out of the queues, if one stands there. */
+static lanepool_i_task *find_needed(lanepool_pool *pool, lanepool_i_local *local,
+                                    lanepool_i_wait *wait)
+{
+    lanepool_i_tasks ready = { NULL, NULL, 0 };
+    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    lanepool_i_task *chosen = NULL;
+    lanepool_i_crew_clear(&pool->crew, &ready);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    if (find_awaited(wait))
+        chosen = choose_locked(pool, local, wait, &ready, &grants);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
+    lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    return chosen;
+}
+
+static void run_needed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+                       lanepool_i_task *task)
+{
+    lanepool_i_run_alone(pool, local, task);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    wait->helping = NULL;
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+}
+
+/* True: something was done, look again. If the role is taken, its holder wakes the waiters: ready
+ * tasks may be in its hands for a moment. */
+static bool help(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait)
+{
+    if (pool->options.layout == LANEPOOL_PER_WORKER || load_seq(&pool->crew.stop) ||
+        !lanepool_i_role_try_or_ask(&pool->router))
+        return false;
+    lanepool_i_task *task = NULL;
+    if (lanepool_i_crew_has_ready(&pool->crew))
+        task = find_needed(pool, local, wait);
+    lanepool_i_role_give_back(pool, local);
+    if (task != NULL)
+        run_needed(pool, local, wait, task);
+    return task != NULL;
+}
+
+/* --- waiting inside a task --- */
+
+/* The pool was told to stop and the awaited task has not started: it never will. */
+static bool is_hopeless(const lanepool_pool *pool, lanepool_future *future)
+{
+    if (load_seq(&pool->lifecycle.state) != LANEPOOL_I_STOPPING)
+        return false;
+    lanepool_i_mutex_lock(&future->lock);
+    bool hopeless = !future->complete && !future->started;
+    lanepool_i_mutex_unlock(&future->lock);
+    return hopeless;
+}
+
+/* False: nothing yet. */
+static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepool_status *status)
+{
+    if (load_acquire(&wait->complete))
+        *status = LANEPOOL_OK;
+    else if (load_acquire(&wait->verdict) == WOULD_DEADLOCK)
+        *status = LANEPOOL_DEADLOCK;
+    else if (is_hopeless(pool, wait->future))
+        *status = LANEPOOL_SHUT_DOWN;
+    else
+        return false;
+    return true;
+}
+
+/* Counted as sleeping before the last look: who changes something looks at the count after. */
+static bool sleep_until(lanepool_pool *pool, lanepool_i_wait *wait, uint64_t deadline_ns,
+                        lanepool_status *status)
+{
+    bool in_time = true;
+    fetch_add_seq(&pool->waits.sleeping, 1);
+    if (!is_settled(pool, wait, status))
+        in_time = lanepool_i_semaphore_wait_until(&wait->semaphore, deadline_ns);
+    fetch_sub_seq(&pool->waits.sleeping, 1);
+    return in_time;
+}
+
+static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_local *local,
+                                   lanepool_i_wait *wait, uint64_t deadline_ns)
+{
+    lanepool_status status;
+    while (!is_settled(pool, wait, &status)) {
+        if (load_acquire(&wait->verdict) == UNDECIDED)
+            lanepool_i_router_try_route(pool, local);
+        else if (help(pool, local, wait))
+            continue;
+        if (!sleep_until(pool, wait, deadline_ns, &status))
+            return is_settled(pool, wait, &status) ? status : LANEPOOL_TIMED_OUT;
+    }
+    return status;
+}
+
+static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
+                             lanepool_status *status)
+{
+    lanepool_i_wait *wait = lanepool_i_memory_alloc(sizeof *wait);
+    *status = LANEPOOL_NOMEM;
+    if (wait == NULL)
+        return NULL;
+    memset(wait, 0, sizeof *wait);
+    wait->message.carry_out = judge;
+    wait->task = local->run->task;
+    wait->future = future;
+    atomic_init(&wait->references, 3);
+    if (lanepool_i_semaphore_init(&wait->semaphore))
+        return wait;
+    lanepool_i_memory_free(wait);
+    *status = LANEPOOL_NO_THREAD;
+    return NULL;
+}
+
+/* Leaves the list, so that nobody posts or walks over it any more. */
+static void leave(lanepool_i_waits *waits, lanepool_i_wait *wait)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    wait->left = true;
+    lanepool_i_wait **at = &waits->first;
+    while (wait->listed && *at != wait)
+        at = &(*at)->next;
+    if (wait->listed)
+        *at = wait->next;
+    lanepool_i_mutex_unlock(&waits->lock);
+}
+
+static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_local *local,
+                                   lanepool_future *future, uint64_t deadline_ns)
+{
+    if (local->callbacks > 0 || local->waits == LANEPOOL_I_NESTED_WAITS_MAX)
+        return LANEPOOL_DEADLOCK;
+    lanepool_status status;
+    lanepool_i_wait *wait = make(local, future, &status);
+    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
+    if (wait == NULL || listener == NULL) {
+        if (wait != NULL)
+            lanepool_i_semaphore_fini(&wait->semaphore);
+        lanepool_i_memory_free(wait);
+        lanepool_i_memory_free(listener);
+        return wait == NULL ? status : LANEPOOL_NOMEM;
+    }
+    *listener = (lanepool_i_listener){ NULL, future_completes, wait, NULL };
+    if (!lanepool_i_future_listen(future, listener)) {
+        lanepool_i_memory_free(listener);
+        store_release(&wait->complete, true);
+        drop(wait);
+        listener = NULL;
+    }
+    local->waits++;
+    if (!lanepool_i_router_send(pool, local, &wait->message))
+        drop(wait);
+    status = wait_judged(pool, local, wait, deadline_ns);
+    local->waits--;
+    leave(&pool->waits, wait);
+    if (listener != NULL && lanepool_i_future_leave(future, listener)) {
+        lanepool_i_memory_free(listener);
+        drop(wait);
+    }
+    drop(wait);
+    return status;
+}
+
+/* --- waiting outside --- */
+
+static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_ns)
+{
+    lanepool_i_semaphore semaphore;
+    if (!lanepool_i_semaphore_init(&semaphore))
+        return LANEPOOL_NO_THREAD;
+    lanepool_i_listener listener = { NULL, NULL, NULL, &semaphore };
+    lanepool_status status = LANEPOOL_OK;
+    if (lanepool_i_future_listen(future, &listener) &&
+        !lanepool_i_semaphore_wait_until(&semaphore, deadline_ns)) {
+        if (lanepool_i_future_leave(future, &listener))
+            status = LANEPOOL_TIMED_OUT;
+        else
+            lanepool_i_semaphore_wait(&semaphore);
+    }
+    lanepool_i_semaphore_fini(&semaphore);
+    return status;
+}
+
+/* --- both --- */
+
+static bool is_complete(lanepool_future *future, lanepool_pool **pool)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    bool complete = future->complete;
+    *pool = future->pool;
+    lanepool_i_mutex_unlock(&future->lock);
+    return complete;
+}
+
+lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_max,
+                                     lanepool_result *result)
+{
+    if (future == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_pool *pool;
+    lanepool_status status = LANEPOOL_OK;
+    if (!is_complete(future, &pool)) {
+        if (wait_ns_max == 0)
+            return LANEPOOL_TIMED_OUT;
+        lanepool_i_local *local = lanepool_i_local_find(pool);
+        uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+        if (local != NULL && lanepool_i_local_is_inside(local))
+            status = wait_inside(pool, local, future, deadline_ns);
+        else
+            status = wait_outside(future, deadline_ns);
+    }
+    if (status == LANEPOOL_OK && result != NULL)
+        *result = future->result;
+    return status;
+}

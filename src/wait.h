@@ -1,0 +1,63 @@
+/*
+ * Threads that wait for a task: in lanepool_future_wait(), inside a task or
+ * not, and in lanepool_pool_submit_or_run() for a task to become ready.
+ *
+ * A wait inside a task is a message in the inbox, judged by the role's holder:
+ * by then every task accepted before the wait has its place, and what is routed
+ * later can only wait for what is there. The judge walks from the waiting task
+ * forward: over the tasks that wait for it, directly or through others, and
+ * over the waits inside tasks that it meets. If it comes to the awaited task,
+ * the wait could never end.
+ *
+ * A waiter that may wait runs the awaited task, or one that it waits for, if it
+ * stands ready, and else sleeps. It is woken when the future completes, and, if
+ * no worker is free, when tasks become ready. Helping takes the role: a ready
+ * task is needed if the walk from it leads to the awaited one.
+ */
+#ifndef LANEPOOL_SRC_WAIT_H
+#define LANEPOOL_SRC_WAIT_H
+
+#include "future.h"
+#include "router.h"
+
+/* Waits inside tasks may be nested so deep, since each stands on the stack of the one before. */
+#define LANEPOOL_I_NESTED_WAITS_MAX 64
+
+typedef struct lanepool_i_wait lanepool_i_wait;
+typedef struct lanepool_i_caller lanepool_i_caller;
+
+/* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
+typedef struct lanepool_i_waits {
+    lanepool_i_mutex lock;
+    lanepool_i_wait *first;          /* L: the waits inside tasks */
+    lanepool_i_caller *callers;      /* L: who waits to run its own task */
+    _Atomic uint32_t caller_count;   /* A: L writes */
+    _Atomic uint32_t sleeping;       /* A: waiters that sleep */
+} lanepool_i_waits;
+
+bool lanepool_i_waits_init(lanepool_i_waits *waits);
+void lanepool_i_waits_fini(lanepool_i_waits *waits);
+
+/* Makes every sleeping waiter look again. */
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits);
+static inline void lanepool_i_waits_wake(lanepool_i_waits *waits)
+{
+    if (load_seq(&waits->sleeping) != 0)
+        lanepool_i_waits_wake_slowly(waits);
+}
+
+static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
+{
+    return load_relaxed(&waits->caller_count) != 0;
+}
+
+/* A task that its caller is to run has become ready. False: the caller has given up. */
+bool lanepool_i_waits_call(lanepool_i_waits *waits, lanepool_i_task *task);
+/* Under the lock: makes every caller look again. */
+void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits);
+/* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
+ * accepted. */
+lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,
+                                                lanepool_i_task *task);
+
+#endif

@@ -1,0 +1,106 @@
+/* Owns the marks on tasks during a walk; see walk.h. */
+#include "walk.h"
+
+#include "pool.h"
+
+static bool is_marked(const lanepool_i_task *task)
+{
+    return (load_relaxed(&task->word) & LANEPOOL_I_MARKED) != 0;
+}
+
+/* True: it was not marked before. */
+static bool mark(lanepool_i_task *task)
+{
+    return (fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) == 0;
+}
+
+static void unmark(lanepool_i_task *task)
+{
+    fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+}
+
+static void raise_limit(lanepool_i_walk *walk, uint64_t ticket)
+{
+    if (lanepool_i_ticket_before(walk->limit, ticket + 1))
+        walk->limit = ticket + 1;
+}
+
+void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool, lanepool_i_wait *asking,
+                           const lanepool_i_task *target, uint64_t target_ticket)
+{
+    *walk = (lanepool_i_walk){ .pool = pool,
+                               .waits = &pool->waits,
+                               .asking = asking,
+                               .target = target,
+                               .limit = target_ticket + 1 };
+    for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
+        raise_limit(walk, wait->awaited_ticket);
+}
+
+/* A waiting task is in no list, so its `next` is free for the walk's. */
+static void found(lanepool_i_task *dependent, void *context)
+{
+    lanepool_i_walk *walk = context;
+    if (!mark(dependent))
+        return;
+    if (dependent == walk->target)
+        walk->reached = true;
+    lanepool_i_tasks_add(&walk->found, dependent);
+    if (walk->unwalked == NULL)
+        walk->unwalked = dependent;
+}
+
+static void walk_found(lanepool_i_walk *walk)
+{
+    while (walk->unwalked != NULL && !walk->reached) {
+        lanepool_i_task *task = walk->unwalked;
+        walk->pool->rule->each_dependent(walk->pool, task, walk->limit, found, walk);
+        walk->unwalked = load_relaxed(&task->next);
+    }
+}
+
+/* A waiting task that runs: it depends on what it waits for, and on what stands above it. */
+static bool is_held_up(const lanepool_i_wait *wait)
+{
+    if (wait->helping != NULL && is_marked(wait->helping))
+        return true;
+    return !load_acquire(&wait->complete) && wait->awaited != NULL && is_marked(wait->awaited);
+}
+
+/* Its `next` links the tasks that its thread is in: it is not added to a list. */
+static bool walk_waits(lanepool_i_walk *walk)
+{
+    bool any = false;
+    for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next) {
+        if (!is_held_up(wait) || !mark(wait->task))
+            continue;
+        any = true;
+        if (wait->task == walk->target)
+            walk->reached = true;
+        walk->pool->rule->each_dependent(walk->pool, wait->task, walk->limit, found, walk);
+    }
+    return any;
+}
+
+bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source)
+{
+    if (source == walk->target)
+        return true;
+    mark(source);
+    walk->pool->rule->each_dependent(walk->pool, source, walk->limit, found, walk);
+    do
+        walk_found(walk);
+    while (!walk->reached && walk_waits(walk));
+    return walk->reached;
+}
+
+void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_local *local, lanepool_i_grants *grants)
+{
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(&walk->found)) != NULL)
+        unmark(task);
+    for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next)
+        unmark(wait->task);
+    if (walk->pool->rule->end_walk != NULL)
+        walk->pool->rule->end_walk(walk->pool, local, grants);
+}

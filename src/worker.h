@@ -1,0 +1,89 @@
+/*
+ * The workers: threads, their queues of ready tasks, and the loop that finds
+ * the next one. A worker knows nothing of keys or lanes; what it works for is
+ * behind lanepool_i_work.
+ *
+ * Where a worker looks, in this order: its own queue; what `look` brings (it
+ * may route); the spill, where ready tasks stand that fit into no queue; the
+ * older half of another's queue. After each quantum it looks first at what
+ * others would find: it calls `look`, and runs the oldest task of the spill or
+ * of another queue, each in its turn.
+ */
+#ifndef LANEPOOL_SRC_WORKER_H
+#define LANEPOOL_SRC_WORKER_H
+
+#include "park.h"
+#include "runq.h"
+
+typedef struct lanepool_i_crew lanepool_i_crew;
+typedef struct lanepool_i_worker lanepool_i_worker;
+
+/* What workers work for. All calls come on the worker's thread; `left` must be quick. */
+typedef struct lanepool_i_work {
+    /* The thread begins. */
+    void (*begin)(void *owner, lanepool_i_worker *worker);
+    /* Runs a ready task, and what it makes ready, up to a quantum. */
+    void (*run)(void *owner, lanepool_i_worker *worker, lanepool_i_task *task);
+    /* Brings ready tasks into the worker's queue, if there are some to be routed. */
+    void (*look)(void *owner, lanepool_i_worker *worker);
+    /* The worker's own next task before all others, or NULL (lanes per worker). */
+    lanepool_i_task *(*own)(void *owner, lanepool_i_worker *worker);
+    /* Whether `look` or `own` would find something; in the total order of `seq` operations. */
+    bool (*left)(void *owner, lanepool_i_worker *worker);
+    /* The worker has found nothing and has its flag set; it is about to sleep. */
+    void (*idle)(void *owner, lanepool_i_worker *worker);
+    /* The task that runs has ended the thread: to be treated as having returned. */
+    void (*abandoned)(void *owner, lanepool_i_worker *worker);
+    /* The thread ends. The last thing that it does. */
+    void (*end)(void *owner, lanepool_i_worker *worker);
+} lanepool_i_work;
+
+/* Guards: I immutable, W the worker, A atomic. */
+struct lanepool_i_worker {
+    lanepool_i_runq queue;
+    _Alignas(LANEPOOL_I_APART) lanepool_i_crew *crew; /* I */
+    size_t index;                                     /* I */
+    void *local;                                      /* I: what the owner keeps for the thread */
+    uint32_t ran;                                     /* W: tasks run since the last look around */
+    uint64_t looked_at_ns;                            /* W: when that was */
+    size_t turn;                                      /* W: whose turn it is in looking around */
+    bool searching;                                   /* W: counted as searching in the park */
+    _Atomic uint64_t taken_from_others;               /* A: W writes */
+    lanepool_i_thread thread;                         /* I */
+};
+
+struct lanepool_i_crew {
+    lanepool_i_park park;
+    lanepool_i_worker *workers;  /* I */
+    size_t worker_count;         /* I */
+    size_t started;              /* the thread that creates and joins */
+    uint32_t quantum_tasks;      /* I */
+    uint64_t quantum_ns;         /* I */
+    const lanepool_i_work *work; /* I */
+    void *owner;                 /* I */
+    _Atomic bool stop;           /* A: leave the loop as soon as nothing runs */
+    _Alignas(LANEPOOL_I_APART) lanepool_i_mutex spill_lock; /* P */
+    lanepool_i_tasks spill;                                 /* P */
+    _Atomic size_t spill_count;                             /* A: P writes */
+};
+
+bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
+                          const lanepool_i_work *work, void *owner);
+void lanepool_i_crew_fini(lanepool_i_crew *crew);
+/* Starts the threads; false: not all could be had, and none is left. */
+bool lanepool_i_crew_start(lanepool_i_crew *crew);
+/* Any thread: makes the workers leave once what they run has returned. */
+void lanepool_i_crew_stop(lanepool_i_crew *crew);
+void lanepool_i_crew_join(lanepool_i_crew *crew);
+
+/* Puts ready tasks into worker `index`'s queue, the rest into the spill, and wakes by the rule.
+ * Any thread. */
+void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *ready);
+/* The worker whose queue holds the fewest tasks. O(workers). */
+size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew);
+/* Whether a queue or the spill holds something; in the total order of `seq` operations. */
+bool lanepool_i_crew_has_ready(const lanepool_i_crew *crew);
+/* Takes everything out of queues and spill, once no worker is left. */
+void lanepool_i_crew_clear(lanepool_i_crew *crew, lanepool_i_tasks *tasks);
+
+#endif
