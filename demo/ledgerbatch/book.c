@@ -100,10 +100,7 @@ bool book_problem(const struct book *book, struct problem *problem, uint32_t sou
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    problem_set(problem, EXIT_CODE_INPUT, "%s:%u: %s", book->sources.items[source]->name, line,
-                text);
-    problem->has_place = true;
-    return false;
+    return problem_set_place(problem, book->sources.items[source]->name, line, text);
 }
 
 void book_fini(struct book *book)

@@ -14,3 +14,11 @@ bool problem_set(struct problem *problem, enum exit_code code, const char *forma
     va_end(arguments);
     return false;
 }
+
+bool problem_set_place(struct problem *problem, const char *file, unsigned long line,
+                       const char *message)
+{
+    problem_set(problem, EXIT_CODE_INPUT, "%s:%lu: %s", file, line, message);
+    problem->has_place = true;
+    return false;
+}

@@ -24,4 +24,8 @@ struct problem {
 bool problem_set(struct problem *problem, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same for an input problem at a place: "FILE:LINE: message". */
+bool problem_set_place(struct problem *problem, const char *file, unsigned long line,
+                       const char *message);
+
 #endif

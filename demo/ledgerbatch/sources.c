@@ -109,8 +109,7 @@ static bool check_utf8(const struct source *source, struct problem *problem)
             for (size_t i = 0; i < at; i++) {
                 line += text[i] == '\n';
             }
-            return problem_set(problem, EXIT_CODE_INPUT, "%s:%zu: this is not UTF-8 text",
-                               source->name, line);
+            return problem_set_place(problem, source->name, line, "this is not UTF-8 text");
         }
         at += more + 1;
     }
@@ -132,8 +131,8 @@ static bool load(struct source *source, struct problem *problem)
         return false;
     }
     if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
-        return problem_set(problem, EXIT_CODE_INPUT,
-                           "%s:1: a byte-order mark is not in the portable subset", source->name);
+        return problem_set_place(problem, source->name, 1,
+                                 "a byte-order mark is not in the portable subset");
     }
     return check_utf8(source, problem);
 }

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""The commands, their options and exit codes, as a user meets them.
+
+usage: commands.py LEDGERBATCH
+"""
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import books
+from books import check
+
+# The second transaction is refused where cash must not be overdrawn. The assertion is about the
+# input alone, where nothing is refused.
+JOURNAL = """\
+account C1:Cash  ; group:east
+
+2024-01-05 * (7) Opening
+  C1:Cash  100.00 USD
+  C2:Cash  50.00 USD
+  Equity:Opening
+
+2024-01-06 Too much
+  C1:Cash  -100.01 USD
+  C2:Cash  100.01 USD
+
+2024-01-07 "Quoted", text
+  C2:Cash  -50.00 USD
+  C1:Cash  50.00 USD = 49.99 USD
+"""
+REFUSAL_ORDER = """\
+2024-01-02 second in date order
+  C1:Cash  -5 USD
+  C2:Cash
+
+2024-01-01 first
+  C1:Cash  5 USD
+  Bank
+
+2024-01-02 third: nothing is left
+  C1:Cash  -5 USD
+  C2:Cash
+
+2024-01-03 improves, though still below zero
+  C3:Cash  -1 USD
+  C3:Cash  2 USD
+  Bank
+"""
+
+
+class Folder:
+    def __init__(self, binary, folder):
+        self.binary, self.path = binary, Path(folder)
+
+    def write(self, name, text):
+        (self.path / name).write_text(text, encoding="utf-8")
+        return name
+
+    def run(self, *arguments, expect=0, **options):
+        return books.run(self.binary, *arguments, expect=expect, cwd=self.path, **options)
+
+    def read(self, name):
+        return (self.path / name).read_text(encoding="utf-8")
+
+
+def check_help_and_version(folder):
+    check(b"ledgerbatch run" in folder.run("--help").stdout, "--help shows the commands")
+    check(folder.run("--version").stdout.startswith(b"ledgerbatch "), "--version")
+
+
+def check_usage(folder):
+    folder.write("ok.journal", JOURNAL)
+    for arguments in (
+        [], ["walk"], ["run"], ["run", "--workers", "0", "ok.journal"],
+        ["run", "--workers", "x", "ok.journal"], ["run", "--client-depth", "0", "ok.journal"],
+        ["run", "--unknown", "ok.journal"], ["run", "ok.journal", "--db"],
+        ["run", "--monthly", "never", "ok.journal"], ["balances", "x"], ["generate", "tpcb"],
+        ["run", "--commutative", "C1*", "--no-overdraft", "*Cash", "ok.journal"],
+        ["run", "--commutative", "C1*", "ok.journal"],
+        ["run", "--commutative", "*:Retained", "--commutative", "*Expenses", "--monthly", "close",
+         folder.write("e.journal", "2024-01-01 x\n  A:Income  1 USD\n  A:Cash\n")],
+    ):  # fmt: skip
+        message = folder.run(*arguments, expect=2).stderr
+        check(message.strip(), f"a message for {arguments}")
+    check(not (folder.path / "ledgerbatch.db").exists(), "wrong usage writes no database")
+
+
+def check_input_problems(folder):
+    folder.write("sub.journal", "2024-01-01 x\n  A  1,000 USD\n  B\n")
+    folder.write("bad.journal", "; one\ninclude sub.journal\n")
+    message = folder.run("run", "bad.journal", expect=2).stderr.decode()
+    check(message.startswith("sub.journal:2: "), f"file:line: message, not {message!r}")
+    folder.write("self.journal", "include self.journal\n")
+    message = folder.run("run", "self.journal", expect=2).stderr.decode()
+    check("includes itself" in message, message)
+    folder.run("run", "missing.journal", expect=1)
+    check(not (folder.path / "ledgerbatch.db").exists(), "wrong input writes no database")
+    check(not (folder.path / "ledgerbatch-out").exists(), "wrong input writes no outputs")
+
+
+def check_run(folder):
+    folder.run("run", "--no-overdraft", "*:Cash", "ok.journal")
+    wanted = "account,commodity,amount\nC1:Cash,USD,150.00\nEquity:Opening,USD,-150.00\n"
+    check(folder.read("ledgerbatch-out/balances.csv") == wanted, "balances.csv")
+    balances = folder.run("balances", "--db", "ledgerbatch.db").stdout.decode()
+    check(balances == wanted, "the balances command prints the same")
+    refused = folder.read("ledgerbatch-out/refused.csv").splitlines()
+    check(refused == ["seq,date,file,line,reason",
+                      "2,2024-01-06,ok.journal,8,overdraft: C1:Cash would be -0.01 USD"],
+          f"refused.csv: {refused}")  # fmt: skip
+    posted = folder.read("ledgerbatch-out/posted.journal")
+    check("; refused: overdraft: C1:Cash would be -0.01 USD\n; 2024-01-06 Too much\n" in posted,
+          "refused transactions are comments of posted.journal")  # fmt: skip
+    check("2024-01-05 * (7) Opening\n" in posted, "headers stay as they are")
+    status = folder.run("status", "--db", "ledgerbatch.db").stdout.decode()
+    check("state: finished" in status and "tasks: 3 of 3 done" in status, status)
+    check("would be -0.01 USD" in status, "status shows refusals with their reasons")
+
+
+def check_finished(folder):
+    before = (folder.path / "ledgerbatch.db").read_bytes()
+    posted = folder.path / "ledgerbatch-out/posted.journal"
+    posted.write_text("changed")
+    result = folder.run("run", "--no-overdraft", "*:Cash", "--workers", "1", "ok.journal")
+    check(b"finished" in result.stdout, "a finished database says so")
+    check((folder.path / "ledgerbatch.db").read_bytes() == before, "and stays as it is")
+    check(posted.read_text() == "changed", "and writes no outputs")
+    check(folder.run("balances", "--db", "ledgerbatch.db").stdout, "and can be read")
+
+
+def check_other(folder):
+    folder.run("run", "ok.journal", expect=4)
+    folder.write("other.journal", JOURNAL.replace("Too much", "Much"))
+    folder.run("run", "--no-overdraft", "*:Cash", "other.journal", expect=4)
+    folder.write("text.db", "this is no database, but it is long enough to look like a file\n" * 9)
+    folder.run("run", "--db", "text.db", "ok.journal", expect=4)
+    books.run("sqlite3", folder.path / "foreign.db", "CREATE TABLE t(x);")
+    folder.run("run", "--db", "foreign.db", "ok.journal", expect=4)
+    folder.run("status", "--db", "foreign.db", expect=4)
+    folder.run("status", "--db", "none.db", expect=1)
+    # The same content under another name is the same input.
+    os.rename(folder.path / "ok.journal", folder.path / "moved.journal")
+    folder.run("run", "--no-overdraft", "*:Cash", "moved.journal")
+
+
+def check_standard_input(folder):
+    result = folder.run("run", "--db", "in.db", "--out", "in", "--no-overdraft", "*:Cash", "-",
+                        input=JOURNAL.encode())  # fmt: skip
+    check(b"3 transactions" in result.stdout, "standard input is read")
+    check(",-,8," in folder.read("in/refused.csv"), "its name is -")
+    message = folder.run("run", "-", expect=2, input=b"x\n").stderr.decode()
+    check(message.startswith("-:1: "), message)
+
+
+def check_refusals_in_order(folder):
+    folder.write("order.journal", REFUSAL_ORDER)
+    folder.run("run", "--db", "order.db", "--out", "order", "--no-overdraft", "*:Cash",
+               "order.journal")  # fmt: skip
+    refused = folder.read("order/refused.csv").splitlines()[1:]
+    check(refused == ["3,2024-01-02,order.journal,9,overdraft: C1:Cash would be -5 USD"],
+          f"refusals follow the date, then the file: {refused}")  # fmt: skip
+    balances = folder.read("order/balances.csv")
+    check("C2:Cash,USD,5\n" in balances and "C3:Cash,USD,1\n" in balances, balances)
+
+
+def check_transfers(folder):
+    folder.write("t.csv", "seq,date,from,to,amount,commodity\r\n"
+                          '10,2024-01-02,Bank:Cash,"C1:A, b",10.50,USD\r\n'
+                          "11,2024-01-01,Bank:Cash,C2:A,1,EUR\r\n")  # fmt: skip
+    folder.run("run", "--csv", "--db", "t.db", "--out", "t", "--commutative", "Bank:*", "t.csv")
+    check(folder.read("t/balances.csv").splitlines()[1:] == [
+        "Bank:Cash,EUR,-1", "Bank:Cash,USD,-10.50", '"C1:A, b",USD,10.50', "C2:A,EUR,1"],
+        "the balances of transfers")  # fmt: skip
+    posted = folder.read("t/posted.journal")
+    check("2024-01-02 * (10) transfer\n" in posted, "a transfer keeps its number as its code")
+    cash = [line for line in posted.splitlines() if "Bank:Cash" in line]
+    check(cash and not any("=" in line for line in cash), "no assertions on house accounts")
+
+
+def check_client_depth(folder):
+    folder.write("d.journal", "2024-01-01 x\n  clients:1:Cash  1 USD\n  clients:2:Cash\n")
+    result = folder.run("run", "--db", "d.db", "--out", "d", "--client-depth", "2", "d.journal")
+    check(b"of 2 clients" in result.stdout, "two components name a client")
+
+
+def check_full_output(folder):
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            code = subprocess.run([folder.binary, "balances", "--db", "ledgerbatch.db"],
+                                  cwd=folder.path, stdout=full, stderr=subprocess.DEVNULL)  # fmt: skip
+        check(code.returncode == 1, "standard output that is full is an error")
+
+
+def main():
+    binary = books.program()
+    books.skip_without("sqlite3")
+    with tempfile.TemporaryDirectory() as path:
+        folder = Folder(binary, path)
+        check_help_and_version(folder)
+        check_usage(folder)
+        check_input_problems(folder)
+        check_run(folder)
+        check_finished(folder)
+        check_full_output(folder)
+        check_other(folder)
+        check_standard_input(folder)
+        check_refusals_in_order(folder)
+        check_transfers(folder)
+        check_client_depth(folder)
+    print("commands: all as they should be")
+
+
+if __name__ == "__main__":
+    main()

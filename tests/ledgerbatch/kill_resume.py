@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""SIGKILL at random moments: the resumed batch ends like one that was never stopped.
+
+usage: kill_resume.py LEDGERBATCH [--count N] [--seed S] [--transactions N]
+"""
+import argparse
+import random
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import books
+import determinism
+
+
+class Batch:
+    def __init__(self, binary, folder, journal, rules):
+        self.binary, self.folder, self.journal, self.rules = binary, folder, journal, rules
+        self.database, self.outputs = folder / "db", folder / "out"
+
+    def command(self, workers, commit_size):
+        return [str(word) for word in (
+            self.binary, "run", "--workers", workers, "--commit-size", commit_size,
+            "--db", self.database, "--out", self.outputs, *self.rules, self.journal)]  # fmt: skip
+
+    def clear(self):
+        books.run("rm", "-rf", self.outputs, *self.folder.glob("db*"))
+
+    def reference(self):
+        """A run that nobody disturbs: what it leaves, and how long it takes."""
+        self.clear()
+        start = time.monotonic()
+        books.run(*self.command(1, 200))
+        seconds = time.monotonic() - start
+        return books.fingerprint(self.database, self.outputs), seconds
+
+    def kill_once(self, workers, commit_size, seconds):
+        """Starts the batch and kills it after a while; true if it was still running."""
+        process = subprocess.Popen(self.command(workers, commit_size), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)  # fmt: skip
+        time.sleep(seconds)
+        process.kill()
+        message = process.communicate()[1]
+        books.check(process.returncode in (0, -9), f"exit {process.returncode}: {message!r}")
+        return process.returncode == -9
+
+
+def main():
+    binary = books.program()
+    books.skip_without("sqlite3")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=50, help="kills")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--transactions", type=int, default=8000)
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.randrange(1 << 32)
+    print("seed", seed, flush=True)
+    chance = random.Random(seed)
+    kills = batches = 0
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
+        batch = Batch(binary, folder, *determinism.smallbank(binary, folder, options.transactions,
+                                                             seed))  # fmt: skip
+        wanted, seconds = batch.reference()
+        while kills < options.count:
+            batch.clear()
+            for _ in range(chance.randint(1, 6)):
+                workers = chance.choice((1, 2, 3, 8))
+                kills += batch.kill_once(workers, chance.choice((10, 50, 300)),
+                                         chance.uniform(0, seconds * 1.2))  # fmt: skip
+            books.run(*batch.command(chance.choice((1, 2, 3, 8)), 500))
+            books.check_same(books.fingerprint(batch.database, batch.outputs), wanted,
+                             f"seed {seed}, after {kills} kills")  # fmt: skip
+            leftover = list(batch.outputs.glob(".ledgerbatch-new"))
+            books.check(not leftover, "the staging folder is gone")
+            batches += 1
+    print(f"{kills} kills in {batches} batches: every batch ended like the undisturbed one")
+
+
+if __name__ == "__main__":
+    main()
