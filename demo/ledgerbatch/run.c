@@ -134,19 +134,15 @@ static bool record_held(struct runner *runner, struct problem *problem)
 
 /* --- running --- */
 
-static bool run_tasks(struct runner *runner, struct problem *problem)
+static bool run_with(struct runner *runner, struct submitter *submitter, struct problem *problem)
 {
-    struct submitter submitter = { .batch = &runner->batch,
-                                   .progress = &runner->progress,
-                                   .last_seqs = runner->committer.last_seqs,
-                                   .workers = runner->options->workers };
-    if (!submit_check(&submitter, problem) || !committer_start(&runner->committer, problem)) {
+    if (!submit_check(submitter, problem) || !committer_start(&runner->committer, problem)) {
         return false;
     }
-    runner->skipped = submitter.skipped;
+    runner->skipped = submitter->skipped;
     progress_begin(&runner->progress, runner->plan.task_count);
     struct problem commit_problem;
-    bool ran = submit_run(&submitter, problem);
+    bool ran = submit_run(submitter, problem);
     commit_queue_close(&runner->batch.queue);
     bool committed = committer_join(&runner->committer, &commit_problem);
     progress_end(&runner->progress);
@@ -154,6 +150,21 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
         *problem = commit_problem;
     }
     return ran && committed;
+}
+
+static bool run_tasks(struct runner *runner, struct problem *problem)
+{
+    /* A copy: the committer's own moves on while tasks are still being submitted. */
+    size_t size = (runner->plan.clients.count + 1) * sizeof(uint32_t);
+    uint32_t *last_seqs = memory_zeroed(size, 1);
+    memcpy(last_seqs, runner->committer.last_seqs, size);
+    struct submitter submitter = { .batch = &runner->batch,
+                                   .progress = &runner->progress,
+                                   .last_seqs = last_seqs,
+                                   .workers = runner->options->workers };
+    bool ran = run_with(runner, &submitter, problem);
+    free(last_seqs);
+    return ran;
 }
 
 static void find_place(const void *context, uint32_t seq, struct slice *file, uint32_t *line)

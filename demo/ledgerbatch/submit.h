@@ -10,7 +10,7 @@
 struct submitter {
     struct batch *batch;
     struct progress *progress;
-    const uint32_t *last_seqs; /* by lane: what is already done */
+    const uint32_t *last_seqs; /* by lane: what was done before this run */
     unsigned workers;
     size_t skipped; /* tasks that were done before */
 };

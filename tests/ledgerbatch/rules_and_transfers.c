@@ -51,8 +51,7 @@ Test(rules_and_transfers, an_account_cannot_be_both_commutative_and_guarded)
     rules_init(&rules);
     patterns_add(&rules.commutative, "A*");
     patterns_add(&rules.no_overdraft, "*:x");
-    expect_found(reading_result_with(&rules, "2024-01-02 x\n  A:x  1 USD\n  B\n"),
-                 "matches both");
+    expect_found(reading_result_with(&rules, "2024-01-02 x\n  A:x  1 USD\n  B\n"), "matches both");
 }
 
 Test(rules_and_transfers, an_assertion_on_a_commutative_account_is_refused)
