@@ -1,9 +1,11 @@
 /* Owns a running batch: the dispatch of tasks, quarantine and held lanes. */
 #include "batch.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "memory.h"
 #include "timeline.h"
@@ -132,6 +134,15 @@ static int run_body(struct batch *batch, const struct task *task)
     return BATCH_FAILED;
 }
 
+/* As if each task asked a slow service: it makes lanes and latches visible in a timeline. */
+static void wait_first(const struct batch *batch)
+{
+    struct timespec left = { (time_t)(batch->task_wait_us / 1000000),
+                             (long)(batch->task_wait_us % 1000000) * 1000 };
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
 int batch_task(lanepool_run *run, void *context, lanepool_call call)
 {
     const struct task *task = context;
@@ -140,6 +151,9 @@ int batch_task(lanepool_run *run, void *context, lanepool_call call)
         return 0;
     }
     uint64_t start_ns = batch->timeline ? timeline_now() : 0;
+    if (batch->task_wait_us > 0) {
+        wait_first(batch);
+    }
     int code = is_held(batch, task) ? 0 : run_body(batch, task);
     if (batch->timeline) {
         timeline_record(batch->timeline, plan_seq(batch->plan, task), lanepool_run_worker(run),

@@ -35,6 +35,7 @@ struct batch {
     struct lane_state *lanes; /* by lane */
     struct commit_queue queue;
     struct timeline *timeline; /* NULL when none is kept */
+    unsigned task_wait_us;     /* each task waits so long first: --task-wait-us */
     pthread_mutex_t failures_mutex;
     struct failure *failures; /* guarded by failures_mutex, as are the counts */
     size_t failure_count, failure_capacity;

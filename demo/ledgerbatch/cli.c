@@ -24,6 +24,7 @@ const char cli_help[] =
     "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
     "  --commit-size N          transactions that share a commit (8192)\n"
     "  --timeline FILE          record which worker ran which task when\n"
+    "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
     "  PATTERNs are shell globs over the whole name of an account; both may be repeated.\n"
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
@@ -163,6 +164,11 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (is_option(argument, "--workers")) {
         bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);
         run->workers = (unsigned)number;
+        return read;
+    }
+    if (is_option(argument, "--task-wait-us")) {
+        bool read = take_number(arguments, "--task-wait-us", 0, 1000000, &number);
+        run->task_wait_us = (unsigned)number;
         return read;
     }
     if (is_option(argument, "--commit-size")) {

@@ -192,14 +192,23 @@ static bool write_outputs(struct runner *runner, struct problem *problem)
     return finished;
 }
 
+static void print_count(const char *before, size_t count, const char *noun)
+{
+    printf("%s%zu %s%s", before, count, noun, count == 1 ? "" : "s");
+}
+
 static void print_summary(const struct runner *runner)
 {
     const struct plan *plan = &runner->plan;
-    printf("%zu transactions", plan->book.transaction_count);
-    if (plan->task_count > plan->book.transaction_count) {
-        printf(" and %zu month-end rollups", plan->task_count - plan->book.transaction_count);
+    size_t rollups = plan->task_count - plan->book.transaction_count;
+    print_count("", plan->book.transaction_count, "transaction");
+    if (rollups > 0) {
+        print_count(" and ", rollups, "month-end rollup");
     }
-    printf(" of %zu clients in %zu groups", plan->clients.count, plan->clients.group_count);
+    print_count(" of ", plan->clients.count, "client");
+    if (rollups > 0) {
+        print_count(" in ", plan->clients.group_count, "group");
+    }
     if (runner->skipped > 0) {
         printf(" (%zu were done before)", runner->skipped);
     }
@@ -231,6 +240,7 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
         return false;
     }
     runner->has_batch = true;
+    runner->batch.task_wait_us = runner->options->task_wait_us;
     if (runner->options->timeline) {
         timeline_init(&runner->timeline, runner->plan.task_count);
         runner->batch.timeline = &runner->timeline;

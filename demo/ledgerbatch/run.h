@@ -10,9 +10,10 @@
 struct run_options {
     struct rules rules;
     const char *database, *folder;
-    const char *timeline; /* NULL: none is kept */
-    unsigned workers;     /* 0: one a CPU */
-    size_t commit_size;   /* effects that a commit waits for */
+    const char *timeline;  /* NULL: none is kept */
+    unsigned workers;      /* 0: one a CPU */
+    unsigned task_wait_us; /* see --task-wait-us */
+    size_t commit_size;    /* effects that a commit waits for */
     const char *const *files;
     size_t file_count;
 };

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Compares ledgerbatch's balances, account by account, with ledger's and hledger's.
+
+usage: compare.py OUTPUTS [JOURNAL]...
+
+Both programs read OUTPUTS/posted.journal; with JOURNALs (a run without refusals and
+month-end entries) they read these too. Prints how many accounts differ in each
+reading; exits 1 if any does.
+"""
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+AMOUNT = re.compile(
+    r'(?:(?P<symbol_before>"[^"]*"|[^\d\s"-]+)\s*(?P<number_after>-?[\d,.]+))'
+    r'|(?:(?P<number>-?[\d,.]+)\s*(?P<symbol>"[^"]*"|[^\d\s"]+))'
+)
+
+
+class Refused(Exception):
+    """A program did not accept a journal."""
+
+
+def output_of(command):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    result = subprocess.run(command, capture_output=True, env=environment, check=False)
+    if result.returncode != 0:
+        raise Refused(f"{command[0]} refused: {result.stderr.decode()[-1000:].strip()}")
+    return result.stdout.decode().splitlines()
+
+
+def our_balances(outputs):
+    with open(Path(outputs) / "balances.csv", newline="", encoding="utf-8") as source:
+        rows = list(csv.reader(source))[1:]
+    return {(account, commodity): Decimal(amount) for account, commodity, amount in rows}
+
+
+def files(journals):
+    return [word for journal in journals for word in ("-f", str(journal))]
+
+
+def ledger_balances(journals):
+    """What `ledger bal` has, without lots and prices."""
+    lines = output_of(["ledger", "--args-only", *files(journals), "bal", "--flat", "--no-total",
+                       "--format", "%(account)\t%(strip(amount))\n%/"])  # fmt: skip
+    balances = {}
+    account = None
+    for line in lines:
+        if "\t" in line:
+            account, line = line.rsplit("\t", 1)
+        amount = line.strip()
+        if amount in ("", "0"):
+            continue
+        match = AMOUNT.fullmatch(amount)
+        if not match:
+            raise Refused(f"ledger's amount {amount!r} cannot be read")
+        symbol = (match["symbol_before"] or match["symbol"]).strip('"')
+        number = match["number_after"] or match["number"]
+        balances[account.strip(), symbol] = Decimal(number.replace(",", ""))
+    return balances
+
+
+def hledger_balances(journals):
+    lines = output_of(["hledger", *files(journals), "bal", "--flat", "-N", "--layout=bare", "-O",
+                       "csv"])  # fmt: skip
+    balances = {}
+    for account, symbol, number in list(csv.reader(lines))[1:]:
+        value = Decimal(number.replace(",", ""))
+        if value:
+            balances[account, symbol] = value
+    return balances
+
+
+def differences(ours, theirs):
+    """The accounts that differ by more than the other program's rounding for display."""
+    wrong = []
+    for key in sorted(ours.keys() | theirs.keys()):
+        mine, other = ours.get(key, Decimal(0)), theirs.get(key, Decimal(0))
+        # A balance that the other program does not show at all has been rounded to zero.
+        decimals = max(mine.as_tuple().exponent, other.as_tuple().exponent) if other else -2
+        if abs(mine - other) > Decimal(1).scaleb(decimals) / 2:
+            wrong.append(f"{key[0]}: {other} {key[1]}, ledgerbatch has {mine}")
+    return wrong
+
+
+PROGRAMS = (("ledger", ledger_balances), ("hledger", hledger_balances))
+
+
+def compare(outputs, journals):
+    """Yields (what was read, accounts, differences) for each program and reading."""
+    ours = our_balances(outputs)
+    readings = [("posted.journal", [Path(outputs) / "posted.journal"])]
+    if journals:
+        readings.append(("the input", journals))
+    for program, balances in PROGRAMS:
+        if shutil.which(program) is None:
+            print(f"  {program} is not installed: nothing is compared with it")
+            continue
+        for what, paths in readings:
+            yield f"{program} reads {what}", len(ours), differences(ours, balances(paths))
+
+
+def main(outputs, journals):
+    total = 0
+    try:
+        for what, count, wrong in compare(outputs, journals):
+            print(f"  {what}: {count} balances, {len(wrong)} differ")
+            for line in wrong[:5]:
+                print(f"    {line}")
+            total += len(wrong)
+    except Refused as refusal:
+        sys.exit(str(refusal))
+    sys.exit(1 if total else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__.strip())
+    main(sys.argv[1], sys.argv[2:])
