@@ -286,3 +286,24 @@ Test(lifecycle, release_has_been_called_when_quiesce_returns)
     }
     pool_end(pool);
 }
+
+/* What is on its way to the pool when it is told to drain must not keep it from ending. */
+Test(lifecycle, pool_ends_although_lanes_were_given_back_right_before)
+{
+    enum { ROUNDS = 20000, LANES = 16 };
+
+    for (int round = 0; round < ROUNDS; round++) {
+        lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+        lanepool_lane *lanes[LANES];
+
+        for (uint32_t i = 0; i < LANES; i++) {
+            lanepool_claim key = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+
+            expect_ok(lanepool_lane_acquire(pool, &key, &lanes[i]));
+        }
+        for (uint32_t i = 0; i < LANES; i++) {
+            lanepool_lane_release(lanes[i]);
+        }
+        pool_end(pool);
+    }
+}

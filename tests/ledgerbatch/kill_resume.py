@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""SIGKILL at random moments: the resumed batch ends like one that was never stopped.
+"""SIGKILL at random moments, and cut logs: the resumed batch ends like one that was never stopped.
 
 usage: kill_resume.py LEDGERBATCH [--count N] [--seed S] [--transactions N]
 """
 import argparse
+import os
 import random
 import subprocess
 import tempfile
@@ -12,6 +13,9 @@ from pathlib import Path
 
 import books
 import determinism
+
+
+PAGE_SIZE = 16384  # until its first checkpoint, the database is one page
 
 
 class Batch:
@@ -35,6 +39,15 @@ class Batch:
         seconds = time.monotonic() - start
         return books.fingerprint(self.database, self.outputs), seconds
 
+    def cut_log(self, chance):
+        """Cuts the write-ahead log short, as a crash of the machine may, before any checkpoint."""
+        log = Path(f"{self.database}-wal")
+        untouched = self.database.exists() and self.database.stat().st_size <= PAGE_SIZE
+        if untouched and log.exists():
+            os.truncate(log, chance.randint(0, log.stat().st_size))
+            return True
+        return False
+
     def kill_once(self, workers, commit_size, seconds):
         """Starts the batch and kills it after a while; true if it was still running."""
         process = subprocess.Popen(self.command(workers, commit_size), stdout=subprocess.DEVNULL,
@@ -57,7 +70,7 @@ def main():
     seed = options.seed if options.seed is not None else random.randrange(1 << 32)
     print("seed", seed, flush=True)
     chance = random.Random(seed)
-    kills = batches = 0
+    kills = cuts = batches = 0
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         batch = Batch(binary, folder, *determinism.smallbank(binary, folder, options.transactions,
@@ -69,13 +82,15 @@ def main():
                 workers = chance.choice((1, 2, 3, 8))
                 kills += batch.kill_once(workers, chance.choice((10, 50, 300)),
                                          chance.uniform(0, seconds * 1.2))  # fmt: skip
+                if chance.random() < 0.3:
+                    cuts += batch.cut_log(chance)
             books.run(*batch.command(chance.choice((1, 2, 3, 8)), 500))
             books.check_same(books.fingerprint(batch.database, batch.outputs), wanted,
                              f"seed {seed}, after {kills} kills")  # fmt: skip
             leftover = list(batch.outputs.glob(".ledgerbatch-new"))
             books.check(not leftover, "the staging folder is gone")
             batches += 1
-    print(f"{kills} kills in {batches} batches: every batch ended like the undisturbed one")
+    print(f"{kills} kills and {cuts} cut logs in {batches} batches: every batch ended like the undisturbed one")
 
 
 if __name__ == "__main__":
