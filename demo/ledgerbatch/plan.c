@@ -7,10 +7,16 @@
 #include "csv.h"
 #include "journal.h"
 #include "memory.h"
+#include "publication.h"
 #include "syntax.h"
 
 /* Numbers of postings and tasks are kept in 32 bits. */
 #define ITEMS_MAX ((size_t)UINT32_MAX - 1)
+
+/* From so many postings on, the lanes of a transaction are sorted. */
+#define SHORT_LIST 32
+/* The longest name of a file, on all usual file systems. */
+#define FILE_NAME_MAX 255
 
 struct planner {
     struct plan *plan;
@@ -73,6 +79,24 @@ static void add_month_end(struct planner *planner, uint32_t month)
     }
 }
 
+/* A statement goes to a folder with the client's name: too late to find out afterwards. */
+static bool check_client_names(const struct plan *plan, struct problem *problem)
+{
+    struct buffer name = { 0 };
+    bool good = true;
+    for (size_t i = 0; good && plan->rules.statement && i < plan->clients.count; i++) {
+        name.size = 0;
+        publication_escape(&name, plan->clients.items[i].name);
+        if (name.size > FILE_NAME_MAX) {
+            good = problem_set(problem, EXIT_CODE_INPUT,
+                               "the name of the client '%.*s' is too long for a folder",
+                               SLICE_ARGUMENTS(plan->clients.items[i].name));
+        }
+    }
+    buffer_fini(&name);
+    return good;
+}
+
 static bool plan_tasks(struct plan *plan, struct problem *problem)
 {
     struct planner planner = { .plan = plan, .capacity = 0 };
@@ -108,7 +132,7 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
     bool good = check_book(&plan->book, account_flags, problem);
     free(account_flags);
     if (!good || !clients_find(&plan->clients, &plan->book, &plan->rules, problem) ||
-        !plan_tasks(plan, problem)) {
+        !check_client_names(plan, problem) || !plan_tasks(plan, problem)) {
         return false;
     }
     rules_digest(&plan->rules, &plan->book, plan->digest);
@@ -122,14 +146,31 @@ static void add_lane(struct lane_list *lanes, uint32_t lane)
     lanes->items[lanes->count++] = lane;
 }
 
-static void add_new_lane(struct lane_list *lanes, uint32_t lane)
+static int compare_lanes(const void *left, const void *right)
 {
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Transactions are mostly short: then looking through the list is quicker than sorting it. */
+static void drop_duplicates(struct lane_list *lanes)
+{
+    size_t kept = 0;
+    bool is_sorted = lanes->count > SHORT_LIST;
+    if (is_sorted) {
+        qsort(lanes->items, lanes->count, sizeof *lanes->items, compare_lanes);
+    }
     for (size_t i = 0; i < lanes->count; i++) {
-        if (lanes->items[i] == lane) {
-            return;
+        bool known = false;
+        for (size_t j = is_sorted && kept > 0 ? kept - 1 : 0; j < kept && !known; j++) {
+            known = lanes->items[j] == lanes->items[i];
+        }
+        if (!known) {
+            lanes->items[kept++] = lanes->items[i];
         }
     }
-    add_lane(lanes, lane);
+    lanes->count = kept;
 }
 
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes)
@@ -147,9 +188,10 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
         uint32_t cell = plan->book.postings[transaction->first_posting + i].cell;
         uint32_t client = plan->clients.cells[cell].client;
         if (client != NO_INDEX) {
-            add_new_lane(lanes, client);
+            add_lane(lanes, client);
         }
     }
+    drop_duplicates(lanes);
     if (lanes->count == 0) {
         add_lane(lanes, plan_house_lane(plan));
     }

@@ -3,12 +3,11 @@
  * statements. WAL with synchronous=FULL: a commit that returned survives a crash.
  * locking_mode=EXCLUSIVE: a second program that opens the file is refused.
  */
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "memory.h"
-#include "store.h"
+#include "store_sqlite.h"
 #include "syntax.h"
 
 /* "LBAT": marks the files that belong to this program. */
@@ -40,22 +39,6 @@ static const char schema[] =
     "CREATE TABLE held(lane INTEGER PRIMARY KEY, seq INTEGER NOT NULL, reason TEXT NOT NULL)"
     " WITHOUT ROWID;";
 
-enum statement {
-    PUT_META,
-    PUT_LANE,
-    PUT_ACCOUNT,
-    PUT_COMMODITY,
-    PUT_BALANCE,
-    PUT_TRANSACTION,
-    PUT_POSTING,
-    PUT_CLOSING,
-    PUT_REFUSAL,
-    PUT_HELD,
-    SET_BALANCE,
-    SET_PROGRESS,
-    STATEMENT_COUNT
-};
-
 static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_META] = "INSERT INTO meta VALUES(?,?)",
     [PUT_LANE] = "INSERT INTO lanes VALUES(?,?,?,?)",
@@ -71,36 +54,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
 };
 
-static const char *const cursor_texts[] = {
-    [STORE_LANES] = "SELECT lane, client, client_group, last_seq FROM lanes ORDER BY lane",
-    [STORE_ACCOUNTS] = "SELECT account, name, lane FROM accounts ORDER BY account",
-    [STORE_COMMODITIES] = "SELECT commodity, symbol, shown_decimals, stored_decimals, symbol_first,"
-                          " spaced FROM commodities ORDER BY commodity",
-    [STORE_BALANCES] =
-        "SELECT account, commodity, amount FROM balances ORDER BY account, commodity",
-    [STORE_TRANSACTIONS] =
-        "SELECT seq, date, kind, status, code, text FROM transactions ORDER BY seq",
-    [STORE_POSTINGS] = "SELECT seq, n, account, commodity, amount, balance, price, price_commodity,"
-                       " price_is_total FROM postings ORDER BY seq, n",
-    [STORE_CLOSINGS] =
-        "SELECT seq, account, commodity, amount FROM closings ORDER BY seq, account, commodity",
-    [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused ORDER BY seq",
-    [STORE_HELD] = "SELECT lane, seq, reason FROM held ORDER BY lane"
-};
-
-struct store {
-    sqlite3 *connection;
-    char *path;
-    sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared on first use */
-};
-
-struct store_cursor {
-    struct store *store;
-    sqlite3_stmt *query;
-    enum store_rows rows;
-};
-
-static bool fail(struct store *store, struct problem *problem)
+bool store_i_fail(struct store *store, struct problem *problem)
 {
     int code = sqlite3_errcode(store->connection);
     const char *reason = sqlite3_errmsg(store->connection);
@@ -123,7 +77,7 @@ static bool fail(struct store *store, struct problem *problem)
 static bool execute(struct store *store, const char *text, struct problem *problem)
 {
     return sqlite3_exec(store->connection, text, NULL, NULL, NULL) == SQLITE_OK ||
-           fail(store, problem);
+           store_i_fail(store, problem);
 }
 
 static bool read_number(struct store *store, const char *text, int64_t *number,
@@ -131,12 +85,12 @@ static bool read_number(struct store *store, const char *text, int64_t *number,
 {
     sqlite3_stmt *query = NULL;
     if (sqlite3_prepare_v2(store->connection, text, -1, &query, NULL) != SQLITE_OK) {
-        return fail(store, problem);
+        return store_i_fail(store, problem);
     }
     bool read = sqlite3_step(query) == SQLITE_ROW;
     *number = read ? sqlite3_column_int64(query, 0) : 0;
     if (!read) {
-        fail(store, problem);
+        store_i_fail(store, problem);
     }
     sqlite3_finalize(query);
     return read;
@@ -182,6 +136,8 @@ static bool prepare_writing(struct store *store, bool is_empty, struct problem *
 
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem)
 {
+    /* Its memory statistics cost a lock for each allocation. After the first store: no effect. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     struct store *store = memory_zeroed(1, sizeof *store);
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
     bool is_empty = false;
@@ -190,8 +146,8 @@ struct store *store_open(const char *path, enum store_mode mode, struct problem 
     if (mode == STORE_WRITE) {
         flags |= SQLITE_OPEN_CREATE;
     }
-    bool opened =
-        sqlite3_open_v2(path, &store->connection, flags, NULL) == SQLITE_OK || fail(store, problem);
+    bool opened = sqlite3_open_v2(path, &store->connection, flags, NULL) == SQLITE_OK ||
+                  store_i_fail(store, problem);
     opened = opened && check_owner(store, &is_empty, problem);
     if (opened && mode == STORE_WRITE) {
         opened = prepare_writing(store, is_empty, problem);
@@ -222,7 +178,7 @@ static bool read_meta(struct store *store, const char *name, char *value, size_t
     sqlite3_stmt *query = NULL;
     if (sqlite3_prepare_v2(store->connection, "SELECT value FROM meta WHERE name = ?", -1, &query,
                            NULL) != SQLITE_OK) {
-        return fail(store, problem);
+        return store_i_fail(store, problem);
     }
     bool found = sqlite3_bind_text(query, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
                  sqlite3_step(query) == SQLITE_ROW;
@@ -274,12 +230,13 @@ void store_rollback(struct store *store)
     }
 }
 
-static sqlite3_stmt *prepared(struct store *store, enum statement which, struct problem *problem)
+static sqlite3_stmt *prepared(struct store *store, enum store_statement which,
+                              struct problem *problem)
 {
     sqlite3_stmt **statement = &store->statements[which];
     if (!*statement && sqlite3_prepare_v3(store->connection, statement_texts[which], -1,
                                           SQLITE_PREPARE_PERSISTENT, statement, NULL)) {
-        fail(store, problem);
+        store_i_fail(store, problem);
     }
     return *statement;
 }
@@ -303,7 +260,7 @@ static void bind_nothing(sqlite3_stmt *statement, int column)
 
 static bool run(struct store *store, sqlite3_stmt *statement, struct problem *problem)
 {
-    bool done = sqlite3_step(statement) == SQLITE_DONE || fail(store, problem);
+    bool done = sqlite3_step(statement) == SQLITE_DONE || store_i_fail(store, problem);
     sqlite3_reset(statement);
     return done;
 }
@@ -387,7 +344,7 @@ bool store_put_commodity(struct store *store, const struct stored_commodity *com
     return run(store, statement, problem);
 }
 
-static sqlite3_stmt *balance_statement(struct store *store, enum statement which,
+static sqlite3_stmt *balance_statement(struct store *store, enum store_statement which,
                                        const struct stored_balance *balance,
                                        struct problem *problem)
 {
@@ -533,149 +490,4 @@ bool store_clear_held(struct store *store, struct problem *problem)
 bool store_mark_finished(struct store *store, struct problem *problem)
 {
     return execute(store, "UPDATE meta SET value = 'finished' WHERE name = 'state'", problem);
-}
-
-struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
-                                       struct problem *problem)
-{
-    struct store_cursor *cursor = memory_zeroed(1, sizeof *cursor);
-    cursor->store = store;
-    cursor->rows = rows;
-    if (sqlite3_prepare_v2(store->connection, cursor_texts[rows], -1, &cursor->query, NULL) !=
-        SQLITE_OK) {
-        fail(store, problem);
-        store_cursor_close(cursor);
-        return NULL;
-    }
-    return cursor;
-}
-
-void store_cursor_close(struct store_cursor *cursor)
-{
-    if (cursor) {
-        sqlite3_finalize(cursor->query);
-        free(cursor);
-    }
-}
-
-static uint32_t number_at(sqlite3_stmt *query, int column)
-{
-    return (uint32_t)sqlite3_column_int64(query, column);
-}
-
-static struct slice slice_at(sqlite3_stmt *query, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(query, column);
-    return (struct slice){ text ? text : "", (size_t)sqlite3_column_bytes(query, column) };
-}
-
-static bool is_set(sqlite3_stmt *query, int column)
-{
-    return sqlite3_column_type(query, column) != SQLITE_NULL;
-}
-
-/* Dates are written by this program only, as YYYY-MM-DD. */
-static uint32_t date_at(sqlite3_stmt *query, int column)
-{
-    struct slice text = slice_at(query, column);
-    const char *at = text.data;
-    uint32_t date = 0;
-    return syntax_date(&at, text.data + text.size, &date) ? 0 : date;
-}
-
-static struct stored_transaction transaction_at(sqlite3_stmt *query)
-{
-    struct slice status = slice_at(query, 3);
-    return (struct stored_transaction){ .seq = number_at(query, 0),
-                                        .date = date_at(query, 1),
-                                        .kind = slice_at(query, 2),
-                                        .status = status.size ? status.data[0] : 0,
-                                        .has_code = is_set(query, 4),
-                                        .code = slice_at(query, 4),
-                                        .text = slice_at(query, 5) };
-}
-
-static struct stored_posting posting_at(sqlite3_stmt *query)
-{
-    struct stored_posting posting = { .seq = number_at(query, 0),
-                                      .number = number_at(query, 1),
-                                      .account = number_at(query, 2),
-                                      .commodity = number_at(query, 3),
-                                      .amount = sqlite3_column_int64(query, 4),
-                                      .has_balance = is_set(query, 5),
-                                      .balance = sqlite3_column_int64(query, 5) };
-    if (is_set(query, 6)) {
-        posting.price = slice_at(query, 6);
-        posting.price_commodity = number_at(query, 7);
-        posting.price_is_total = number_at(query, 8) != 0;
-    }
-    return posting;
-}
-
-static struct stored_commodity commodity_at(sqlite3_stmt *query)
-{
-    return (struct stored_commodity){ .number = number_at(query, 0),
-                                      .symbol = slice_at(query, 1),
-                                      .scale = (uint8_t)number_at(query, 2),
-                                      .storage_scale = (uint8_t)number_at(query, 3),
-                                      .symbol_first = number_at(query, 4) != 0,
-                                      .spaced = number_at(query, 5) != 0 };
-}
-
-static void read_row(const struct store_cursor *cursor, void *row)
-{
-    sqlite3_stmt *query = cursor->query;
-    switch (cursor->rows) {
-    case STORE_LANES:
-        *(struct stored_lane *)row =
-            (struct stored_lane){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2),
-                                  number_at(query, 3) };
-        break;
-    case STORE_ACCOUNTS:
-        *(struct stored_account *)row =
-            (struct stored_account){ number_at(query, 0), slice_at(query, 1), is_set(query, 2),
-                                     number_at(query, 2) };
-        break;
-    case STORE_COMMODITIES:
-        *(struct stored_commodity *)row = commodity_at(query);
-        break;
-    case STORE_BALANCES:
-        *(struct stored_balance *)row =
-            (struct stored_balance){ number_at(query, 0), number_at(query, 1),
-                                     sqlite3_column_int64(query, 2) };
-        break;
-    case STORE_TRANSACTIONS:
-        *(struct stored_transaction *)row = transaction_at(query);
-        break;
-    case STORE_POSTINGS:
-        *(struct stored_posting *)row = posting_at(query);
-        break;
-    case STORE_CLOSINGS:
-        *(struct stored_closing *)row =
-            (struct stored_closing){ number_at(query, 0), number_at(query, 1), number_at(query, 2),
-                                     sqlite3_column_int64(query, 3) };
-        break;
-    case STORE_REFUSALS:
-        *(struct stored_refusal *)row =
-            (struct stored_refusal){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
-        break;
-    case STORE_HELD:
-        *(struct stored_held *)row =
-            (struct stored_held){ number_at(query, 0), number_at(query, 1), slice_at(query, 2) };
-        break;
-    }
-}
-
-enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct problem *problem)
-{
-    switch (sqlite3_step(cursor->query)) {
-    case SQLITE_ROW:
-        read_row(cursor, row);
-        return STORE_ROW;
-    case SQLITE_DONE:
-        return STORE_END;
-    default:
-        fail(cursor->store, problem);
-        return STORE_FAILED;
-    }
 }

@@ -18,7 +18,7 @@ DAMAGES = [
     ("UPDATE lanes SET lane = 99 WHERE client = 'B'", "do not belong to this input"),
     ("UPDATE balances SET account = 99 WHERE account = 0", "do not belong to this input"),
     ("DELETE FROM meta WHERE name = 'digest'", "lacks its 'digest'"),
-    ("DELETE FROM lanes WHERE client = 'C'", "lacks a row"),
+    ("DELETE FROM lanes WHERE client = 'C'", "UNIQUE constraint failed"),
 ]
 
 # Books whose last task never runs before the damage: then everything is added up.

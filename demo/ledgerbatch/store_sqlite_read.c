@@ -1,0 +1,174 @@
+/* Owns the reading of rows: one prepared query for each kind. */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "store_sqlite.h"
+#include "syntax.h"
+
+struct store_cursor {
+    struct store *store;
+    sqlite3_stmt *query;
+    enum store_rows rows;
+};
+
+static const char *const cursor_texts[] = {
+    [STORE_LANES] = "SELECT lane, client, client_group, last_seq FROM lanes ORDER BY lane",
+    [STORE_ACCOUNTS] = "SELECT account, name, lane FROM accounts ORDER BY account",
+    [STORE_COMMODITIES] = "SELECT commodity, symbol, shown_decimals, stored_decimals, symbol_first,"
+                          " spaced FROM commodities ORDER BY commodity",
+    [STORE_BALANCES] =
+        "SELECT account, commodity, amount FROM balances ORDER BY account, commodity",
+    [STORE_TRANSACTIONS] =
+        "SELECT seq, date, kind, status, code, text FROM transactions ORDER BY seq",
+    [STORE_POSTINGS] = "SELECT seq, n, account, commodity, amount, balance, price, price_commodity,"
+                       " price_is_total FROM postings ORDER BY seq, n",
+    [STORE_CLOSINGS] =
+        "SELECT seq, account, commodity, amount FROM closings ORDER BY seq, account, commodity",
+    [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused ORDER BY seq",
+    [STORE_HELD] = "SELECT lane, seq, reason FROM held ORDER BY lane"
+};
+
+struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
+                                       struct problem *problem)
+{
+    struct store_cursor *cursor = memory_zeroed(1, sizeof *cursor);
+    cursor->store = store;
+    cursor->rows = rows;
+    if (sqlite3_prepare_v2(store->connection, cursor_texts[rows], -1, &cursor->query, NULL) !=
+        SQLITE_OK) {
+        store_i_fail(store, problem);
+        store_cursor_close(cursor);
+        return NULL;
+    }
+    return cursor;
+}
+
+void store_cursor_close(struct store_cursor *cursor)
+{
+    if (cursor) {
+        sqlite3_finalize(cursor->query);
+        free(cursor);
+    }
+}
+
+static uint32_t number_at(sqlite3_stmt *query, int column)
+{
+    return (uint32_t)sqlite3_column_int64(query, column);
+}
+
+static struct slice slice_at(sqlite3_stmt *query, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(query, column);
+    return (struct slice){ text ? text : "", (size_t)sqlite3_column_bytes(query, column) };
+}
+
+static bool is_set(sqlite3_stmt *query, int column)
+{
+    return sqlite3_column_type(query, column) != SQLITE_NULL;
+}
+
+/* Dates are written by this program only, as YYYY-MM-DD. */
+static uint32_t date_at(sqlite3_stmt *query, int column)
+{
+    struct slice text = slice_at(query, column);
+    const char *at = text.data;
+    uint32_t date = 0;
+    return syntax_date(&at, text.data + text.size, &date) ? 0 : date;
+}
+
+static struct stored_transaction transaction_at(sqlite3_stmt *query)
+{
+    struct slice status = slice_at(query, 3);
+    return (struct stored_transaction){ .seq = number_at(query, 0),
+                                        .date = date_at(query, 1),
+                                        .kind = slice_at(query, 2),
+                                        .status = status.size ? status.data[0] : 0,
+                                        .has_code = is_set(query, 4),
+                                        .code = slice_at(query, 4),
+                                        .text = slice_at(query, 5) };
+}
+
+static struct stored_posting posting_at(sqlite3_stmt *query)
+{
+    struct stored_posting posting = { .seq = number_at(query, 0),
+                                      .number = number_at(query, 1),
+                                      .account = number_at(query, 2),
+                                      .commodity = number_at(query, 3),
+                                      .amount = sqlite3_column_int64(query, 4),
+                                      .has_balance = is_set(query, 5),
+                                      .balance = sqlite3_column_int64(query, 5) };
+    if (is_set(query, 6)) {
+        posting.price = slice_at(query, 6);
+        posting.price_commodity = number_at(query, 7);
+        posting.price_is_total = number_at(query, 8) != 0;
+    }
+    return posting;
+}
+
+static struct stored_commodity commodity_at(sqlite3_stmt *query)
+{
+    return (struct stored_commodity){ .number = number_at(query, 0),
+                                      .symbol = slice_at(query, 1),
+                                      .scale = (uint8_t)number_at(query, 2),
+                                      .storage_scale = (uint8_t)number_at(query, 3),
+                                      .symbol_first = number_at(query, 4) != 0,
+                                      .spaced = number_at(query, 5) != 0 };
+}
+
+static void read_row(const struct store_cursor *cursor, void *row)
+{
+    sqlite3_stmt *query = cursor->query;
+    switch (cursor->rows) {
+    case STORE_LANES:
+        *(struct stored_lane *)row =
+            (struct stored_lane){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2),
+                                  number_at(query, 3) };
+        break;
+    case STORE_ACCOUNTS:
+        *(struct stored_account *)row =
+            (struct stored_account){ number_at(query, 0), slice_at(query, 1), is_set(query, 2),
+                                     number_at(query, 2) };
+        break;
+    case STORE_COMMODITIES:
+        *(struct stored_commodity *)row = commodity_at(query);
+        break;
+    case STORE_BALANCES:
+        *(struct stored_balance *)row =
+            (struct stored_balance){ number_at(query, 0), number_at(query, 1),
+                                     sqlite3_column_int64(query, 2) };
+        break;
+    case STORE_TRANSACTIONS:
+        *(struct stored_transaction *)row = transaction_at(query);
+        break;
+    case STORE_POSTINGS:
+        *(struct stored_posting *)row = posting_at(query);
+        break;
+    case STORE_CLOSINGS:
+        *(struct stored_closing *)row =
+            (struct stored_closing){ number_at(query, 0), number_at(query, 1), number_at(query, 2),
+                                     sqlite3_column_int64(query, 3) };
+        break;
+    case STORE_REFUSALS:
+        *(struct stored_refusal *)row =
+            (struct stored_refusal){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
+        break;
+    case STORE_HELD:
+        *(struct stored_held *)row =
+            (struct stored_held){ number_at(query, 0), number_at(query, 1), slice_at(query, 2) };
+        break;
+    }
+}
+
+enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct problem *problem)
+{
+    switch (sqlite3_step(cursor->query)) {
+    case SQLITE_ROW:
+        read_row(cursor, row);
+        return STORE_ROW;
+    case SQLITE_DONE:
+        return STORE_END;
+    default:
+        store_i_fail(cursor->store, problem);
+        return STORE_FAILED;
+    }
+}
