@@ -68,6 +68,8 @@ echo '/* TO''DO */' >>"$place/p/src/low.h"
 finds "unfinished work" style ""
 echo '/* see /ho''me/someone */' >>"$place/p/src/low.h"
 finds "a path of one machine" style ""
+mkdir "$place/p/tests/CMakeFiles"
+finds "build products" style ""
 printf 'int  x ;\n' >>"$place/p/src/low.h"
 if command -v clang-format >/dev/null; then
     finds "bad format" style ""

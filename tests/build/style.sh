@@ -38,8 +38,10 @@ complain "longer than $lines_max lines" < <(
         [ "$lines" -le $lines_max ] || echo "$file: $lines"
     done)
 
-complain "unfinished" < <(grep -nE "$unfinished" "${files[@]}" || true)
-complain "paths of one machine" < <(grep -nE "$foreign_paths" "${files[@]}" || true)
+complain "build products beside the sources" < <(
+    find "${places[@]}" -name CMakeFiles -o -name '*.o' -o -name '*.a')
+complain "unfinished" < <(grep -InE "$unfinished" "${files[@]}" || true)
+complain "paths of one machine" < <(grep -InE "$foreign_paths" "${files[@]}" || true)
 complain "white space at the end of a line" < <(
     grep -nE '[[:space:]]+$' "${sources[@]}" /dev/null || true)
 
