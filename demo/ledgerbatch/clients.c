@@ -203,6 +203,17 @@ static void place_cells(struct finder *finder, const struct cell_key *keys, uint
     }
 }
 
+/* Only those of transactions: settling may leave behind postings that belong to none. */
+static void place_postings(struct book *book, const uint32_t *place)
+{
+    for (size_t i = 0; i < book->transaction_count; i++) {
+        struct posting *postings = &book->postings[book->transactions[i].first_posting];
+        for (uint32_t j = 0; j < book->transactions[i].posting_count; j++) {
+            postings[j].cell = place[postings[j].cell];
+        }
+    }
+}
+
 static void number_cells(struct finder *finder)
 {
     struct book *book = finder->book;
@@ -222,9 +233,7 @@ static void number_cells(struct finder *finder)
     for (size_t i = 0; i < clients->count; i++) {
         link_targets(finder, &clients->items[i]);
     }
-    for (size_t i = 0; i < book->posting_count; i++) {
-        book->postings[i].cell = place[book->postings[i].cell];
-    }
+    place_postings(book, place);
     free(keys);
     free(place);
 }

@@ -125,11 +125,12 @@ static bool record_held(struct runner *runner, struct problem *problem)
         store_rollback(runner->store);
         return false;
     }
-    return problem_set(problem, EXIT_CODE_HELD,
-                       "%zu failed, so %zu tasks of %zu clients are held; everything else is "
-                       "posted; see: ledgerbatch status --db %s",
-                       runner->batch.failure_count, atomic_load(&runner->batch.held_count), lanes,
-                       runner->options->database);
+    return problem_set(
+        problem, EXIT_CODE_HELD,
+        "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
+        "the others are posted; to see why: ledgerbatch status --db %s",
+        atomic_load(&runner->batch.held_count), runner->plan.task_count, lanes,
+        runner->batch.failure_count, runner->options->database);
 }
 
 /* --- running --- */

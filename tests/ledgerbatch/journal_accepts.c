@@ -144,6 +144,15 @@ Test(journal_accepts, balance_assignments)
                   "A 0.50 USD\nB -2 EUR\nB -3.8333 USD\nX 3 S\nY 2 EUR\n");
 }
 
+/* Settling moves such a transaction to the end of the book; what stays behind belongs to nothing.
+ */
+Test(journal_accepts, assignment_with_an_elided_account_of_high_number)
+{
+    expect_result("account A\naccount B\naccount C\naccount D\naccount E\naccount F\n"
+                  "2024-01-02 x\n  A  = 4 USD\n  F\n\n2024-01-03 x\n  A  1 USD\n  B\n",
+                  "A 5 USD\nB -1 USD\nF -4 USD\n");
+}
+
 Test(journal_accepts, posting_of_zero)
 {
     expect_result("2024-01-02 x\n  A  0 USD\n  B  0.00 USD\n", "A 0.00 USD\nB 0.00 USD\n");
