@@ -63,22 +63,28 @@ static bool is_stopping(const lanepool_pool *pool)
     return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
 }
 
+static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    bool called = caller->called;
+    lanepool_i_mutex_unlock(&waits->lock);
+    return called;
+}
+
 /* True: the task is ready and the caller's. False: the pool stops and the task is the pool's. */
-static bool wait_for_call(lanepool_pool *pool, lanepool_i_caller *caller)
+static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local,
+                          lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
-    bool called = false;
-    while (!called && !is_stopping(pool)) {
+    while (!is_called(waits, caller) && !is_stopping(pool)) {
         fetch_add_seq(&waits->sleeping, 1);
-        if (!is_stopping(pool))
+        lanepool_i_router_route_or_ask(pool, local);
+        if (!is_called(waits, caller) && !is_stopping(pool))
             lanepool_i_semaphore_wait(&caller->semaphore);
         fetch_sub_seq(&waits->sleeping, 1);
-        lanepool_i_mutex_lock(&waits->lock);
-        called = caller->called;
-        lanepool_i_mutex_unlock(&waits->lock);
     }
     lanepool_i_mutex_lock(&waits->lock);
-    called = caller->called;
+    bool called = caller->called;
     unlink_locked(waits, caller);
     lanepool_i_mutex_unlock(&waits->lock);
     return called;
@@ -87,7 +93,7 @@ static bool wait_for_call(lanepool_pool *pool, lanepool_i_caller *caller)
 static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
 {
     lanepool_i_task *task = caller->task;
-    bool called = wait_for_call(pool, caller);
+    bool called = wait_for_call(pool, local, caller);
     if (called && !is_stopping(pool)) {
         lanepool_i_run_alone(pool, local, task);
     } else if (called) {

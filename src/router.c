@@ -128,6 +128,16 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_role_give_back(pool, local);
 }
 
+void lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local)
+{
+    do {
+        if (!lanepool_i_role_try_or_ask(&pool->router))
+            return;
+        lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+        lanepool_i_role_give_back(pool, local);
+    } while (lanepool_i_router_left(&pool->router));
+}
+
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
 {
     if (lanepool_i_inbox_is_stalled(&pool->router.inbox))
@@ -141,6 +151,8 @@ void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local)
     if (pool->submitter_routes || lanepool_i_park_all_asleep(&pool->crew.park))
         lanepool_i_router_try_route(pool, local);
     lanepool_i_park_wake(&pool->crew.park);
+    if (lanepool_i_park_all_busy(&pool->crew.park))
+        lanepool_i_waits_wake(&pool->waits);
 }
 
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,

@@ -59,6 +59,9 @@ bool lanepool_i_role_give_back_quietly(lanepool_pool *pool);
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count);
 /* If the role is free: takes it, routes a batch, gives it back. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
+/* For a thread that waits for something in the inbox to be routed: routes as long as there is
+ * something to route. If another thread holds the role, it will wake the waits. */
+void lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local);
 /* Whether a holder of the role would find something to do. */
 bool lanepool_i_router_left(const lanepool_i_router *router);
 /* Makes a missing link that has been made since visible to left(), if the role is free. */

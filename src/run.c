@@ -67,7 +67,8 @@ static void complete(lanepool_i_local *local, const ending *end)
 static void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_local *local,
                   lanepool_i_task *task)
 {
-    *run = (lanepool_run){ pool, local, local->run, task, NULL };
+    size_t worker = local->worker != NULL ? local->worker->index : SIZE_MAX;
+    *run = (lanepool_run){ pool, local, local->run, task, NULL, worker };
     store_relaxed(&task->next, local->running);
     local->running = task;
     local->run = run;
@@ -205,6 +206,7 @@ void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lane
     lanepool_run run;
     ending end = { future_of(task), { LANEPOOL_CANCELLED, 0, NULL } };
     enter(&run, pool, local, task);
+    run.worker = SIZE_MAX;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
     leave(local, &run);
     complete(local, &end);
@@ -230,5 +232,5 @@ uint64_t lanepool_run_ticket(const lanepool_run *run)
 
 size_t lanepool_run_worker(const lanepool_run *run)
 {
-    return run->local->worker != NULL ? run->local->worker->index : SIZE_MAX;
+    return run->worker;
 }

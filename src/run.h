@@ -14,7 +14,8 @@ struct lanepool_run {
     lanepool_i_local *local;
     lanepool_run *outer; /* the call that this thread is in, if it waits inside a task */
     lanepool_i_task *task;
-    void *value; /* for the future */
+    void *value;   /* for the future */
+    size_t worker; /* SIZE_MAX: not a worker's to run */
 };
 
 /* Runs a ready task and the chain behind it; a worker's thread. */

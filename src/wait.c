@@ -76,7 +76,7 @@ static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanep
     if (!find_awaited(wait))
         return MAY_WAIT;
     lanepool_i_walk walk;
-    lanepool_i_walk_begin(&walk, pool, wait, wait->awaited, wait->awaited_ticket);
+    lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
     bool reached = lanepool_i_walk_from(&walk, wait->task);
     lanepool_i_walk_end(&walk, local, grants);
     fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_MARKED);
@@ -90,11 +90,8 @@ static void judge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
         uint32_t verdict = judge_locked(pool, local, wait, grants);
-        if (verdict == MAY_WAIT) {
-            wait->next = pool->waits.first;
-            pool->waits.first = wait;
-            wait->listed = true;
-        }
+        if (verdict == WOULD_DEADLOCK)
+            wait->awaited = NULL;
         store_release(&wait->verdict, verdict);
         lanepool_i_semaphore_post(&wait->semaphore);
     }
@@ -114,7 +111,7 @@ static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *loc
     lanepool_i_task *chosen = NULL;
     lanepool_i_task *task;
     lanepool_i_walk walk;
-    lanepool_i_walk_begin(&walk, pool, NULL, wait->awaited, wait->awaited_ticket);
+    lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
     while (chosen == NULL && (task = lanepool_i_tasks_take(ready)) != NULL) {
         bool earlier = lanepool_i_ticket_before(lanepool_i_task_ticket(task), walk.limit);
         if (earlier && lanepool_i_walk_from(&walk, task))
@@ -142,7 +139,7 @@ static size_t worker_of(const lanepool_i_local *local)
 }
 
 /* Role's holder: takes a needed task out of the queues, if one stands there. */
-static lanepool_i_task *find_needed(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_i_task *take_needed(lanepool_pool *pool, lanepool_i_local *local,
                                     lanepool_i_wait *wait)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
@@ -150,13 +147,28 @@ static lanepool_i_task *find_needed(lanepool_pool *pool, lanepool_i_local *local
     lanepool_i_task *chosen = NULL;
     lanepool_i_crew_clear(&pool->crew, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    if (find_awaited(wait))
+    if (load_relaxed(&wait->verdict) == MAY_WAIT && find_awaited(wait))
         chosen = choose_locked(pool, local, wait, &ready, &grants);
     lanepool_i_mutex_unlock(&pool->waits.lock);
     /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
     lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     return chosen;
+}
+
+/* A ready task that this wait needs, or NULL. If the role is taken, its holder wakes the waiters:
+ * ready tasks may be in its hands for a moment. */
+static lanepool_i_task *find_needed(lanepool_pool *pool, lanepool_i_local *local,
+                                    lanepool_i_wait *wait)
+{
+    if (pool->options.layout == LANEPOOL_PER_WORKER || load_seq(&pool->crew.stop) ||
+        !lanepool_i_role_try_or_ask(&pool->router))
+        return NULL;
+    lanepool_i_task *task = NULL;
+    if (lanepool_i_crew_has_ready(&pool->crew))
+        task = take_needed(pool, local, wait);
+    lanepool_i_role_give_back(pool, local);
+    return task;
 }
 
 static void run_needed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
@@ -166,22 +178,6 @@ static void run_needed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_
     lanepool_i_mutex_lock(&pool->waits.lock);
     wait->helping = NULL;
     lanepool_i_mutex_unlock(&pool->waits.lock);
-}
-
-/* True: something was done, look again. If the role is taken, its holder wakes the waiters: ready
- * tasks may be in its hands for a moment. */
-static bool help(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait)
-{
-    if (pool->options.layout == LANEPOOL_PER_WORKER || load_seq(&pool->crew.stop) ||
-        !lanepool_i_role_try_or_ask(&pool->router))
-        return false;
-    lanepool_i_task *task = NULL;
-    if (lanepool_i_crew_has_ready(&pool->crew))
-        task = find_needed(pool, local, wait);
-    lanepool_i_role_give_back(pool, local);
-    if (task != NULL)
-        run_needed(pool, local, wait, task);
-    return task != NULL;
 }
 
 /* --- waiting inside a task --- */
@@ -211,15 +207,22 @@ static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepoo
     return true;
 }
 
-/* Counted as sleeping before the last look: who changes something looks at the count after. */
-static bool sleep_until(lanepool_pool *pool, lanepool_i_wait *wait, uint64_t deadline_ns,
-                        lanepool_status *status)
+/* Has its message routed, or runs what it needs, or sleeps; false: the time has passed. Counted as
+ * sleeping before it looks: who changes something, or was asked to, looks at the count after. */
+static bool go_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+                  uint64_t deadline_ns)
 {
+    lanepool_status status;
     bool in_time = true;
     fetch_add_seq(&pool->waits.sleeping, 1);
-    if (!is_settled(pool, wait, status))
+    if (load_acquire(&wait->verdict) == UNDECIDED)
+        lanepool_i_router_route_or_ask(pool, local);
+    lanepool_i_task *needed = find_needed(pool, local, wait);
+    if (needed == NULL && !is_settled(pool, wait, &status))
         in_time = lanepool_i_semaphore_wait_until(&wait->semaphore, deadline_ns);
     fetch_sub_seq(&pool->waits.sleeping, 1);
+    if (needed != NULL)
+        run_needed(pool, local, wait, needed);
     return in_time;
 }
 
@@ -227,13 +230,11 @@ static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_i_wait *wait, uint64_t deadline_ns)
 {
     lanepool_status status;
+    bool in_time = true;
     while (!is_settled(pool, wait, &status)) {
-        if (load_acquire(&wait->verdict) == UNDECIDED)
-            lanepool_i_router_try_route(pool, local);
-        else if (help(pool, local, wait))
-            continue;
-        if (!sleep_until(pool, wait, deadline_ns, &status))
-            return is_settled(pool, wait, &status) ? status : LANEPOOL_TIMED_OUT;
+        if (!in_time)
+            return LANEPOOL_TIMED_OUT;
+        in_time = go_on(pool, local, wait, deadline_ns);
     }
     return status;
 }
@@ -257,16 +258,23 @@ static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
     return NULL;
 }
 
-/* Leaves the list, so that nobody posts or walks over it any more. */
+static void enter(lanepool_i_waits *waits, lanepool_i_wait *wait)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    wait->next = waits->first;
+    waits->first = wait;
+    lanepool_i_mutex_unlock(&waits->lock);
+}
+
+/* From here on nobody posts it or walks over it. */
 static void leave(lanepool_i_waits *waits, lanepool_i_wait *wait)
 {
     lanepool_i_mutex_lock(&waits->lock);
     wait->left = true;
     lanepool_i_wait **at = &waits->first;
-    while (wait->listed && *at != wait)
+    while (*at != wait)
         at = &(*at)->next;
-    if (wait->listed)
-        *at = wait->next;
+    *at = wait->next;
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
@@ -293,6 +301,7 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_local *local,
         listener = NULL;
     }
     local->waits++;
+    enter(&pool->waits, wait);
     if (!lanepool_i_router_send(pool, local, &wait->message))
         drop(wait);
     status = wait_judged(pool, local, wait, deadline_ns);

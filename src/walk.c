@@ -25,16 +25,16 @@ static void raise_limit(lanepool_i_walk *walk, uint64_t ticket)
         walk->limit = ticket + 1;
 }
 
-void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool, lanepool_i_wait *asking,
+void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
                            const lanepool_i_task *target, uint64_t target_ticket)
 {
     *walk = (lanepool_i_walk){ .pool = pool,
                                .waits = &pool->waits,
-                               .asking = asking,
                                .target = target,
                                .limit = target_ticket + 1 };
     for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
-        raise_limit(walk, wait->awaited_ticket);
+        if (wait->awaited != NULL)
+            raise_limit(walk, wait->awaited_ticket);
 }
 
 /* A waiting task is in no list, so its `next` is free for the walk's. */

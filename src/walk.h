@@ -20,7 +20,7 @@ struct lanepool_i_wait {
     lanepool_i_message message;
     lanepool_i_wait *next;           /* L: in the pool's list */
     lanepool_i_task *task;           /* I: that waits */
-    lanepool_i_task *awaited;        /* L: compared; not touched once the future is complete */
+    lanepool_i_task *awaited;        /* L: the judge sets it, NULL if it may not wait; compared only */
     uint64_t awaited_ticket;         /* L: set by the judge */
     lanepool_i_task *helping;        /* L: that the waiting thread runs meanwhile */
     lanepool_future *future;         /* I: the waiter's reference */
@@ -28,7 +28,6 @@ struct lanepool_i_wait {
     _Atomic uint32_t references;     /* A */
     _Atomic uint32_t verdict;        /* A: L writes */
     _Atomic bool complete;           /* A: the future is */
-    bool listed;                     /* L */
     bool left;                       /* L: the waiter is gone: nothing to judge */
 };
 
@@ -36,7 +35,6 @@ struct lanepool_i_wait {
 typedef struct lanepool_i_walk {
     lanepool_pool *pool;
     lanepool_i_waits *waits;
-    lanepool_i_wait *asking;         /* the wait to be judged; not yet in the list */
     const lanepool_i_task *target;
     uint64_t limit;                  /* tickets from here on lead nowhere */
     lanepool_i_tasks found;          /* marked, waiting tasks, in the order of finding */
@@ -44,7 +42,7 @@ typedef struct lanepool_i_walk {
     bool reached;                    /* the target was found */
 } lanepool_i_walk;
 
-void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool, lanepool_i_wait *asking,
+void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
                            const lanepool_i_task *target, uint64_t target_ticket);
 /* Goes on from a task that has started, or stands ready in no list; true: to the target. */
 bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source);

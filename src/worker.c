@@ -223,15 +223,14 @@ static void run_guarded(lanepool_i_worker *worker)
     LANEPOOL_I_THREAD_END_PUSH(thread_ends, worker);
     work(worker);
     LANEPOOL_I_THREAD_END_POP();
+    worker->crew->work->end(worker->crew->owner, worker);
 }
 
 static void *thread_main(void *argument)
 {
     lanepool_i_worker *worker = argument;
-    lanepool_i_crew *crew = worker->crew;
-    crew->work->begin(crew->owner, worker);
+    worker->crew->work->begin(worker->crew->owner, worker);
     run_guarded(worker);
-    crew->work->end(crew->owner, worker);
     return NULL;
 }
 
