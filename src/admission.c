@@ -6,7 +6,7 @@
 #define BATCH 64u
 /* From this limit on, credits that threads hold unused hardly matter. */
 #define LIMIT_FOR_BATCHES 4096u
-#define UNLIMITED_CREDIT ((uint64_t)1 << 62)
+#define UNLIMITED_CREDIT  ((uint64_t)1 << 62)
 
 /* One blocked submitter; on its stack. */
 struct lanepool_i_applicant {

@@ -22,15 +22,15 @@ typedef struct lanepool_i_applicant lanepool_i_applicant;
 
 /* Guards: I immutable, A atomic, L the lock. */
 typedef struct lanepool_i_admission {
-    uint64_t limit;               /* I: UINT64_MAX: none */
-    uint64_t batch;               /* I: the most tasks to a credit */
-    lanepool_i_locals *locals;    /* I: counts what has finished */
-    lanepool_i_mutex lock;        /* L; taken before the locals' */
-    uint64_t admitted;            /* L: credits given, less credits that came back */
-    lanepool_i_applicant *first;  /* L: who waits, oldest first */
-    lanepool_i_applicant **last;  /* L */
-    bool closed;                  /* L: nobody is admitted from outside any more */
-    _Atomic uint32_t waiting;     /* A: L writes */
+    uint64_t limit;              /* I: UINT64_MAX: none */
+    uint64_t batch;              /* I: the most tasks to a credit */
+    lanepool_i_locals *locals;   /* I: counts what has finished */
+    lanepool_i_mutex lock;       /* L; taken before the locals' */
+    uint64_t admitted;           /* L: credits given, less credits that came back */
+    lanepool_i_applicant *first; /* L: who waits, oldest first */
+    lanepool_i_applicant **last; /* L */
+    bool closed;                 /* L: nobody is admitted from outside any more */
+    _Atomic uint32_t waiting;    /* A: L writes */
 } lanepool_i_admission;
 
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_locals *locals,

@@ -72,8 +72,7 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
 }
 
 /* True: the task is ready and the caller's. False: the pool stops and the task is the pool's. */
-static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local,
-                          lanepool_i_caller *caller)
+static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller) && !is_stopping(pool)) {
@@ -113,8 +112,7 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     enter(&pool->waits, &caller);
     lanepool_i_count_up(&local->accepted, 1);
-    bool accepted =
-        lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
+    bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
     if (accepted) {
         local->last_appended = task;
         lanepool_i_router_appended(pool, local);

@@ -21,8 +21,8 @@ static bool make_key(lanepool_pool *pool, lanepool_i_local *local, const lanepoo
     memset(key, 0, sizeof *key);
     if (claim->type == LANEPOOL_KEY_BYTES) {
         key->type = LANEPOOL_I_TYPE_BYTES;
-        key->value.bytes = lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data,
-                                                     claim->key.bytes.size);
+        key->value.bytes =
+            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
         if (key->value.bytes == NULL)
             return false;
         key->hash = key->value.bytes->hash;

@@ -74,6 +74,5 @@ void lanepool_i_inbox_publish(lanepool_i_inbox *inbox)
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox)
 {
     lanepool_i_task *none = NULL;
-    return inbox->next == NULL &&
-           (cas_acq_rel(&inbox->tail, &none, CLOSED) || none == CLOSED);
+    return inbox->next == NULL && (cas_acq_rel(&inbox->tail, &none, CLOSED) || none == CLOSED);
 }

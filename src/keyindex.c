@@ -30,7 +30,7 @@ uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t 
 {
     const unsigned char *bytes = data;
     uint64_t hash = mix(seed, size);
-    for (; size > 0; ) {
+    for (; size > 0;) {
         uint64_t part = 0;
         size_t length = size < sizeof part ? size : sizeof part;
         memcpy(&part, bytes, length);

@@ -46,7 +46,7 @@ typedef struct lanepool_i_keyindex {
     uint64_t seed;
     size_t key_count;
     size_t bucket_count;
-    size_t hand;                                     /* where the sweep goes on */
+    size_t hand;                                    /* where the sweep goes on */
     lanepool_i_key **segments[LANEPOOL_I_SEGMENTS]; /* doubling sizes; see keyindex.c */
 } lanepool_i_keyindex;
 

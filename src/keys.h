@@ -18,10 +18,10 @@
 /* Guards: I immutable, R role's holder. */
 typedef struct lanepool_i_keys {
     lanepool_i_lanestore store;
-    lanepool_i_keyindex index;                      /* R */
-    bool (*is_idle)(const lanepool_i_lane *lane);   /* I: whether a lane may go */
-    size_t created;                                 /* R: lanes made since the last sweep */
-    lanepool_i_lane *frozen;                        /* R: the lanes of the walk that is going on */
+    lanepool_i_keyindex index;                    /* R */
+    bool (*is_idle)(const lanepool_i_lane *lane); /* I: whether a lane may go */
+    size_t created;                               /* R: lanes made since the last sweep */
+    lanepool_i_lane *frozen;                      /* R: the lanes of the walk that is going on */
 } lanepool_i_keys;
 
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));

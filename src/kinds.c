@@ -104,7 +104,8 @@ static void wait_for_kinds(lanepool_i_scan *scan)
     }
 }
 
-/* A task without a kind, or one that stands in a chain for want of memory, is compared with each. */
+/* A task without a kind, or one that stands in a chain for want of memory, is compared with each.
+ */
 static void wait_for_members(lanepool_i_scan *scan)
 {
     uint64_t ticket = lanepool_i_task_ticket(scan->task);
@@ -183,8 +184,8 @@ static lanepool_i_group *open_group(lanepool_i_scan *scan, lanepool_i_kind *kind
     if (kind->newest != NULL && !kind->newest->sealed && try_enter(kind->newest))
         return kind->newest;
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_group));
-    lanepool_i_group *group = lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache, class,
-                                                   sizeof *group);
+    lanepool_i_group *group =
+        lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache, class, sizeof *group);
     if (group == NULL)
         return NULL;
     atomic_init(&group->successors, NULL);

@@ -1,13 +1,13 @@
 /* Owns the lane's word and its protocol; both are explained in lane.h. */
 #include "lane.h"
 
-#define ACTIVE_MASK (((uint64_t)1 << 23) - 1)
-#define SHARED ((uint64_t)1 << 23)
-#define BLOCKED ((uint64_t)1 << 24)
-#define DUE ((uint64_t)1 << 25)
-#define WHICH ((uint64_t)1 << 26)
-#define ODD ((uint64_t)1 << 27)
-#define TURN ODD /* adding it ends or begins an append */
+#define ACTIVE_MASK   (((uint64_t)1 << 23) - 1)
+#define SHARED        ((uint64_t)1 << 23)
+#define BLOCKED       ((uint64_t)1 << 24)
+#define DUE           ((uint64_t)1 << 25)
+#define WHICH         ((uint64_t)1 << 26)
+#define ODD           ((uint64_t)1 << 27)
+#define TURN          ODD /* adding it ends or begins an append */
 #define KEPT_BY_GRANT (~(ACTIVE_MASK | SHARED))
 
 static uint64_t active(uint64_t word)

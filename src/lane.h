@@ -58,10 +58,10 @@ typedef struct lanepool_i_lane {
 _Static_assert(sizeof(lanepool_i_lane) == 64, "a lane is one line");
 
 /* Links name an entry, how to find its task, and its mode. */
-#define LANEPOOL_I_LINK_WIDE ((uintptr_t)1)
+#define LANEPOOL_I_LINK_WIDE   ((uintptr_t)1)
 #define LANEPOOL_I_LINK_SHARED ((uintptr_t)2)
-#define LANEPOOL_I_LINK_FOUND ((uintptr_t)4) /* in a frozen lane: the walk has been here */
-#define LANEPOOL_I_LINK_ENTRY (~(uintptr_t)7)
+#define LANEPOOL_I_LINK_FOUND  ((uintptr_t)4) /* in a frozen lane: the walk has been here */
+#define LANEPOOL_I_LINK_ENTRY  (~(uintptr_t)7)
 
 static inline lanepool_i_entry *lanepool_i_link_entry(uintptr_t link)
 {

@@ -158,8 +158,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
     if (pool == NULL)
         return LANEPOOL_INVALID;
     uint32_t before;
-    if (load_seq(&pool->crew.stop) ||
-        !decide_to_stop(&pool->lifecycle, handback, context, &before))
+    if (load_seq(&pool->crew.stop) || !decide_to_stop(&pool->lifecycle, handback, context, &before))
         return LANEPOOL_SHUT_DOWN;
     if (before == LANEPOOL_I_RUNNING)
         fetch_add_seq(&pool->lifecycle.attention, 1);
@@ -211,8 +210,7 @@ static void join(lanepool_pool *pool)
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
-static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor,
-                             uint64_t deadline_ns)
+static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, uint64_t deadline_ns)
 {
     for (;;) {
         switch (next_step(&pool->lifecycle, visitor)) {

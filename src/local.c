@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define OF_THREAD 1u
-#define OF_POOL 2u
+#define OF_POOL   2u
 
 bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab)
 {

@@ -33,11 +33,11 @@ struct lanepool_i_local {
     uint32_t callbacks;               /* T: other callbacks of this pool that it is in */
     uint32_t waits;                   /* T: waits inside tasks, nested */
 
-    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted;   /* A: T writes */
-    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS];           /* A: T writes */
-    _Atomic uint64_t latched;                               /* A: T writes: a difference */
-    _Atomic uint32_t owners;                                /* A: OF_THREAD, OF_POOL */
-    lanepool_i_local *next_of_pool;                         /* L */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted; /* A: T writes */
+    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS];         /* A: T writes */
+    _Atomic uint64_t latched;                             /* A: T writes: a difference */
+    _Atomic uint32_t owners;                              /* A: OF_THREAD, OF_POOL */
+    lanepool_i_local *next_of_pool;                       /* L */
 };
 
 /* A pool's records. */

@@ -2,7 +2,7 @@
 #include "park.h"
 
 #define ONE_SEARCHING ((uint64_t)1)
-#define ONE_SLEEPING ((uint64_t)1 << 32)
+#define ONE_SLEEPING  ((uint64_t)1 << 32)
 
 bool lanepool_i_park_init(lanepool_i_park *park, size_t worker_count)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define QUANTUM_TASKS_DEFAULT 64u
-#define QUANTUM_NS_DEFAULT 1000000u
+#define QUANTUM_NS_DEFAULT    1000000u
 /* A worker with so much in its queue routes no more: what it has is enough for all. */
 #define ROUTE_BELOW (LANEPOOL_I_RUNQ_SLOTS / 2)
 
@@ -48,13 +48,13 @@ static bool left(void *owner, lanepool_i_worker *worker)
     lanepool_pool *pool = owner;
     if (pool->rule->has_own != NULL && pool->rule->has_own(pool, worker))
         return true;
-    lanepool_i_router_refresh(pool, worker->local);
     return load_seq(&pool->router.role) == 0 && lanepool_i_router_left(&pool->router);
 }
 
 static void idle(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
+    lanepool_i_router_refresh(pool, worker->local);
     lanepool_i_lifecycle_attend(pool, worker->local);
     lanepool_i_admission_idle(&pool->admission);
 }

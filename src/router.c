@@ -28,13 +28,11 @@ bool lanepool_i_role_try(lanepool_i_router *router)
     return load_seq(&router->role) == 0 && (fetch_or_seq(&router->role, TAKEN) & TAKEN) == 0;
 }
 
-/* The one who takes it has not asked; who asks meanwhile does so before the holder looks. */
+/* If it becomes free between the two steps, the caller has asked itself: it looks once too often.
+ */
 bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
 {
-    if ((fetch_or_seq(&router->role, TAKEN | ASKED) & TAKEN) != 0)
-        return false;
-    exchange_seq(&router->role, TAKEN);
-    return true;
+    return lanepool_i_role_try(router) || (fetch_or_seq(&router->role, TAKEN | ASKED) & TAKEN) == 0;
 }
 
 bool lanepool_i_router_left(const lanepool_i_router *router)
@@ -54,10 +52,12 @@ bool lanepool_i_role_give_back_quietly(lanepool_pool *pool)
 
 void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local)
 {
-    if (lanepool_i_role_give_back_quietly(pool)) {
+    bool asked = lanepool_i_role_give_back_quietly(pool);
+    if (asked)
         lanepool_i_waits_wake(&pool->waits);
+    /* A worker attends before it sleeps; nobody else would do so after this thread. */
+    if (asked || local->worker == NULL)
         lanepool_i_lifecycle_attend(pool, local);
-    }
 }
 
 /* --- routing --- */
@@ -84,8 +84,8 @@ static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     pool->rule->route(pool, local, task, grants);
 }
 
-/* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait for
- * all its conflicts at once comes back here, too, to be routed on. */
+/* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait
+ * for all its conflicts at once comes back here, too, to be routed on. */
 static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
 {
     if (load_relaxed(&pool->router.finished) == NULL)

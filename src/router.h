@@ -35,12 +35,12 @@ struct lanepool_i_message {
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
-    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t role;   /* A */
-    _Alignas(LANEPOOL_I_APART) uint64_t next_ticket;    /* R */
-    uint64_t epoch;                                     /* R: newest; see quiesce.h */
-    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS];         /* A: R writes: tasks, by epoch */
-    _Atomic(lanepool_i_task *) finished;                /* A: tasks to reap */
-    _Atomic uint64_t lanes_live;                        /* A: R writes */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t role; /* A */
+    _Alignas(LANEPOOL_I_APART) uint64_t next_ticket;  /* R */
+    uint64_t epoch;                                   /* R: newest; see quiesce.h */
+    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS];       /* A: R writes: tasks, by epoch */
+    _Atomic(lanepool_i_task *) finished;              /* A: tasks to reap */
+    _Atomic uint64_t lanes_live;                      /* A: R writes */
 } lanepool_i_router;
 
 void lanepool_i_router_init(lanepool_i_router *router);

@@ -188,8 +188,7 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
     lanepool_i_wide_entry *entries = wide_entries(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
     for (size_t i = 0; i < *count; i++) {
-        const lanepool_i_lane *lane =
-            wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
+        const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
         bool shared = wide ? (entries[i].owner & LANEPOOL_I_OWNER_SHARED) != 0
                            : (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
         lanepool_i_key_to_claim(&lane->key, &result[i]);
@@ -210,8 +209,8 @@ static lanepool_i_lane *lane_of(lanepool_i_task *task, size_t i)
  * else, if it was granted, all that wait. Tickets grow along a lane. */
 static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
 {
-    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &wide_entries(task)[i].entry
-                                                          : &task->as.narrow[i];
+    lanepool_i_entry *own =
+        lanepool_i_task_is_wide(task) ? &wide_entries(task)[i].entry : &task->as.narrow[i];
     const lanepool_i_task *head = lanepool_i_link_task(*lanepool_i_lane_head(lane));
     bool granted =
         lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));

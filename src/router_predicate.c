@@ -24,8 +24,8 @@ static bool is_finished(lanepool_i_task *task)
 static bool add_block(lanepool_i_scan *scan)
 {
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
-    lanepool_i_edge_block *block = lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache,
-                                                        class, sizeof *block);
+    lanepool_i_edge_block *block =
+        lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache, class, sizeof *block);
     if (block == NULL)
         return false;
     block->next = NULL;

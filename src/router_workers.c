@@ -101,8 +101,7 @@ static void find_by_rule(lanepool_pool *pool, lanepool_i_local *local, lanepool_
 {
     lanepool_i_task *newest = pool->queues.unreaped;
     for (lanepool_i_task *old = newest; old != NULL; old = placed_of(old)->older)
-        if (!load_acquire(&placed_of(old)->finished) &&
-            lanepool_i_conflict(pool, local, task, old))
+        if (!load_acquire(&placed_of(old)->finished) && lanepool_i_conflict(pool, local, task, old))
             add_conflict(pool, old);
     placed_of(task)->older = newest;
     if (newest != NULL)
@@ -394,8 +393,7 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
             continue;
         lanepool_i_mutex_lock(&queue->lock);
         for (const lanepool_i_place *place = placed_of(task)->places[i].next;
-             place != NULL &&
-             lanepool_i_ticket_before(lanepool_i_task_ticket(place->task), limit);
+             place != NULL && lanepool_i_ticket_before(lanepool_i_task_ticket(place->task), limit);
              place = place->next)
             found(place->task, context);
         lanepool_i_mutex_unlock(&queue->lock);

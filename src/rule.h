@@ -43,8 +43,7 @@ typedef struct lanepool_i_rule {
     /* R: calls `found` for every task that directly waits for `task` with a ticket before
      * `limit`; what it froze stays frozen until `end_walk`. */
     void (*each_dependent)(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
-                           void (*found)(lanepool_i_task *dependent, void *context),
-                           void *context);
+                           void (*found)(lanepool_i_task *dependent, void *context), void *context);
     void (*end_walk)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants);
 } lanepool_i_rule;
 

@@ -2,7 +2,7 @@
 #include "runq.h"
 
 #define SLOT(position) ((position) & (LANEPOOL_I_RUNQ_SLOTS - 1))
-#define TAKE_MAX 32u
+#define TAKE_MAX       32u
 
 void lanepool_i_runq_init(lanepool_i_runq *queue)
 {

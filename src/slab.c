@@ -10,17 +10,17 @@
  */
 #include "slab.h"
 
-#define REGION_SIZE ((size_t)262144)
+#define REGION_SIZE  ((size_t)262144)
 #define REGION_PAGES (REGION_SIZE / LANEPOOL_I_PAGE_SIZE)
-#define ALL_PAGES (~(uint64_t)1) /* all but the header's */
+#define ALL_PAGES    (~(uint64_t)1) /* all but the header's */
 
 _Static_assert(REGION_PAGES == 64, "a region's pages are one bit each");
 
 /* Guard: L slab's lock. */
 struct lanepool_i_region {
-    lanepool_i_region *next;         /* L */
-    uint64_t uncut;                  /* L: bit i: page i is not cut into blocks */
-    uint16_t free_in[REGION_PAGES];  /* L: free blocks a page, while trimming; else 0 */
+    lanepool_i_region *next;        /* L */
+    uint64_t uncut;                 /* L: bit i: page i is not cut into blocks */
+    uint16_t free_in[REGION_PAGES]; /* L: free blocks a page, while trimming; else 0 */
 };
 
 size_t lanepool_i_slab_class_of(size_t size)
@@ -250,7 +250,8 @@ static void discard_free_pages_locked(lanepool_i_region *region, size_t class)
     }
 }
 
-/* Sorts a class's regions anew into open and full; the wholly free ones are collected in *unused. */
+/* Sorts a class's regions anew into open and full; the wholly free ones are collected in *unused.
+ */
 static void sort_regions_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_region *list,
                                 lanepool_i_region **unused)
 {

@@ -17,9 +17,9 @@
 
 /* 64, 128, ... 2048 bytes; what is larger comes from the system. */
 #define LANEPOOL_I_SLAB_CLASSES 6
-#define LANEPOOL_I_SLAB_SYSTEM LANEPOOL_I_SLAB_CLASSES
-#define LANEPOOL_I_BLOCK_MIN ((size_t)64)
-#define LANEPOOL_I_CHAIN_BYTES ((size_t)8192)
+#define LANEPOOL_I_SLAB_SYSTEM  LANEPOOL_I_SLAB_CLASSES
+#define LANEPOOL_I_BLOCK_MIN    ((size_t)64)
+#define LANEPOOL_I_CHAIN_BYTES  ((size_t)8192)
 
 typedef struct lanepool_i_block lanepool_i_block;
 typedef struct lanepool_i_region lanepool_i_region;

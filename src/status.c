@@ -2,14 +2,14 @@
 #include "lanepool/status.h"
 #include "lanepool/version.h"
 
-#define TEXT_OF(number) #number
+#define TEXT_OF(number)                   #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 const char *lanepool_status_name(lanepool_status status)
 {
     switch (status) {
-#define STATUS_CASE(name, value, text)                                                             \
-    case LANEPOOL_##name:                                                                          \
+#define STATUS_CASE(name, value, text) \
+    case LANEPOOL_##name:              \
         return "LANEPOOL_" #name;
         LANEPOOL_STATUS_TABLE(STATUS_CASE)
 #undef STATUS_CASE
@@ -20,8 +20,8 @@ const char *lanepool_status_name(lanepool_status status)
 const char *lanepool_status_text(lanepool_status status)
 {
     switch (status) {
-#define STATUS_CASE(name, value, text)                                                             \
-    case LANEPOOL_##name:                                                                          \
+#define STATUS_CASE(name, value, text) \
+    case LANEPOOL_##name:              \
         return text;
         LANEPOOL_STATUS_TABLE(STATUS_CASE)
 #undef STATUS_CASE

@@ -85,8 +85,8 @@ static bool fill_entry(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_
 {
     switch (claim->type) {
     case LANEPOOL_KEY_BYTES:
-        entry->at.bytes = lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data,
-                                                    claim->key.bytes.size);
+        entry->at.bytes =
+            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
         return entry->at.bytes != NULL;
     case LANEPOOL_KEY_LANE:
         entry->at.handle = claim->key.lane;
@@ -112,8 +112,8 @@ static void empty_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool
     for (size_t i = 0; i < count; i++) {
         if (task->claims[i].type != LANEPOOL_KEY_BYTES)
             continue;
-        lanepool_i_entry *entry = is_wide(pool, task) ? &wide_entry(pool, block, i)->entry
-                                                      : &block->as.narrow[i];
+        lanepool_i_entry *entry =
+            is_wide(pool, task) ? &wide_entry(pool, block, i)->entry : &block->as.narrow[i];
         lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
     }
 }
@@ -150,7 +150,7 @@ static lanepool_i_task *take_block(lanepool_pool *pool, lanepool_i_local *local,
         size += pool->extension + task->claim_count * pool->rule->entry_size;
     }
     size_t class = lanepool_i_slab_class_of(size);
-    *word |= (uint64_t)class << LANEPOOL_I_CLASS_SHIFT;
+    *word |= (uint64_t) class << LANEPOOL_I_CLASS_SHIFT;
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
     if (block == NULL)
         return NULL;
@@ -402,8 +402,8 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
 }
 
 static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_local *local,
-                                     const lanepool_task *tasks, size_t task_count, struct terms *terms,
-                                     size_t *accepted)
+                                     const lanepool_task *tasks, size_t task_count,
+                                     struct terms *terms, size_t *accepted)
 {
     struct piece piece = { .blocks = { NULL, NULL, 0 }, .tasks = tasks };
     lanepool_status status = LANEPOOL_OK;

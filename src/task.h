@@ -33,11 +33,11 @@ struct lanepool_i_lane;
 typedef struct lanepool_i_entry {
     _Atomic(uintptr_t) next; /* A: link to the entry behind this one; see lane.h */
     union {
-        uint64_t id;                         /* S: TYPE_ID */
-        const void *pointer;                 /* S: TYPE_POINTER */
-        lanepool_i_key_bytes *bytes;         /* S: TYPE_BYTES, owned */
-        lanepool_lane *handle;               /* S: TYPE_LANE */
-        struct lanepool_i_lane *lane;        /* R: once routed */
+        uint64_t id;                  /* S: TYPE_ID */
+        const void *pointer;          /* S: TYPE_POINTER */
+        lanepool_i_key_bytes *bytes;  /* S: TYPE_BYTES, owned */
+        lanepool_lane *handle;        /* S: TYPE_LANE */
+        struct lanepool_i_lane *lane; /* R: once routed */
     } at;
 } lanepool_i_entry;
 
@@ -47,9 +47,9 @@ typedef struct lanepool_i_wide_entry {
     uintptr_t owner; /* S: mode and type; R: the task and the mode, as OWNER_ bits */
 } lanepool_i_wide_entry;
 
-#define LANEPOOL_I_OWNER_SHARED ((uintptr_t)1)
+#define LANEPOOL_I_OWNER_SHARED     ((uintptr_t)1)
 #define LANEPOOL_I_OWNER_TYPE_SHIFT 1
-#define LANEPOOL_I_OWNER_TASK (~(uintptr_t)63)
+#define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
 
 /* What a wide task has in place of a narrow one's two entries. The kind follows function and
  * context, so that the block's front is a lanepool_task_view. */
@@ -76,22 +76,22 @@ _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is o
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
 
-#define LANEPOOL_I_WAIT_MASK ((uint64_t)15)
-#define LANEPOOL_I_COUNT_SHIFT 4 /* two bits: a narrow task's entries */
-#define LANEPOOL_I_COUNT_MASK ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
-#define LANEPOOL_I_WIDE ((uint64_t)1 << 6)
+#define LANEPOOL_I_WAIT_MASK    ((uint64_t)15)
+#define LANEPOOL_I_COUNT_SHIFT  4 /* two bits: a narrow task's entries */
+#define LANEPOOL_I_COUNT_MASK   ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
+#define LANEPOOL_I_WIDE         ((uint64_t)1 << 6)
 #define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a narrow task's entries */
-#define LANEPOOL_I_TYPE_SHIFT 9   /* twice two bits: the key types of a narrow task's entries */
-#define LANEPOOL_I_MESSAGE ((uint64_t)1 << 13) /* no task: an order to the router */
-#define LANEPOOL_I_EPOCH_SHIFT 14              /* two bits: which quiesce waits for it */
-#define LANEPOOL_I_EPOCH_MASK ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
-#define LANEPOOL_I_EPOCHS 4
-#define LANEPOOL_I_BY_CALLER ((uint64_t)1 << 16) /* its submitter runs it */
-#define LANEPOOL_I_MARKED ((uint64_t)1 << 17)    /* seen by the walk that is going on */
-#define LANEPOOL_I_CLASS_SHIFT 18 /* three bits: the block's slab class */
-#define LANEPOOL_I_RESCAN ((uint64_t)1 << 21) /* memory was lacking to wait for all at once */
+#define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a narrow task's entries */
+#define LANEPOOL_I_MESSAGE      ((uint64_t)1 << 13) /* no task: an order to the router */
+#define LANEPOOL_I_EPOCH_SHIFT  14                  /* two bits: which quiesce waits for it */
+#define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
+#define LANEPOOL_I_EPOCHS       4
+#define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it */
+#define LANEPOOL_I_MARKED       ((uint64_t)1 << 17) /* seen by the walk that is going on */
+#define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
+#define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* memory was lacking to wait for all at once */
 #define LANEPOOL_I_TICKET_SHIFT 24
-#define LANEPOOL_I_TICKET_MASK (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
+#define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
 
 static inline uint64_t lanepool_i_task_ticket(const lanepool_i_task *task)
 {

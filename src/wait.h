@@ -29,10 +29,10 @@ typedef struct lanepool_i_caller lanepool_i_caller;
 /* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
 typedef struct lanepool_i_waits {
     lanepool_i_mutex lock;
-    lanepool_i_wait *first;          /* L: the waits inside tasks */
-    lanepool_i_caller *callers;      /* L: who waits to run its own task */
-    _Atomic uint32_t caller_count;   /* A: L writes */
-    _Atomic uint32_t sleeping;       /* A: waiters that sleep */
+    lanepool_i_wait *first;        /* L: the waits inside tasks */
+    lanepool_i_caller *callers;    /* L: who waits to run its own task */
+    _Atomic uint32_t caller_count; /* A: L writes */
+    _Atomic uint32_t sleeping;     /* A: waiters that sleep */
 } lanepool_i_waits;
 
 bool lanepool_i_waits_init(lanepool_i_waits *waits);

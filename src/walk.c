@@ -28,10 +28,9 @@ static void raise_limit(lanepool_i_walk *walk, uint64_t ticket)
 void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
                            const lanepool_i_task *target, uint64_t target_ticket)
 {
-    *walk = (lanepool_i_walk){ .pool = pool,
-                               .waits = &pool->waits,
-                               .target = target,
-                               .limit = target_ticket + 1 };
+    *walk = (lanepool_i_walk){
+        .pool = pool, .waits = &pool->waits, .target = target, .limit = target_ticket + 1
+    };
     for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
         if (wait->awaited != NULL)
             raise_limit(walk, wait->awaited_ticket);

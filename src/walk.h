@@ -18,17 +18,17 @@
  * A atomic, L the waits' lock, W the waiter. */
 struct lanepool_i_wait {
     lanepool_i_message message;
-    lanepool_i_wait *next;           /* L: in the pool's list */
-    lanepool_i_task *task;           /* I: that waits */
-    lanepool_i_task *awaited;        /* L: the judge sets it, NULL if it may not wait; compared only */
-    uint64_t awaited_ticket;         /* L: set by the judge */
-    lanepool_i_task *helping;        /* L: that the waiting thread runs meanwhile */
-    lanepool_future *future;         /* I: the waiter's reference */
-    lanepool_i_semaphore semaphore;  /* posted whenever there is reason to look again */
-    _Atomic uint32_t references;     /* A */
-    _Atomic uint32_t verdict;        /* A: L writes */
-    _Atomic bool complete;           /* A: the future is */
-    bool left;                       /* L: the waiter is gone: nothing to judge */
+    lanepool_i_wait *next;    /* L: in the pool's list */
+    lanepool_i_task *task;    /* I: that waits */
+    lanepool_i_task *awaited; /* L: the judge sets it, NULL if it may not wait; compared only */
+    uint64_t awaited_ticket;  /* L: set by the judge */
+    lanepool_i_task *helping; /* L: that the waiting thread runs meanwhile */
+    lanepool_future *future;  /* I: the waiter's reference */
+    lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
+    _Atomic uint32_t references;    /* A */
+    _Atomic uint32_t verdict;       /* A: L writes */
+    _Atomic bool complete;          /* A: the future is */
+    bool left;                      /* L: the waiter is gone: nothing to judge */
 };
 
 /* Of one walk; on the stack. */
@@ -36,10 +36,10 @@ typedef struct lanepool_i_walk {
     lanepool_pool *pool;
     lanepool_i_waits *waits;
     const lanepool_i_task *target;
-    uint64_t limit;                  /* tickets from here on lead nowhere */
-    lanepool_i_tasks found;          /* marked, waiting tasks, in the order of finding */
-    lanepool_i_task *unwalked;       /* the next of them to go on from */
-    bool reached;                    /* the target was found */
+    uint64_t limit;            /* tickets from here on lead nowhere */
+    lanepool_i_tasks found;    /* marked, waiting tasks, in the order of finding */
+    lanepool_i_task *unwalked; /* the next of them to go on from */
+    bool reached;              /* the target was found */
 } lanepool_i_walk;
 
 void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,

@@ -67,8 +67,8 @@ struct lanepool_i_crew {
     _Atomic size_t spill_count;                             /* A: P writes */
 };
 
-bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
-                          const lanepool_i_work *work, void *owner);
+bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, const lanepool_i_work *work,
+                          void *owner);
 void lanepool_i_crew_fini(lanepool_i_crew *crew);
 /* Starts the threads; false: not all could be had, and none is left. */
 bool lanepool_i_crew_start(lanepool_i_crew *crew);

@@ -30,7 +30,7 @@ void lanepool_i_thread_join(lanepool_i_thread *thread);
 
 /* Makes `done(argument)` run if the calling thread ends between push and pop. */
 #define LANEPOOL_I_THREAD_END_PUSH(done, argument) pthread_cleanup_push(done, argument)
-#define LANEPOOL_I_THREAD_END_POP() pthread_cleanup_pop(0)
+#define LANEPOOL_I_THREAD_END_POP()                pthread_cleanup_pop(0)
 
 /* A lock for short, rare sections: no user code, allocation or join under it. */
 typedef struct lanepool_i_mutex {
@@ -114,10 +114,10 @@ static inline void lanepool_i_prefetch(const void *address)
 /* Free memory that stays mapped is marked, so that AddressSanitizer sees its use. */
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#define LANEPOOL_I_POISON(address, size) ASAN_POISON_MEMORY_REGION(address, size)
+#define LANEPOOL_I_POISON(address, size)   ASAN_POISON_MEMORY_REGION(address, size)
 #define LANEPOOL_I_UNPOISON(address, size) ASAN_UNPOISON_MEMORY_REGION(address, size)
 #else
-#define LANEPOOL_I_POISON(address, size) ((void)(address), (void)(size))
+#define LANEPOOL_I_POISON(address, size)   ((void)(address), (void)(size))
 #define LANEPOOL_I_UNPOISON(address, size) ((void)(address), (void)(size))
 #endif
 

@@ -126,8 +126,7 @@ void lanepool_i_memory_free(void *memory)
 /* Maps twice the size and cuts the aligned part out: no allocator aligns this widely for less. */
 void *lanepool_i_pages_alloc(size_t size)
 {
-    char *mapped =
-        mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *mapped = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return NULL;
     size_t before = (size - ((uintptr_t)mapped & (size - 1))) & (size - 1);
