@@ -107,6 +107,8 @@ lanepool_i_key *lanepool_i_keyindex_find(const lanepool_i_keyindex *index,
     lanepool_i_key *key = *bucket_at(index, bucket_of(index, wanted->hash));
     while (key != NULL && !equal(key, wanted))
         key = key->next;
+    if (key != NULL)
+        key->used = 1;
     return key;
 }
 
@@ -155,7 +157,17 @@ void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key)
     index->key_count++;
 }
 
-void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count,
+/* A second chance for what is in use: without it, the lanes of cool keys would be made and removed
+ * all the time. */
+static bool may_go(lanepool_i_key *key, bool all,
+                   bool (*is_idle)(const struct lanepool_i_lane *lane))
+{
+    bool used = key->used;
+    key->used = 0;
+    return (all || !used) && key->held == 0 && is_idle((const struct lanepool_i_lane *)key);
+}
+
+void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, bool all,
                                bool (*is_idle)(const struct lanepool_i_lane *lane),
                                lanepool_i_key **removed)
 {
@@ -165,7 +177,7 @@ void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count,
         lanepool_i_key **at = bucket_at(index, index->hand++);
         while (*at != NULL) {
             lanepool_i_key *key = *at;
-            if (key->held != 0 || !is_idle((const struct lanepool_i_lane *)key)) {
+            if (!may_go(key, all, is_idle)) {
                 at = &key->next;
                 continue;
             }

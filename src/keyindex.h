@@ -37,7 +37,8 @@ struct lanepool_i_key {
     } value;
     uint32_t hash;
     uint32_t type : 2;  /* LANEPOOL_I_TYPE_ */
-    uint32_t held : 30; /* handles that keep the lane */
+    uint32_t used : 1;  /* found since the hand last passed */
+    uint32_t held : 29; /* handles that keep the lane */
 };
 
 #define LANEPOOL_I_SEGMENTS 32
@@ -62,10 +63,10 @@ lanepool_i_key *lanepool_i_keyindex_find(const lanepool_i_keyindex *index,
 /* Adds a key that is not there yet. */
 void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key);
 
-/* Visits the buckets at the hand and moves it on. Keys that are not held and whose lane, of which
- * the key is the front, is idle are taken out and chained through `next` in *removed. O(keys in
- * those buckets). */
-void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count,
+/* Visits the buckets at the hand and moves it on. Keys that are not held, were not found since the
+ * hand last passed (or `all`), and whose lane, of which the key is the front, is idle are taken out
+ * and chained through `next` in *removed. O(keys in those buckets). */
+void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, bool all,
                                bool (*is_idle)(const struct lanepool_i_lane *lane),
                                lanepool_i_key **removed);
 /* Gives back the memory of buckets that are no longer needed. */

@@ -6,7 +6,11 @@
 
 #include <string.h>
 
-#define SWEPT_FOR_EACH_CREATED 2
+/* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
+#define KEPT ((size_t)16384)
+/* The more buckets the hand passes for each lane made, the rarer are lanes that go and come back:
+ * in balance one lane goes for each made, so that of those passed fewer may be found unused. */
+#define SWEPT_FOR_EACH_CREATED 8
 
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane))
 {
@@ -84,6 +88,7 @@ lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *
     lanepool_i_lane *lane = lanepool_i_lanestore_take(&keys->store);
     lanepool_i_lane_init(lane);
     lane->key = *wanted;
+    lane->key.used = 0;
     lane->key.held = 0;
     lanepool_i_keyindex_add(&keys->index, &lane->key);
     keys->created++;
@@ -105,11 +110,11 @@ lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_local *loc
 
 /* --- sweeping --- */
 
-static void remove_idle(lanepool_pool *pool, lanepool_i_local *local, size_t bucket_count)
+static void remove_idle(lanepool_pool *pool, lanepool_i_local *local, size_t bucket_count, bool all)
 {
     lanepool_i_keys *keys = &pool->keys;
     lanepool_i_key *removed = NULL;
-    lanepool_i_keyindex_sweep(&keys->index, bucket_count, keys->is_idle, &removed);
+    lanepool_i_keyindex_sweep(&keys->index, bucket_count, all, keys->is_idle, &removed);
     while (removed != NULL) {
         lanepool_i_key *next = removed->next;
         if (removed->type == LANEPOOL_I_TYPE_BYTES)
@@ -129,15 +134,15 @@ static void publish(lanepool_pool *pool)
 void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_keys *keys = &pool->keys;
-    if (keys->created > 0)
-        remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created);
+    if (keys->created > 0 && keys->index.key_count > KEPT)
+        remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created, false);
     keys->created = 0;
     publish(pool);
 }
 
 void lanepool_i_keys_trim(lanepool_pool *pool, lanepool_i_local *local)
 {
-    remove_idle(pool, local, pool->keys.index.bucket_count);
+    remove_idle(pool, local, pool->keys.index.bucket_count, true);
     lanepool_i_keyindex_shrink(&pool->keys.index);
     publish(pool);
     lanepool_i_lanestore_trim(&pool->keys.store);

@@ -3,8 +3,9 @@
  *
  * Lanes are made when a claim first needs them, from memory that its submit has
  * reserved, and stay for a while when they are idle, so that a cool key does not
- * cost an insertion and a removal for every task. A clock hand sweeps two
- * buckets for each lane made, and all of them when the pool is quiesced.
+ * cost an insertion and a removal for every task. When there are many, a clock
+ * hand passes some buckets for each lane made and removes what is idle and was
+ * not used since it last passed; a quiesce removes all that is idle.
  *
  * Sweeping comes after a batch, never between the look-up and the use of a
  * task's lanes.

@@ -80,6 +80,8 @@ static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants
     moved |= count | ((head & LANEPOOL_I_LINK_SHARED) != 0 ? SHARED : 0);
     if (next == 0)
         moved &= ~BLOCKED;
+    else
+        lanepool_i_prefetch(lanepool_i_link_entry(next));
     store_relaxed(&lane->first[which(moved)], next);
     if (!cas_acq_rel(&lane->word, word, moved))
         return false;

@@ -36,6 +36,7 @@ lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
         if (head == load_acquire(&queue->tail))
             return NULL;
         lanepool_i_task *task = load_relaxed(&queue->slots[SLOT(head)]);
+        lanepool_i_prefetch(load_relaxed(&queue->slots[SLOT(head + 2)]));
         if (cas_acq_rel(&queue->head, &head, head + 1))
             return task;
     }

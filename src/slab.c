@@ -12,6 +12,7 @@
 
 #define REGION_SIZE  ((size_t)262144)
 #define REGION_PAGES (REGION_SIZE / LANEPOOL_I_PAGE_SIZE)
+#define KEPT_CHAINS  ((size_t)64)   /* half a MiB of each size */
 #define ALL_PAGES    (~(uint64_t)1) /* all but the header's */
 
 _Static_assert(REGION_PAGES == 64, "a region's pages are one bit each");
@@ -267,12 +268,26 @@ static void sort_regions_locked(lanepool_i_slab_class *of, size_t class, lanepoo
     }
 }
 
+/* Giving back what is wanted again at once would cost more than it saves. */
+static bool is_worth_trimming_locked(const lanepool_i_slab_class *of)
+{
+    size_t count = 0;
+    const lanepool_i_block *chain = load_acquire(&of->chains);
+    for (; chain != NULL && count < KEPT_CHAINS; chain = chain->next_chain)
+        count++;
+    return count == KEPT_CHAINS;
+}
+
 void lanepool_i_slab_trim(lanepool_i_slab *slab)
 {
     for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
         lanepool_i_slab_class *of = &slab->classes[class];
         lanepool_i_region *unused = NULL;
         lanepool_i_mutex_lock(&slab->lock);
+        if (!is_worth_trimming_locked(of)) {
+            lanepool_i_mutex_unlock(&slab->lock);
+            continue;
+        }
         lanepool_i_block *chains = exchange_acquire(&of->chains, NULL);
         count_free_locked(chains);
         keep_used_locked(of, class, chains);
