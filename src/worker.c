@@ -121,9 +121,9 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
 static lanepool_i_task *find(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
-    lanepool_i_task *task = crew->work->own(crew->owner, worker);
-    if (task == NULL && quantum_is_over(worker))
-        task = look_around(worker);
+    lanepool_i_task *task = quantum_is_over(worker) ? look_around(worker) : NULL;
+    if (task == NULL)
+        task = crew->work->own(crew->owner, worker);
     if (task == NULL)
         task = lanepool_i_runq_take(&worker->queue);
     if (task == NULL) {

@@ -87,7 +87,8 @@ typedef struct lanepool_options {
                                                LANEPOOL_PENDING_DEFAULT; LANEPOOL_UNLIMITED: none */
     unsigned quantum_tasks;     /**< how many tasks of one lane a worker runs in a row before
                                      others get their turn; 0: 64 */
-    uint64_t quantum_ns;        /**< the same as time, in nanoseconds; 0: 1,000,000 */
+    uint64_t quantum_ns;        /**< the same as time, in nanoseconds, by the system's coarse
+                                     clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
     void *user;                 /**< passed to is_compatible and on_error */
 } lanepool_options;

@@ -81,8 +81,9 @@ typedef struct lanepool_task {
                                        `is_compatible`, which decides instead */
     size_t claim_count;           /**< 0 to LANEPOOL_CLAIMS_MAX; a task without claims conflicts
                                        with nothing and starts as soon as a worker is free */
-    uint64_t kind;                /**< pools with their own `is_compatible` only. Not 0: the rule's
-                                       answer for two such tasks is a function of their kinds */
+    uint64_t kind;                /**< 0: none. Else, in pools with their own `is_compatible` only:
+                                       the rule's answer for two such tasks is a function of their
+                                       kinds, also when they are equal */
     lanepool_release_fn release;  /**< may be NULL */
     lanepool_future **future;     /**< where to put a new future, which the caller releases;
                                        NULL: none is made. Holds NULL if the submit fails */

@@ -307,3 +307,53 @@ Test(lifecycle, pool_ends_although_lanes_were_given_back_right_before)
         pool_end(pool);
     }
 }
+
+/* A task that submits itself again until it is told to end, so that its worker never runs dry. */
+struct endless {
+    _Atomic bool end;
+    _Atomic uint32_t failures;
+};
+
+static int submit_again(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct endless *endless = context;
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    (void)call;
+    task.function = submit_again;
+    task.context = endless;
+    task.claims = &claim;
+    task.claim_count = 1;
+    if (!endless->end && lanepool_pool_submit(lanepool_run_pool(run), &task)) {
+        atomic_fetch_add(&endless->failures, 1);
+    }
+    return 0;
+}
+
+static void quiesce_while_busy(lanepool_layout layout)
+{
+    struct endless endless = { 0 };
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(1, layout);
+
+    task.function = submit_again;
+    task.context = &endless;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pool_submit(pool, &task));
+    for (int i = 0; i < 10; i++) {
+        expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    }
+    endless.end = true;
+    pool_end(pool);
+    expect_eq(endless.failures, 0);
+}
+
+Test(lifecycle, quiesce_ends_although_workers_never_run_dry)
+{
+    quiesce_while_busy(LANEPOOL_PER_KEY);
+    quiesce_while_busy(LANEPOOL_PER_WORKER);
+}
