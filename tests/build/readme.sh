@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The README's C code is that of the examples, word for word; its links lead somewhere, and the
+# tests that it names are there.
+#
+#     readme.sh <project>
+set -euo pipefail
+
+project=$1
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+# Writes the nth block of C code in a page to <place>/n.
+code_blocks() { # code_blocks <page>
+    rm -f "$place"/[0-9]*
+    awk -v place="$place" '
+        /^```c$/ { n++; inside = 1; next }
+        /^```/ { inside = 0 }
+        inside { print > (place "/" n) }
+    ' "$1"
+}
+
+# Every example is quoted, and nothing but examples is.
+quotes_examples() { # quotes_examples <page>
+    local example block good=0
+    code_blocks "$1"
+    for example in "$project"/demo/examples/*.c; do
+        for block in "$place"/[0-9]*; do
+            if cmp -s "$example" "$block"; then
+                rm "$block"
+                continue 2
+            fi
+        done
+        echo "README.md does not quote ${example#"$project"/} as it is"
+        good=1
+    done
+    for block in "$place"/[0-9]*; do
+        if [ -e "$block" ]; then
+            echo "README.md has C code that is in no example:"
+            head -3 "$block"
+            good=1
+        fi
+    done
+    return $good
+}
+
+# Of a link [`name`](tests/...c) the name is a test in that file, whole or up to "...".
+links_lead_somewhere() { # links_lead_somewhere <page>
+    local text target good=0
+    while IFS=$'\t' read -r text target; do
+        case $target in http*:* | '#'*) continue ;; esac
+        target=${target%%#*}
+        if [ ! -e "$project/$target" ]; then
+            echo "README.md links to $target, which is not there"
+            good=1
+        elif [[ $target == tests/*.c && $text == \`*\` ]] &&
+            ! grep -q "^Test([a-z0-9_]*, ${text//\`/})" "$project/$target"; then
+            echo "README.md names the test $text, which is not in $target"
+            good=1
+        fi
+    done < <(grep -oE '\[[^]]+\]\([^)]+\)' "$1" | sed -E 's/^\[([^]]+)\]\(([^)]+)\)$/\1\t\2/')
+    return $good
+}
+
+# The check itself must be able to fail.
+finds() { # finds <what> <sed script that does it> <check>
+    sed "$2" "$project/README.md" >"$place/README.md"
+    if cmp -s "$project/README.md" "$place/README.md" || $3 "$place/README.md" >/dev/null; then
+        echo "readme: does not find $1"
+        failed=1
+    fi
+}
+
+failed=0
+quotes_examples "$project/README.md" || failed=1
+links_lead_somewhere "$project/README.md" || failed=1
+finds "a changed quotation" 's/lanepool_pool_destroy(pool);/lanepool_pool_end(pool);/' quotes_examples
+finds "a missing quotation" '0,/^```c$/s/^```c$/```/' quotes_examples
+finds "a dead link" 's|(docs/caveats.md|(docs/caveat.md|' links_lead_somewhere
+finds "a wrong test" 's/`s1_/`s9_/' links_lead_somewhere
+exit $failed
