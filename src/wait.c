@@ -278,39 +278,54 @@ static void leave(lanepool_i_waits *waits, lanepool_i_wait *wait)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
+/* The listener holds one of the wait's references; it goes with the listener. */
+static lanepool_i_listener *listen(lanepool_i_wait *wait, lanepool_i_listener *listener)
+{
+    *listener = (lanepool_i_listener){ NULL, future_completes, wait, NULL };
+    if (lanepool_i_future_listen(wait->future, listener))
+        return listener;
+    lanepool_i_memory_free(listener);
+    store_release(&wait->complete, true);
+    drop(wait);
+    return NULL;
+}
+
+static void stop_listening(lanepool_i_wait *wait, lanepool_i_listener *listener)
+{
+    if (listener == NULL || !lanepool_i_future_leave(wait->future, listener))
+        return;
+    lanepool_i_memory_free(listener);
+    drop(wait);
+}
+
+static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_local *local,
+                                          lanepool_i_wait *wait, uint64_t deadline_ns)
+{
+    local->waits++;
+    enter(&pool->waits, wait);
+    if (!lanepool_i_router_send(pool, local, &wait->message))
+        drop(wait);
+    lanepool_status status = wait_judged(pool, local, wait, deadline_ns);
+    leave(&pool->waits, wait);
+    local->waits--;
+    return status;
+}
+
 static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_future *future, uint64_t deadline_ns)
 {
     if (local->callbacks > 0 || local->waits == LANEPOOL_I_NESTED_WAITS_MAX)
         return LANEPOOL_DEADLOCK;
-    lanepool_status status;
-    lanepool_i_wait *wait = make(local, future, &status);
+    lanepool_status status = LANEPOOL_NOMEM;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    if (wait == NULL || listener == NULL) {
-        if (wait != NULL)
-            lanepool_i_semaphore_fini(&wait->semaphore);
-        lanepool_i_memory_free(wait);
+    lanepool_i_wait *wait = listener != NULL ? make(local, future, &status) : NULL;
+    if (wait == NULL) {
         lanepool_i_memory_free(listener);
-        return wait == NULL ? status : LANEPOOL_NOMEM;
+        return status;
     }
-    *listener = (lanepool_i_listener){ NULL, future_completes, wait, NULL };
-    if (!lanepool_i_future_listen(future, listener)) {
-        lanepool_i_memory_free(listener);
-        store_release(&wait->complete, true);
-        drop(wait);
-        listener = NULL;
-    }
-    local->waits++;
-    enter(&pool->waits, wait);
-    if (!lanepool_i_router_send(pool, local, &wait->message))
-        drop(wait);
-    status = wait_judged(pool, local, wait, deadline_ns);
-    local->waits--;
-    leave(&pool->waits, wait);
-    if (listener != NULL && lanepool_i_future_leave(future, listener)) {
-        lanepool_i_memory_free(listener);
-        drop(wait);
-    }
+    listener = listen(wait, listener);
+    status = be_judged_and_wait(pool, local, wait, deadline_ns);
+    stop_listening(wait, listener);
     drop(wait);
     return status;
 }
