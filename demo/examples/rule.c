@@ -4,26 +4,26 @@
 
 static long balance[3];
 
-static struct job {
+static struct request {
     unsigned clients; /* one bit for each */
     long amount;      /* posted to each of them; 0: a statement */
     long sum;         /* of their balances afterwards */
-} jobs[5] = { { 1, 100, 0 }, { 2, 20, 0 }, { 1 | 2, 0, 0 }, { 4, 3, 0 }, { 1, 100, 0 } };
+} requests[5] = { { 1, 100, 0 }, { 2, 20, 0 }, { 1 | 2, 0, 0 }, { 4, 3, 0 }, { 1, 100, 0 } };
 
 static bool is_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
-    const struct job *one = a->context, *other = b->context;
+    const struct request *one = a->context, *other = b->context;
     (void)user;
     return (one->clients & other->clients) == 0;
 }
 
 static int work(lanepool_run *run, void *context, lanepool_call call)
 {
-    struct job *job = context;
+    struct request *request = context;
     (void)run;
     for (int i = 0; i < 3 && call == LANEPOOL_CALL_RUN; i++)
-        if ((job->clients >> i & 1) != 0)
-            job->sum += balance[i] += job->amount;
+        if ((request->clients >> i & 1) != 0)
+            request->sum += balance[i] += request->amount;
     return 0;
 }
 
@@ -36,11 +36,11 @@ int main(void)
     for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
         lanepool_task task = LANEPOOL_TASK_INIT;
         task.function = work;
-        task.context = &jobs[i];
+        task.context = &requests[i];
         status = lanepool_pool_submit(pool, &task);
     }
     lanepool_pool_destroy(pool);
-    printf("statement: %ld, at the end: %ld %ld %ld\n", jobs[2].sum, balance[0], balance[1],
+    printf("statement: %ld, at the end: %ld %ld %ld\n", requests[2].sum, balance[0], balance[1],
            balance[2]);
     return status != LANEPOOL_OK;
 }
