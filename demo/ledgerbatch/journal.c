@@ -4,6 +4,9 @@
 #include "journal_lex.h"
 #include "syntax.h"
 
+/* ledger reads at most 4095 bytes; lines of what was refused get "; " in front. */
+#define LINE_SIZE_MAX 4000
+
 static bool end_transaction(struct journal_parser *parser)
 {
     struct book *book = parser->book;
@@ -135,6 +138,9 @@ static bool read_line(struct journal_parser *parser)
 {
     if (memchr(parser->at, 0, (size_t)(parser->end - parser->at))) {
         return journal_problem(parser, "a zero byte: this is not text");
+    }
+    if (parser->end - parser->at > LINE_SIZE_MAX) {
+        return journal_problem(parser, "a line has at most %d bytes", LINE_SIZE_MAX);
     }
     if (parser->block == BLOCK_COMMENT) {
         return read_in_comment(parser);

@@ -97,7 +97,8 @@ static bool read_assignment(struct journal_parser *parser, struct posting *posti
 static bool read_nothing(struct journal_parser *parser, struct posting *posting, uint32_t account)
 {
     if (parser->seen_elided) {
-        return journal_problem(parser, "only one posting of a transaction may lack its amount");
+        return journal_problem(parser, "only one posting of a transaction may lack its amount "
+                                       "(two spaces go before an amount)");
     }
     parser->seen_elided = true;
     posting->cell = account;

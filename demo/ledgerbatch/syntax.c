@@ -6,10 +6,48 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Whether Unicode's other blanks are in a text: hledger takes them for spaces, ledger does not. */
+static bool has_other_blank(struct slice text)
+{
+    for (size_t i = 0; i + 1 < text.size; i++) {
+        const unsigned char *at = (const unsigned char *)text.data + i;
+        if (at[0] == 0xc2 && at[1] == 0xa0) {
+            return true;
+        }
+        if (at[0] < 0xe1 || at[0] > 0xe3 || i + 2 == text.size) {
+            continue;
+        }
+        unsigned code = (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+        if (code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x202f ||
+            code == 0x205f || code == 0x3000) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a word, alone or with a space behind it, begins a text. */
+static bool begins_with_word(struct slice text, const char *word)
+{
+    size_t size = strlen(word);
+    return text.size >= size && memcmp(text.data, word, size) == 0 &&
+           (text.size == size || text.data[size] == ' ');
+}
+
 const char *syntax_account_problem(struct slice name)
 {
     if (name.size == 0) {
         return "an account's name is missing";
+    }
+    if (name.size > ACCOUNT_SIZE_MAX) {
+        return "an account's name has at most 1000 bytes";
+    }
+    if (begins_with_word(name, "assert") || begins_with_word(name, "check") ||
+        begins_with_word(name, "expr")) {
+        return "ledger reads a posting that begins with assert, check or expr as an expression";
+    }
+    if (has_other_blank(name)) {
+        return "an account's name has a blank that is not a plain space";
     }
     if (memchr("!*#%|=~@([<{&", name.data[0], 13)) {
         return "a posting starts with an account's name (no marks, brackets or rules)";
@@ -37,6 +75,15 @@ const char *syntax_symbol_problem(struct slice symbol)
 {
     if (symbol.size == 0) {
         return "an amount needs a commodity";
+    }
+    if (symbol.size > SYMBOL_SIZE_MAX) {
+        return "a commodity has at most 100 bytes";
+    }
+    if (symbol.size == 1 && memchr("hms", symbol.data[0], 3)) {
+        return "ledger reads h, m and s as hours, minutes and seconds: use another symbol";
+    }
+    if (has_other_blank(symbol)) {
+        return "a commodity has a blank that is not a plain space";
     }
     for (size_t i = 0; i < symbol.size; i++) {
         unsigned char c = (unsigned char)symbol.data[i];

@@ -11,6 +11,13 @@
 #include "amount.h"
 #include "slice.h"
 
+/*
+ * The longest account name and symbol, in bytes. ledger reads no line of more than 4095 bytes, and
+ * a line of posted.journal has one name and up to three amounts.
+ */
+#define ACCOUNT_SIZE_MAX 1000
+#define SYMBOL_SIZE_MAX  100
+
 /* Why a text cannot be an account's name; NULL if it can. */
 const char *syntax_account_problem(struct slice name);
 

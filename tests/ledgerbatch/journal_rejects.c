@@ -82,6 +82,41 @@ Test(journal_rejects, account_names_that_are_wrong)
     expect_stop(HEADER "  A\x01  1 USD\n  B\n", 3, "control character");
 }
 
+/* hledger takes them for spaces, ledger for letters. */
+Test(journal_rejects, blanks_that_are_no_spaces)
+{
+    expect_stop(HEADER "  A\u00a0\u00a01 USD\n  B  -1 USD\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A\u00a0x  1 USD\n  B\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A\u1680x  1 USD\n  B\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A\u200ax  1 USD\n  B\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A\u3000x  1 USD\n  B\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A  1\u00a0USD\n  B\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A  1 \"a\u202fb\"\n  B\n", 3, "a blank that is not a plain");
+    expect_stop(HEADER "  A  1\u205f000 USD\n  B\n", 3, "a blank that is not a plain");
+}
+
+/* ledger reads such postings as expressions, and such commodities as hours, minutes, seconds. */
+Test(journal_rejects, words_with_a_meaning_of_their_own)
+{
+    expect_stop(HEADER "  assert  1 USD\n  B\n", 3, "ledger reads a posting");
+    expect_stop(HEADER "  check no 7:Cash  1 USD\n  B\n", 3, "ledger reads a posting");
+    expect_stop(HEADER "  expr:x  1 USD\n  expr  -1 USD\n", 4, "ledger reads a posting");
+    expect_stop(HEADER "  A  1 h\n  B\n", 3, "ledger reads h, m and s");
+    expect_stop(HEADER "  A  1 \"m\"\n  B\n", 3, "ledger reads h, m and s");
+    expect_stop("P 2024-01-02 s 5 USD\n", 1, "ledger reads h, m and s");
+}
+
+Test(journal_rejects, what_is_too_long_for_other_programs)
+{
+    static char text[8192];
+    snprintf(text, sizeof text, "\n; %0*d\n", 4000, 0);
+    expect_stop(text, 2, "4000 bytes");
+    snprintf(text, sizeof text, HEADER "  A:%0*d  1 USD\n  B\n", 1000, 0);
+    expect_stop(text, 3, "1000 bytes");
+    snprintf(text, sizeof text, HEADER "  A  1 \"%0*d\"\n  B\n", 101, 0);
+    expect_stop(text, 3, "100 bytes");
+}
+
 Test(journal_rejects, dates_that_are_none)
 {
     expect_stop("2024-1-2 x\n  A  1 USD\n  B\n", 1, "a date is");
@@ -112,6 +147,7 @@ Test(journal_rejects, transactions_that_do_not_balance)
 Test(journal_rejects, transactions_with_too_much_or_too_little_left_out)
 {
     expect_stop(HEADER "  A  1 USD\n  B\n  C\n", 5, "only one posting");
+    expect_stop(HEADER "  A 1 USD\n  B\n", 4, "two spaces go before an amount");
     expect_stop(HEADER "  A\n", 3, "nothing says");
     expect_stop(HEADER "\n", 2, "needs postings");
     expect_stop(HEADER "  A\n  A  = 6 USD\n  B  1 USD\n", 4, "before the posting without");
