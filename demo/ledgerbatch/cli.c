@@ -25,7 +25,8 @@ const char cli_help[] =
     "  --commit-size N          transactions that share a commit (8192)\n"
     "  --timeline FILE          record which worker ran which task when\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
-    "  PATTERNs are shell globs over the whole name of an account; both may be repeated.\n"
+    "  A PATTERN is a shell glob over the whole name of an account; --commutative and\n"
+    "  --no-overdraft may be repeated.\n"
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
     "ledgerbatch status --db FILE          print progress, held clients and refusals\n"
@@ -248,6 +249,17 @@ static bool read_generate(struct cli *cli, struct arguments *arguments)
     return true;
 }
 
+/* Whether help is asked for, before or after a command. */
+static bool wants_help(int argument_count, char **argument_items)
+{
+    for (int i = 1; i < argument_count && strcmp(argument_items[i], "--") != 0; i++) {
+        if (strcmp(argument_items[i], "--help") == 0 || strcmp(argument_items[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct problem *problem)
 {
     struct arguments arguments = { argument_items, argument_count, 2, problem };
@@ -258,6 +270,9 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     cli->run.commit_size = COMMIT_SIZE;
     if (argument_count < 2) {
         return usage(&arguments, "a command is missing", "");
+    }
+    if (wants_help(argument_count, argument_items)) {
+        return true;
     }
     const char *command = argument_items[1];
     if (strcmp(command, "run") == 0) {
@@ -271,9 +286,6 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     if (strcmp(command, "generate") == 0) {
         return read_generate(cli, &arguments);
-    }
-    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
-        return true;
     }
     if (strcmp(command, "--version") == 0) {
         cli->command = CLI_VERSION;

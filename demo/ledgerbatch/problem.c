@@ -4,6 +4,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Names from the input are in the text: nothing in them may steer the user's terminal. */
+static void hide_controls(char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 bool problem_set(struct problem *problem, enum exit_code code, const char *format, ...)
 {
     va_list arguments;
@@ -12,6 +23,7 @@ bool problem_set(struct problem *problem, enum exit_code code, const char *forma
     problem->has_place = false;
     vsnprintf(problem->text, sizeof problem->text, format, arguments);
     va_end(arguments);
+    hide_controls(problem->text);
     return false;
 }
 

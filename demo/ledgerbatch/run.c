@@ -263,8 +263,8 @@ static bool run_plan(struct runner *runner, struct problem *problem)
         return false;
     }
     if (facts.state == STORE_FINISHED) {
-        printf("%s is finished: all %u tasks are posted; nothing to do\n",
-               runner->options->database, facts.task_count);
+        printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,
+               facts.task_count, facts.task_count == 1 ? " is" : "s are");
         return true;
     }
     return start_batch(runner, &facts, problem);

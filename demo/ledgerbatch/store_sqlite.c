@@ -3,6 +3,7 @@
  * statements. WAL with synchronous=FULL: a commit that returned survives a crash.
  * locking_mode=EXCLUSIVE: a second program that opens the file is refused.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,6 +72,12 @@ bool store_i_fail(struct store *store, struct problem *problem)
                            "%s: the disk is full; make room and run the same command again",
                            store->path);
     }
+    if (code == SQLITE_READONLY) {
+        return problem_set(problem, EXIT_CODE_IO,
+                           "%s: SQLite must be able to write this file and its folder, even to "
+                           "read it",
+                           store->path);
+    }
     return problem_set(problem, EXIT_CODE_IO, "%s: %s", store->path, reason);
 }
 
@@ -134,6 +141,19 @@ static bool prepare_writing(struct store *store, bool is_empty, struct problem *
            execute(store, "BEGIN IMMEDIATE; COMMIT", problem);
 }
 
+/* SQLite's own words do not say why. Where it may not make a file, its last try finds none. */
+static bool report_unopened(struct store *store, enum store_mode mode, struct problem *problem)
+{
+    int code = sqlite3_system_errno(store->connection);
+    if (sqlite3_errcode(store->connection) != SQLITE_CANTOPEN || code == 0) {
+        return store_i_fail(store, problem);
+    }
+    const char *reason = mode == STORE_WRITE && code == ENOENT
+                             ? "cannot be made: its folder is missing or not writable"
+                             : strerror(code);
+    return problem_set(problem, EXIT_CODE_IO, "%s: %s", store->path, reason);
+}
+
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem)
 {
     /* Its memory statistics cost a lock for each allocation. After the first store: no effect. */
@@ -147,7 +167,7 @@ struct store *store_open(const char *path, enum store_mode mode, struct problem 
         flags |= SQLITE_OPEN_CREATE;
     }
     bool opened = sqlite3_open_v2(path, &store->connection, flags, NULL) == SQLITE_OK ||
-                  store_i_fail(store, problem);
+                  report_unopened(store, mode, problem);
     opened = opened && check_owner(store, &is_empty, problem);
     if (opened && mode == STORE_WRITE) {
         opened = prepare_writing(store, is_empty, problem);

@@ -67,6 +67,10 @@ class Folder:
 def check_help_and_version(folder):
     check(b"ledgerbatch run" in folder.run("--help").stdout, "--help shows the commands")
     check(folder.run("--version").stdout.startswith(b"ledgerbatch "), "--version")
+    whole = folder.run("--help").stdout
+    for arguments in (["-h"], ["run", "--help"], ["run", "x", "-h"], ["status", "--help"],
+                      ["balances", "-h"], ["generate", "--help"]):  # fmt: skip
+        check(folder.run(*arguments).stdout == whole, f"help for {arguments}")
 
 
 def check_usage(folder):
@@ -94,6 +98,10 @@ def check_input_problems(folder):
     folder.write("self.journal", "include self.journal\n")
     message = folder.run("run", "self.journal", expect=2).stderr.decode()
     check("includes itself" in message, message)
+    # What the input contains must not reach the terminal's controls.
+    folder.write("bell.journal", "2024-01-01 x\n  A\x1b[31m  1 USD\n  B\n")
+    message = folder.run("run", "bell.journal", expect=2).stderr
+    check(b"'A?[31m'" in message, f"control characters are not printed: {message!r}")
     folder.run("run", "missing.journal", expect=1)
     check(not (folder.path / "ledgerbatch.db").exists(), "wrong input writes no database")
     check(not (folder.path / "ledgerbatch-out").exists(), "wrong input writes no outputs")
@@ -123,7 +131,8 @@ def check_finished(folder):
     posted = folder.path / "ledgerbatch-out/posted.journal"
     posted.write_text("changed")
     result = folder.run("run", "--no-overdraft", "*:Cash", "--workers", "1", "ok.journal")
-    check(b"finished" in result.stdout, "a finished database says so")
+    check(result.stdout == b"ledgerbatch.db is finished: 3 tasks are done; nothing to do\n",
+          f"a finished database says so: {result.stdout}")  # fmt: skip
     check((folder.path / "ledgerbatch.db").read_bytes() == before, "and stays as it is")
     check(posted.read_text() == "changed", "and writes no outputs")
     check(folder.run("balances", "--db", "ledgerbatch.db").stdout, "and can be read")
@@ -138,7 +147,11 @@ def check_other(folder):
     books.run("sqlite3", folder.path / "foreign.db", "CREATE TABLE t(x);")
     folder.run("run", "--db", "foreign.db", "ok.journal", expect=4)
     folder.run("status", "--db", "foreign.db", expect=4)
-    folder.run("status", "--db", "none.db", expect=1)
+    message = folder.run("status", "--db", "none.db", expect=1).stderr.decode()
+    check("none.db: No such file" in message, f"a missing database is called missing: {message}")
+    ok = folder.write("whole.journal", JOURNAL)
+    message = folder.run("run", "--db", "none/x.db", ok, expect=1).stderr.decode()
+    check("none/x.db: cannot be made" in message, f"a database without a folder: {message}")
     # The same content under another name is the same input.
     os.rename(folder.path / "ok.journal", folder.path / "moved.journal")
     folder.run("run", "--no-overdraft", "*:Cash", "moved.journal")
