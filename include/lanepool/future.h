@@ -54,6 +54,8 @@ typedef void (*lanepool_then_fn)(void *context, const lanepool_result *result);
  *                            nested deeper than 64. Return first, or use lanepool_future_then().
  * @retval LANEPOOL_SHUT_DOWN Inside a task: lanepool_pool_shutdown_now() was called and the
  *                            awaited task had not started.
+ * @retval LANEPOOL_NOMEM     Inside a task: memory is lacking; nothing has changed.
+ * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
  * @par Threads
  * Any thread; may block.
  * @par Complexity

@@ -145,6 +145,7 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  *                            acceptance lies inside this call and is its place in the order.
  * @retval LANEPOOL_INVALID   An argument is wrong; see lanepool_task.
  * @retval LANEPOOL_NOMEM     Not accepted; memory is lacking.
+ * @retval LANEPOOL_NO_THREAD Not accepted; a lock or semaphore could not be had.
  * @retval LANEPOOL_SHUT_DOWN Not accepted. From inside a task this comes only after
  *                            lanepool_pool_shutdown_now(): while draining, tasks may still submit.
  * @par Threads
@@ -169,6 +170,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit(lanepool_p
  * @retval LANEPOOL_TIMED_OUT Not accepted: the pool was full all the time.
  * @retval LANEPOOL_INVALID   As for lanepool_pool_submit().
  * @retval LANEPOOL_NOMEM     As for lanepool_pool_submit().
+ * @retval LANEPOOL_NO_THREAD As for lanepool_pool_submit().
  * @retval LANEPOOL_SHUT_DOWN As for lanepool_pool_submit().
  * @par Threads
  * As for lanepool_pool_submit().
@@ -188,6 +190,7 @@ lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task, uint
  * @retval LANEPOOL_OK        Accepted; if the pool was full, the task has been called.
  * @retval LANEPOOL_INVALID   As for lanepool_pool_submit().
  * @retval LANEPOOL_NOMEM     As for lanepool_pool_submit().
+ * @retval LANEPOOL_NO_THREAD As for lanepool_pool_submit().
  * @retval LANEPOOL_SHUT_DOWN As for lanepool_pool_submit().
  * @par Threads
  * Any thread; may block.
@@ -259,6 +262,7 @@ lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback, v
  * @retval LANEPOOL_OK        Terminated.
  * @retval LANEPOOL_TIMED_OUT Not yet; the pool goes on as before, wait again.
  * @retval LANEPOOL_DEADLOCK  Called from inside one of the pool's own tasks or callbacks.
+ * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
  * @retval LANEPOOL_INVALID   pool is NULL.
  * @par Threads
  * Any number of threads at once; may block.
@@ -276,6 +280,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_await(lanepool_po
  * @retval LANEPOOL_TIMED_OUT Not yet.
  * @retval LANEPOOL_DEADLOCK  Called from inside one of the pool's own tasks or callbacks.
  * @retval LANEPOOL_NOMEM     Memory is lacking; nothing has changed.
+ * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
  * @retval LANEPOOL_INVALID   pool is NULL.
  * @par Threads
  * Any number of threads at once; may block.
@@ -286,7 +291,11 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_quiesce(lanepool_
 /** Whether a shutdown of either kind has been called. Any thread; never blocks. */
 LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);
 
-/** Whether the pool has terminated; see lanepool_pool_await(). Any thread; never blocks. */
+/**
+ * Whether every task of a pool that was shut down has had its call. The worker threads may still be
+ * on their last instructions: they are gone once lanepool_pool_await() has answered LANEPOOL_OK.
+ * Any thread; never blocks.
+ */
 LANEPOOL_API bool lanepool_pool_is_terminated(const lanepool_pool *pool);
 
 /** The number of workers. Any thread; never blocks. */

@@ -115,7 +115,7 @@ LANEPOOL_API lanepool_pool *lanepool_run_pool(const lanepool_run *run);
 
 /**
  * The task's ticket: its number in the pool's acceptance order. Of two conflicting tasks the one
- * with the smaller ticket finishes before the other starts.
+ * with the smaller ticket finishes before the other starts. After 2^40 tasks it begins again at 0.
  *
  * @par Threads
  * The thread of the call; never blocks.
