@@ -3,10 +3,10 @@
 
 #include "lanepool/pool.h"
 
-#define BATCH 64u
-/* From this limit on, credits that threads hold unused hardly matter. */
-#define LIMIT_FOR_BATCHES 4096u
-#define UNLIMITED_CREDIT  ((uint64_t)1 << 62)
+#define BATCH_MAX 64u
+/* A credit is at most this part of the limit: what threads hold unused hardly matters. */
+#define CREDITS_TO_LIMIT 1024u
+#define UNLIMITED_CREDIT ((uint64_t)1 << 62)
 
 /* One blocked submitter; on its stack. */
 struct lanepool_i_applicant {
@@ -20,7 +20,11 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_local
                                size_t pending_max)
 {
     admission->limit = pending_max == LANEPOOL_UNLIMITED ? UINT64_MAX : pending_max;
-    admission->batch = pending_max >= LIMIT_FOR_BATCHES ? BATCH : 1;
+    admission->batch = pending_max / CREDITS_TO_LIMIT;
+    if (admission->batch > BATCH_MAX)
+        admission->batch = BATCH_MAX;
+    if (admission->batch == 0)
+        admission->batch = 1;
     admission->locals = locals;
     admission->admitted = 0;
     admission->first = NULL;

@@ -2,7 +2,7 @@
  * The limit on pending tasks.
  *
  * Pending is what was admitted less what has finished. Threads are admitted in
- * credits of up to BATCH tasks, so that no shared counter is touched each time;
+ * credits of up to 64 tasks, so that no shared counter is touched each time;
  * with a small limit a credit is one task, and the limit is exact.
  *
  * Who must wait stands in a queue and is served in turn: by whoever finishes

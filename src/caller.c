@@ -18,6 +18,11 @@ struct lanepool_i_caller {
     lanepool_i_semaphore semaphore;
 };
 
+static bool is_stopping(const lanepool_pool *pool)
+{
+    return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
+}
+
 static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)
 {
     lanepool_i_caller **at = &waits->callers;
@@ -36,8 +41,13 @@ static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-bool lanepool_i_waits_call(lanepool_i_waits *waits, lanepool_i_task *task)
+/* Once the pool stops nobody is called: callers give up, and the hand-back, which may be what
+ * routes the task, must find it in a queue. */
+bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
 {
+    lanepool_i_waits *waits = &pool->waits;
+    if (is_stopping(pool))
+        return false;
     lanepool_i_mutex_lock(&waits->lock);
     lanepool_i_caller *caller = waits->callers;
     while (caller != NULL && caller->task != task)
@@ -58,11 +68,6 @@ void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits)
 
 /* --- the caller --- */
 
-static bool is_stopping(const lanepool_pool *pool)
-{
-    return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
-}
-
 static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
 {
     lanepool_i_mutex_lock(&waits->lock);
@@ -77,8 +82,8 @@ static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local, lanepool
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller) && !is_stopping(pool)) {
         fetch_add_seq(&waits->sleeping, 1);
-        lanepool_i_router_route_or_ask(pool, local);
-        if (!is_called(waits, caller) && !is_stopping(pool))
+        bool more = lanepool_i_router_route_or_ask(pool, local);
+        if (!more && !is_called(waits, caller) && !is_stopping(pool))
             lanepool_i_semaphore_wait(&caller->semaphore);
         fetch_sub_seq(&waits->sleeping, 1);
     }
@@ -94,7 +99,7 @@ static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_c
     lanepool_i_task *task = caller->task;
     bool called = wait_for_call(pool, local, caller);
     if (called && !is_stopping(pool)) {
-        lanepool_i_run_alone(pool, local, task);
+        lanepool_i_run_alone(pool, local, task, NULL);
     } else if (called) {
         lanepool_i_tasks ready = { NULL, NULL, 0 };
         lanepool_i_tasks_add(&ready, task);

@@ -94,6 +94,9 @@ void lanepool_lane_release(lanepool_lane *handle)
     lanepool_pool *pool = handle->pool;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     handle->message.carry_out = let_go;
-    if (!lanepool_i_router_send(pool, local, &handle->message))
-        lanepool_i_memory_free(handle);
+    if (lanepool_i_router_send(pool, local, &handle->message))
+        return;
+    if (handle->lane == NULL && handle->key.type == LANEPOOL_I_TYPE_BYTES)
+        lanepool_i_key_bytes_end(handle->key.value.bytes);
+    lanepool_i_memory_free(handle);
 }

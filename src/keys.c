@@ -24,8 +24,16 @@ bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_
     return false;
 }
 
+static void end_key(lanepool_i_key *key, void *context)
+{
+    (void)context;
+    if (key->type == LANEPOOL_I_TYPE_BYTES)
+        lanepool_i_key_bytes_end(key->value.bytes);
+}
+
 void lanepool_i_keys_fini(lanepool_i_keys *keys)
 {
+    lanepool_i_keyindex_each(&keys->index, end_key, NULL);
     lanepool_i_keyindex_fini(&keys->index);
     lanepool_i_lanestore_fini(&keys->store);
 }
@@ -52,6 +60,12 @@ void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
 {
     size_t class = lanepool_i_slab_class_of(sizeof *bytes + bytes->size);
     lanepool_i_slab_give(&pool->slab, &local->cache, class, bytes);
+}
+
+void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
+{
+    if (lanepool_i_slab_class_of(sizeof *bytes + bytes->size) == LANEPOOL_I_SLAB_SYSTEM)
+        lanepool_i_memory_free(bytes);
 }
 
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)

@@ -46,6 +46,8 @@ lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool, lanepool_i_
                                                 const void *data, size_t size);
 void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
                                lanepool_i_key_bytes *bytes);
+/* When the pool is at its end: frees what the slab does not. */
+void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes);
 /* A lane's key as a claim; the bytes stay the lane's. */
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
 

@@ -84,16 +84,16 @@ static void look_for_drained(lanepool_pool *pool)
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
-    uint32_t state = load_seq(&lifecycle->state);
     lanepool_i_quiesce_look(pool, local);
     if (load_seq(&lifecycle->workers_left) == 0) {
         if (load_seq(&lifecycle->stopped))
             return;
-        if (state == LANEPOOL_I_STOPPING)
+        /* Looked at only now: a pool that was told to stop is so before its last worker leaves. */
+        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING)
             lanepool_i_handback(pool, local);
         lanepool_i_quiesce_look(pool, local);
         set_stopped(lifecycle);
-    } else if (state == LANEPOOL_I_DRAINING && !load_seq(&pool->crew.stop)) {
+    } else if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING && !load_seq(&pool->crew.stop)) {
         look_for_drained(pool);
     }
 }
@@ -106,6 +106,7 @@ void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
         look(pool, local);
         if (!lanepool_i_role_give_back_quietly(pool))
             return;
+        lanepool_i_waits_wake(&pool->waits);
     }
 }
 
@@ -129,10 +130,13 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     if (pool == NULL)
         return LANEPOOL_INVALID;
     uint32_t running = LANEPOOL_I_RUNNING;
-    if (!cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING))
-        return LANEPOOL_OK;
+    /* Attention first: a look for a quiesce may end the drain at once, and then the last worker to
+     * leave must look, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
-    make_look(pool);
+    if (cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING))
+        make_look(pool);
+    else
+        fetch_sub_seq(&pool->lifecycle.attention, 1);
     return LANEPOOL_OK;
 }
 
@@ -146,7 +150,7 @@ static bool decide_to_stop(lanepool_i_lifecycle *lifecycle, lanepool_handback_fn
     if (decided) {
         lifecycle->handback = handback;
         lifecycle->handback_context = context;
-        *before = atomic_exchange(&lifecycle->state, LANEPOOL_I_STOPPING);
+        *before = exchange_seq(&lifecycle->state, LANEPOOL_I_STOPPING);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return decided;

@@ -129,6 +129,10 @@ lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool
     atomic_init(&local->owners, worker != NULL ? OF_POOL : OF_THREAD | OF_POOL);
     lanepool_i_mutex_lock(&locals->lock);
     collect_gone_locked(locals);
+    if (worker == NULL) {
+        local->lanes = locals->lanes;
+        locals->lanes = 0;
+    }
     local->next_of_pool = locals->first;
     locals->first = local;
     lanepool_i_mutex_unlock(&locals->lock);

@@ -32,9 +32,11 @@ struct lanepool_i_local {
     lanepool_i_task *running;         /* T: the tasks of those calls, innermost first */
     uint32_t callbacks;               /* T: other callbacks of this pool that it is in */
     uint32_t waits;                   /* T: waits inside tasks, nested */
+    uint64_t epoch;                   /* T: bits of the task that it ran last; see quiesce.h */
 
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted; /* A: T writes */
-    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS];         /* A: T writes */
+    _Atomic uint64_t ran;                                 /* A: T writes: tasks that it called */
+    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS];         /* A: T writes: tasks it let go of */
     _Atomic uint64_t latched;                             /* A: T writes: a difference */
     _Atomic uint32_t owners;                              /* A: OF_THREAD, OF_POOL */
     lanepool_i_local *next_of_pool;                       /* L */
@@ -49,7 +51,7 @@ typedef struct lanepool_i_locals {
     uint64_t finished[LANEPOOL_I_EPOCHS]; /* L: likewise */
     uint64_t latched;                     /* L: likewise */
     uint64_t admitted;                    /* L: credits they left; the admission takes them back */
-    uint64_t lanes;                       /* L: reservations they left, until trimmed */
+    uint64_t lanes;                       /* L: reservations they left, for the next thread */
 } lanepool_i_locals;
 
 bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab);

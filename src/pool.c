@@ -10,8 +10,6 @@
 
 #define QUANTUM_TASKS_DEFAULT 64u
 #define QUANTUM_NS_DEFAULT    1000000u
-/* A worker with so much in its queue routes no more: what it has is enough for all. */
-#define ROUTE_BELOW (LANEPOOL_I_RUNQ_SLOTS / 2)
 
 /* --- what workers work for --- */
 
@@ -21,16 +19,20 @@ static void begin(void *owner, lanepool_i_worker *worker)
     lanepool_i_local_enter(worker->local);
 }
 
+/* Who made tasks ready while this worker searched left the waits asleep; it found another one. */
 static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
-    lanepool_i_run_chain(owner, worker, task);
+    lanepool_pool *pool = owner;
+    if (load_seq(&pool->waits.sleeping) != 0 && lanepool_i_park_all_busy(&pool->crew.park) &&
+        lanepool_i_crew_has_ready(&pool->crew))
+        lanepool_i_waits_wake(&pool->waits);
+    lanepool_i_run_chain(pool, worker, task);
 }
 
 static void look(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (lanepool_i_router_left(&pool->router) &&
-        lanepool_i_runq_count(&worker->queue) < ROUTE_BELOW)
+    if (lanepool_i_router_left(&pool->router))
         lanepool_i_router_try_route(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->local);
@@ -149,7 +151,7 @@ static lanepool_status init(lanepool_pool *pool)
     pool->quiesces.first = NULL;
     pool->quiesces.oldest = 0;
     if (!lanepool_i_slab_init(&pool->slab))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NOMEM;
     if (!lanepool_i_locals_init(&pool->locals, &pool->slab))
         goto fini_slab;
     if (!lanepool_i_admission_init(&pool->admission, &pool->locals, pool->options.pending_max))

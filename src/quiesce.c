@@ -56,6 +56,15 @@ static bool is_over(lanepool_pool *pool, const lanepool_i_quiesce *quiesce)
     return quiesce->last_epoch == pool->quiesces.oldest && is_done(pool, quiesce->last_epoch);
 }
 
+/* Whether a quiesce found no counters left for the epoch that should have begun after it. */
+static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest)
+{
+    const lanepool_i_quiesce *quiesce = quiesces->first;
+    while (quiesce != NULL && quiesce->last_epoch != newest)
+        quiesce = quiesce->next;
+    return quiesce != NULL;
+}
+
 static void end(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
 {
     fetch_sub_seq(&pool->lifecycle.attention, 1);
@@ -69,6 +78,8 @@ void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
     if (quiesces->first == NULL)
         return;
     pass_done_epochs(pool);
+    if (is_epoch_wanted(quiesces, pool->router.epoch))
+        begin_epoch(pool);
     lanepool_i_quiesce **at = &quiesces->first;
     bool any_over = false;
     while (*at != NULL) {

@@ -45,7 +45,8 @@ bool lanepool_i_role_give_back_quietly(lanepool_pool *pool)
     lanepool_i_router *router = &pool->router;
     lanepool_i_inbox_publish(&router->inbox);
     bool asked = (exchange_seq(&router->role, 0) & ASKED) != 0;
-    if (lanepool_i_router_left(router))
+    /* Who asked may have found the role taken while a missing link was made: it looks again. */
+    if (lanepool_i_router_left(router) || (asked && lanepool_i_inbox_is_stalled(&router->inbox)))
         lanepool_i_park_wake(&pool->crew.park);
     return asked;
 }
@@ -128,20 +129,20 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_role_give_back(pool, local);
 }
 
-void lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local)
+bool lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local)
 {
-    do {
-        if (!lanepool_i_role_try_or_ask(&pool->router))
-            return;
-        lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
-        lanepool_i_role_give_back(pool, local);
-    } while (lanepool_i_router_left(&pool->router));
+    if (!lanepool_i_role_try_or_ask(&pool->router))
+        return false;
+    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_role_give_back(pool, local);
+    return lanepool_i_router_left(&pool->router);
 }
 
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
 {
-    if (lanepool_i_inbox_is_stalled(&pool->router.inbox))
-        lanepool_i_router_try_route(pool, local);
+    /* The role first: what its last holder left is published before it is free. */
+    if (load_seq(&pool->router.role) != 0 || lanepool_i_inbox_is_stalled(&pool->router.inbox))
+        lanepool_i_router_route_or_ask(pool, local);
 }
 
 /* --- after an append --- */
@@ -177,7 +178,7 @@ static void put_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(ready)) != NULL)
         if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0 ||
-            !lanepool_i_waits_call(&pool->waits, task))
+            !lanepool_i_waits_call(pool, task))
             lanepool_i_tasks_add(&others, task);
     *ready = others;
 }

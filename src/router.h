@@ -59,12 +59,13 @@ bool lanepool_i_role_give_back_quietly(lanepool_pool *pool);
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count);
 /* If the role is free: takes it, routes a batch, gives it back. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
-/* For a thread that waits for something in the inbox to be routed: routes as long as there is
- * something to route. If another thread holds the role, it will wake the waits. */
-void lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local);
+/* For a thread that waits for something in the inbox to be routed: routes a batch; true: more is
+ * left. If another thread holds the role, it will wake the waits. */
+bool lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local);
 /* Whether a holder of the role would find something to do. */
 bool lanepool_i_router_left(const lanepool_i_router *router);
-/* Makes a missing link that has been made since visible to left(), if the role is free. */
+/* For a worker that is about to sleep: routes what stood behind a missing link, if that has been
+ * made since, or has the role's holder look. */
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local);
 
 /* Any thread: puts a message into the inbox and sees to it that it will be carried out. False: the

@@ -79,7 +79,7 @@ static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
     }
     lanepool_i_count_up(&local->latched, (uint64_t)1 - lanes);
     if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 &&
-        lanepool_i_waits_call(&pool->waits, task))
+        lanepool_i_waits_call(pool, task))
         return NULL;
     return task;
 }

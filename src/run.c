@@ -124,6 +124,7 @@ static bool calls_back(const lanepool_i_task *task)
 static void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                    const ending *end, lanepool_i_tasks *ready)
 {
+    lanepool_i_count_up(&local->ran, 1);
     report_failure(pool, local, task, &end->result);
     lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
     bool queue_first = calls_back(task);
@@ -155,6 +156,16 @@ static bool may_go_on(lanepool_pool *pool, lanepool_i_worker *worker, uint32_t r
            lanepool_i_clock_coarse() - since_ns <= worker->crew->quantum_ns;
 }
 
+/* The last task that a quiesce waits for may have finished here, and the one that comes may be
+ * long. A new epoch is seen after the attention that its quiesce asked for. */
+static void notice_epoch(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_task *task)
+{
+    uint64_t epoch = load_relaxed(&task->word) & LANEPOOL_I_EPOCH_MASK;
+    if (epoch != local->epoch && lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
+        lanepool_i_lifecycle_attend(pool, local);
+    local->epoch = epoch;
+}
+
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_i_local *local = worker->local;
@@ -162,6 +173,7 @@ void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepo
     for (uint32_t ran = 1; task != NULL; ran++) {
         lanepool_i_tasks ready;
         ending end;
+        notice_epoch(pool, local, task);
         call(pool, local, task, &end);
         settle(pool, local, task, &end, &ready);
         worker->ran++;
@@ -176,11 +188,15 @@ void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepo
 
 /* What finishes outside of the workers may be what the pool's end waits for: nobody who goes to
  * sleep would notice. */
-void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          lanepool_i_wait *helper)
 {
     lanepool_i_tasks ready;
     ending end;
     call(pool, local, task, &end);
+    /* While the block is still the task's: a walk may look at it. */
+    if (helper != NULL)
+        lanepool_i_waits_helped(&pool->waits, helper);
     settle(pool, local, task, &end, &ready);
     lanepool_i_router_put_ready(pool, local, &ready);
     lanepool_i_lifecycle_attend(pool, local);
@@ -191,6 +207,7 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
 {
     local->run = NULL;
     local->callbacks = 0;
+    lanepool_i_waits_abandon(&pool->waits, local);
     while (local->running != NULL) {
         lanepool_i_task *task = local->running;
         local->running = load_relaxed(&task->next);

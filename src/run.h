@@ -20,8 +20,10 @@ struct lanepool_run {
 
 /* Runs a ready task and the chain behind it; a worker's thread. */
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task);
-/* Runs a ready task alone; what it makes ready goes to a queue. Any thread. */
-void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+/* Runs a ready task alone; what it makes ready goes to a queue. Any thread. `helper` is the wait
+ * that needs the task, or NULL. */
+void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          lanepool_i_wait *helper);
 /* The thread is ending inside the task calls that it was in. */
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local);
 /* Calls a task that will not run with CANCELLED, and lets it go. */

@@ -12,9 +12,7 @@ static void add_worker(lanepool_pool *pool, size_t index, lanepool_worker_stats 
 {
     const lanepool_i_worker *worker = &pool->crew.workers[index];
     const lanepool_i_local *local = worker->local;
-    stats->finished = 0;
-    for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
-        stats->finished += load_relaxed(&local->finished[i]);
+    stats->finished = load_relaxed(&local->ran);
     stats->ready = ready_of(pool, index);
     stats->taken_from_others = load_relaxed(&worker->taken_from_others);
     stats->wake_ups = load_relaxed(&pool->crew.park.sleepers[index].wake_ups);
@@ -32,7 +30,7 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     stats->pending = stats->accepted - stats->finished;
     stats->ready = load_relaxed(&pool->crew.spill_count);
     stats->latched_lanes = lanepool_i_locals_latched(&pool->locals);
-    if ((int64_t)stats->latched_lanes < 0)
+    if ((int64_t)stats->latched_lanes < 0 || load_seq(&pool->lifecycle.stopped))
         stats->latched_lanes = 0;
     stats->live_lanes = load_relaxed(&pool->router.lanes_live);
     for (size_t i = 0; i < pool->crew.worker_count; i++) {

@@ -383,8 +383,6 @@ static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, 
 static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
                                   const lanepool_task *task, struct terms *terms)
 {
-    if (task->future != NULL)
-        *task->future = NULL;
     if (!is_valid(pool, task))
         return LANEPOOL_INVALID;
     lanepool_status status = admit_next(pool, local, piece, terms);
@@ -430,6 +428,9 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
         return LANEPOOL_NOMEM;
+    for (size_t i = 0; i < task_count; i++)
+        if (tasks[i].future != NULL)
+            *tasks[i].future = NULL;
     struct terms terms = { WAIT_UNTIL, wait_ns_max, 0 };
     lanepool_status status = submit_pieces(pool, local, tasks, task_count, &terms, &count);
     if (accepted != NULL)

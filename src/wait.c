@@ -55,6 +55,40 @@ static void future_completes(void *context, const lanepool_result *result)
     drop(wait);
 }
 
+static bool is_running(const lanepool_i_local *local, const lanepool_i_task *task)
+{
+    const lanepool_i_task *running = local->running;
+    while (running != NULL && running != task)
+        running = load_relaxed(&running->next);
+    return running != NULL;
+}
+
+/* All at once, before the first of the tasks goes: a wait also points at the task above it. Each
+ * listener stays with its future and drops its reference there. */
+void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local)
+{
+    lanepool_i_wait *over = NULL;
+    lanepool_i_mutex_lock(&waits->lock);
+    for (lanepool_i_wait **at = &waits->first; *at != NULL;) {
+        lanepool_i_wait *wait = *at;
+        if (!is_running(local, wait->task)) {
+            at = &wait->next;
+            continue;
+        }
+        *at = wait->next;
+        wait->left = true;
+        wait->next = over;
+        over = wait;
+    }
+    lanepool_i_mutex_unlock(&waits->lock);
+    local->waits = 0;
+    while (over != NULL) {
+        lanepool_i_wait *next = over->next;
+        drop(over);
+        over = next;
+    }
+}
+
 /* --- the judgement --- */
 
 /* The awaited task cannot go while the future's lock is held: it completes the future first. */
@@ -153,6 +187,7 @@ static lanepool_i_task *take_needed(lanepool_pool *pool, lanepool_i_local *local
     /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
     lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
+    lanepool_i_count_up(&local->latched, grants.latched);
     return chosen;
 }
 
@@ -171,13 +206,11 @@ static lanepool_i_task *find_needed(lanepool_pool *pool, lanepool_i_local *local
     return task;
 }
 
-static void run_needed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
-                       lanepool_i_task *task)
+void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
 {
-    lanepool_i_run_alone(pool, local, task);
-    lanepool_i_mutex_lock(&pool->waits.lock);
+    lanepool_i_mutex_lock(&waits->lock);
     wait->helping = NULL;
-    lanepool_i_mutex_unlock(&pool->waits.lock);
+    lanepool_i_mutex_unlock(&waits->lock);
 }
 
 /* --- waiting inside a task --- */
@@ -215,14 +248,16 @@ static bool go_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait 
     lanepool_status status;
     bool in_time = true;
     fetch_add_seq(&pool->waits.sleeping, 1);
-    if (load_acquire(&wait->verdict) == UNDECIDED)
-        lanepool_i_router_route_or_ask(pool, local);
+    bool more =
+        load_acquire(&wait->verdict) == UNDECIDED && lanepool_i_router_route_or_ask(pool, local);
     lanepool_i_task *needed = find_needed(pool, local, wait);
-    if (needed == NULL && !is_settled(pool, wait, &status))
+    if (needed == NULL && more)
+        in_time = lanepool_i_clock_now() < deadline_ns;
+    else if (needed == NULL && !is_settled(pool, wait, &status))
         in_time = lanepool_i_semaphore_wait_until(&wait->semaphore, deadline_ns);
     fetch_sub_seq(&pool->waits.sleeping, 1);
     if (needed != NULL)
-        run_needed(pool, local, wait, needed);
+        lanepool_i_run_alone(pool, local, needed, wait);
     return in_time;
 }
 

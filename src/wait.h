@@ -51,8 +51,13 @@ static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
     return load_relaxed(&waits->caller_count) != 0;
 }
 
-/* A task that its caller is to run has become ready. False: the caller has given up. */
-bool lanepool_i_waits_call(lanepool_i_waits *waits, lanepool_i_task *task);
+/* A task that its caller is to run has become ready. False: the caller has given up, or all are
+ * handed back. */
+bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task);
+/* The task that a wait made its thread run has returned, and is about to go. */
+void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait);
+/* The thread ends inside the tasks that it runs: their waits are over. */
+void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
 /* Under the lock: makes every caller look again. */
 void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits);
 /* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not

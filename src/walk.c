@@ -63,7 +63,13 @@ static bool is_held_up(const lanepool_i_wait *wait)
 {
     if (wait->helping != NULL && is_marked(wait->helping))
         return true;
-    return !load_acquire(&wait->complete) && wait->awaited != NULL && is_marked(wait->awaited);
+    if (wait->awaited == NULL)
+        return false;
+    /* The block stays the task's while the future's lock is held and it is not complete. */
+    lanepool_i_mutex_lock(&wait->future->lock);
+    bool held_up = wait->future->task == wait->awaited && is_marked(wait->awaited);
+    lanepool_i_mutex_unlock(&wait->future->lock);
+    return held_up;
 }
 
 /* Its `next` links the tasks that its thread is in: it is not added to a list. */

@@ -125,13 +125,13 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
     if (task == NULL)
         task = crew->work->own(crew->owner, worker);
     if (task == NULL)
+        task = take_spilled(crew);
+    if (task == NULL)
         task = lanepool_i_runq_take(&worker->queue);
     if (task == NULL) {
         crew->work->look(crew->owner, worker);
         task = lanepool_i_runq_take(&worker->queue);
     }
-    if (task == NULL)
-        task = take_spilled(crew);
     if (task == NULL)
         task = take_half_of_others(worker);
     return task;
@@ -210,10 +210,13 @@ static void work(lanepool_i_worker *worker)
 static void run_guarded(lanepool_i_worker *worker);
 
 /* A task ended the thread (pthread_exit). This runs while the thread is on its way out; the
- * worker's work simply goes on from here, and the thread ends when the pool does. */
+ * worker's work simply goes on from here, and the thread ends when the pool does. If that happened
+ * more than once, the outer ones are still on their way out then, and come here again. */
 static void thread_ends(void *argument)
 {
     lanepool_i_worker *worker = argument;
+    if (worker->ended)
+        return;
     worker->crew->work->abandoned(worker->crew->owner, worker);
     run_guarded(worker);
 }
@@ -223,6 +226,7 @@ static void run_guarded(lanepool_i_worker *worker)
     LANEPOOL_I_THREAD_END_PUSH(thread_ends, worker);
     work(worker);
     LANEPOOL_I_THREAD_END_POP();
+    worker->ended = true;
     worker->crew->work->end(worker->crew->owner, worker);
 }
 
@@ -263,6 +267,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
         worker->looked_at_ns = 0;
         worker->turn = i;
         worker->searching = false;
+        worker->ended = false;
         atomic_init(&worker->taken_from_others, 0);
     }
     return true;

@@ -3,11 +3,11 @@
  * the next one. A worker knows nothing of keys or lanes; what it works for is
  * behind lanepool_i_work.
  *
- * Where a worker looks, in this order: its own queue; what `look` brings (it
- * may route); the spill, where ready tasks stand that fit into no queue; the
- * older half of another's queue. After each quantum it looks first at what
- * others would find: it calls `look`, and runs the oldest task of the spill or
- * of another queue, each in its turn.
+ * Where a worker looks, in this order: the spill, where ready tasks stand that
+ * fitted into no queue, and have waited longest; its own queue; what `look`
+ * brings (it may route); the older half of another's queue. After each quantum it looks first at
+ * what others would find: it calls `look`, and runs the oldest task of the spill or of another
+ * queue, each in its turn.
  */
 #ifndef LANEPOOL_SRC_WORKER_H
 #define LANEPOOL_SRC_WORKER_H
@@ -48,6 +48,7 @@ struct lanepool_i_worker {
     uint64_t looked_at_ns;                            /* W: when that was */
     size_t turn;                                      /* W: whose turn it is in looking around */
     bool searching;                                   /* W: counted as searching in the park */
+    bool ended;                                       /* W: `end` has been called */
     _Atomic uint64_t taken_from_others;               /* A: W writes */
     lanepool_i_thread thread;                         /* I */
 };

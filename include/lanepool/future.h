@@ -71,7 +71,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_wait(lanepool_f
  *
  * The call is made by the thread that completes the task, after the task's
  * lanes have moved on, outside of every lock. It may submit; a wait in it
- * answers LANEPOOL_DEADLOCK. Several calls may be asked for; they are made in the order of asking.
+ * answers LANEPOOL_DEADLOCK (not if the call is made at once). Several calls may be asked for; they
+ * are made in the order of asking.
  *
  * @param future  Not NULL; may be released right after.
  * @param then    Not NULL.

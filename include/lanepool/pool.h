@@ -107,8 +107,8 @@ typedef struct lanepool_options {
  * @retval LANEPOOL_OK        The pool runs.
  * @retval LANEPOOL_INVALID   pool is NULL, or an option is out of range or unknown (bytes beyond
  *                            the known options must be zero).
- * @retval LANEPOOL_NOMEM     Memory is lacking; nothing is left behind.
- * @retval LANEPOOL_NO_THREAD A thread, lock or semaphore could not be had; nothing is left behind.
+ * @retval LANEPOOL_NOMEM     Memory, a lock or a semaphore is lacking; nothing is left behind.
+ * @retval LANEPOOL_NO_THREAD A thread could not be had; nothing is left behind.
  * @par Threads
  * Any thread. A pool does not survive fork(): the child must not touch it.
  * @par Complexity
@@ -128,6 +128,8 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * @retval LANEPOOL_OK       The pool is gone.
  * @retval LANEPOOL_DEADLOCK Called from inside one of the pool's own tasks or callbacks; nothing
  *                           has changed.
+ * @retval LANEPOOL_NO_THREAD A semaphore could not be had: the pool is shut down, not gone; call
+ *                           again.
  * @par Threads
  * Any thread that is not inside one of the pool's tasks; blocks.
  */
@@ -187,7 +189,8 @@ lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task, uint
  *
  * @param pool The pool.
  * @param task As for lanepool_pool_submit().
- * @retval LANEPOOL_OK        Accepted; if the pool was full, the task has been called.
+ * @retval LANEPOOL_OK        Accepted; if the pool was full, the task has been called, unless
+ *                            lanepool_pool_shutdown_now() came first and hands it back.
  * @retval LANEPOOL_INVALID   As for lanepool_pool_submit().
  * @retval LANEPOOL_NOMEM     As for lanepool_pool_submit().
  * @retval LANEPOOL_NO_THREAD As for lanepool_pool_submit().

@@ -62,7 +62,7 @@ typedef struct lanepool_task_view {
  * rule must be fast, must not lock or wait, and must give the same answer whenever it is asked.
  * It may submit; a wait in it answers LANEPOOL_DEADLOCK.
  *
- * @param a,b  Two tasks of which neither has finished; their contexts are readable.
+ * @param a,b  Two tasks whose `release` has not been called: their contexts are readable.
  * @param user The pool's `user` option.
  */
 typedef bool (*lanepool_compatible_fn)(const lanepool_task_view *a, const lanepool_task_view *b,

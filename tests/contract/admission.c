@@ -447,3 +447,28 @@ Test(admission, batch_keeps_its_order)
         expect(i == 0 || steps[i].ticket > steps[i - 1].ticket);
     }
 }
+
+Test(admission, refused_part_of_a_batch_has_no_futures)
+{
+    struct step steps[4] = { { 0 } };
+    lanepool_future *futures[4];
+    lanepool_task tasks[4];
+    size_t accepted = 0;
+    lanepool_pool *pool = limited_pool(1, 8);
+
+    for (int i = 0; i < 4; i++) {
+        tasks[i] = step_task(&steps[i], NULL, 0);
+        tasks[i].future = &futures[i];
+    }
+    tasks[1].function = NULL;
+    expect_status(lanepool_pool_submit_batch(pool, tasks, 4, LANEPOOL_FOREVER, &accepted),
+                  LANEPOOL_INVALID);
+    expect_eq(accepted, 1);
+    expect(futures[0] != NULL);
+    for (int i = 1; i < 4; i++) {
+        expect(futures[i] == NULL);
+    }
+    lanepool_future_release(futures[0]);
+    pool_end(pool);
+    expect_eq(steps[0].runs, 1);
+}

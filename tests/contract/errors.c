@@ -123,3 +123,70 @@ Test(errors, task_that_ends_its_thread_is_abandoned_and_its_lane_goes_on)
     expect_status(errors.last.status, LANEPOOL_ABANDONED);
     gate_fini(&gate);
 }
+
+/* Waits inside for a task that ends the thread, which both of them are on. */
+static int wait_for_end(lanepool_run *run, void *context, lanepool_call call)
+{
+    lanepool_pool *pool = lanepool_run_pool(run);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_future **future = context;
+
+    (void)call;
+    task.function = end_thread;
+    task.context = future + 1; /* the gate beside it */
+    task.future = future;
+    if (lanepool_pool_submit(pool, &task) == LANEPOOL_OK) {
+        (void)!lanepool_future_wait(*future, LANEPOOL_FOREVER, NULL);
+    }
+    return 0;
+}
+
+/* Submits a step and waits for it. */
+static int wait_for_step(lanepool_run *run, void *context, lanepool_call call)
+{
+    lanepool_pool *pool = lanepool_run_pool(run);
+    struct step *step = context;
+    lanepool_task task = step_task(step, NULL, 0);
+    lanepool_future *future;
+
+    (void)call;
+    task.future = &future;
+    if (lanepool_pool_submit(pool, &task)) {
+        return 1;
+    }
+    lanepool_status status = lanepool_future_wait(future, LANEPOOL_FOREVER, NULL);
+    lanepool_future_release(future);
+    return (int)status;
+}
+
+/* More often than waits may be nested: none of the abandoned ones may count, or be looked at. */
+Test(errors, waits_under_a_task_that_ends_its_thread_are_over)
+{
+    enum { ROUNDS = 70 };
+    struct helped {
+        lanepool_future *future;
+        struct gate gate;
+    } helped[ROUNDS];
+    struct errors errors = { .count = 0 };
+    struct step step = { 0 };
+    lanepool_pool *pool = pool_with_errors(1, note_error, &errors);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = wait_for_end;
+    for (int i = 0; i < ROUNDS; i++) {
+        gate_init(&helped[i].gate);
+        task.context = &helped[i];
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    pool_settle(pool);
+    for (int i = 0; i < ROUNDS; i++) {
+        lanepool_future_release(helped[i].future);
+        gate_fini(&helped[i].gate);
+    }
+    task.function = wait_for_step;
+    task.context = &step;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    expect_eq(step.runs, 1);
+    expect_eq(errors.count, 2 * ROUNDS); /* each helped task and the one that waited for it */
+}

@@ -305,3 +305,25 @@ Test(keys, readers_do_not_overtake_a_writer_and_run_together_behind_it)
     gate_fini(&back);
     gate_fini(&done);
 }
+
+/* Longer than any block of the pool's own: they must go with the pool, used or not. */
+Test(keys, long_keys_go_with_the_pool)
+{
+    static const char key[4096] = "long";
+    lanepool_claim claim = lanepool_claim_bytes(key, sizeof key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *unused;
+    struct step step = { 0 };
+    lanepool_task task = step_task(&step, &claim, 1);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    expect_eq(step.runs, 1);
+
+    pool = pool_make(1, LANEPOOL_PER_KEY);
+    expect_ok(lanepool_lane_acquire(pool, &claim, &unused));
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    lanepool_lane_release(unused);
+    pool_end(pool);
+}
