@@ -14,6 +14,11 @@ command -v clang-format | clang-format | the format of the sources
 command -v pkg-config | pkg-config | a consumer by pkg-config
 ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in processes of their own
 ls /usr/include/sqlite3.h | libsqlite3-dev | the demo's database
+command -v sqlite3 | sqlite3 | comparing the demo's databases
+command -v python3 | python3 | the demo's tests
+command -v ledger | ledger | the demo against another program
+command -v hledger | hledger | the demo against a second one
+command -v spin | spin | the model of the lane's protocol
 END
 }
 
