@@ -53,6 +53,13 @@ static bool left(void *owner, lanepool_i_worker *worker)
     return load_seq(&pool->router.role) == 0 && lanepool_i_router_left(&pool->router);
 }
 
+/* A missing link may have been made meanwhile, and its maker has left it to who searched. */
+static bool uncertain(void *owner)
+{
+    const lanepool_pool *pool = owner;
+    return lanepool_i_inbox_is_stalled(&pool->router.inbox);
+}
+
 static void idle(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
@@ -78,6 +85,7 @@ static const lanepool_i_work pool_work = {
     .look = look,
     .own = own,
     .left = left,
+    .uncertain = uncertain,
     .idle = idle,
     .abandoned = abandoned,
     .end = end,

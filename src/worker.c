@@ -158,8 +158,10 @@ static void end_search(lanepool_i_worker *worker)
     if (!worker->searching)
         return;
     worker->searching = false;
-    if (lanepool_i_park_end_search(&worker->crew->park) && anything_left(worker))
-        lanepool_i_park_wake(&worker->crew->park);
+    lanepool_i_crew *crew = worker->crew;
+    if (lanepool_i_park_end_search(&crew->park) &&
+        (anything_left(worker) || crew->work->uncertain(crew->owner)))
+        lanepool_i_park_wake(&crew->park);
 }
 
 static void lie_down(lanepool_i_worker *worker)
