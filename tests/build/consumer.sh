@@ -19,11 +19,13 @@ for shared in ON OFF; do
     "$cmake" --build "$place/shared-$shared" >/dev/null
     "$place/shared-$shared/consumer"
 done
-if ! ldd "$place/shared-ON/consumer" | grep -q liblanepool; then
+linked=$(ldd "$place/shared-ON/consumer")
+if ! grep -q liblanepool <<<"$linked"; then
     echo "the consumer of the shared library is not linked to it"
     exit 1
 fi
-if ldd "$place/shared-OFF/consumer" | grep -q liblanepool; then
+linked=$(ldd "$place/shared-OFF/consumer")
+if grep -q liblanepool <<<"$linked"; then
     echo "the consumer of the static library is linked to the shared one"
     exit 1
 fi
