@@ -4,55 +4,64 @@
  * The order is thereby a constant at each place, visible in review and in the
  * machine code. `seq` operations take part in one total order of all of them;
  * that is what sleeping and waking rest on. No fences are used: thread
- * sanitizers do not follow them.
+ * sanitizers do not follow them. Each operation is a door of the platform.
  */
 #ifndef LANEPOOL_SRC_ATOMIC_H
 #define LANEPOOL_SRC_ATOMIC_H
 
-#include <stdatomic.h>
+#include "platform/platform.h"
 
-#define load_relaxed(object)         atomic_load_explicit(object, memory_order_relaxed)
-#define load_acquire(object)         atomic_load_explicit(object, memory_order_acquire)
-#define load_seq(object)             atomic_load_explicit(object, memory_order_seq_cst)
-#define store_relaxed(object, value) atomic_store_explicit(object, value, memory_order_relaxed)
-#define store_release(object, value) atomic_store_explicit(object, value, memory_order_release)
-#define store_seq(object, value)     atomic_store_explicit(object, value, memory_order_seq_cst)
+#define load_relaxed(object)         LANEPOOL_I_LOAD(object, memory_order_relaxed)
+#define load_acquire(object)         LANEPOOL_I_LOAD(object, memory_order_acquire)
+#define load_seq(object)             LANEPOOL_I_LOAD(object, memory_order_seq_cst)
+#define store_relaxed(object, value) LANEPOOL_I_STORE(object, value, memory_order_relaxed)
+#define store_release(object, value) LANEPOOL_I_STORE(object, value, memory_order_release)
+#define store_seq(object, value)     LANEPOOL_I_STORE(object, value, memory_order_seq_cst)
 #define exchange_acquire(object, value) \
-    atomic_exchange_explicit(object, value, memory_order_acquire)
+    LANEPOOL_I_CHANGE(object, atomic_exchange_explicit(object, value, memory_order_acquire))
 #define exchange_acq_rel(object, value) \
-    atomic_exchange_explicit(object, value, memory_order_acq_rel)
-#define exchange_seq(object, value) atomic_exchange_explicit(object, value, memory_order_seq_cst)
+    LANEPOOL_I_CHANGE(object, atomic_exchange_explicit(object, value, memory_order_acq_rel))
+#define exchange_seq(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_exchange_explicit(object, value, memory_order_seq_cst))
 #define fetch_add_relaxed(object, value) \
-    atomic_fetch_add_explicit(object, value, memory_order_relaxed)
+    LANEPOOL_I_CHANGE(object, atomic_fetch_add_explicit(object, value, memory_order_relaxed))
 #define fetch_add_acq_rel(object, value) \
-    atomic_fetch_add_explicit(object, value, memory_order_acq_rel)
-#define fetch_add_seq(object, value) atomic_fetch_add_explicit(object, value, memory_order_seq_cst)
+    LANEPOOL_I_CHANGE(object, atomic_fetch_add_explicit(object, value, memory_order_acq_rel))
+#define fetch_add_seq(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_fetch_add_explicit(object, value, memory_order_seq_cst))
 #define fetch_sub_acq_rel(object, value) \
-    atomic_fetch_sub_explicit(object, value, memory_order_acq_rel)
-#define fetch_sub_seq(object, value) atomic_fetch_sub_explicit(object, value, memory_order_seq_cst)
+    LANEPOOL_I_CHANGE(object, atomic_fetch_sub_explicit(object, value, memory_order_acq_rel))
+#define fetch_sub_seq(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_fetch_sub_explicit(object, value, memory_order_seq_cst))
 #define fetch_or_relaxed(object, value) \
-    atomic_fetch_or_explicit(object, value, memory_order_relaxed)
+    LANEPOOL_I_CHANGE(object, atomic_fetch_or_explicit(object, value, memory_order_relaxed))
 #define fetch_or_acq_rel(object, value) \
-    atomic_fetch_or_explicit(object, value, memory_order_acq_rel)
-#define fetch_or_seq(object, value) atomic_fetch_or_explicit(object, value, memory_order_seq_cst)
+    LANEPOOL_I_CHANGE(object, atomic_fetch_or_explicit(object, value, memory_order_acq_rel))
+#define fetch_or_seq(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_fetch_or_explicit(object, value, memory_order_seq_cst))
 #define fetch_and_acq_rel(object, value) \
-    atomic_fetch_and_explicit(object, value, memory_order_acq_rel)
+    LANEPOOL_I_CHANGE(object, atomic_fetch_and_explicit(object, value, memory_order_acq_rel))
 
 /* Compare and swap; on failure *expected holds what was there, read with the order's load part. */
-#define cas_relaxed(object, expected, desired)                                               \
-    atomic_compare_exchange_strong_explicit(object, expected, desired, memory_order_relaxed, \
-                                            memory_order_relaxed)
-#define cas_acquire(object, expected, desired)                                               \
-    atomic_compare_exchange_strong_explicit(object, expected, desired, memory_order_acquire, \
-                                            memory_order_acquire)
-#define cas_release(object, expected, desired)                                               \
-    atomic_compare_exchange_strong_explicit(object, expected, desired, memory_order_release, \
-                                            memory_order_relaxed)
-#define cas_acq_rel(object, expected, desired)                                               \
-    atomic_compare_exchange_strong_explicit(object, expected, desired, memory_order_acq_rel, \
-                                            memory_order_acquire)
-#define cas_seq(object, expected, desired)                                                   \
-    atomic_compare_exchange_strong_explicit(object, expected, desired, memory_order_seq_cst, \
-                                            memory_order_seq_cst)
+#define cas_relaxed(object, expected, desired)                                                   \
+    LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
+                                                                      memory_order_relaxed,      \
+                                                                      memory_order_relaxed))
+#define cas_acquire(object, expected, desired)                                                   \
+    LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
+                                                                      memory_order_acquire,      \
+                                                                      memory_order_acquire))
+#define cas_release(object, expected, desired)                                                   \
+    LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
+                                                                      memory_order_release,      \
+                                                                      memory_order_relaxed))
+#define cas_acq_rel(object, expected, desired)                                                   \
+    LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
+                                                                      memory_order_acq_rel,      \
+                                                                      memory_order_acquire))
+#define cas_seq(object, expected, desired)                                                       \
+    LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
+                                                                      memory_order_seq_cst,      \
+                                                                      memory_order_seq_cst))
 
 #endif

@@ -6,13 +6,13 @@
  * splits bucket n - m alone; taking it away joins the two again.
  *
  * Buckets live in segments of doubling size that never move: segment 0 has
- * FIRST_BUCKETS, segment s > 0 as many as all before it.
+ * LANEPOOL_I_FIRST_BUCKETS, segment s > 0 as many as all before it.
  */
 #include "keyindex.h"
 
-#include <string.h>
+#include "sizes.h"
 
-#define FIRST_BUCKETS ((size_t)256)
+#include <string.h>
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -43,14 +43,14 @@ uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t 
 
 static size_t segment_of(size_t bucket)
 {
-    if (bucket < FIRST_BUCKETS)
+    if (bucket < LANEPOOL_I_FIRST_BUCKETS)
         return 0;
-    return (size_t)(64 - __builtin_clzll(bucket / FIRST_BUCKETS));
+    return (size_t)(64 - __builtin_clzll(bucket / LANEPOOL_I_FIRST_BUCKETS));
 }
 
 static size_t segment_size(size_t segment)
 {
-    return segment == 0 ? FIRST_BUCKETS : FIRST_BUCKETS << (segment - 1);
+    return segment == 0 ? LANEPOOL_I_FIRST_BUCKETS : LANEPOOL_I_FIRST_BUCKETS << (segment - 1);
 }
 
 static lanepool_i_key **bucket_at(const lanepool_i_keyindex *index, size_t bucket)
@@ -77,11 +77,12 @@ bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed)
 {
     memset(index, 0, sizeof *index);
     index->seed = seed;
-    index->bucket_count = FIRST_BUCKETS;
-    index->segments[0] = lanepool_i_memory_alloc(FIRST_BUCKETS * sizeof(lanepool_i_key *));
+    index->bucket_count = LANEPOOL_I_FIRST_BUCKETS;
+    index->segments[0] =
+        lanepool_i_memory_alloc(LANEPOOL_I_FIRST_BUCKETS * sizeof(lanepool_i_key *));
     if (index->segments[0] == NULL)
         return false;
-    memset(index->segments[0], 0, FIRST_BUCKETS * sizeof(lanepool_i_key *));
+    memset(index->segments[0], 0, LANEPOOL_I_FIRST_BUCKETS * sizeof(lanepool_i_key *));
     return true;
 }
 
@@ -191,7 +192,8 @@ void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, 
 
 void lanepool_i_keyindex_shrink(lanepool_i_keyindex *index)
 {
-    while (index->bucket_count > FIRST_BUCKETS && index->bucket_count > 2 * index->key_count) {
+    while (index->bucket_count > LANEPOOL_I_FIRST_BUCKETS &&
+           index->bucket_count > 2 * index->key_count) {
         lanepool_i_key *keys = *bucket_at(index, index->bucket_count - 1);
         index->bucket_count--;
         rehash(index, keys);

@@ -3,11 +3,10 @@
 
 #include "handle.h"
 #include "pool.h"
+#include "sizes.h"
 
 #include <string.h>
 
-/* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
-#define KEPT ((size_t)16384)
 /* The more buckets the hand passes for each lane made, the rarer are lanes that go and come back:
  * in balance one lane goes for each made, so that of those passed fewer may be found unused. */
 #define SWEPT_FOR_EACH_CREATED 8
@@ -148,7 +147,7 @@ static void publish(lanepool_pool *pool)
 void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_keys *keys = &pool->keys;
-    if (keys->created > 0 && keys->index.key_count > KEPT)
+    if (keys->created > 0 && keys->index.key_count > LANEPOOL_I_KEPT_LANES)
         remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created, false);
     keys->created = 0;
     publish(pool);

@@ -1,7 +1,9 @@
 /* Owns the regions that lanes live in; see lanestore.h. */
 #include "lanestore.h"
 
-#define REGION_SIZE  ((size_t)1 << 20)
+#include "sizes.h"
+
+#define REGION_SIZE  LANEPOOL_I_LANE_REGION
 #define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
 
 /* The first lane's place is the header's. Guards as in lanestore.h. */

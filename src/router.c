@@ -11,7 +11,7 @@ void lanepool_i_router_init(lanepool_i_router *router)
 {
     lanepool_i_inbox_init(&router->inbox);
     atomic_init(&router->role, 0);
-    router->next_ticket = 0;
+    router->next_ticket = LANEPOOL_I_FIRST_TICKET;
     router->epoch = 0;
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
         atomic_init(&router->routed[i], 0);

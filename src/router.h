@@ -17,9 +17,7 @@
 #include "inbox.h"
 #include "lane.h"
 #include "local.h"
-
-/* How many tasks are routed in one hold of the role. */
-#define LANEPOOL_I_ROUTE_BATCH 64
+#include "sizes.h"
 
 typedef struct lanepool_i_message lanepool_i_message;
 

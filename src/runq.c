@@ -2,7 +2,6 @@
 #include "runq.h"
 
 #define SLOT(position) ((position) & (LANEPOOL_I_RUNQ_SLOTS - 1))
-#define TAKE_MAX       32u
 
 void lanepool_i_runq_init(lanepool_i_runq *queue)
 {
@@ -45,12 +44,12 @@ lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
 static size_t half_of(uint32_t count)
 {
     uint32_t half = count - count / 2;
-    return half < TAKE_MAX ? half : TAKE_MAX;
+    return half < LANEPOOL_I_TAKE_MAX ? half : LANEPOOL_I_TAKE_MAX;
 }
 
 size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken)
 {
-    lanepool_i_task *seen[TAKE_MAX];
+    lanepool_i_task *seen[LANEPOOL_I_TAKE_MAX];
     uint32_t head = load_acquire(&queue->head);
     for (;;) {
         uint32_t count = load_acquire(&queue->tail) - head;

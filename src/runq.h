@@ -13,9 +13,8 @@
 #ifndef LANEPOOL_SRC_RUNQ_H
 #define LANEPOOL_SRC_RUNQ_H
 
+#include "sizes.h"
 #include "task.h"
-
-#define LANEPOOL_I_RUNQ_SLOTS 256u
 
 /* Guards: A atomic, P whoever set `putting`. */
 typedef struct lanepool_i_runq {
@@ -33,7 +32,7 @@ void lanepool_i_runq_put(lanepool_i_runq *queue, lanepool_i_tasks *tasks);
 
 /* The oldest task, or NULL. */
 lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue);
-/* The older half, at most 32, oldest first; returns how many. */
+/* The older half, at most LANEPOOL_I_TAKE_MAX, oldest first; returns how many. */
 size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken);
 
 /* How many tasks stand here, at some moment during the call. */

@@ -10,12 +10,14 @@
  */
 #include "slab.h"
 
-#define REGION_SIZE  ((size_t)262144)
-#define REGION_PAGES (REGION_SIZE / LANEPOOL_I_PAGE_SIZE)
-#define KEPT_CHAINS  ((size_t)64)   /* half a MiB of each size */
-#define ALL_PAGES    (~(uint64_t)1) /* all but the header's */
+#include "sizes.h"
 
-_Static_assert(REGION_PAGES == 64, "a region's pages are one bit each");
+#define REGION_SIZE  LANEPOOL_I_BLOCK_REGION
+#define REGION_PAGES (REGION_SIZE / LANEPOOL_I_PAGE_SIZE)
+/* All but the header's. */
+#define ALL_PAGES (~(uint64_t)0 >> (64 - REGION_PAGES) & ~(uint64_t)1)
+
+_Static_assert(REGION_PAGES <= 64, "a region's pages are one bit each");
 
 /* Guard: L slab's lock. */
 struct lanepool_i_region {
@@ -273,9 +275,9 @@ static bool is_worth_trimming_locked(const lanepool_i_slab_class *of)
 {
     size_t count = 0;
     const lanepool_i_block *chain = load_acquire(&of->chains);
-    for (; chain != NULL && count < KEPT_CHAINS; chain = chain->next_chain)
+    for (; chain != NULL && count < LANEPOOL_I_KEPT_CHAINS; chain = chain->next_chain)
         count++;
-    return count == KEPT_CHAINS;
+    return count == LANEPOOL_I_KEPT_CHAINS;
 }
 
 void lanepool_i_slab_trim(lanepool_i_slab *slab)

@@ -168,9 +168,8 @@ static lanepool_i_task *take_block(lanepool_pool *pool, lanepool_i_local *local,
 /* Lanes for the claims by key; a handle brings its own. */
 static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, const lanepool_task *task)
 {
-    enum { CREDIT = 64 };
     if (local->lanes < task->claim_count) {
-        uint64_t more = task->claim_count - local->lanes + CREDIT;
+        uint64_t more = task->claim_count - local->lanes + LANEPOOL_I_LANE_CREDIT;
         if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
             return false;
         local->lanes += more;
@@ -339,9 +338,6 @@ lanepool_status lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_
 
 /* --- several tasks --- */
 
-/* So many tasks are appended at once: workers get something to do while the rest is built. */
-enum { PIECE = 64 };
-
 /* Tasks built and not yet appended. */
 struct piece {
     lanepool_i_tasks blocks;
@@ -407,7 +403,7 @@ static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_local *loca
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < task_count && status == LANEPOOL_OK; i++) {
         status = build_next(pool, local, &piece, &tasks[i], terms);
-        if (piece.blocks.count == PIECE && !append_piece(pool, local, &piece))
+        if (piece.blocks.count == LANEPOOL_I_APPEND_BATCH && !append_piece(pool, local, &piece))
             status = LANEPOOL_SHUT_DOWN;
     }
     if (!append_piece(pool, local, &piece))

@@ -1,11 +1,6 @@
 /* Owns the workers' loop and the spill; see worker.h, and park.h for sleeping and waking. */
 #include "worker.h"
 
-/* A search is short and never yields: a searcher that stands behind a busy
- * worker on its core would still count as searching, and nobody would be woken. */
-#define SEARCH_ROUNDS 24
-#define SEARCH_PAUSES 6
-
 /* --- the spill --- */
 
 static void spill(lanepool_i_crew *crew, lanepool_i_tasks *ready)
@@ -175,15 +170,17 @@ static void lie_down(lanepool_i_worker *worker)
         lanepool_i_park_sleep(&crew->park, worker->index);
 }
 
-/* Looks for a while, then sleeps; returns when there may be something. */
+/* Looks for a while, then sleeps; returns when there may be something. It never yields: a searcher
+ * that stands behind a busy worker on its core would still count as searching, and nobody would be
+ * woken. */
 static lanepool_i_task *search(lanepool_i_worker *worker)
 {
     start_search(worker);
-    for (int round = 0; round < SEARCH_ROUNDS; round++) {
+    for (int round = 0; round < LANEPOOL_I_SEARCH_ROUNDS; round++) {
         lanepool_i_task *task = find(worker);
         if (task != NULL || load_relaxed(&worker->crew->stop))
             return task;
-        for (int i = 0; i < SEARCH_PAUSES; i++)
+        for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES; i++)
             lanepool_i_pause();
     }
     lie_down(worker);

@@ -34,11 +34,13 @@ static void must(bool ok)
 
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
 {
+    LANEPOOL_I_DOOR();
     return pthread_create(&thread->id, NULL, main, argument) == 0;
 }
 
 void lanepool_i_thread_join(lanepool_i_thread *thread)
 {
+    LANEPOOL_I_DOOR();
     must(pthread_join(thread->id, NULL) == 0);
 }
 
@@ -54,11 +56,13 @@ void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
 
 void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
 {
+    LANEPOOL_I_DOOR();
     must(pthread_mutex_lock(&mutex->mutex) == 0);
 }
 
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
 {
+    LANEPOOL_I_DOOR();
     must(pthread_mutex_unlock(&mutex->mutex) == 0);
 }
 
@@ -74,18 +78,21 @@ void lanepool_i_semaphore_fini(lanepool_i_semaphore *semaphore)
 
 void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
 {
+    LANEPOOL_I_DOOR();
     TSAN_POST(semaphore);
     must(sem_post(&semaphore->semaphore) == 0);
 }
 
 void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore)
 {
+    LANEPOOL_I_DOOR();
     while (sem_wait(&semaphore->semaphore) != 0)
         must(errno == EINTR);
 }
 
 bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns)
 {
+    LANEPOOL_I_DOOR();
     if (deadline_ns == UINT64_MAX) {
         lanepool_i_semaphore_wait(semaphore);
         return true;
@@ -124,6 +131,7 @@ uint64_t lanepool_i_clock_coarse(void)
 
 void *lanepool_i_memory_alloc(size_t size)
 {
+    LANEPOOL_I_DOOR();
     if (size > SIZE_MAX - LANEPOOL_I_APART)
         return NULL;
     size_t rounded = (size + LANEPOOL_I_APART - 1) & ~(size_t)(LANEPOOL_I_APART - 1);
@@ -132,12 +140,14 @@ void *lanepool_i_memory_alloc(size_t size)
 
 void lanepool_i_memory_free(void *memory)
 {
+    LANEPOOL_I_DOOR();
     free(memory);
 }
 
 /* Maps twice the size and cuts the aligned part out: no allocator aligns this widely for less. */
 void *lanepool_i_pages_alloc(size_t size)
 {
+    LANEPOOL_I_DOOR();
     char *mapped = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return NULL;
@@ -150,6 +160,7 @@ void *lanepool_i_pages_alloc(size_t size)
 
 void lanepool_i_pages_free(void *pages, size_t size)
 {
+    LANEPOOL_I_DOOR();
     must(munmap(pages, size) == 0);
 }
 
@@ -202,5 +213,6 @@ uint64_t lanepool_i_seed(void)
 
 void lanepool_i_yield(void)
 {
+    LANEPOOL_I_DOOR();
     sched_yield();
 }

@@ -1,0 +1,72 @@
+/*
+ * The door on POSIX threads: the types behind it, and what is done in the
+ * caller's place because a call would cost more than the work.
+ *
+ * LANEPOOL_I_DOOR() stands at each door: nothing here. A test build that
+ * defines it before it includes this header can disturb the threads there.
+ */
+#ifndef LANEPOOL_SRC_PLATFORM_POSIX_H
+#define LANEPOOL_SRC_PLATFORM_POSIX_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#ifndef LANEPOOL_I_DOOR
+#define LANEPOOL_I_DOOR() ((void)0)
+#endif
+
+typedef struct lanepool_i_thread {
+    pthread_t id;
+} lanepool_i_thread;
+
+typedef struct lanepool_i_mutex {
+    pthread_mutex_t mutex;
+} lanepool_i_mutex;
+
+typedef struct lanepool_i_semaphore {
+    sem_t semaphore;
+} lanepool_i_semaphore;
+
+#define LANEPOOL_I_THREAD_END_PUSH(done, argument) pthread_cleanup_push(done, argument)
+#define LANEPOOL_I_THREAD_END_POP()                pthread_cleanup_pop(0)
+
+#define LANEPOOL_I_LOAD(object, order) (LANEPOOL_I_DOOR(), atomic_load_explicit(object, order))
+#define LANEPOOL_I_STORE(object, value, order) \
+    (LANEPOOL_I_DOOR(), atomic_store_explicit(object, value, order))
+#define LANEPOOL_I_CHANGE(object, operation) (LANEPOOL_I_DOOR(), (operation))
+
+extern _Thread_local void *lanepool_i_thread_slot_value
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline void *lanepool_i_thread_slot(void)
+{
+    return lanepool_i_thread_slot_value;
+}
+
+static inline void lanepool_i_thread_slot_set(void *value)
+{
+    lanepool_i_thread_slot_value = value;
+}
+
+static inline void lanepool_i_pause(void)
+{
+    LANEPOOL_I_DOOR();
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Free memory that stays mapped is marked, so that AddressSanitizer sees its use. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define LANEPOOL_I_POISON(address, size)   ASAN_POISON_MEMORY_REGION(address, size)
+#define LANEPOOL_I_UNPOISON(address, size) ASAN_UNPOISON_MEMORY_REGION(address, size)
+#else
+#define LANEPOOL_I_POISON(address, size)   ((void)(address), (void)(size))
+#define LANEPOOL_I_UNPOISON(address, size) ((void)(address), (void)(size))
+#endif
+
+#endif

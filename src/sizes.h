@@ -1,0 +1,57 @@
+/*
+ * The sizes at which parts of the engine behave differently: what fits, what
+ * spills, what is done in one go. A test build makes them so small that a few
+ * tasks reach every boundary; nothing but speed and memory depends on them.
+ */
+#ifndef LANEPOOL_SRC_SIZES_H
+#define LANEPOOL_SRC_SIZES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(LANEPOOL_SMALL_SIZES)
+
+/* Ready tasks that a worker's queue holds: a power of two. */
+#define LANEPOOL_I_RUNQ_SLOTS 256u
+/* How many a worker takes from another's queue at most. */
+#define LANEPOOL_I_TAKE_MAX 32u
+/* How many tasks are routed in one hold of the role. */
+#define LANEPOOL_I_ROUTE_BATCH 64u
+/* So many tasks of a batch are appended at once: workers get something to do while the rest is
+ * built. */
+#define LANEPOOL_I_APPEND_BATCH 64u
+/* How often a worker looks everywhere before it lies down, and the pauses between two looks. */
+#define LANEPOOL_I_SEARCH_ROUNDS 24
+#define LANEPOOL_I_SEARCH_PAUSES 6
+/* Bytes of a region of blocks (at most 64 pages) and of lanes: powers of two. */
+#define LANEPOOL_I_BLOCK_REGION ((size_t)1 << 18)
+#define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
+/* Chains of free blocks of each size that trimming leaves: half a MiB. */
+#define LANEPOOL_I_KEPT_CHAINS ((size_t)64)
+/* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
+#define LANEPOOL_I_KEPT_LANES ((size_t)16384)
+/* Lanes that a thread reserves beyond what it needs at once. */
+#define LANEPOOL_I_LANE_CREDIT 64u
+/* Buckets of an index of keys when it is empty: a power of two. */
+#define LANEPOOL_I_FIRST_BUCKETS ((size_t)256)
+#define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
+
+#else
+
+#define LANEPOOL_I_RUNQ_SLOTS    2u
+#define LANEPOOL_I_TAKE_MAX      2u
+#define LANEPOOL_I_ROUTE_BATCH   2u
+#define LANEPOOL_I_APPEND_BATCH  2u
+#define LANEPOOL_I_SEARCH_ROUNDS 1
+#define LANEPOOL_I_SEARCH_PAUSES 0
+#define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
+#define LANEPOOL_I_LANE_REGION   ((size_t)1 << 10)
+#define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
+#define LANEPOOL_I_KEPT_LANES    ((size_t)2)
+#define LANEPOOL_I_LANE_CREDIT   1u
+#define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
+#define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
+
+#endif
+
+#endif
