@@ -4,19 +4,13 @@
  */
 #include "sources.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "memory.h"
 
 /* Smaller files are hashed at once: a thread would cost more. */
 #define HASH_APART_SIZE ((size_t)1 << 18)
-/* A line number and an offset into a source must fit 32 bits. */
-#define SOURCE_SIZE_MAX ((size_t)UINT32_MAX)
 
 static void hash_source(struct source *source)
 {
@@ -40,44 +34,6 @@ static void start_digest(struct source *source)
     if (!source->hashing) {
         hash_source(source);
     }
-}
-
-static bool read_all(struct source *source, int file, struct problem *problem)
-{
-    struct stat status;
-    size_t capacity = 0;
-    if (fstat(file, &status) != 0) {
-        return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
-    }
-    if (S_ISDIR(status.st_mode)) {
-        return problem_set(problem, EXIT_CODE_IO, "%s: is a directory", source->name);
-    }
-    source->device = status.st_dev;
-    source->inode = status.st_ino;
-    size_t expected = S_ISREG(status.st_mode) ? (size_t)status.st_size : 1 << 16;
-    source->data = memory_grow(NULL, &capacity, expected + 1, 1);
-    for (;;) {
-        if (source->size == capacity) {
-            source->data = memory_grow(source->data, &capacity, capacity + 1, 1);
-        }
-        ssize_t got = read(file, source->data + source->size, capacity - source->size);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
-        }
-        if (got == 0) {
-            break;
-        }
-        source->size += (size_t)got;
-        if (source->size > SOURCE_SIZE_MAX) {
-            return problem_set(problem, EXIT_CODE_INPUT,
-                               "%s: larger than 4 GiB; split it and name the parts in order",
-                               source->name);
-        }
-    }
-    return true;
 }
 
 /* Both programs that share this format refuse a file that is not UTF-8. */
@@ -116,28 +72,7 @@ static bool check_utf8(const struct source *source, struct problem *problem)
     return true;
 }
 
-static bool load(struct source *source, struct problem *problem)
-{
-    bool is_standard_input = strcmp(source->name, "-") == 0;
-    int file = is_standard_input ? STDIN_FILENO : open(source->name, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
-    }
-    bool loaded = read_all(source, file, problem);
-    if (!is_standard_input) {
-        close(file);
-    }
-    if (!loaded) {
-        return false;
-    }
-    if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
-        return problem_set_place(problem, source->name, 1,
-                                 "a byte-order mark is not in the portable subset");
-    }
-    return check_utf8(source, problem);
-}
-
-struct source *sources_read(struct sources *sources, const char *name, struct problem *problem)
+struct source *sources_add(struct sources *sources, const char *name)
 {
     struct source *source = memory_zeroed(1, sizeof *source);
     sources->items =
@@ -146,11 +81,20 @@ struct source *sources_read(struct sources *sources, const char *name, struct pr
     size_t length = strlen(name) + 1;
     source->name = memory_zeroed(length, 1);
     memcpy(source->name, name, length);
-    if (!load(source, problem)) {
-        return NULL;
+    return source;
+}
+
+bool sources_accept(struct source *source, struct problem *problem)
+{
+    if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
+        return problem_set_place(problem, source->name, 1,
+                                 "a byte-order mark is not in the portable subset");
+    }
+    if (!check_utf8(source, problem)) {
+        return false;
     }
     start_digest(source);
-    return source;
+    return true;
 }
 
 void sources_finish_digests(struct sources *sources)

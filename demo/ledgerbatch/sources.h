@@ -29,8 +29,13 @@ struct sources {
     size_t count, capacity;
 };
 
-/* Reads a file; NULL, with the reason in problem, when that fails. */
+/* Reads a file; NULL, with the reason in problem, when that fails. See sources_file.c. */
 struct source *sources_read(struct sources *sources, const char *name, struct problem *problem);
+
+/* The two halves of reading: a source without bytes; the check of its bytes, once they are there.
+ */
+struct source *sources_add(struct sources *sources, const char *name);
+bool sources_accept(struct source *source, struct problem *problem);
 
 /* Waits until every digest is there. */
 void sources_finish_digests(struct sources *sources);

@@ -1,0 +1,70 @@
+/* Owns the way of the input from files into memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "sources.h"
+
+/* A line number and an offset into a source must fit 32 bits. */
+#define SOURCE_SIZE_MAX ((size_t)UINT32_MAX)
+
+static bool read_all(struct source *source, int file, struct problem *problem)
+{
+    struct stat status;
+    size_t capacity = 0;
+    if (fstat(file, &status) != 0) {
+        return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return problem_set(problem, EXIT_CODE_IO, "%s: is a directory", source->name);
+    }
+    source->device = status.st_dev;
+    source->inode = status.st_ino;
+    size_t expected = S_ISREG(status.st_mode) ? (size_t)status.st_size : 1 << 16;
+    source->data = memory_grow(NULL, &capacity, expected + 1, 1);
+    for (;;) {
+        if (source->size == capacity) {
+            source->data = memory_grow(source->data, &capacity, capacity + 1, 1);
+        }
+        ssize_t got = read(file, source->data + source->size, capacity - source->size);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
+        }
+        if (got == 0) {
+            break;
+        }
+        source->size += (size_t)got;
+        if (source->size > SOURCE_SIZE_MAX) {
+            return problem_set(problem, EXIT_CODE_INPUT,
+                               "%s: larger than 4 GiB; split it and name the parts in order",
+                               source->name);
+        }
+    }
+    return true;
+}
+
+static bool load(struct source *source, struct problem *problem)
+{
+    bool is_standard_input = strcmp(source->name, "-") == 0;
+    int file = is_standard_input ? STDIN_FILENO : open(source->name, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return problem_set(problem, EXIT_CODE_IO, "%s: %s", source->name, strerror(errno));
+    }
+    bool loaded = read_all(source, file, problem);
+    if (!is_standard_input) {
+        close(file);
+    }
+    return loaded;
+}
+
+struct source *sources_read(struct sources *sources, const char *name, struct problem *problem)
+{
+    struct source *source = sources_add(sources, name);
+    return load(source, problem) && sources_accept(source, problem) ? source : NULL;
+}
