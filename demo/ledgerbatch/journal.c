@@ -6,6 +6,9 @@
 
 /* ledger reads at most 4095 bytes; lines of what was refused get "; " in front. */
 #define LINE_SIZE_MAX 4000
+/* Files that include one another twice each would double at every step; each step takes stack. */
+#define INCLUDE_DEPTH_MAX 100
+#define INCLUDE_COUNT_MAX 100000
 
 static bool end_transaction(struct journal_parser *parser)
 {
@@ -179,6 +182,21 @@ static bool read_lines(struct journal_parser *parser, struct journal_file *file)
     return end_block(parser);
 }
 
+/* Whether one more file may be included. */
+static bool check_include_limits(struct journal_parser *parser)
+{
+    unsigned depth = 0;
+    for (const struct journal_file *file = parser->file; file; file = file->includer) {
+        depth++;
+    }
+    if (depth > INCLUDE_DEPTH_MAX) {
+        return journal_problem(parser, "files include one another more than %d deep",
+                               INCLUDE_DEPTH_MAX);
+    }
+    return depth == 0 || parser->book->sources.count < INCLUDE_COUNT_MAX ||
+           journal_problem(parser, "more than %d files are included", INCLUDE_COUNT_MAX);
+}
+
 static bool includes_itself(const struct journal_parser *parser, const struct source *source)
 {
     for (const struct journal_file *file = parser->file; file; file = file->includer) {
@@ -195,6 +213,9 @@ bool journal_file_read(struct journal_parser *parser, const char *name)
     struct sources *sources = &parser->book->sources;
     uint32_t line = parser->line;
     uint32_t includer = parser->source;
+    if (!check_include_limits(parser)) {
+        return false;
+    }
     const struct source *source = sources_read(sources, name, parser->problem);
     if (!source && parser->file && parser->problem->code == EXIT_CODE_IO) {
         struct problem reason = *parser->problem;

@@ -155,6 +155,9 @@ static bool read_include(struct journal_parser *parser)
     if (name.size == 0) {
         return journal_problem(parser, "include needs a file's name");
     }
+    if (slice_equal(name, slice_of("-"))) {
+        return journal_problem(parser, "standard input cannot be included");
+    }
     for (size_t i = 0; i < name.size; i++) {
         if (strchr("*?[]{}\"'~;", name.data[i])) {
             return journal_problem(parser, "include takes one plain file name, not '%.*s'",

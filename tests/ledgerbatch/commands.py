@@ -107,6 +107,16 @@ def check_input_problems(folder):
     check(not (folder.path / "ledgerbatch-out").exists(), "wrong input writes no outputs")
 
 
+def check_many_includes(folder):
+    """Neither a long chain of files nor files that double at every step exhaust the program."""
+    for name, count, times, words in (("chain", 3000, 1, "100 deep"), ("tree", 40, 2, "100000 files")):
+        for i in range(count):
+            folder.write(f"{name}{i}.journal", f"include {name}{i + 1}.journal\n" * times)
+        folder.write(f"{name}{count}.journal", "; the end\n")
+        message = folder.run("run", f"{name}0.journal", expect=2).stderr.decode()
+        check(words in message, message)
+
+
 def check_run(folder):
     folder.run("run", "--no-overdraft", "*:Cash", "ok.journal")
     wanted = "account,commodity,amount\nC1:Cash,USD,150.00\nEquity:Opening,USD,-150.00\n"
@@ -213,6 +223,7 @@ def main():
         check_help_and_version(folder)
         check_usage(folder)
         check_input_problems(folder)
+        check_many_includes(folder)
         check_run(folder)
         check_finished(folder)
         check_full_output(folder)

@@ -207,6 +207,7 @@ Test(journal_rejects, includes_that_fail)
     expect_stop("\ninclude /nonexistent/x.journal\n", 2, "No such file");
     expect_stop("include *.journal\n", 1, "plain file name");
     expect_stop("include\n", 1, "needs a file");
+    expect_stop("include -\n", 1, "standard input");
 }
 
 Test(journal_rejects, two_groups_of_one_client)
