@@ -1,0 +1,102 @@
+/*
+ * Owns the store buffers: what a fiber has stored and others do not see yet.
+ * As on x86, the stores of one fiber become visible in their order, it sees its
+ * own at once, and any operation that is more than a load or a store waits
+ * until all are visible.
+ */
+#include <string.h>
+
+#include "simulator/state.h"
+
+enum { DRAIN_ONE_IN = 8 };
+
+static void write_out(const struct sim_delayed *store)
+{
+    /* By size, so that the store is one access. */
+    switch (store->size) {
+    case 1:
+        *(volatile uint8_t *)store->object = (uint8_t)store->value;
+        break;
+    case 4:
+        *(volatile uint32_t *)store->object = (uint32_t)store->value;
+        break;
+    default:
+        *(volatile uint64_t *)store->object = store->value;
+        break;
+    }
+}
+
+static void drain_oldest(struct sim_fiber *fiber)
+{
+    write_out(&fiber->stores[0]);
+    fiber->store_count--;
+    memmove(fiber->stores, fiber->stores + 1, fiber->store_count * sizeof *fiber->stores);
+}
+
+static void look_for_stores(void)
+{
+    sim.stores_wait = false;
+    for (uint32_t i = 0; i < sim.fiber_count; i++)
+        if (sim.fibers[i].store_count > 0)
+            sim.stores_wait = true;
+}
+
+void sim_buffer_empty(struct sim_fiber *fiber)
+{
+    if (fiber->store_count == 0)
+        return;
+    for (uint32_t i = 0; i < fiber->store_count; i++)
+        write_out(&fiber->stores[i]);
+    fiber->store_count = 0;
+    look_for_stores();
+}
+
+void sim_empty_buffer(void)
+{
+    if (sim.stores_wait && sim.current != NULL)
+        sim_buffer_empty(sim.current);
+}
+
+void sim_buffers_drain_some(void)
+{
+    if (sim.options.strategy == SIM_EXHAUSTIVE || sim_random_below(DRAIN_ONE_IN) != 0)
+        return;
+    struct sim_fiber *fiber = &sim.fibers[sim_random_below(sim.fiber_count)];
+    if (fiber->store_count == 0)
+        return;
+    drain_oldest(fiber);
+    look_for_stores();
+}
+
+bool sim_store(volatile void *object, const void *value, size_t size, bool at_once)
+{
+    struct sim_fiber *self = sim.current;
+
+    if (at_once || self == NULL || !sim.options.buffers) {
+        sim_step(at_once ? SIM_CHANGE : SIM_STORE, object);
+        return false;
+    }
+    sim_step(SIM_STORE, object);
+    if (self->store_count == SIM_STORES_MAX)
+        drain_oldest(self);
+    struct sim_delayed *store = &self->stores[self->store_count++];
+    store->object = object;
+    store->value = 0;
+    store->size = (uint32_t)size;
+    memcpy(&store->value, value, size);
+    sim.stores_wait = true;
+    return true;
+}
+
+void sim_forward(const volatile void *object, void *value, size_t size)
+{
+    if (!sim.stores_wait || sim.current == NULL)
+        return;
+    const struct sim_fiber *self = sim.current;
+    for (uint32_t i = self->store_count; i-- > 0;) {
+        if (self->stores[i].object == object) {
+            memcpy(value, &self->stores[i].value, size);
+            return;
+        }
+    }
+}

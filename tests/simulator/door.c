@@ -1,0 +1,242 @@
+/*
+ * The functions of src/platform/platform.h on the simulator's fibers. Locks and
+ * semaphores say so when they are misused: destroyed while in use, or used
+ * after that.
+ */
+#include <string.h>
+
+#include "platform/platform.h"
+#include "simulator/memory.h"
+#include "simulator/state.h"
+
+#if defined(SIM_THREAD_SANITIZER)
+#include <sanitizer/tsan_interface.h>
+#define HAPPENS_BEFORE(object) __tsan_release(object)
+#define HAPPENS_AFTER(object)  __tsan_acquire(object)
+#else
+#define HAPPENS_BEFORE(object) ((void)(object))
+#define HAPPENS_AFTER(object)  ((void)(object))
+#endif
+
+/* --- threads --- */
+
+bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
+{
+    sim_step(SIM_CHANGE, thread);
+    if (sim_fault())
+        return false;
+    thread->fiber = sim_start(main, argument);
+    sim.held++;
+    return true;
+}
+
+void lanepool_i_thread_join(lanepool_i_thread *thread)
+{
+    struct sim_fiber *fiber = thread->fiber;
+
+    sim_step(SIM_LOCK, fiber);
+    while (!fiber->ended)
+        (void)sim_wait(&fiber->joined_by, UINT64_MAX);
+    HAPPENS_AFTER(&fiber->joined_by);
+    sim.held--;
+}
+
+void *lanepool_i_thread_slot(void)
+{
+    return sim.current != NULL ? sim.current->slot : NULL;
+}
+
+void lanepool_i_thread_slot_set(void *value)
+{
+    sim.current->slot = value;
+}
+
+bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value))
+{
+    if (sim_fault())
+        return false;
+    sim.slot_at_exit = at_exit;
+    return true;
+}
+
+/* --- locks --- */
+
+bool lanepool_i_mutex_init(lanepool_i_mutex *mutex)
+{
+    if (sim_fault())
+        return false;
+    *mutex = (lanepool_i_mutex){ NULL, true };
+    sim.held++;
+    return true;
+}
+
+void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
+{
+    sim_empty_buffer();
+    if (!mutex->usable || mutex->owner != NULL)
+        sim_fail("a lock is destroyed that is not there or is held");
+    mutex->usable = false;
+    sim.held--;
+}
+
+void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
+{
+    sim_step(SIM_LOCK, mutex);
+    if (!mutex->usable)
+        sim_fail("a lock is used that is not there");
+    if (mutex->owner == sim.current)
+        sim_fail("a lock is taken twice by one thread");
+    while (mutex->owner != NULL)
+        (void)sim_wait(mutex, UINT64_MAX);
+    mutex->owner = sim.current;
+    HAPPENS_AFTER(mutex);
+}
+
+void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
+{
+    sim_step(SIM_LOCK, mutex);
+    if (!mutex->usable || mutex->owner != sim.current)
+        sim_fail("a lock is released by a thread that does not hold it");
+    HAPPENS_BEFORE(mutex);
+    mutex->owner = NULL;
+    sim_wake(mutex);
+}
+
+/* --- semaphores --- */
+
+bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore)
+{
+    if (sim_fault())
+        return false;
+    *semaphore = (lanepool_i_semaphore){ 0, 0, true };
+    sim.held++;
+    return true;
+}
+
+void lanepool_i_semaphore_fini(lanepool_i_semaphore *semaphore)
+{
+    sim_empty_buffer();
+    if (!semaphore->usable || semaphore->waiting > 0)
+        sim_fail("a semaphore is destroyed that is not there or is waited for");
+    semaphore->usable = false;
+    sim.held--;
+}
+
+void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
+{
+    sim_step(SIM_LOCK, semaphore);
+    if (!semaphore->usable)
+        sim_fail("a semaphore is posted that is not there");
+    HAPPENS_BEFORE(semaphore);
+    semaphore->count++;
+    sim_wake(semaphore);
+}
+
+void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore)
+{
+    (void)lanepool_i_semaphore_wait_until(semaphore, UINT64_MAX);
+}
+
+bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns)
+{
+    sim_step(SIM_LOCK, semaphore);
+    if (!semaphore->usable)
+        sim_fail("a semaphore is waited for that is not there");
+    bool in_time = true;
+    semaphore->waiting++;
+    while (semaphore->count == 0 && in_time)
+        in_time = sim.now < deadline_ns && sim_wait(semaphore, deadline_ns);
+    semaphore->waiting--;
+    if (semaphore->count == 0)
+        return false;
+    semaphore->count--;
+    HAPPENS_AFTER(semaphore);
+    return true;
+}
+
+/* --- the clock --- */
+
+uint64_t lanepool_i_clock_now(void)
+{
+    return sim.now;
+}
+
+uint64_t lanepool_i_clock_coarse(void)
+{
+    return sim.now;
+}
+
+/* --- memory --- */
+
+/* In front of each piece, so that freeing knows its size. */
+struct header {
+    size_t size;
+};
+
+void *lanepool_i_memory_alloc(size_t size)
+{
+    if (sim_fault() || size > SIZE_MAX / 2)
+        return NULL;
+    size_t whole = (size + 2 * LANEPOOL_I_APART - 1) & ~(size_t)(LANEPOOL_I_APART - 1);
+    char *memory = sim_memory_get(whole, LANEPOOL_I_APART);
+    ((struct header *)(void *)memory)->size = whole;
+    sim.held++;
+    return memory + LANEPOOL_I_APART;
+}
+
+void lanepool_i_memory_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    sim_empty_buffer();
+    struct header *header = (struct header *)(void *)((char *)memory - LANEPOOL_I_APART);
+    sim_memory_put(header, header->size);
+    sim.held--;
+}
+
+void *lanepool_i_pages_alloc(size_t size)
+{
+    if (sim_fault())
+        return NULL;
+    sim.held++;
+    return memset(sim_memory_get(size, size), 0, size);
+}
+
+void lanepool_i_pages_free(void *pages, size_t size)
+{
+    sim_empty_buffer();
+    sim_memory_put(pages, size);
+    sim.held--;
+}
+
+void lanepool_i_pages_discard(void *pages, size_t size)
+{
+    sim_empty_buffer();
+    memset(pages, 0, size);
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+void sim_spoil(void *address, size_t size)
+{
+    sim_empty_buffer();
+    memset(address, 0xa5, size);
+}
+#endif
+
+/* --- the rest --- */
+
+unsigned lanepool_i_cpu_count(void)
+{
+    return 2;
+}
+
+/* The same in every run, or the same schedule would not do the same. */
+uint64_t lanepool_i_seed(void)
+{
+    return 0;
+}
+
+void lanepool_i_yield(void)
+{
+    sim_step(SIM_YIELD, NULL);
+}

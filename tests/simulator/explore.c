@@ -1,0 +1,186 @@
+/*
+ * Owns exhaustive search: all schedules with at most so many preemptions, one
+ * run each, depth first. A run repeats the choices of the one before up to the
+ * last that has an alternative left, takes that, and goes on with the first
+ * possibility everywhere (Musuvathi and Qadeer: Iterative context bounding for
+ * systematic testing of multithreaded programs, 2007).
+ *
+ * A preemption matters only before an access to an object that is contended:
+ * accessed by two fibers and not only read. Which are is learned while running;
+ * when the list has grown, the search begins anew, until one search has found
+ * nothing new. Memory has the same addresses in each run, so that the list
+ * stays valid (memory.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/state.h"
+
+enum { CHOICES_MAX = 1 << 16, OBJECTS_MAX = 1 << 14 };
+
+struct choice {
+    uint8_t taken;
+    uint8_t count;
+};
+
+struct object {
+    const volatile void *address;
+    uint32_t fiber; /* the first that accessed it */
+    uint32_t run;   /* of that access: others of the same run count */
+    bool written;
+    bool shared;
+    bool contended;
+};
+
+static struct {
+    struct choice choices[CHOICES_MAX];
+    uint32_t recorded; /* choices to be repeated */
+    uint32_t made;
+    uint32_t preemptions_max;
+    uint32_t preemptions;
+    bool active;
+    bool always; /* the whole run is explored */
+    bool grown;
+    uint32_t run;
+    struct object objects[OBJECTS_MAX];
+} search;
+
+/* --- what is contended --- */
+
+static struct object *object_at(const volatile void *address)
+{
+    size_t at = ((uintptr_t)address * 0x9e3779b97f4a7c15u) >> 50;
+
+    while (search.objects[at].address != NULL && search.objects[at].address != address)
+        at = (at + 1) % OBJECTS_MAX;
+    return &search.objects[at];
+}
+
+static bool is_contended(const struct sim_fiber *fiber)
+{
+    struct object *object = object_at(fiber->object);
+    if (object->address == NULL)
+        *object = (struct object){ .address = fiber->object, .run = UINT32_MAX };
+    if (object->contended)
+        return true;
+    if (object->run != search.run) {
+        object->run = search.run;
+        object->fiber = fiber->index;
+        object->written = false;
+        object->shared = false;
+    }
+    object->shared |= object->fiber != fiber->index;
+    object->written |= fiber->access != SIM_LOAD;
+    object->contended = object->shared && object->written;
+    search.grown |= object->contended;
+    return object->contended;
+}
+
+/* --- choosing --- */
+
+static uint32_t choose_among(uint32_t count)
+{
+    if (count == 1)
+        return 0;
+    if (search.made == CHOICES_MAX)
+        sim_fail("more than %d choices in one run", CHOICES_MAX);
+    struct choice *choice = &search.choices[search.made];
+    if (search.made++ >= search.recorded)
+        *choice = (struct choice){ 0, (uint8_t)count };
+    else if (choice->count != count)
+        sim_fail("the run does not repeat itself");
+    return choice->taken;
+}
+
+static struct sim_fiber *other_than(const struct sim_fiber *self, uint32_t number)
+{
+    for (uint32_t i = 0; i < sim.ready_count; i++)
+        if (sim.ready[i] != self && number-- == 0)
+            return sim.ready[i];
+    abort();
+}
+
+struct sim_fiber *sim_explore_choose(struct sim_fiber *self)
+{
+    bool must_leave = self == NULL || (self->access == SIM_YIELD && sim.ready_count > 1);
+
+    if (must_leave) {
+        uint32_t others = sim.ready_count - (self != NULL);
+        return other_than(self, search.active ? choose_among(others) : 0);
+    }
+    bool may_leave = is_contended(self) && search.active && sim.ready_count > 1 &&
+                     search.preemptions < search.preemptions_max;
+    if (!may_leave)
+        return self;
+    uint32_t taken = choose_among(sim.ready_count);
+    if (taken == 0)
+        return self;
+    search.preemptions++;
+    return other_than(self, taken - 1);
+}
+
+void sim_explore_from_here(void)
+{
+    search.active = sim.options.strategy == SIM_EXHAUSTIVE;
+    search.always = false;
+}
+
+void sim_explore_to_here(void)
+{
+    search.active = false;
+}
+
+/* --- the search --- */
+
+/* False: every choice has had all its turns. */
+static bool advance(void)
+{
+    search.recorded = search.made;
+    while (search.recorded > 0) {
+        struct choice *last = &search.choices[search.recorded - 1];
+        if (++last->taken < last->count)
+            return true;
+        search.recorded--;
+    }
+    return false;
+}
+
+static void run_once(const struct sim_options *options, void (*body)(void *argument),
+                     void *argument, struct sim_exploration *exploration)
+{
+    search.run++;
+    search.made = 0;
+    search.preemptions = 0;
+    search.active = search.always;
+    sim_run(options, body, argument, &exploration->report);
+    exploration->runs++;
+    exploration->steps += exploration->report.steps;
+    if (search.made > exploration->choices_most)
+        exploration->choices_most = search.made;
+}
+
+void sim_explore(const struct sim_options *given, uint32_t preemptions_max, uint64_t runs_max,
+                 void (*body)(void *argument), void *argument, struct sim_exploration *exploration)
+{
+    struct sim_options options = *given;
+    uint64_t before = 0; /* runs of searches that were begun anew */
+
+    options.strategy = SIM_EXHAUSTIVE;
+    options.eager = false;
+    memset(&search, 0, sizeof search);
+    memset(exploration, 0, sizeof *exploration);
+    search.preemptions_max = preemptions_max;
+    search.always = true;
+    do {
+        before = exploration->runs;
+        search.grown = false;
+        search.recorded = 0;
+        do {
+            run_once(&options, body, argument, exploration);
+            if (exploration->report.failed || exploration->runs >= runs_max)
+                return;
+        } while (!search.grown && advance());
+    } while (search.grown);
+    exploration->runs -= before;
+    exploration->exhausted = true;
+}

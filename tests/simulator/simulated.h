@@ -1,0 +1,98 @@
+/*
+ * The simulated platform: the door of src/platform/platform.h on fibers.
+ *
+ * Every operation behind the door is a step: before it is carried out, the
+ * scheduler (simulator.h) may let other fibers go on. Atomic operations stay
+ * inline in the engine, so that ThreadSanitizer sees them with their orders.
+ *
+ * Relaxed and release stores may stand in the fiber's store buffer for a
+ * while, as on x86; everything else that writes empties it first.
+ */
+#ifndef TESTS_SIMULATOR_SIMULATED_H
+#define TESTS_SIMULATOR_SIMULATED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a fiber is about to do. From SIM_CHANGE on its store buffer is emptied first. */
+enum sim_access { SIM_LOAD, SIM_STORE, SIM_CHANGE, SIM_LOCK, SIM_YIELD };
+
+/* A step: the calling fiber is about to access the object. */
+void sim_step(enum sim_access access, const volatile void *object);
+/* The step of a store. True: it stands in the buffer now; false: it is to be carried out. */
+bool sim_store(volatile void *object, const void *value, size_t size, bool at_once);
+/* If the calling fiber's own buffer holds the object, its value there replaces *value. */
+void sim_forward(const volatile void *object, void *value, size_t size);
+/* Empties the calling fiber's buffer: its memory is used for something else. */
+void sim_empty_buffer(void);
+
+#define LANEPOOL_I_LOAD(object, order)                                                      \
+    __extension__({                                                                         \
+        __typeof__(object) load_from_ = (object);                                           \
+        sim_step(SIM_LOAD, load_from_);                                                     \
+        __typeof__((void)0, *load_from_) loaded_ = atomic_load_explicit(load_from_, order); \
+        sim_forward(load_from_, &loaded_, sizeof loaded_);                                  \
+        loaded_;                                                                            \
+    })
+
+#define LANEPOOL_I_STORE(object, value, order)                         \
+    __extension__({                                                    \
+        __typeof__(object) store_to_ = (object);                       \
+        __typeof__((void)0, *store_to_) stored_ = (value);             \
+        bool at_once_ = (order) == memory_order_seq_cst;               \
+        if (!sim_store(store_to_, &stored_, sizeof stored_, at_once_)) \
+            atomic_store_explicit(store_to_, stored_, order);          \
+    })
+
+#define LANEPOOL_I_CHANGE(object, operation) (sim_step(SIM_CHANGE, object), (operation))
+
+#undef atomic_init
+#define atomic_init(object, value) \
+    (sim_empty_buffer(), atomic_store_explicit(object, value, memory_order_relaxed))
+
+typedef struct lanepool_i_thread {
+    struct sim_fiber *fiber;
+} lanepool_i_thread;
+
+typedef struct lanepool_i_mutex {
+    const struct sim_fiber *owner;
+    bool usable;
+} lanepool_i_mutex;
+
+typedef struct lanepool_i_semaphore {
+    uint32_t count;
+    uint32_t waiting;
+    bool usable;
+} lanepool_i_semaphore;
+
+/* A fiber does not end inside a task: threads that do are tested natively. */
+#define LANEPOOL_I_THREAD_END_PUSH(done, argument) \
+    {                                              \
+        void (*thread_end_)(void *) = (done);      \
+        (void)thread_end_;                         \
+        (void)(argument);
+#define LANEPOOL_I_THREAD_END_POP() }
+
+void *lanepool_i_thread_slot(void);
+void lanepool_i_thread_slot_set(void *value);
+
+static inline void lanepool_i_pause(void)
+{
+    sim_step(SIM_YIELD, NULL);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define LANEPOOL_I_POISON(address, size) \
+    (sim_empty_buffer(), ASAN_POISON_MEMORY_REGION(address, size))
+#define LANEPOOL_I_UNPOISON(address, size) ASAN_UNPOISON_MEMORY_REGION(address, size)
+#else
+/* What is read from free memory after all should look like nothing sensible. */
+void sim_spoil(void *address, size_t size);
+#define LANEPOOL_I_POISON(address, size)   sim_spoil(address, size)
+#define LANEPOOL_I_UNPOISON(address, size) ((void)(address), (void)(size))
+#endif
+
+#endif
