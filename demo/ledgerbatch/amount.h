@@ -13,6 +13,8 @@ __extension__ typedef __int128 wide;
 
 /* The most digits, and so the most decimals, of an amount that is read. */
 #define AMOUNT_DIGITS_MAX 18
+/* So every amount and every balance can be read again. */
+#define AMOUNT_MAX ((wide)999999999999999999)
 /* The largest scale of a product of two amounts. */
 #define AMOUNT_SCALE_MAX (2 * AMOUNT_DIGITS_MAX)
 /* Room for any amount as text. */
@@ -67,7 +69,18 @@ size_t amount_write(char *text, int64_t units, unsigned scale, unsigned scale_mi
 /* Whether a wide value fits an amount. */
 static inline bool amount_fits(wide value)
 {
-    return value >= INT64_MIN && value <= INT64_MAX;
+    return value >= -AMOUNT_MAX && value <= AMOUNT_MAX;
+}
+
+/* Adds two amounts; false, with *sum as it was, if the sum does not fit. */
+static inline bool amount_add(int64_t a, int64_t b, int64_t *sum)
+{
+    wide value = (wide)a + b;
+    if (!amount_fits(value)) {
+        return false;
+    }
+    *sum = (int64_t)value;
+    return true;
 }
 
 #endif

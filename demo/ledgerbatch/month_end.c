@@ -28,7 +28,7 @@ static bool add_generated(struct rollup *rollup, const struct client *client, ui
                           int64_t amount)
 {
     int64_t *balance = &rollup->working[cell - client->first_cell];
-    if (__builtin_add_overflow(*balance, amount, balance)) {
+    if (!amount_add(*balance, amount, balance)) {
         const struct plan *plan = rollup->batch->plan;
         struct slice name = book_account_name(&plan->book, plan->clients.cells[cell].account);
         batch_fail(rollup->batch, rollup->task, "the balance of %.*s has too many digits",
@@ -52,8 +52,7 @@ static bool interest_of(const struct plan *plan, const struct client_cell *cell,
     }
     wide shown = divide_half_even((wide)balance * plan->rules.rate_units, denominator);
     wide stored;
-    if (__builtin_mul_overflow(shown, power_of_ten(hidden), &stored) || !amount_fits(stored) ||
-        !amount_fits(-stored)) {
+    if (__builtin_mul_overflow(shown, power_of_ten(hidden), &stored) || !amount_fits(stored)) {
         return false;
     }
     *interest = (int64_t)stored;
@@ -88,10 +87,6 @@ static bool close_cell(struct rollup *rollup, const struct client *client, uint3
     int64_t balance = rollup->batch->balances[number];
     if (cell->retained == NO_INDEX || balance == 0) {
         return true;
-    }
-    if (balance == INT64_MIN) {
-        batch_fail(rollup->batch, rollup->task, "a balance has too many digits");
-        return false;
     }
     return add_generated(rollup, client, number, -balance) &&
            add_generated(rollup, client, cell->retained, balance);

@@ -38,7 +38,7 @@ static bool add_up(const struct poster *poster)
             continue;
         }
         int64_t sum;
-        if (__builtin_add_overflow(*balance, posting->amount, &sum)) {
+        if (!amount_add(*balance, posting->amount, &sum)) {
             take_back(poster, i);
             struct slice name =
                 book_account_name(&poster->batch->plan->book, cell_of(poster, i)->account);
