@@ -12,6 +12,8 @@
 
 /* Numbers of postings and tasks are kept in 32 bits. */
 #define ITEMS_MAX ((size_t)UINT32_MAX - 1)
+/* Month-end rollups of all groups and months: 200 years of 10,000 groups. */
+#define ROLLUPS_MAX ((size_t)100000000)
 
 /* From so many postings on, the lanes of a transaction are sorted. */
 #define SHORT_LIST 32
@@ -97,24 +99,53 @@ static bool check_client_names(const struct plan *plan, struct problem *problem)
     return good;
 }
 
+static size_t rollups_a_month(const struct plan *plan)
+{
+    const struct rules *rules = &plan->rules;
+    return plan->clients.group_count *
+           ((size_t)rules->statement + (size_t)rules->accrual + (size_t)rules->close);
+}
+
+/* Before they are made: a few dates far apart can ask for more than there is memory for. */
+static bool check_counts(const struct plan *plan, uint32_t first, uint32_t last,
+                         struct problem *problem)
+{
+    size_t months = last - first + 1;
+    size_t rollups = months * rollups_a_month(plan);
+    if (rollups > ROLLUPS_MAX) {
+        return problem_set(problem, EXIT_CODE_INPUT,
+                           "%zu months with month-ends of %zu groups are more than %zu rollups: "
+                           "the first month is %u-%02u, the last is %u-%02u",
+                           months, plan->clients.group_count, ROLLUPS_MAX, first / 12,
+                           first % 12 + 1, last / 12, last % 12 + 1);
+    }
+    return (plan->book.transaction_count + rollups <= ITEMS_MAX &&
+            plan->book.posting_count <= ITEMS_MAX) ||
+           problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings", ITEMS_MAX);
+}
+
 static bool plan_tasks(struct plan *plan, struct problem *problem)
 {
     struct planner planner = { .plan = plan, .capacity = 0 };
     const struct book *book = &plan->book;
-    uint32_t first = date_month(book->transactions[book->order[0]].date);
-    uint32_t month = first;
-    planner.capacity = book->transaction_count;
+    size_t count = book->transaction_count;
+    uint32_t month = date_month(book->transactions[book->order[0]].date);
+    uint32_t last = date_month(book->transactions[book->order[count - 1]].date);
+    bool has_rollups = rollups_a_month(plan) > 0;
+    if (!check_counts(plan, month, last, problem)) {
+        return false;
+    }
+    planner.capacity = count;
     plan->tasks = memory_zeroed(planner.capacity, sizeof *plan->tasks);
-    for (size_t i = 0; i < book->transaction_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t next = date_month(book->transactions[book->order[i]].date);
-        for (; month < next; month++) {
+        for (; has_rollups && month < next; month++) {
             add_month_end(&planner, month);
         }
         add_task(&planner, TASK_POST, book->order[i], month);
     }
-    add_month_end(&planner, month);
-    if (plan->task_count > ITEMS_MAX || book->posting_count > ITEMS_MAX) {
-        return problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings", ITEMS_MAX);
+    if (has_rollups) {
+        add_month_end(&planner, month);
     }
     return true;
 }

@@ -117,6 +117,18 @@ def check_many_includes(folder):
         check(words in message, message)
 
 
+def check_many_month_ends(folder):
+    """Two dates far apart, and a group for each of many clients: too much is said beforehand."""
+    clients = range(400)
+    folder.write("ages.journal", "".join(f"account C{n}:Cash  ; group:g{n}\n" for n in clients)
+                 + "1400-01-01 x\n" + "".join(f"  C{n}:Cash  1 USD\n" for n in clients)
+                 + "  Bank\n\n9999-12-31 y\n  Bank  1 USD\n  Equity\n")  # fmt: skip
+    message = folder.run("run", "--monthly", "statement,accrual=0.1,close", "--db", "ages.db",
+                         "ages.journal", expect=2).stderr.decode()  # fmt: skip
+    check("the first month is 1400-01, the last is 9999-12" in message, message)
+    folder.run("run", "--db", "ages.db", "ages.journal")
+
+
 def check_run(folder):
     folder.run("run", "--no-overdraft", "*:Cash", "ok.journal")
     wanted = "account,commodity,amount\nC1:Cash,USD,150.00\nEquity:Opening,USD,-150.00\n"
@@ -224,6 +236,7 @@ def main():
         check_usage(folder)
         check_input_problems(folder)
         check_many_includes(folder)
+        check_many_month_ends(folder)
         check_run(folder)
         check_finished(folder)
         check_full_output(folder)
