@@ -81,6 +81,13 @@ void book_add_group_tag(struct book *book, struct group_tag tag)
     book->group_tags[book->group_tag_count++] = tag;
 }
 
+void book_add_remainder(struct book *book, struct remainder remainder)
+{
+    book->remainders = memory_grow(book->remainders, &book->remainder_capacity,
+                                   book->remainder_count + 1, sizeof *book->remainders);
+    book->remainders[book->remainder_count++] = remainder;
+}
+
 void book_see_scale(struct book *book, uint32_t commodity, unsigned scale)
 {
     struct commodity *seen = &book->commodities[commodity];
@@ -116,5 +123,6 @@ void book_fini(struct book *book)
     free(book->transactions);
     free(book->order);
     free(book->group_tags);
+    free(book->remainders);
     *book = (struct book){ 0 };
 }

@@ -84,6 +84,12 @@ struct group_tag {
     uint32_t account, source, line;
 };
 
+/* What a transaction leaves over in a commodity: less than its own postings write. */
+struct remainder {
+    struct decimal rest;
+    uint32_t transaction, commodity;
+};
+
 struct book {
     struct sources sources;
     struct names account_names, commodity_names;
@@ -95,6 +101,8 @@ struct book {
     struct transaction *transactions;
     uint32_t *order; /* transactions by date, then as read */
     struct group_tag *group_tags;
+    struct remainder *remainders;
+    size_t remainder_count, remainder_capacity;
     size_t cell_count, posting_count, extra_count, transaction_count, group_tag_count;
     size_t account_capacity, commodity_capacity, cell_capacity, posting_capacity, extra_capacity,
         transaction_capacity, group_tag_capacity;
@@ -113,6 +121,7 @@ struct transaction *book_add_transaction(struct book *book);
 /* Adds an empty extra and returns its index. */
 uint32_t book_add_extra(struct book *book);
 void book_add_group_tag(struct book *book, struct group_tag tag);
+void book_add_remainder(struct book *book, struct remainder remainder);
 
 /* Makes room for the decimals that an amount writes. */
 void book_see_scale(struct book *book, uint32_t commodity, unsigned scale);

@@ -173,7 +173,7 @@ static bool apply_posting(struct checker *checker, const struct transaction *tra
         return false;
     }
     posting->scale = book->commodities[book->cells[posting->cell].commodity].storage_scale;
-    if (__builtin_add_overflow(*balance, posting->amount, balance)) {
+    if (!amount_add(*balance, posting->amount, balance)) {
         struct slice name = account_of(checker, posting);
         return book_problem(book, checker->problem, transaction->source, posting->line,
                             "the balance of '%.*s' has too many digits", SLICE_ARGUMENTS(name));
@@ -208,5 +208,5 @@ bool check_book(struct book *book, const uint8_t *account_flags, struct problem 
     }
     settler_fini(&checker.settler);
     free(checker.balances);
-    return good;
+    return good && settle_remainders(book, problem);
 }

@@ -110,13 +110,40 @@ static bool report_imbalance(const struct book *book, const struct transaction *
                         SLICE_ARGUMENTS(symbol));
 }
 
-static bool check_balance(const struct settler *settler, const struct book *book,
-                          const struct transaction *transaction, struct problem *problem)
+static bool check_balance(const struct settler *settler, struct book *book, uint32_t transaction,
+                          struct problem *problem)
 {
     for (size_t i = 0; i < settler->count; i++) {
-        if (!is_zero(&settler->sums[i])) {
+        const struct commodity_sum *sum = &settler->sums[i];
+        if (!is_zero(sum)) {
             return implies_price(settler) ||
-                   report_imbalance(book, transaction, settler->sums[i], problem);
+                   report_imbalance(book, &book->transactions[transaction], *sum, problem);
+        }
+        if (sum->total.units != 0) {
+            book_add_remainder(book, (struct remainder){ sum->total, transaction, sum->commodity });
+        }
+    }
+    return true;
+}
+
+/* A commodity without decimals has no format in the outputs: there, any amount can show some. */
+static unsigned balancing_decimals(const struct commodity *commodity)
+{
+    return commodity->scale > 0 ? commodity->scale : commodity->storage_scale;
+}
+
+bool settle_remainders(const struct book *book, struct problem *problem)
+{
+    for (size_t i = 0; i < book->remainder_count; i++) {
+        const struct remainder *left = &book->remainders[i];
+        unsigned decimals = balancing_decimals(&book->commodities[left->commodity]);
+        if (!decimal_rounds_to_zero(left->rest, decimals)) {
+            struct slice symbol = book_symbol(book, left->commodity);
+            const struct transaction *transaction = &book->transactions[left->transaction];
+            return book_problem(book, problem, transaction->source, transaction->line,
+                                "the transaction does not balance to %u decimals, which other "
+                                "postings of %.*s have",
+                                decimals, SLICE_ARGUMENTS(symbol));
         }
     }
     return true;
@@ -203,7 +230,7 @@ bool settle_transaction(struct settler *settler, struct book *book, uint32_t tra
         return false;
     }
     if (elided == NO_INDEX) {
-        return check_balance(settler, book, settled, problem);
+        return check_balance(settler, book, transaction, problem);
     }
     return fill_elided(settler, book, settled, elided, problem);
 }

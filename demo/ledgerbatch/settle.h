@@ -14,6 +14,13 @@ struct commodity_sum {
     struct decimal total;
 };
 
+/*
+ * Checks again what transactions leave over, once the whole input is read: hledger rounds to the
+ * decimals that any posting writes, not only those of the transaction, and so do both programs
+ * when they read what was posted.
+ */
+bool settle_remainders(const struct book *book, struct problem *problem);
+
 /* Scratch space, reused from one transaction to the next. */
 struct settler {
     struct commodity_sum *sums;

@@ -40,6 +40,11 @@ Test(journal_rejects, amounts_that_are_none)
     expect_stop(HEADER "  A  (1 + 2) USD\n  B\n", 3, "expressions");
     expect_stop(HEADER "  A  USD\n  B\n", 3, "number is missing");
     expect_stop(HEADER "  A  1000000000000000000 USD\n  B\n", 3, "18 digits");
+    expect_stop(HEADER "  A  600000000000000000 USD\n  B  600000000000000000 USD\n  C\n", 5,
+                "the missing amount has more than 18 digits");
+    expect_stop(HEADER "  A  600000000000000000 USD\n  A  600000000000000000 USD\n"
+                       "  B  -600000000000000000 USD\n  C  -600000000000000000 USD\n",
+                4, "the balance of 'A' has too many digits");
     expect_stop(HEADER "  A  10 USD 5\n  B\n", 3, "unexpected '5'");
     expect_stop(HEADER "  A  10 and\n  B\n", 3, "needs quotes");
     expect_stop(HEADER "  A  10 a~\n  B\n", 3, "unexpected '~'");
@@ -215,6 +220,16 @@ Test(journal_rejects, two_groups_of_one_client)
     expect_stop("account A:x  ; group:g\naccount A:y  ; group:h\n"
                 "2024-01-02 x\n  A:x  1 USD\n  B\n",
                 2, "already in the group 'g'");
+}
+
+Test(journal_rejects, remainders_that_other_postings_could_show)
+{
+    expect_stop("2024-01-02 x\n  A  1 USD\n  B  -3 X @ 0.3333 USD\n"
+                "2024-01-03 y\n  A  0.0001 USD\n  B\n",
+                1, "does not balance to 4 decimals");
+    expect_stop("2024-01-03 y\n  A  3 X @ 0.25 USD\n  B\n"
+                "2024-01-02 x\n  A  1 USD\n  B  -3 X @ 0.33 USD\n",
+                4, "does not balance to 2 decimals");
 }
 
 Test(journal_rejects, nothing_at_all)
