@@ -18,6 +18,8 @@ command -v sqlite3 | sqlite3 | comparing the demo's databases
 command -v python3 | python3 | the demo's tests
 command -v ledger | ledger | the demo against another program
 command -v hledger | hledger | the demo against a second one
+command -v clang | clang | fuzz targets
+ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a | libclang-rt-dev | fuzz targets
 command -v spin | spin | the model of the lane's protocol
 END
 }

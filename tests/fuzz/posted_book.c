@@ -1,0 +1,264 @@
+/* Owns the serial posting of a plan and the two checks of what came out. */
+#include "posted_book.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "batch.h"
+#include "entry.h"
+#include "input_files.h"
+#include "memory.h"
+#include "steps.h"
+
+/* Larger plans are only made, not posted: they are many month-ends with nothing in them. */
+#define TASK_COUNT_MAX 3000
+/* Reading again needs a little more room in a line than the input took. */
+#define TEXT_SIZE_MAX 3900
+/* For each task, cell of a rollup, and byte of what was posted. */
+#define STEPS_A_PART 300
+
+struct posted {
+    const struct plan *plan;
+    struct batch batch;
+    struct effect_list effects;
+    wide *balances;     /* by cell: what the effects add up to */
+    struct buffer text; /* the effects as a journal */
+};
+
+static void must(bool condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "%s\n", what);
+        abort();
+    }
+}
+
+/* No timeline is kept, so nobody asks which worker runs a task. */
+size_t lanepool_run_worker(const lanepool_run *run)
+{
+    (void)run;
+    abort();
+}
+
+static void allow_steps(const struct plan *plan)
+{
+    uint64_t parts = plan->task_count;
+    for (size_t i = 0; i < plan->task_count; i++) {
+        if (plan->tasks[i].kind != TASK_POST) {
+            const struct group *group = &plan->clients.groups[plan->tasks[i].subject];
+            for (uint32_t j = 0; j < group->member_count; j++) {
+                uint32_t member = plan->clients.members[group->first_member + j];
+                parts += 1 + plan->clients.items[member].cell_count;
+            }
+        }
+    }
+    steps_allow(parts * STEPS_A_PART);
+}
+
+static void run_tasks(struct posted *posted)
+{
+    struct batch *batch = &posted->batch;
+    for (size_t i = 0; i < posted->plan->task_count; i++) {
+        struct task *task = &posted->plan->tasks[i];
+        if (batch_task(NULL, task, LANEPOOL_CALL_RUN) != 0) {
+            lanepool_error error = { .context = task };
+            batch_on_error(batch, &error);
+        }
+    }
+    commit_queue_close(&batch->queue);
+    commit_queue_take(&batch->queue, &posted->effects, 0);
+    must(posted->effects.count + atomic_load(&batch->held_count) == posted->plan->task_count,
+         "every task has an effect, has failed or is held");
+}
+
+/* --- the effects as a journal --- */
+
+static struct stored_commodity style_of(const struct book *book, uint32_t commodity)
+{
+    const struct commodity *style = &book->commodities[commodity];
+    return (struct stored_commodity){ commodity,           book_symbol(book, commodity),
+                                      style->scale,        style->storage_scale,
+                                      style->symbol_first, style->spaced };
+}
+
+static void add_posting(struct posted *posted, uint32_t cell, const struct extra *extra,
+                        struct stored_posting posting)
+{
+    char price_text[AMOUNT_TEXT_SIZE];
+    const struct book *book = &posted->plan->book;
+    const struct client_cell *place = &posted->plan->clients.cells[cell];
+    struct stored_commodity commodity = style_of(book, place->commodity);
+    struct stored_commodity price_commodity = commodity;
+    posting.has_balance = place->client != NO_INDEX;
+    if (extra && extra->flags & (EXTRA_PRICE_UNIT | EXTRA_PRICE_TOTAL)) {
+        const struct money *price = &extra->price;
+        posting.price.data = price_text;
+        posting.price.size = amount_write(price_text, price->units, price->scale, price->scale);
+        posting.price_is_total = (extra->flags & EXTRA_PRICE_TOTAL) != 0;
+        price_commodity = style_of(book, price->commodity);
+    }
+    posted->balances[cell] += posting.amount;
+    must(!posting.has_balance || posted->balances[cell] == posting.balance,
+         "a running balance is not what its postings add up to");
+    entry_posting(&posted->text, book_account_name(book, place->account), &commodity, &posting,
+                  &price_commodity);
+}
+
+static void add_transaction(struct posted *posted, const struct transaction *transaction)
+{
+    const struct book *book = &posted->plan->book;
+    struct stored_transaction header = { .date = transaction->date,
+                                         .status = transaction->status,
+                                         .has_code = transaction->has_code,
+                                         .code = { transaction->code, transaction->code_size },
+                                         .text = { transaction->text, transaction->text_size } };
+    entry_header(&posted->text, &header);
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        const struct posting *posting = &book->postings[transaction->first_posting + i];
+        const struct extra *extra =
+            posting->extra == NO_INDEX ? NULL : &book->extras[posting->extra];
+        struct stored_posting stored = { .amount = posting->amount,
+                                         .balance =
+                                             posted->batch.after[transaction->first_posting + i] };
+        add_posting(posted, posting->cell, extra, stored);
+    }
+}
+
+static void add_rollup(struct posted *posted, const struct task *task, const struct effect *effect)
+{
+    struct stored_transaction header = { .date = plan_date(posted->plan, task),
+                                         .text = slice_of("month-end") };
+    if (task->kind == TASK_STATEMENT || !effect->entries) {
+        return;
+    }
+    entry_header(&posted->text, &header);
+    for (size_t i = 0; i < effect->entries->count; i++) {
+        const struct effect_entry *entry = &effect->entries->items[i];
+        struct stored_posting stored = { .amount = entry->amount, .balance = entry->balance };
+        add_posting(posted, entry->cell, NULL, stored);
+    }
+}
+
+static void add_up(struct posted *posted)
+{
+    const struct plan *plan = posted->plan;
+    uint32_t last_seq = 0;
+    for (size_t i = 0; i < posted->effects.count; i++) {
+        const struct effect *effect = &posted->effects.items[i];
+        const struct task *task = &plan->tasks[effect->seq - 1];
+        must(effect->seq > last_seq, "the effects are in the planned order");
+        last_seq = effect->seq;
+        if (effect->outcome == EFFECT_POSTED) {
+            add_transaction(posted, &plan->book.transactions[task->subject]);
+        } else if (effect->outcome == EFFECT_ROLLUP) {
+            add_rollup(posted, task, effect);
+        }
+    }
+    for (size_t i = 0; i < plan->clients.cell_count; i++) {
+        must(plan->clients.cells[i].client == NO_INDEX ||
+                 posted->balances[i] == posted->batch.balances[i],
+             "a balance is not what its postings add up to");
+    }
+}
+
+/* --- reading it again --- */
+
+static wide balance_in(const struct book *book, uint32_t cell)
+{
+    wide sum = 0;
+    for (size_t i = 0; i < book->transaction_count; i++) {
+        const struct transaction *transaction = &book->transactions[i];
+        for (uint32_t j = 0; j < transaction->posting_count; j++) {
+            const struct posting *posting = &book->postings[transaction->first_posting + j];
+            sum += posting->cell == cell ? posting->amount : 0;
+        }
+    }
+    return sum;
+}
+
+/* Decimals that are equal, whatever their scales. */
+static bool same_amount(wide a, unsigned scale_a, wide b, unsigned scale_b)
+{
+    struct decimal left = { a, scale_a };
+    struct decimal right = { -b, scale_b };
+    return decimal_add(&left, right) && left.units == 0;
+}
+
+static void compare_cell(const struct posted *posted, uint32_t cell, const struct plan *again)
+{
+    const struct book *book = &posted->plan->book;
+    const struct client_cell *place = &posted->plan->clients.cells[cell];
+    uint32_t account =
+        names_find(&again->book.account_names, book_account_name(book, place->account));
+    uint32_t commodity =
+        names_find(&again->book.commodity_names, book_symbol(book, place->commodity));
+    wide found = 0;
+    unsigned scale = 0;
+    for (uint32_t i = 0; i < again->clients.cell_count; i++) {
+        const struct client_cell *other = &again->clients.cells[i];
+        if (other->account == account && other->commodity == commodity) {
+            found = balance_in(&again->book, i);
+            scale = again->book.commodities[commodity].storage_scale;
+        }
+    }
+    must(same_amount(posted->balances[cell], book->commodities[place->commodity].storage_scale,
+                     found, scale),
+         "what was posted leads to another balance when it is read again");
+}
+
+static void read_again(const struct posted *posted)
+{
+    const char *const files[] = { INPUT_FILE_NAME };
+    struct problem problem = { .text = "" };
+    struct plan again;
+    plan_init(&again);
+    input_files_set(buffer_slice(&posted->text));
+    if (!plan_make(&again, files, 1, &problem)) {
+        must(false, problem.text);
+    }
+    steps_end(); /* the comparison is simple and slow */
+    for (uint32_t i = 0; i < posted->plan->clients.cell_count; i++) {
+        compare_cell(posted, i, &again);
+    }
+    plan_fini(&again);
+}
+
+/*
+ * Not where something was rounded away: an exact amount among what was posted can have more
+ * decimals than the input, which ledger and hledger overlook, because the commodity's format stands
+ * in front of it.
+ */
+static bool can_be_read_again(const struct posted *posted)
+{
+    const struct book *book = &posted->plan->book;
+    for (size_t i = 0; i < book->transaction_count; i++) {
+        if (book->transactions[i].text_size + book->transactions[i].code_size > TEXT_SIZE_MAX) {
+            return false;
+        }
+    }
+    return posted->text.size > 0 && book->remainder_count == 0;
+}
+
+void posted_book_check(struct plan *plan)
+{
+    struct posted posted = { .plan = plan };
+    struct problem problem;
+    if (plan->task_count > TASK_COUNT_MAX) {
+        return;
+    }
+    allow_steps(plan);
+    posted.balances = memory_zeroed(plan->clients.cell_count, sizeof *posted.balances);
+    must(batch_init(&posted.batch, plan, 1, &problem), "a batch can be made");
+    run_tasks(&posted);
+    add_up(&posted);
+    if (can_be_read_again(&posted)) {
+        read_again(&posted);
+    }
+    for (size_t i = 0; i < posted.effects.count; i++) {
+        free(posted.effects.items[i].entries);
+    }
+    free(posted.effects.items);
+    free(posted.balances);
+    buffer_fini(&posted.text);
+    batch_fini(&posted.batch);
+}
