@@ -3,10 +3,14 @@
 #include <stdlib.h>
 
 #include "support/memory.h"
+#include "support/process.h"
 #include "support/step.h"
 #include "support/test.h"
 
 enum { CLAIMS = 100000, TASKS = 1000000, DEPTH = 100000 };
+
+/* What a task with one claim takes, and a tenth for what blocks come in. */
+enum { TASK_BYTES = 64, TASKS_BYTES_MAX = TASKS / 10 * 11 * TASK_BYTES };
 
 Test(large, rollup_over_a_hundred_thousand_keys)
 {
@@ -84,6 +88,8 @@ Test(large, a_million_tasks_wait_on_one_key)
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;
+    unsigned long long bytes_before;
+    unsigned long long bytes_after;
 
     gate_init(&gate);
     options.workers = 2;
@@ -94,10 +100,13 @@ Test(large, a_million_tasks_wait_on_one_key)
     task.function = count_in_turn;
     task.claims = &claim;
     task.claim_count = 1;
+    bytes_before = process_resident_bytes();
     for (uint64_t i = 0; i < TASKS; i++) {
         task.context = (void *)(uintptr_t)i;
         expect_ok(lanepool_pool_submit(pool, &task));
     }
+    bytes_after = process_resident_bytes();
+    expect(PROCESS_IS_SANITIZED || bytes_after - bytes_before <= TASKS_BYTES_MAX);
     gate_open(&gate, 1);
     pool_end(pool);
     expect_eq(million.next, TASKS);
@@ -139,11 +148,7 @@ Test(large, each_task_submits_the_next_on_its_own_key)
 }
 
 /* A submitter whose stack is as small as the system allows; sanitizers need more for themselves. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SMALL_STACK = 512 << 10 };
-#else
-enum { SMALL_STACK = 16 << 10 };
-#endif
+enum { SMALL_STACK = PROCESS_IS_SANITIZED ? 512 << 10 : 16 << 10 };
 
 struct small {
     lanepool_pool *pool;

@@ -116,6 +116,57 @@ Test(lifecycle, await_times_out_on_a_pool_that_was_not_shut_down)
     expect_eq(step.runs, 1);
 }
 
+/* Stops at its own gate, then submits a step that stops at another. */
+struct opener {
+    struct gate gate;
+    struct step inner;
+    lanepool_status status;
+};
+
+static int submit_inner(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct opener *opener = context;
+
+    (void)call;
+    gate_pass(&opener->gate);
+    opener->status = step_submit_on(lanepool_run_pool(run), &opener->inner, 2);
+    return 0;
+}
+
+Test(lifecycle, await_gives_up_on_a_task_that_does_not_return_and_the_pool_goes_on)
+{
+    struct gate gate;
+    struct gate inner_gate;
+    struct step holder = { .gate = &gate };
+    struct opener opener = { .inner = { .gate = &inner_gate } };
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    gate_init(&inner_gate);
+    gate_init(&opener.gate);
+    task.function = submit_inner;
+    task.context = &opener;
+    expect_ok(step_submit_on(pool, &holder, 1));
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&gate, 1));
+    expect(gate_await(&opener.gate, 1));
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
+    gate_open(&opener.gate, 1);
+    expect(gate_await(&inner_gate, 1)); /* submitted after that, and started */
+    expect_ok(opener.status);
+    gate_open(&inner_gate, 1);
+    expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
+    expect(!lanepool_pool_is_terminated(pool));
+    gate_open(&gate, 1);
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    pool_end(pool);
+    gate_fini(&gate);
+    gate_fini(&inner_gate);
+    gate_fini(&opener.gate);
+}
+
 struct caller {
     lanepool_pool *pool;
     pthread_t handle;

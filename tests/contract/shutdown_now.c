@@ -174,6 +174,27 @@ Test(shutdown_now, only_the_first_call_decides)
     gate_fini(&gate);
 }
 
+Test(shutdown_now, await_gives_up_on_a_task_that_does_not_return_and_can_be_repeated)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct step waiting = { 0 };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    expect_ok(step_submit_on(pool, &holder, 1));
+    expect(gate_await(&gate, 1));
+    expect_ok(step_submit_on(pool, &waiting, 1));
+    expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
+    expect(!step_was_called(&waiting)); /* told when the running tasks have returned */
+    gate_open(&gate, 1);
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_eq(waiting.cancels, 1);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
 Test(shutdown_now, comes_too_late_for_a_pool_that_has_drained)
 {
     struct back back = { 0 };

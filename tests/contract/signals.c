@@ -1,13 +1,16 @@
 /* Signals interrupt system calls, not the promises of the library. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "support/step.h"
 #include "support/test.h"
 
-enum { SIGNALS = 2000, WAIT_NS = 20000000 };
+enum { SIGNALS = 2000, INTERVAL_US = 100, WAIT_NS = 20000000 };
+
+#define AN_HOUR_NS UINT64_C(3600000000000)
 
 static void do_nothing(int number)
 {
@@ -21,6 +24,15 @@ static void catch_signals(void)
 
     expect_eq(sigemptyset(&action.sa_mask), 0);
     expect_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    expect_eq(sigaction(SIGPROF, &action, NULL), 0);
+}
+
+/* The system's own signals: as often as it can while the process uses a processor; 0: no more. */
+static void set_interval(long interval_us)
+{
+    const struct itimerval timer = { { 0, interval_us }, { 0, interval_us } };
+
+    expect_eq(setitimer(ITIMER_PROF, &timer, NULL), 0);
 }
 
 /* A thread that sends signals to the process and to one thread until it is told to stop. */
@@ -51,6 +63,7 @@ static void start_storm(struct storm *storm, struct gate *open_after)
     catch_signals();
     storm->target = pthread_self();
     storm->open_after = open_after;
+    set_interval(INTERVAL_US);
     expect_eq(pthread_create(&storm->sender, NULL, send_signals, storm), 0);
 }
 
@@ -58,6 +71,7 @@ static void end_storm(struct storm *storm)
 {
     atomic_store(&storm->stop, true);
     pthread_join(storm->sender, NULL);
+    set_interval(0);
 }
 
 static uint64_t now_ns(void)
@@ -68,7 +82,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-Test(signals, interrupted_wait_goes_on)
+static void wait_in_a_storm(uint64_t wait_ns_max)
 {
     struct gate gate;
     struct step step = { .gate = &gate, .value = &step };
@@ -83,12 +97,22 @@ Test(signals, interrupted_wait_goes_on)
     expect_ok(lanepool_pool_submit(pool, &task));
     expect(gate_await(&gate, 1));
     start_storm(&storm, &gate); /* it opens the gate after many signals */
-    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
+    expect_ok(lanepool_future_wait(future, wait_ns_max, &result));
     end_storm(&storm);
     expect(result.value == &step);
     lanepool_future_release(future);
     pool_end(pool);
     gate_fini(&gate);
+}
+
+Test(signals, interrupted_wait_goes_on)
+{
+    wait_in_a_storm(LANEPOOL_FOREVER);
+}
+
+Test(signals, interrupted_wait_with_a_limit_goes_on)
+{
+    wait_in_a_storm(AN_HOUR_NS);
 }
 
 Test(signals, limited_wait_does_not_end_early)

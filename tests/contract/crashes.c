@@ -1,0 +1,135 @@
+/* A program that crashes or exits amid work ends at once: the library is not in its way. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "support/process.h"
+#include "support/step.h"
+#include "support/test.h"
+
+enum { WORKERS = 3, EXIT_CODE = 7 };
+
+/* How the child is to end, and what it has done before. */
+struct crash {
+    lanepool_task_fn last_act; /* of a task; NULL: the submitter exits */
+    bool at_the_end;           /* the child called what atexit() was given */
+};
+
+static struct crash *crash; /* for at_exit, which has no argument */
+
+static int abort_inside(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    (void)call;
+    abort();
+}
+
+static int write_where_nobody_may(lanepool_run *run, void *context, lanepool_call call)
+{
+    volatile int *place = mmap(NULL, sizeof *place, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)run;
+    (void)context;
+    (void)call;
+    *place = 1;
+    return 0;
+}
+
+static int exit_inside(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    (void)call;
+    exit(EXIT_CODE);
+}
+
+static void at_exit(void)
+{
+    crash->at_the_end = true;
+}
+
+/* One worker is in a task that does not end, one runs the last act, one sleeps; tasks wait. */
+static void end_in_the_midst(void *context)
+{
+    static struct gate gate;
+    static struct step holder = { .gate = &gate };
+    static struct step waiting[10];
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool;
+
+    crash = context;
+    gate_init(&gate);
+    atexit(at_exit);
+    options.workers = WORKERS;
+    if (lanepool_pool_create(&options, &pool) != LANEPOOL_OK ||
+        step_submit_on(pool, &holder, 1) != LANEPOOL_OK || !gate_await(&gate, 1)) {
+        return;
+    }
+    for (int i = 0; i < 10; i++) {
+        if (step_submit_on(pool, &waiting[i], 1) != LANEPOOL_OK) {
+            return;
+        }
+    }
+    task.function = crash->last_act;
+    if (!crash->last_act) {
+        exit(EXIT_CODE);
+    }
+    if (lanepool_pool_submit(pool, &task) == LANEPOOL_OK) {
+        (void)!lanepool_pool_quiesce(pool, LANEPOOL_FOREVER); /* comes to no end */
+    }
+}
+
+static int end_of(lanepool_task_fn last_act, bool *at_the_end)
+{
+    struct crash *shared = process_shared_memory(sizeof *shared);
+    int status;
+
+    shared->last_act = last_act;
+    status = process_run_apart(end_in_the_midst, shared);
+    *at_the_end = shared->at_the_end;
+    process_shared_memory_free(shared, sizeof *shared);
+    return status;
+}
+
+Test(crashes, abort_in_a_task_ends_the_process)
+{
+    bool at_the_end;
+    int status = end_of(abort_inside, &at_the_end);
+
+    expect(WIFSIGNALED(status));
+    expect_eq(WTERMSIG(status), SIGABRT);
+}
+
+Test(crashes, bad_memory_access_in_a_task_ends_the_process)
+{
+    bool at_the_end;
+    int status = end_of(write_where_nobody_may, &at_the_end);
+
+    expect(WIFSIGNALED(status));
+    expect_eq(WTERMSIG(status), SIGSEGV);
+}
+
+Test(crashes, exit_in_a_task_calls_the_handlers_and_ends)
+{
+    bool at_the_end;
+    int status = end_of(exit_inside, &at_the_end);
+
+    expect(WIFEXITED(status));
+    expect_eq(WEXITSTATUS(status), EXIT_CODE);
+    expect(at_the_end);
+}
+
+Test(crashes, exit_beside_a_busy_pool_calls_the_handlers_and_ends)
+{
+    bool at_the_end;
+    int status = end_of(NULL, &at_the_end);
+
+    expect(WIFEXITED(status));
+    expect_eq(WEXITSTATUS(status), EXIT_CODE);
+    expect(at_the_end);
+}

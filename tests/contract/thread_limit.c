@@ -1,0 +1,117 @@
+/*
+ * A pool that can have only some of its threads is refused, and leaves nothing behind. The system
+ * itself refuses here: a child process is allowed few threads, and one more each time.
+ */
+#define _GNU_SOURCE /* unshare, setgroups */
+#include <malloc.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/process.h"
+#include "support/step.h"
+#include "support/test.h"
+
+enum { WORKERS = 12, ROUNDS = 10, NOBODY_ELSE = 54321 };
+
+struct attempts {
+    bool limited;                        /* the system would count this process's threads alone */
+    lanepool_status status[WORKERS + 1]; /* with 0, 1, 2... threads to be had */
+    bool pool_was_set;
+    bool threads_were_left;
+    size_t descriptors_before;
+    size_t descriptors_after;
+    size_t bytes_before;
+    size_t bytes_after;
+};
+
+/* From here on the limit counts the threads of this process and of no other. */
+static bool count_threads_alone(void)
+{
+    if (geteuid() != 0) {
+        return unshare(CLONE_NEWUSER) == 0;
+    }
+    return setgid(NOBODY_ELSE) == 0 && setuid(NOBODY_ELSE) == 0 &&
+           prctl(PR_SET_DUMPABLE, 1) == 0; /* or it may not look at itself in /proc */
+}
+
+/* Bytes of the heap in use; 0 where the system's allocator does not tell. */
+static size_t heap_bytes(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    return PROCESS_IS_SANITIZED ? 0 : mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+static lanepool_status create_with_threads(struct attempts *attempts, rlim_t threads)
+{
+    struct rlimit limit;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool = (lanepool_pool *)&pool;
+    lanepool_status status;
+
+    options.workers = WORKERS;
+    getrlimit(RLIMIT_NPROC, &limit);
+    limit.rlim_cur = 1 + threads;
+    setrlimit(RLIMIT_NPROC, &limit);
+    status = lanepool_pool_create(&options, &pool);
+    if (status == LANEPOOL_OK) {
+        status = lanepool_pool_destroy(pool);
+    } else {
+        attempts->pool_was_set |= pool != NULL;
+    }
+    attempts->threads_were_left |= !process_has_threads(1);
+    return status;
+}
+
+static void create_with_ever_more_threads(void *context)
+{
+    struct attempts *attempts = context;
+
+    attempts->limited = count_threads_alone();
+    for (int round = 0; attempts->limited && round < ROUNDS; round++) {
+        for (rlim_t threads = 0; threads <= WORKERS; threads++) {
+            attempts->status[threads] = create_with_threads(attempts, threads);
+        }
+        /* After the first round, since the system keeps some stacks of threads that have ended. */
+        if (round == 0) {
+            attempts->descriptors_before = process_descriptor_count();
+            attempts->bytes_before = heap_bytes();
+        }
+    }
+    attempts->descriptors_after = process_descriptor_count();
+    attempts->bytes_after = heap_bytes();
+}
+
+Test(thread_limit, pool_with_too_few_threads_is_refused_and_leaves_nothing)
+{
+    struct attempts *attempts;
+    int status;
+
+    if (PROCESS_THREADS_AT_REST > 1) {
+        printf("the sanitizer has threads of its own: the limit would be met by them\n");
+        return;
+    }
+    attempts = process_shared_memory(sizeof *attempts);
+    status = process_run_apart(create_with_ever_more_threads, attempts);
+    expect(WIFEXITED(status));
+    expect_eq(WEXITSTATUS(status), 0);
+    if (!attempts->limited) {
+        printf("neither root nor allowed a user namespace: nothing limits the threads here\n");
+    } else {
+        for (int threads = 0; threads < WORKERS; threads++) {
+            expect_status(attempts->status[threads], LANEPOOL_NO_THREAD);
+        }
+        expect_ok(attempts->status[WORKERS]);
+        expect(!attempts->pool_was_set);
+        expect(!attempts->threads_were_left);
+        expect_eq(attempts->descriptors_after, attempts->descriptors_before);
+        expect_eq(attempts->bytes_after, attempts->bytes_before);
+    }
+    process_shared_memory_free(attempts, sizeof *attempts);
+}
