@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lanepool/lanepool.h"
 #include "stress/arguments.h"
+#include "support/process.h"
 
 enum { WARM_UP = 100000, SLACK = 4 << 20, PENDING_MAX = 1 << 16 };
 
@@ -25,23 +25,6 @@ static int body(lanepool_run *run, void *context, lanepool_call call)
     (void)call;
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     return 0;
-}
-
-/* The resident size of this process in bytes; 0 where the system does not tell. */
-static unsigned long long resident_bytes(void)
-{
-    unsigned long long total;
-    unsigned long long resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-
-    if (!file) {
-        return 0;
-    }
-    if (fscanf(file, "%llu %llu", &total, &resident) != 2) {
-        resident = 0;
-    }
-    fclose(file);
-    return resident * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
 /* Returns false when the library refuses. */
@@ -75,12 +58,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "the pool refuses to work\n");
         return EXIT_FAILURE;
     }
-    warm = resident_bytes();
+    warm = process_resident_bytes();
     if (!submit_keys(pool, WARM_UP, keys)) {
         fprintf(stderr, "the pool refuses to work\n");
         return EXIT_FAILURE;
     }
-    full = resident_bytes();
+    full = process_resident_bytes();
     if (lanepool_pool_destroy(pool)) {
         return EXIT_FAILURE;
     }
