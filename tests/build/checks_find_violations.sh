@@ -83,6 +83,36 @@ finds "a wrong suite name" style ""
 echo 'size_t lanepool_size(void); uint32_t x;' >"$place/p/include/lanepool/good.h"
 finds "a header that leans on another" headers /include
 
+# Scenarios: a table of which one row names tests of every form and the others one each.
+scenarios() {
+    mkdir -p "$place/p/tests/simulated" "$place/p/tests/stress"
+    printf 'Test(simulated_scenarios, turn)\n{\n}\n/* not this_one */\n' \
+        >"$place/p/tests/simulated/simulated_scenarios.c"
+    echo 'lanepool_add_stress_run(long long --tasks 3)' >"$place/p/tests/stress/CMakeLists.txt"
+    echo '| 1 | s | p | `unit.good/is_here`, `stress.long` | `simulated_scenarios/turn` | | |'
+    for row in {2..43}; do
+        echo "| $row | s | p | \`unit.good/is_here\` | | | |"
+    done
+    echo '| 44 | s | Not yet: timers | | | | |'
+} >"$place/p/tests/SCENARIOS.md"
+
+scenarios
+passes scenarios ""
+scenarios_lack() { # scenarios_lack <what> <sed script that takes it away>
+    scenarios
+    sed -i "$2" "$place/p/tests/SCENARIOS.md"
+    finds "$1" scenarios ""
+}
+scenarios_lack "the last scenario" 44d
+scenarios_lack "a missing scenario" 7d
+scenarios_lack "a scenario without a test" '7s/`.*`//'
+scenarios_lack "a missing feature without a name" 's/Not yet: timers/Not yet/'
+scenarios_lack "a test that is not there" '7s/is_here/is_gone/'
+scenarios_lack "a suite that is not there" '7s/good/bad/'
+scenarios_lack "a program that CTest does not know" '1s/long/lon/'
+scenarios_lack "a simulated test that is not there" '1s/turn/tur/'
+scenarios_lack "a simulated test that is only spoken of" '1s/turn/this_one/'
+
 # Symbols: one exported too many, one missing, one foreign global name.
 symbols_find() { # symbols_find <what> <source of the library>
     fresh

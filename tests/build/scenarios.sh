@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Every scenario of tests/SCENARIOS.md has its row, every row has a test or says what is not there
+# yet, and every test that is named there is in the sources.
+#
+#     scenarios.sh <project>
+set -euo pipefail
+
+cd "$1"
+scenario_count=44
+failed=0
+
+complain() {
+    echo "SCENARIOS.md: $*"
+    failed=1
+}
+
+# Prints a file without its comments, so that a name in one does not pass for a test.
+code_of() { # code_of <file>...
+    "${CC:-cc}" -fpreprocessed -dD -E -P "$@" 2>/dev/null
+}
+
+# What tests on the simulated platform are written in; empty where there are none.
+simulated_code=
+if [ -d tests/simulated ]; then
+    simulated_code=$(find tests/simulated -name '*.[ch]' | sort | while IFS= read -r file; do
+        code_of "$file"
+    done)
+fi
+
+is_there() { # is_there <name of a test>
+    local program=${1%%.*} name=${1#*.}
+    case $1 in
+    simulated_scenarios/*)
+        [ ! -d tests/simulated ] || grep -qwF "${1#*/}" <<<"$simulated_code"
+        ;;
+    */*)
+        grep -qE "^Test\(${name%%/*}, ${name#*/}\)" "tests/$program/${name%%/*}.c" 2>/dev/null
+        ;;
+    *)
+        grep -qsE "^ *(add_test\(NAME $program\.$name|lanepool_add_[a-z]+_run\($name)( |$)" \
+            tests/CMakeLists.txt "tests/$program/CMakeLists.txt"
+        ;;
+    esac
+}
+
+check_row() { # check_row <number> <promise> <tests>
+    local name names
+    names=$(grep -oE '`[^`]+`' <<<"$3" | tr -d '`' || true)
+    if [ -z "$names" ] && ! grep -qE '[Nn]ot yet: [a-z]' <<<"$2"; then
+        complain "scenario $1 has no test"
+    fi
+    for name in $names; do
+        is_there "$name" || complain "scenario $1 names $name, which is not there"
+    done
+}
+
+expected=1
+while IFS='|' read -r _ number _ promise tests; do
+    number=${number// /}
+    if [ "$number" != "$expected" ]; then
+        complain "row $number stands where $expected should"
+    fi
+    check_row "$number" "$promise" "$tests"
+    expected=$((number + 1))
+done < <(grep -E '^\| *[0-9]+ *\|' tests/SCENARIOS.md)
+
+if [ "$expected" -ne $((scenario_count + 1)) ]; then
+    complain "it ends with scenario $((expected - 1)), not $scenario_count"
+fi
+exit $failed
