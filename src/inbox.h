@@ -46,13 +46,12 @@ void lanepool_i_inbox_publish(lanepool_i_inbox *inbox);
 /* Closes an empty inbox for ever, or finds it closed; false: it is not empty. */
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox);
 
-/* Whether nodes can be taken, apart from a missing link that may be made at any time. */
+/* Whether nodes can be taken. Behind a missing link nothing can, whatever stands there: who makes
+ * the link sees to the rest. */
 static inline bool lanepool_i_inbox_left(const lanepool_i_inbox *inbox)
 {
-    if (load_seq(&inbox->head) != NULL)
-        return true;
     uintptr_t rest = load_seq(&inbox->rest);
-    return rest != 0 && (rest & 1) == 0;
+    return (rest & 1) == 0 && (rest != 0 || load_seq(&inbox->head) != NULL);
 }
 
 /* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */
