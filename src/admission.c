@@ -71,7 +71,8 @@ bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local 
 {
     if (local->admitted == 0) {
         lanepool_i_mutex_lock(&admission->lock);
-        if (admission->first == NULL && !admission->closed)
+        bool open = !admission->closed || lanepool_i_local_is_inside(local);
+        if (admission->first == NULL && open)
             local->admitted = give_locked(admission, room_locked(admission));
         lanepool_i_mutex_unlock(&admission->lock);
     }
