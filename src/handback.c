@@ -12,14 +12,15 @@
 
 /* --- collecting --- */
 
-/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. */
+/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If it cannot
+ * be closed then, an append may be half made, by a thread that this one must let go on. */
 static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
 {
-    do {
+    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    while (!lanepool_i_inbox_try_close(&pool->router.inbox)) {
+        lanepool_i_yield();
         lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
-        if (pool->router.inbox.stalled)
-            lanepool_i_yield();
-    } while (!lanepool_i_inbox_try_close(&pool->router.inbox));
+    }
 }
 
 static bool comes_first(const lanepool_i_task *a, const lanepool_i_task *b)
