@@ -22,6 +22,14 @@ static uintptr_t narrow_link(lanepool_i_task *task, uint64_t word, size_t i)
     return (uintptr_t)&task->as.narrow[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
 }
 
+/* Of a task that was routed. */
+static bool is_shared(lanepool_i_task *task, size_t i)
+{
+    if (lanepool_i_task_is_wide(task))
+        return (wide_entries(task)[i].owner & LANEPOOL_I_OWNER_SHARED) != 0;
+    return (load_relaxed(&task->word) >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
+}
+
 /* --- routing --- */
 
 /*
@@ -183,14 +191,12 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
 {
     (void)pool;
     *count = lanepool_i_task_count(task);
-    uint64_t word = load_relaxed(&task->word);
     bool wide = lanepool_i_task_is_wide(task);
     lanepool_i_wide_entry *entries = wide_entries(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
     for (size_t i = 0; i < *count; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
-        bool shared = wide ? (entries[i].owner & LANEPOOL_I_OWNER_SHARED) != 0
-                           : (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
+        bool shared = is_shared(task, i);
         lanepool_i_key_to_claim(&lane->key, &result[i]);
         result[i].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     }
@@ -205,16 +211,25 @@ static lanepool_i_lane *lane_of(lanepool_i_task *task, size_t i)
                                          : task->as.narrow[i].at.lane;
 }
 
-/* The first entry of a frozen lane behind one of the task's: behind its own if it waits there,
- * else, if it was granted, all that wait. Tickets grow along a lane. */
+/* The first entry of a frozen lane that waits for one of the task's. They stand behind its own if
+ * that waits, too, else, if it was granted, all that wait do; tickets grow along a lane. SHARED
+ * ones behind a SHARED one do not wait for it, but the first EXCLUSIVE one does, and all behind
+ * that. */
 static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
 {
     lanepool_i_entry *own =
         lanepool_i_task_is_wide(task) ? &wide_entries(task)[i].entry : &task->as.narrow[i];
-    const lanepool_i_task *head = lanepool_i_link_task(*lanepool_i_lane_head(lane));
+    const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
     bool granted =
         lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
-    return granted ? lanepool_i_lane_head(lane) : &own->next;
+    _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
+    for (uintptr_t link = load_relaxed(at); is_shared(task, i) && link != 0;
+         link = load_relaxed(at)) {
+        if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_FOUND) != 0)
+            break;
+        at = &lanepool_i_link_entry(link)->next;
+    }
+    return at;
 }
 
 static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
