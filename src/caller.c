@@ -15,7 +15,7 @@ struct lanepool_i_caller {
     lanepool_i_caller *next; /* L */
     lanepool_i_task *task;   /* I */
     bool called;             /* L: the task is ready, and is the caller's */
-    lanepool_i_semaphore semaphore;
+    lanepool_i_waiter waiter;
 };
 
 static bool is_stopping(const lanepool_pool *pool)
@@ -54,16 +54,16 @@ bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
         caller = caller->next;
     if (caller != NULL) {
         caller->called = true;
-        lanepool_i_semaphore_post(&caller->semaphore);
+        lanepool_i_semaphore_post(&caller->waiter.semaphore);
     }
     lanepool_i_mutex_unlock(&waits->lock);
     return caller != NULL;
 }
 
-void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits)
+void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, bool askers_only)
 {
     for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
-        lanepool_i_semaphore_post(&caller->semaphore);
+        lanepool_i_waiter_post_locked(&caller->waiter, askers_only);
 }
 
 /* --- the caller --- */
@@ -76,15 +76,26 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
     return called;
 }
 
+/* Routes a batch, so that the caller's task is routed in the end; true: more is left. If another
+ * thread holds the role, the caller is posted when it gives it back. */
+static bool route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
+{
+    if (!lanepool_i_waiter_take_role(&caller->waiter, &pool->router))
+        return false;
+    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_role_give_back(pool, local);
+    return lanepool_i_router_left(&pool->router);
+}
+
 /* True: the task is ready and the caller's. False: the pool stops and the task is the pool's. */
 static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller) && !is_stopping(pool)) {
         fetch_add_seq(&waits->sleeping, 1);
-        bool more = lanepool_i_router_route_or_ask(pool, local);
+        bool more = route(pool, local, caller);
         if (!more && !is_called(waits, caller) && !is_stopping(pool))
-            lanepool_i_semaphore_wait(&caller->semaphore);
+            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
         fetch_sub_seq(&waits->sleeping, 1);
     }
     lanepool_i_mutex_lock(&waits->lock);
@@ -111,7 +122,7 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
                                                 lanepool_i_task *task)
 {
     lanepool_i_caller caller = { .next = NULL, .task = task, .called = false };
-    if (!lanepool_i_semaphore_init(&caller.semaphore))
+    if (!lanepool_i_waiter_init(&caller.waiter))
         return LANEPOOL_NO_THREAD;
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_BY_CALLER);
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
@@ -129,6 +140,6 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
         lanepool_i_mutex_unlock(&pool->waits.lock);
     }
     lanepool_i_lifecycle_worker_left(pool, local);
-    lanepool_i_semaphore_fini(&caller.semaphore);
+    lanepool_i_waiter_fini(&caller.waiter);
     return accepted ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
 }

@@ -104,9 +104,9 @@ void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
         if (!lanepool_i_role_try_or_ask(&pool->router))
             return;
         look(pool, local);
-        if (!lanepool_i_role_give_back_quietly(pool))
+        if (!lanepool_i_role_give_back_quietly(pool, local))
             return;
-        lanepool_i_waits_wake(&pool->waits);
+        lanepool_i_waits_wake_askers(&pool->waits);
     }
 }
 

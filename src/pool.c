@@ -19,10 +19,13 @@ static void begin(void *owner, lanepool_i_worker *worker)
     lanepool_i_local_enter(worker->local);
 }
 
-/* Who made tasks ready while this worker searched left the waits asleep; it found another one. */
+/* What others left to this worker while it searched: waits that sleep beside ready tasks, and tasks
+ * to be reaped, for which a blocked submitter may wait. It has found another task. */
 static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
+    if (pool->rule->reap != NULL)
+        lanepool_i_router_try_reap(pool, worker->local);
     if (load_seq(&pool->waits.sleeping) != 0 && lanepool_i_park_all_busy(&pool->crew.park) &&
         lanepool_i_crew_has_ready(&pool->crew))
         lanepool_i_waits_wake(&pool->waits);

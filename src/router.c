@@ -40,7 +40,8 @@ bool lanepool_i_router_left(const lanepool_i_router *router)
     return lanepool_i_inbox_left(&router->inbox) || load_seq(&router->finished) != NULL;
 }
 
-bool lanepool_i_role_give_back_quietly(lanepool_pool *pool)
+/* True: the holder was asked for something. */
+static bool free_role(lanepool_pool *pool)
 {
     lanepool_i_router *router = &pool->router;
     lanepool_i_inbox_publish(&router->inbox);
@@ -51,11 +52,28 @@ bool lanepool_i_role_give_back_quietly(lanepool_pool *pool)
     return asked;
 }
 
+/* With every worker inside a task, or about to be, this thread is the only one that can reap. */
+static bool must_reap(lanepool_pool *pool)
+{
+    return load_seq(&pool->router.finished) != NULL && lanepool_i_park_all_busy(&pool->crew.park) &&
+           lanepool_i_role_try(&pool->router);
+}
+
+bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_local *local)
+{
+    bool asked = free_role(pool);
+    while (must_reap(pool)) {
+        lanepool_i_router_route(pool, local, 0);
+        asked |= free_role(pool);
+    }
+    return asked;
+}
+
 void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local)
 {
-    bool asked = lanepool_i_role_give_back_quietly(pool);
+    bool asked = lanepool_i_role_give_back_quietly(pool, local);
     if (asked)
-        lanepool_i_waits_wake(&pool->waits);
+        lanepool_i_waits_wake_askers(&pool->waits);
     /* A worker attends before it sleeps; nobody else would do so after this thread. */
     if (asked || local->worker == NULL)
         lanepool_i_lifecycle_attend(pool, local);
@@ -121,6 +139,14 @@ void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_
     lanepool_i_router_put_ready(pool, local, &grants.ready);
 }
 
+void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (load_seq(&pool->router.finished) == NULL || !lanepool_i_role_try(&pool->router))
+        return;
+    lanepool_i_router_route(pool, local, 0);
+    lanepool_i_role_give_back(pool, local);
+}
+
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
 {
     if (!lanepool_i_role_try(&pool->router))
@@ -129,20 +155,15 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_role_give_back(pool, local);
 }
 
-bool lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local)
-{
-    if (!lanepool_i_role_try_or_ask(&pool->router))
-        return false;
-    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
-    lanepool_i_role_give_back(pool, local);
-    return lanepool_i_router_left(&pool->router);
-}
-
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
 {
     /* The role first: what its last holder left is published before it is free. */
-    if (load_seq(&pool->router.role) != 0 || lanepool_i_inbox_is_stalled(&pool->router.inbox))
-        lanepool_i_router_route_or_ask(pool, local);
+    if (load_seq(&pool->router.role) == 0 && !lanepool_i_inbox_is_stalled(&pool->router.inbox))
+        return;
+    if (!lanepool_i_role_try_or_ask(&pool->router))
+        return;
+    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_role_give_back(pool, local);
 }
 
 /* --- after an append --- */

@@ -8,8 +8,9 @@
  * Every give-back, by anyone: the role becomes free by an operation in the
  * total order of `seq` operations; then the giver looks at what is left (nodes
  * that can be taken, finished tasks to reap) and, if anything is, wakes by the
- * rule of park.h. Whoever published something and then found the role taken may
- * therefore leave it at that.
+ * rule of park.h. If nobody can be woken because all workers are inside tasks,
+ * it takes the role again to reap: someone may wait for a place. Whoever published something and
+ * then found the role taken may therefore leave it at that.
  */
 #ifndef LANEPOOL_SRC_ROUTER_H
 #define LANEPOOL_SRC_ROUTER_H
@@ -51,15 +52,14 @@ bool lanepool_i_role_try_or_ask(lanepool_i_router *router);
 void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local);
 
 /* The same, but only says whether the holder was asked. */
-bool lanepool_i_role_give_back_quietly(lanepool_pool *pool);
+bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_local *local);
 
 /* Role's holder: routes up to `count` tasks, reaps, and puts what became ready into a queue. */
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count);
 /* If the role is free: takes it, routes a batch, gives it back. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
-/* For a thread that waits for something in the inbox to be routed: routes a batch; true: more is
- * left. If another thread holds the role, it will wake the waits. */
-bool lanepool_i_router_route_or_ask(lanepool_pool *pool, lanepool_i_local *local);
+/* If there are finished tasks to reap, and the role is free: reaps them. */
+void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_local *local);
 /* Whether a holder of the role would find something to do. */
 bool lanepool_i_router_left(const lanepool_i_router *router);
 /* For a worker that is about to sleep: routes what stood behind a missing link, if that has been

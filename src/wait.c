@@ -27,12 +27,44 @@ void lanepool_i_waits_fini(lanepool_i_waits *waits)
     lanepool_i_mutex_fini(&waits->lock);
 }
 
-void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits)
+/* --- waking, and asking to be woken --- */
+
+bool lanepool_i_waiter_init(lanepool_i_waiter *waiter)
+{
+    atomic_init(&waiter->asked, false);
+    return lanepool_i_semaphore_init(&waiter->semaphore);
+}
+
+void lanepool_i_waiter_fini(lanepool_i_waiter *waiter)
+{
+    lanepool_i_semaphore_fini(&waiter->semaphore);
+}
+
+/* Who asks says so before: the holder, which sees the question when it gives the role back, sees
+ * the asker too. */
+bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router)
+{
+    store_relaxed(&waiter->asked, true);
+    if (!lanepool_i_role_try_or_ask(router))
+        return false;
+    store_relaxed(&waiter->asked, false);
+    return true;
+}
+
+void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, bool askers_only)
+{
+    if (!askers_only || load_relaxed(&waiter->asked)) {
+        store_relaxed(&waiter->asked, false);
+        lanepool_i_semaphore_post(&waiter->semaphore);
+    }
+}
+
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, bool askers_only)
 {
     lanepool_i_mutex_lock(&waits->lock);
     for (lanepool_i_wait *wait = waits->first; wait != NULL; wait = wait->next)
-        lanepool_i_semaphore_post(&wait->semaphore);
-    lanepool_i_waits_post_callers_locked(waits);
+        lanepool_i_waiter_post_locked(&wait->waiter, askers_only);
+    lanepool_i_waits_post_callers_locked(waits, askers_only);
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
@@ -42,7 +74,7 @@ static void drop(lanepool_i_wait *wait)
 {
     if (fetch_sub_acq_rel(&wait->references, 1) != 1)
         return;
-    lanepool_i_semaphore_fini(&wait->semaphore);
+    lanepool_i_waiter_fini(&wait->waiter);
     lanepool_i_memory_free(wait);
 }
 
@@ -51,7 +83,7 @@ static void future_completes(void *context, const lanepool_result *result)
     (void)result;
     lanepool_i_wait *wait = context;
     store_release(&wait->complete, true);
-    lanepool_i_semaphore_post(&wait->semaphore);
+    lanepool_i_semaphore_post(&wait->waiter.semaphore);
     drop(wait);
 }
 
@@ -127,7 +159,7 @@ static void judge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
         if (verdict == WOULD_DEADLOCK)
             wait->awaited = NULL;
         store_release(&wait->verdict, verdict);
-        lanepool_i_semaphore_post(&wait->semaphore);
+        lanepool_i_semaphore_post(&wait->waiter.semaphore);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     drop(wait);
@@ -191,19 +223,34 @@ static lanepool_i_task *take_needed(lanepool_pool *pool, lanepool_i_local *local
     return chosen;
 }
 
-/* A ready task that this wait needs, or NULL. If the role is taken, its holder wakes the waiters:
- * ready tasks may be in its hands for a moment. */
-static lanepool_i_task *find_needed(lanepool_pool *pool, lanepool_i_local *local,
-                                    lanepool_i_wait *wait)
+static bool is_undecided(const lanepool_i_wait *wait)
 {
-    if (pool->options.layout == LANEPOOL_PER_WORKER || load_seq(&pool->crew.stop) ||
-        !lanepool_i_role_try_or_ask(&pool->router))
-        return NULL;
-    lanepool_i_task *task = NULL;
-    if (lanepool_i_crew_has_ready(&pool->crew))
-        task = take_needed(pool, local, wait);
+    return load_acquire(&wait->verdict) == UNDECIDED;
+}
+
+static bool may_help(const lanepool_pool *pool)
+{
+    return pool->options.layout != LANEPOOL_PER_WORKER && !load_seq(&pool->crew.stop);
+}
+
+/*
+ * One look, in one hold of the role: routes a batch if the wait's message still stands in the
+ * inbox, and leaves a ready task that it needs in *needed. If the role is taken, its holder wakes
+ * the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more.
+ */
+static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+                 lanepool_i_task **needed)
+{
+    bool helps = may_help(pool);
+    bool routes = is_undecided(wait);
+    if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
+        return false;
+    if (routes)
+        lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    if (helps && lanepool_i_crew_has_ready(&pool->crew))
+        *needed = take_needed(pool, local, wait);
     lanepool_i_role_give_back(pool, local);
-    return task;
+    return is_undecided(wait) && lanepool_i_router_left(&pool->router);
 }
 
 void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
@@ -247,14 +294,13 @@ static bool go_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait 
 {
     lanepool_status status;
     bool in_time = true;
+    lanepool_i_task *needed = NULL;
     fetch_add_seq(&pool->waits.sleeping, 1);
-    bool more =
-        load_acquire(&wait->verdict) == UNDECIDED && lanepool_i_router_route_or_ask(pool, local);
-    lanepool_i_task *needed = find_needed(pool, local, wait);
+    bool more = look(pool, local, wait, &needed);
     if (needed == NULL && more)
         in_time = lanepool_i_clock_now() < deadline_ns;
     else if (needed == NULL && !is_settled(pool, wait, &status))
-        in_time = lanepool_i_semaphore_wait_until(&wait->semaphore, deadline_ns);
+        in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
     fetch_sub_seq(&pool->waits.sleeping, 1);
     if (needed != NULL)
         lanepool_i_run_alone(pool, local, needed, wait);
@@ -286,7 +332,7 @@ static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
     wait->task = local->run->task;
     wait->future = future;
     atomic_init(&wait->references, 3);
-    if (lanepool_i_semaphore_init(&wait->semaphore))
+    if (lanepool_i_waiter_init(&wait->waiter))
         return wait;
     lanepool_i_memory_free(wait);
     *status = LANEPOOL_NO_THREAD;

@@ -26,6 +26,12 @@
 typedef struct lanepool_i_wait lanepool_i_wait;
 typedef struct lanepool_i_caller lanepool_i_caller;
 
+/* How a waiter is woken. */
+typedef struct lanepool_i_waiter {
+    lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
+    _Atomic bool asked;             /* A: it found the role taken, and waits for it to be free */
+} lanepool_i_waiter;
+
 /* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
 typedef struct lanepool_i_waits {
     lanepool_i_mutex lock;
@@ -38,12 +44,23 @@ typedef struct lanepool_i_waits {
 bool lanepool_i_waits_init(lanepool_i_waits *waits);
 void lanepool_i_waits_fini(lanepool_i_waits *waits);
 
-/* Makes every sleeping waiter look again. */
-void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits);
+bool lanepool_i_waiter_init(lanepool_i_waiter *waiter);
+void lanepool_i_waiter_fini(lanepool_i_waiter *waiter);
+/* The role is the caller's; false: when its holder gives it back, the waiter is posted. */
+bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router);
+
+/* Makes every sleeping waiter look again, or only those that found the role taken: woken all, two
+ * who look in turn would wake one another for ever. */
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, bool askers_only);
 static inline void lanepool_i_waits_wake(lanepool_i_waits *waits)
 {
     if (load_seq(&waits->sleeping) != 0)
-        lanepool_i_waits_wake_slowly(waits);
+        lanepool_i_waits_wake_slowly(waits, false);
+}
+static inline void lanepool_i_waits_wake_askers(lanepool_i_waits *waits)
+{
+    if (load_seq(&waits->sleeping) != 0)
+        lanepool_i_waits_wake_slowly(waits, true);
 }
 
 static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
@@ -58,8 +75,10 @@ bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task);
 void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait);
 /* The thread ends inside the tasks that it runs: their waits are over. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
-/* Under the lock: makes every caller look again. */
-void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits);
+/* Under the lock: posts a waiter, if it is meant. */
+void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, bool askers_only);
+/* Under the lock: the same for each caller. */
+void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, bool askers_only);
 /* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
  * accepted. */
 lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,

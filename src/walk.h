@@ -24,11 +24,11 @@ struct lanepool_i_wait {
     uint64_t awaited_ticket;  /* L: set by the judge */
     lanepool_i_task *helping; /* L: that the waiting thread runs meanwhile */
     lanepool_future *future;  /* I: the waiter's reference */
-    lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
-    _Atomic uint32_t references;    /* A */
-    _Atomic uint32_t verdict;       /* A: L writes */
-    _Atomic bool complete;          /* A: the future is */
-    bool left;                      /* L: the waiter is gone: nothing to judge */
+    lanepool_i_waiter waiter;
+    _Atomic uint32_t references; /* A */
+    _Atomic uint32_t verdict;    /* A: L writes */
+    _Atomic bool complete;       /* A: the future is */
+    bool left;                   /* L: the waiter is gone: nothing to judge */
 };
 
 /* Of one walk; on the stack. */
