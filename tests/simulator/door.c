@@ -32,12 +32,7 @@ bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), v
 
 void lanepool_i_thread_join(lanepool_i_thread *thread)
 {
-    struct sim_fiber *fiber = thread->fiber;
-
-    sim_step(SIM_LOCK, fiber);
-    while (!fiber->ended)
-        (void)sim_wait(&fiber->joined_by, UINT64_MAX);
-    HAPPENS_AFTER(&fiber->joined_by);
+    sim_join(thread->fiber);
     sim.held--;
 }
 

@@ -276,6 +276,16 @@ struct sim_fiber *sim_start(void *(*main)(void *argument), void *argument)
     return fiber;
 }
 
+void sim_join(struct sim_fiber *fiber)
+{
+    sim_step(SIM_LOCK, fiber);
+    while (!fiber->ended)
+        (void)sim_wait(&fiber->joined_by, UINT64_MAX);
+#if defined(SIM_THREAD_SANITIZER)
+    __tsan_acquire(&fiber->joined_by);
+#endif
+}
+
 /* --- a run --- */
 
 struct first_thread {
@@ -294,6 +304,9 @@ static void *run_first(void *argument)
 static void reset(const struct sim_options *options)
 {
     sim.options = *options;
+#if defined(SIM_THREAD_SANITIZER)
+    sim.options.buffers = false; /* a delayed store would not be the storing thread's */
+#endif
     if (sim.options.steps_max == 0)
         sim.options.steps_max = STEPS_MAX;
     sim.fiber_count = 0;

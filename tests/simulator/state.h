@@ -75,6 +75,7 @@ static inline uint32_t sim_random_below(uint32_t bound)
 /* --- scheduler.c --- */
 
 struct sim_fiber *sim_start(void *(*main)(void *argument), void *argument);
+void sim_join(struct sim_fiber *fiber);
 /* Waits until someone calls sim_wake() with the same address, or for the time. False: the time. */
 bool sim_wait(const void *on, uint64_t wakes_at);
 void sim_wake(const void *on);

@@ -1,8 +1,9 @@
-/* Reads "--name number" from a stress program's command line. */
+/* Reads "--name value" from a stress program's command line. */
 #ifndef TESTS_STRESS_ARGUMENTS_H
 #define TESTS_STRESS_ARGUMENTS_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,28 @@ static inline uint64_t argument_number(int argc, char **argv, const char *name, 
         return number;
     }
     return fallback;
+}
+
+/* The word after name, or NULL. */
+static inline const char *argument_text(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], name) == 0) {
+            return argv[i + 1];
+        }
+    }
+    return NULL;
+}
+
+/* Whether name is there. */
+static inline bool argument_flag(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 #endif

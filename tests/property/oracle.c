@@ -1,32 +1,21 @@
-#include "support/oracle.h"
+/* Exclusion and order: by tickets, by real time, and by a serial replay. */
+#include "property/oracle.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "property/judge.h"
+#include "sizes.h"
 #include "support/memory.h"
 #include "support/random.h"
 
-/* What is left of the earlier tasks of a key while a check walks over all tasks in some order. */
-struct latest_end {
-    uint64_t exclusive; /* when the last exclusive body ended */
-    uint64_t any;       /* when the last body of either mode ended */
-};
-
-/* One judgement: the material, and the orders in which checks walk over it. */
-struct judge {
-    const struct oracle_log *log;
-    const struct workload *workload;
-    uint32_t count;
-    uint32_t *by_ticket;
-    uint32_t *by_submit_begin;
-    uint32_t *by_submit_end;
-    struct latest_end *ends; /* per key */
-    struct oracle_verdict verdict;
-};
+enum { TICKET_BITS = 40 };
 
 void oracle_log_init(struct oracle_log *log, const struct workload_params *params)
 {
+    memset(log, 0, sizeof *log);
     log->tasks = memory_get(params->task_count, sizeof *log->tasks);
     log->keys = memory_get(params->key_count, sizeof *log->keys);
     atomic_init(&log->clock, 0);
@@ -39,6 +28,26 @@ void oracle_log_fini(struct oracle_log *log)
     log->tasks = NULL;
     log->keys = NULL;
 }
+
+void judge_blame(struct oracle_verdict *verdict, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!verdict->passed) {
+        return;
+    }
+    verdict->passed = false;
+    va_start(arguments, format);
+    vsnprintf(verdict->why, sizeof verdict->why, format, arguments);
+    va_end(arguments);
+}
+
+bool judge_is_accepted(const struct oracle_task *task)
+{
+    return oracle_when(&task->submit_end) != 0 && task->submitted == LANEPOOL_OK;
+}
+
+/* --- what tasks do to keys --- */
 
 static uint64_t chain_next(uint64_t history, uint64_t readers, uint32_t task)
 {
@@ -71,30 +80,7 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
     log->tasks[task].seen = seen;
 }
 
-__attribute__((format(printf, 2, 3))) static void blame(struct judge *judge, const char *format,
-                                                        ...)
-{
-    va_list arguments;
-
-    if (!judge->verdict.passed) {
-        return; /* the first violation is the one to look at */
-    }
-    judge->verdict.passed = false;
-    va_start(arguments, format);
-    vsnprintf(judge->verdict.why, sizeof judge->verdict.why, format, arguments);
-    va_end(arguments);
-}
-
-static void check_calls(struct judge *judge)
-{
-    for (uint32_t i = 0; i < judge->count; i++) {
-        unsigned calls = atomic_load(&judge->log->tasks[i].calls);
-
-        if (calls != 1) {
-            blame(judge, "task %u was called %u times", i, calls);
-        }
-    }
-}
+/* --- orders --- */
 
 struct sort_item {
     uint64_t at;
@@ -113,10 +99,13 @@ static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const str
 {
     struct sort_item *items = memory_get(judge->count, sizeof *items);
     uint32_t *order = memory_get(judge->count, sizeof *order);
+    uint32_t found = 0;
 
-    for (uint32_t i = 0; i < judge->count; i++) {
-        items[i].at = when(&judge->log->tasks[i]);
-        items[i].task = i;
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        if (judge_is_accepted(&judge->log->tasks[i])) {
+            items[found].at = when(&judge->log->tasks[i]);
+            items[found++].task = i;
+        }
     }
     qsort(items, judge->count, sizeof *items, compare_items);
     for (uint32_t i = 0; i < judge->count; i++) {
@@ -126,19 +115,20 @@ static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const str
     return order;
 }
 
+/* Tickets wrap around. */
 static uint64_t when_ticket(const struct oracle_task *task)
 {
-    return task->ticket;
+    return (task->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
 }
 
 static uint64_t when_submit_begins(const struct oracle_task *task)
 {
-    return task->submit_begin;
+    return oracle_when(&task->submit_begin);
 }
 
 static uint64_t when_submit_ends(const struct oracle_task *task)
 {
-    return task->submit_end;
+    return oracle_when(&task->submit_end);
 }
 
 /* Tickets are unique, and agree with the order of submits that did not overlap in time. */
@@ -150,38 +140,43 @@ static void check_tickets(struct judge *judge)
 
     for (uint32_t i = 1; i < judge->count; i++) {
         if (tasks[judge->by_ticket[i]].ticket == tasks[judge->by_ticket[i - 1]].ticket) {
-            blame(judge, "tasks %u and %u have the same ticket", judge->by_ticket[i - 1],
-                  judge->by_ticket[i]);
+            judge_blame(&judge->verdict, "tasks %u and %u have the same ticket",
+                        judge->by_ticket[i - 1], judge->by_ticket[i]);
         }
     }
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t task = judge->by_submit_begin[i];
+        uint64_t begin = when_submit_begins(&tasks[task]);
 
-        for (; tasks[judge->by_submit_end[ended]].submit_end < tasks[task].submit_begin; ended++) {
-            uint64_t ticket = tasks[judge->by_submit_end[ended]].ticket;
+        for (; when_submit_ends(&tasks[judge->by_submit_end[ended]]) < begin; ended++) {
+            uint64_t ticket = when_ticket(&tasks[judge->by_submit_end[ended]]);
 
             newest = ticket > newest ? ticket : newest;
         }
-        if (ended > 0 && tasks[task].ticket < newest) {
-            blame(judge, "task %u has ticket %llu, less than %llu of a submit that ended before",
-                  task, (unsigned long long)tasks[task].ticket, (unsigned long long)newest);
+        if (ended > 0 && when_ticket(&tasks[task]) < newest) {
+            judge_blame(&judge->verdict,
+                        "task %u has a smaller ticket than one whose submit had ended before",
+                        task);
         }
     }
 }
 
-/* The task's body must begin after the end of all earlier ones that it conflicts with. */
+/* --- exclusion --- */
+
+/* The task's call must begin after the end of all earlier ones that it conflicts with. */
 static void check_against_ends(struct judge *judge, uint32_t task, const char *order)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
-    uint64_t begin = judge->log->tasks[task].body_begin;
+    uint64_t begin = oracle_when(&judge->log->tasks[task].call_begin);
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
         const struct latest_end *end = &judge->ends[what->merged[i].key];
         uint64_t must = what->merged[i].mode == LANEPOOL_SHARED ? end->exclusive : end->any;
 
         if (begin < must) {
-            blame(judge, "task %u started on key %u before an earlier task had finished (by %s)",
-                  task, what->merged[i].key, order);
+            judge_blame(&judge->verdict,
+                        "task %u started on key %u before an earlier task had finished (by %s)",
+                        task, what->merged[i].key, order);
         }
     }
 }
@@ -189,7 +184,7 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
 static void note_end(struct judge *judge, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
-    uint64_t at = judge->log->tasks[task].body_end;
+    uint64_t at = oracle_when(&judge->log->tasks[task].call_end);
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
         struct latest_end *end = &judge->ends[what->merged[i].key];
@@ -225,8 +220,9 @@ static void check_keys_by_time(struct judge *judge)
     forget_ends(judge);
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t task = judge->by_submit_begin[i];
+        uint64_t begin = when_submit_begins(&tasks[task]);
 
-        for (; tasks[judge->by_submit_end[ended]].submit_end < tasks[task].submit_begin; ended++) {
+        for (; when_submit_ends(&tasks[judge->by_submit_end[ended]]) < begin; ended++) {
             note_end(judge, judge->by_submit_end[ended]);
         }
         check_against_ends(judge, task, "time");
@@ -243,11 +239,12 @@ static void check_pairs(struct judge *judge)
             uint32_t a = judge->by_ticket[i];
             uint32_t b = judge->by_ticket[j];
 
-            if (tasks[a].body_end < tasks[b].body_begin) {
+            if (oracle_when(&tasks[a].call_end) < oracle_when(&tasks[b].call_begin)) {
                 continue;
             }
             if (workload_conflict(judge->workload, a, b)) {
-                blame(judge, "task %u started before conflicting task %u had finished", b, a);
+                judge_blame(&judge->verdict,
+                            "task %u started before conflicting task %u had finished", b, a);
             }
         }
     }
@@ -256,47 +253,54 @@ static void check_pairs(struct judge *judge)
 /* Replays the tasks one by one in ticket order and compares what became of the keys. */
 static void check_histories(struct judge *judge)
 {
+    const struct oracle_log *log = judge->log;
     struct oracle_log replay;
 
     oracle_log_init(&replay, &judge->workload->params);
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t task = judge->by_ticket[i];
 
+        if (log->tasks[task].call != CALL_RUN) {
+            continue;
+        }
         oracle_touch_keys(&replay, judge->workload, task);
-        if (replay.tasks[task].seen != judge->log->tasks[task].seen) {
-            blame(judge, "task %u saw another history than in the serial replay", task);
+        if (replay.tasks[task].seen != log->tasks[task].seen) {
+            judge_blame(&judge->verdict, "task %u saw another history than in the serial replay",
+                        task);
         }
     }
     for (uint32_t key = 0; key < judge->workload->params.key_count; key++) {
-        if (replay.keys[key].history != judge->log->keys[key].history ||
-            atomic_load(&replay.keys[key].readers) != atomic_load(&judge->log->keys[key].readers)) {
-            blame(judge, "key %u has another history than in the serial replay", key);
+        if (replay.keys[key].history != log->keys[key].history ||
+            atomic_load(&replay.keys[key].readers) != atomic_load(&log->keys[key].readers)) {
+            judge_blame(&judge->verdict, "key %u has another history than in the serial replay",
+                        key);
         }
     }
     oracle_log_fini(&replay);
 }
 
-/* A worker is one thread. */
-static void check_threads(struct judge *judge)
+/* --- the whole judgement --- */
+
+static uint32_t count_accepted(const struct judge *judge)
 {
-    uint32_t workers = judge->workload->params.workers;
-    const struct oracle_task **first = memory_get(workers, sizeof *first);
+    uint32_t count = 0;
 
-    for (uint32_t i = 0; i < judge->count; i++) {
-        const struct oracle_task *task = &judge->log->tasks[i];
-
-        if (task->worker == SIZE_MAX) {
-            continue; /* its submitter ran it */
-        }
-        if (task->worker >= workers) {
-            blame(judge, "task %u ran on worker %zu of %u", i, task->worker, workers);
-        } else if (!first[task->worker]) {
-            first[task->worker] = task;
-        } else if (!pthread_equal(first[task->worker]->thread, task->thread)) {
-            blame(judge, "worker %zu ran on two threads", task->worker);
-        }
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        count += judge_is_accepted(&judge->log->tasks[i]);
     }
-    free(first);
+    return count;
+}
+
+static void judge_order(struct judge *judge)
+{
+    check_tickets(judge);
+    if (workload_has_claims(judge->workload)) {
+        check_keys_by_ticket(judge);
+        check_keys_by_time(judge);
+        check_histories(judge);
+    } else {
+        check_pairs(judge);
+    }
 }
 
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload)
@@ -304,21 +308,17 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     struct judge judge = { .log = log, .workload = workload };
 
     judge.verdict.passed = true;
-    judge.count = workload->params.task_count;
+    judge.count = count_accepted(&judge);
     judge.by_ticket = sorted_by(&judge, when_ticket);
     judge.by_submit_begin = sorted_by(&judge, when_submit_begins);
     judge.by_submit_end = sorted_by(&judge, when_submit_ends);
     judge.ends = memory_get(workload->params.key_count, sizeof *judge.ends);
 
-    check_calls(&judge);
-    check_tickets(&judge);
-    check_threads(&judge);
-    if (workload_has_claims(workload)) {
-        check_keys_by_ticket(&judge);
-        check_keys_by_time(&judge);
-        check_histories(&judge);
-    } else {
-        check_pairs(&judge);
+    judge_calls(&judge);
+    /* Without a call there is no ticket. */
+    if (judge.verdict.passed) {
+        judge_order(&judge);
+        judge_waits(&judge);
     }
 
     free(judge.by_ticket);

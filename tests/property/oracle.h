@@ -1,0 +1,108 @@
+/*
+ * Judges a finished run of a workload by what its tasks recorded.
+ *
+ * Stamps come from one counter, incremented with relaxed order: they order the events of a run
+ * without making the library under test look better synchronised than it is.
+ */
+#ifndef TESTS_PROPERTY_ORACLE_H
+#define TESTS_PROPERTY_ORACLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "property/workload.h"
+
+/* What became of a task. */
+enum oracle_call { CALL_NONE, CALL_RUN, CALL_CANCELLED, CALL_HANDED_BACK };
+
+/* What one task recorded; written by its submitter, by its call, and by its callbacks. */
+struct oracle_task {
+    _Atomic uint64_t submit_begin; /* 0: not submitted */
+    _Atomic uint64_t submit_end;
+    lanepool_status submitted;
+    enum oracle_call call;
+    _Atomic uint64_t call_begin; /* 0: not called */
+    _Atomic uint64_t call_end;
+    uint64_t ticket;
+    size_t worker;
+    uint64_t thread;
+    uint64_t seen;       /* folds the histories of the keys that it shares */
+    uint64_t wait_begin; /* of the wait in its body; 0: none */
+    uint64_t wait_end;
+    lanepool_status waited;
+    lanepool_result result; /* of the future, read after the end */
+    bool then_asked;
+    atomic_uint calls;
+    atomic_uint releases;
+    atomic_uint thens;
+    atomic_uint errors;
+    _Atomic uint64_t released_at;
+};
+
+/* One quiesce or await. */
+struct oracle_visit {
+    uint64_t begin;
+    _Atomic uint64_t end; /* 0: still in it, or none */
+    lanepool_status status;
+};
+
+/*
+ * What the tasks of one key did to it. The history is plain on purpose: a second task beside an
+ * exclusive one is a data race, which ThreadSanitizer reports.
+ */
+struct oracle_key {
+    uint64_t history;         /* a hash chain over the exclusive tasks */
+    _Atomic uint64_t readers; /* the shared ones since the last exclusive one, as a set */
+};
+
+struct oracle_log {
+    struct oracle_task *tasks;
+    struct oracle_key *keys;
+    struct oracle_visit quiesce;
+    struct oracle_visit await;    /* by a thread beside the others */
+    _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
+    _Atomic uint64_t closing_at;  /* the same, of any shutdown */
+    bool refused;                 /* the platform has refused something on purpose */
+    _Atomic uint64_t clock;
+};
+
+struct oracle_verdict {
+    bool passed;
+    char why[256];
+};
+
+void oracle_log_init(struct oracle_log *log, const struct workload_params *params);
+void oracle_log_fini(struct oracle_log *log);
+
+static inline uint64_t oracle_stamp(struct oracle_log *log)
+{
+    return atomic_fetch_add_explicit(&log->clock, 1, memory_order_relaxed) + 1;
+}
+
+static inline void oracle_stamp_at(struct oracle_log *log, _Atomic uint64_t *at)
+{
+    atomic_store_explicit(at, oracle_stamp(log), memory_order_relaxed);
+}
+
+static inline uint64_t oracle_when(const _Atomic uint64_t *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+/* What the body of task does to the keys it claims. */
+void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
+
+/* Checks everything; the first violation is described. */
+struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);
+
+/*
+ * For a moment at which no thread can go on before time passes. Nothing may be held up that need
+ * not be: `idle_workers` of them sleep without work, and each accepted task that has not started
+ * must have an unfinished earlier one that it conflicts with. A task that is being submitted can
+ * only be held up by a full pool, a quiesce only by tasks accepted before it.
+ */
+struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
+                                         const struct workload *workload, size_t idle_workers);
+
+#endif

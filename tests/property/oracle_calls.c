@@ -1,0 +1,217 @@
+/* Each accepted task is called once, each refused one never; what callers are told agrees with it.
+ */
+#include <stdlib.h>
+
+#include "property/judge.h"
+#include "support/memory.h"
+
+/* --- submitting --- */
+
+static bool may_lack_resources(const struct judge *judge, lanepool_status status)
+{
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+}
+
+static bool is_inside(const struct workload_task *what)
+{
+    return what->parent != WORKLOAD_NONE;
+}
+
+/* Shut down before this stamp: closed for submits from outside, or for all. */
+static bool is_closed_before(const struct judge *judge, const struct workload_task *what,
+                             uint64_t stamp)
+{
+    uint64_t at = oracle_when(is_inside(what) ? &judge->log->stopping_at : &judge->log->closing_at);
+
+    return at != 0 && at < stamp;
+}
+
+static void check_refusal(struct judge *judge, uint32_t index)
+{
+    const struct workload_task *what = &judge->workload->tasks[index];
+    const struct oracle_task *task = &judge->log->tasks[index];
+    bool allowed = may_lack_resources(judge, task->submitted);
+
+    if (task->submitted == LANEPOOL_SHUT_DOWN) {
+        allowed = is_closed_before(judge, what, oracle_when(&task->submit_end));
+    } else if (task->submitted == LANEPOOL_FULL) {
+        allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
+                  what->within == 0;
+    } else if (task->submitted == LANEPOOL_TIMED_OUT) {
+        allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
+                  what->within != 0 && !is_inside(what);
+    }
+    if (!allowed) {
+        judge_blame(&judge->verdict, "the submit of task %u answered %s", index,
+                    lanepool_status_name(task->submitted));
+    }
+    if (atomic_load(&task->calls) != 0 || atomic_load(&task->releases) != 0) {
+        judge_blame(&judge->verdict, "task %u was refused with %s, and called", index,
+                    lanepool_status_name(task->submitted));
+    }
+}
+
+/* --- calls and callbacks --- */
+
+static void check_call(struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+    unsigned calls = atomic_load(&task->calls);
+
+    if (calls != 1) {
+        judge_blame(&judge->verdict, "task %u was called %u times", index, calls);
+        return;
+    }
+    if (oracle_when(&task->call_begin) < oracle_when(&task->submit_begin)) {
+        judge_blame(&judge->verdict, "task %u was called before it was submitted", index);
+    }
+    if (task->call != CALL_RUN && oracle_when(&judge->log->stopping_at) == 0) {
+        judge_blame(&judge->verdict, "task %u did not run, and nothing was shut down now", index);
+    }
+    if (task->call == CALL_HANDED_BACK && judge->workload->params.ending != END_HANDBACK) {
+        judge_blame(&judge->verdict, "task %u was handed back", index);
+    }
+}
+
+static void check_callbacks(struct judge *judge, uint32_t index)
+{
+    const struct workload_task *what = &judge->workload->tasks[index];
+    const struct oracle_task *task = &judge->log->tasks[index];
+    bool ran = task->call == CALL_RUN;
+    unsigned releases = what->has_release && task->call != CALL_HANDED_BACK;
+
+    if (atomic_load(&task->releases) != releases) {
+        judge_blame(&judge->verdict, "the release of task %u was called %u times", index,
+                    atomic_load(&task->releases));
+    }
+    if (atomic_load(&task->thens) != task->then_asked) {
+        judge_blame(&judge->verdict, "the then of task %u was called %u times", index,
+                    atomic_load(&task->thens));
+    }
+    if (atomic_load(&task->errors) != (ran && what->fails)) {
+        judge_blame(&judge->verdict, "task %u was reported as failed %u times", index,
+                    atomic_load(&task->errors));
+    }
+    if (releases == 1 && oracle_when(&task->released_at) < oracle_when(&task->call_end)) {
+        judge_blame(&judge->verdict, "task %u was released before its call had ended", index);
+    }
+}
+
+static void check_future(struct judge *judge, uint32_t index)
+{
+    const struct workload_task *what = &judge->workload->tasks[index];
+    const struct oracle_task *task = &judge->log->tasks[index];
+    lanepool_status status = task->call != CALL_RUN ? LANEPOOL_CANCELLED
+                             : what->fails          ? LANEPOOL_FAILED
+                                                    : LANEPOOL_OK;
+    const void *value = task->call == CALL_RUN ? what : NULL;
+
+    if (!what->has_future) {
+        return;
+    }
+    if (task->result.status != status || task->result.value != value ||
+        task->result.code != (status == LANEPOOL_FAILED)) {
+        judge_blame(&judge->verdict, "the future of task %u says %s, code %d", index,
+                    lanepool_status_name(task->result.status), task->result.code);
+    }
+}
+
+/* --- the order of the calls at the end, workers, visits --- */
+
+/* What did not start is called when the last running task has returned, in submission order. */
+static void check_cancellations(struct judge *judge)
+{
+    uint64_t last_run = 0;
+    uint64_t last_cancelled = 0;
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
+        uint64_t end = oracle_when(&task->call_end);
+
+        if (task->call == CALL_RUN && end > last_run) {
+            last_run = end;
+        }
+    }
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
+        uint64_t begin = oracle_when(&task->call_begin);
+
+        if (task->call == CALL_RUN) {
+            continue;
+        }
+        if (begin < last_run || begin < last_cancelled) {
+            judge_blame(&judge->verdict, "task %u was cancelled out of turn", judge->by_ticket[i]);
+        }
+        last_cancelled = oracle_when(&task->call_end);
+    }
+}
+
+/* A worker is one thread. */
+static void check_threads(struct judge *judge)
+{
+    uint32_t workers = judge->workload->params.workers;
+    const struct oracle_task **first = memory_get(workers, sizeof *first);
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
+
+        if (task->worker == SIZE_MAX) {
+            continue; /* its submitter ran it, or it did not run */
+        }
+        if (task->worker >= workers) {
+            judge_blame(&judge->verdict, "task %u ran on worker %zu of %u", judge->by_ticket[i],
+                        task->worker, workers);
+        } else if (!first[task->worker]) {
+            first[task->worker] = task;
+        } else if (first[task->worker]->thread != task->thread) {
+            judge_blame(&judge->verdict, "worker %zu ran on two threads", task->worker);
+        }
+    }
+    free(first);
+}
+
+/* Of a quiesce: what was accepted before it has finished, callbacks included. Of an await: all. */
+static void check_visit(struct judge *judge, const struct oracle_visit *visit, bool all,
+                        const char *what)
+{
+    uint64_t end = oracle_when(&visit->end);
+
+    if (end == 0) {
+        return;
+    }
+    if (visit->status != LANEPOOL_OK && visit->status != LANEPOOL_TIMED_OUT &&
+        !may_lack_resources(judge, visit->status)) {
+        judge_blame(&judge->verdict, "the %s answered %s", what,
+                    lanepool_status_name(visit->status));
+    }
+    for (uint32_t i = 0; i < judge->count && visit->status == LANEPOOL_OK; i++) {
+        const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
+
+        if ((all || oracle_when(&task->submit_end) < visit->begin) &&
+            (oracle_when(&task->call_end) > end || oracle_when(&task->released_at) > end)) {
+            judge_blame(&judge->verdict, "task %u had not finished when the %s returned",
+                        judge->by_ticket[i], what);
+        }
+    }
+}
+
+void judge_calls(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->workload->params.task_count && judge->verdict.passed; i++) {
+        const struct oracle_task *task = &judge->log->tasks[i];
+
+        if (judge_is_accepted(task)) {
+            check_call(judge, i);
+            check_callbacks(judge, i);
+            check_future(judge, i);
+        } else if (oracle_when(&task->submit_begin) != 0) {
+            check_refusal(judge, i);
+        } else if (atomic_load(&task->calls) != 0) {
+            judge_blame(&judge->verdict, "task %u was never submitted, and called", i);
+        }
+    }
+    check_cancellations(judge);
+    check_threads(judge);
+    check_visit(judge, &judge->log->quiesce, false, "quiesce");
+    check_visit(judge, &judge->log->await, true, "await");
+}

@@ -1,0 +1,125 @@
+/*
+ * Waits inside tasks: what they answer must be so.
+ *
+ * A wait that answers DEADLOCK must have had a reason: from the awaited task one must come to the
+ * waiting one over tasks that hold one another up. Which of these held at the moment of the
+ * judgement is not recorded, so that all count which held at some moment of the wait.
+ */
+#include <stdlib.h>
+
+#include "property/judge.h"
+#include "support/memory.h"
+
+static bool is_called_before(const struct oracle_task *task, uint64_t stamp)
+{
+    return oracle_when(&task->call_begin) != 0 && oracle_when(&task->call_begin) < stamp;
+}
+
+static bool has_ended_before(const struct oracle_task *task, uint64_t stamp)
+{
+    return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
+}
+
+/* The task's thread runs the other one inside the task's wait. */
+static bool helps(const struct oracle_task *task, const struct oracle_task *other)
+{
+    return other->call == CALL_RUN && other->thread == task->thread &&
+           oracle_when(&other->call_begin) > task->wait_begin &&
+           oracle_when(&other->call_end) < oracle_when(&task->call_end);
+}
+
+/* Whether, at some moment from begin to end, the task could not go on because of the other. */
+static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
+                          uint64_t end)
+{
+    const struct oracle_task *a = &judge->log->tasks[task];
+    const struct oracle_task *b = &judge->log->tasks[other];
+
+    if (task == other || !judge_is_accepted(b) || has_ended_before(b, begin)) {
+        return false;
+    }
+    if (is_called_before(a, end) && a->wait_begin != 0 && a->wait_begin < end &&
+        a->wait_end > begin && (judge->workload->tasks[task].awaits == other || helps(a, b))) {
+        return true;
+    }
+    return !is_called_before(a, begin) && workload_conflict(judge->workload, task, other) &&
+           oracle_when(&b->submit_begin) < oracle_when(&a->submit_end);
+}
+
+/* Whether one comes from task `from` to task `to`. */
+static bool leads_to(const struct judge *judge, uint32_t from, uint32_t to, uint64_t begin,
+                     uint64_t end)
+{
+    uint32_t count = judge->workload->params.task_count;
+    uint32_t *stack = memory_get(count, sizeof *stack);
+    bool *seen = memory_get(count, sizeof *seen);
+    uint32_t depth = 0;
+
+    stack[depth++] = from;
+    seen[from] = true;
+    while (depth > 0 && !seen[to]) {
+        uint32_t task = stack[--depth];
+
+        for (uint32_t next = 0; next < count; next++) {
+            if (!seen[next] && is_held_up_by(judge, task, next, begin, end)) {
+                seen[next] = true;
+                stack[depth++] = next;
+            }
+        }
+    }
+    bool found = seen[to];
+    free(stack);
+    free(seen);
+    return found;
+}
+
+static bool is_deadlock_justified(const struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+
+    /* With lanes per worker, tasks also hold up those behind them on their worker. */
+    return judge->workload->params.layout == LANEPOOL_PER_WORKER ||
+           leads_to(judge, judge->workload->tasks[index].awaits, index, task->wait_begin,
+                    task->wait_end);
+}
+
+static void check_wait(struct judge *judge, uint32_t index)
+{
+    const struct workload_task *what = &judge->workload->tasks[index];
+    const struct oracle_task *task = &judge->log->tasks[index];
+    const struct oracle_task *awaited = &judge->log->tasks[what->awaits];
+    bool allowed = false;
+
+    switch (task->waited) {
+    case LANEPOOL_OK:
+        allowed = has_ended_before(awaited, task->wait_end);
+        break;
+    case LANEPOOL_TIMED_OUT:
+        allowed = what->patience != LANEPOOL_FOREVER;
+        break;
+    case LANEPOOL_DEADLOCK:
+        allowed = is_deadlock_justified(judge, index);
+        break;
+    case LANEPOOL_SHUT_DOWN:
+        allowed = oracle_when(&judge->log->stopping_at) != 0 &&
+                  oracle_when(&judge->log->stopping_at) < task->wait_end;
+        break;
+    default:
+        allowed = judge->log->refused &&
+                  (task->waited == LANEPOOL_NOMEM || task->waited == LANEPOOL_NO_THREAD);
+        break;
+    }
+    if (!allowed) {
+        judge_blame(&judge->verdict, "the wait of task %u for task %u answered %s", index,
+                    what->awaits, lanepool_status_name(task->waited));
+    }
+}
+
+void judge_waits(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        if (judge->log->tasks[i].wait_begin != 0) {
+            check_wait(judge, i);
+        }
+    }
+}

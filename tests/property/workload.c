@@ -1,0 +1,327 @@
+/* Draws workloads, and knows their conflict rules. */
+#include "property/workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/memory.h"
+
+const struct workload_scale workload_small = { .tasks_most = 16,
+                                               .workers_most = 8,
+                                               .submitters_most = 3,
+                                               .keys_most = 5,
+                                               .endings = true,
+                                               .waits = true };
+
+const struct workload_scale workload_large = { .tasks_most = 1000,
+                                               .workers_most = 8,
+                                               .submitters_most = 4,
+                                               .keys_most = 128,
+                                               .endings = true,
+                                               .waits = true };
+
+enum { FEW_CLAIMS_MAX = 4, DRAWN_TASKS_MAX = 64, USUAL_WORKERS = 3 };
+
+/* --- drawing parameters --- */
+
+static void draw_ending(struct workload_params *params, const struct workload_scale *scale,
+                        struct choices *choices)
+{
+    if (scale->endings && chance(choices, 2)) {
+        params->ending = (enum workload_ending)choose(choices, END_COUNT);
+    }
+    params->ending_at = choose(choices, 4 * params->duration_most);
+    params->quiesce_at = chance(choices, 4) ? 1 + choose(choices, 4 * params->duration_most) : 0;
+}
+
+static void draw_params(struct workload_params *params, const struct workload_scale *scale,
+                        struct choices *choices)
+{
+    static const enum workload_rule rules[] = { RULE_CLAIMS, RULE_CLAIMS, RULE_CLAIMS_AS_PREDICATE,
+                                                RULE_RELATION, RULE_KINDS };
+
+    params->task_count = scale->tasks_most <= DRAWN_TASKS_MAX
+                             ? 1 + choose(choices, scale->tasks_most)
+                             : scale->tasks_most;
+    params->workers = 1 + choose(choices, chance(choices, 4) ? scale->workers_most : USUAL_WORKERS);
+    params->submitters = chance(choices, 2) ? 1 + choose(choices, scale->submitters_most) : 1;
+    params->key_count = 1 + choose(choices, scale->keys_most);
+    params->kind_count = 1 + choose(choices, 8);
+    params->pending_max = chance(choices, 3) ? 1 + choose(choices, 2 * scale->workers_most) : 0;
+    params->quantum_tasks = chance(choices, 3) ? 1 + choose(choices, 3) : 0;
+    params->layout = chance(choices, 3) ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
+    params->routing = (lanepool_routing)choose(choices, 3);
+    params->rule = rules[choose(choices, sizeof rules / sizeof rules[0])];
+    params->form = (enum workload_form)choose(choices, FORM_COUNT);
+    params->mixed_forms = chance(choices, 4);
+    params->nested = chance(choices, 3);
+    params->held_lanes = params->rule == RULE_CLAIMS && chance(choices, 3);
+    params->waits = scale->waits && chance(choices, 3);
+    params->extras = chance(choices, 2);
+    params->duration_most = 1 + choose(choices, 200);
+    draw_ending(params, scale, choices);
+}
+
+/* --- drawing tasks --- */
+
+/* Most tasks claim one or two keys; few claim nothing, some, or all. */
+static uint32_t draw_claim_count(struct choices *choices, uint32_t key_count)
+{
+    uint32_t dice = choose(choices, 100);
+
+    if (dice < 70) {
+        return 1;
+    }
+    if (dice < 93) {
+        return 2 + choose(choices, FEW_CLAIMS_MAX - 1);
+    }
+    if (dice < 97) {
+        return 0;
+    }
+    return dice < 98 ? 1 + choose(choices, key_count) : key_count;
+}
+
+static int compare_claims(const void *left, const void *right)
+{
+    const struct workload_claim *a = left;
+    const struct workload_claim *b = right;
+
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
+    }
+    return (a->mode > b->mode) - (a->mode < b->mode);
+}
+
+/* EXCLUSIVE sorts before SHARED, so that the first claim of a key is its strongest. */
+static void merge_claims(struct workload_task *task)
+{
+    uint32_t kept = 0;
+
+    if (task->claim_count == 0) {
+        return;
+    }
+    memcpy(task->merged, task->claims, task->claim_count * sizeof *task->claims);
+    qsort(task->merged, task->claim_count, sizeof *task->merged, compare_claims);
+    for (uint32_t i = 0; i < task->claim_count; i++) {
+        if (kept == 0 || task->merged[kept - 1].key != task->merged[i].key) {
+            task->merged[kept++] = task->merged[i];
+        }
+    }
+    task->merged_count = kept;
+}
+
+static void draw_claims(struct workload_task *task, uint32_t key_count, struct choices *choices)
+{
+    bool all = task->claim_count == key_count;
+
+    for (uint32_t i = 0; i < task->claim_count; i++) {
+        task->claims[i].key = all ? i : choose(choices, key_count);
+        task->claims[i].mode = chance(choices, 3) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    }
+    merge_claims(task);
+}
+
+/* A nested task's parent is the last task that its submitter submits by itself. */
+static void draw_origin(struct workload *workload, uint32_t index, uint32_t *last_of_submitter,
+                        struct choices *choices)
+{
+    struct workload_task *task = &workload->tasks[index];
+
+    task->submitter = choose(choices, workload->params.submitters);
+    task->parent = WORKLOAD_NONE;
+    if (workload->params.nested && chance(choices, 4)) {
+        task->parent = last_of_submitter[task->submitter];
+    }
+    if (task->parent == WORKLOAD_NONE) {
+        last_of_submitter[task->submitter] = index;
+    }
+}
+
+static void draw_manner(const struct workload_params *params, struct workload_task *task,
+                        struct choices *choices)
+{
+    task->kind = chance(choices, 8) ? 0 : 1 + choose(choices, params->kind_count);
+    task->duration = choose(choices, params->duration_most);
+    task->form =
+        params->mixed_forms ? (enum workload_form)choose(choices, FORM_COUNT) : params->form;
+    task->within = chance(choices, 2) ? choose(choices, params->duration_most) : 0;
+    if (params->extras) {
+        task->has_future = chance(choices, 2);
+        task->has_then = task->has_future && chance(choices, 3);
+        task->has_release = chance(choices, 3);
+        task->fails = chance(choices, 6);
+    }
+}
+
+/* A body waits for any other task, its own children and itself included; most of these waits can
+ * end, some close a circle. */
+static void draw_wait(struct workload *workload, uint32_t index, struct choices *choices)
+{
+    struct workload_task *task = &workload->tasks[index];
+
+    task->awaits = WORKLOAD_NONE;
+    if (!workload->params.waits || !chance(choices, 3)) {
+        return;
+    }
+    task->awaits = choose(choices, workload->params.task_count);
+    workload->tasks[task->awaits].has_future = true;
+    task->patience =
+        chance(choices, 4) ? choose(choices, workload->params.duration_most) : LANEPOOL_FOREVER;
+}
+
+void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,
+                   struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+    struct workload_claim *next_claim;
+    uint32_t *last_of_submitter;
+    size_t claim_total = 0;
+
+    memset(workload, 0, sizeof *workload);
+    params->seed = seed;
+    draw_params(params, scale, choices);
+    workload->tasks = memory_get(params->task_count, sizeof *workload->tasks);
+    last_of_submitter = memory_get(params->submitters, sizeof *last_of_submitter);
+    memset(last_of_submitter, 0xff, params->submitters * sizeof *last_of_submitter);
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        draw_origin(workload, i, last_of_submitter, choices);
+        draw_manner(params, &workload->tasks[i], choices);
+        workload->tasks[i].claim_count = draw_claim_count(choices, params->key_count);
+        claim_total += workload->tasks[i].claim_count;
+    }
+    workload->claim_store = memory_get(2 * claim_total, sizeof *workload->claim_store);
+    next_claim = workload->claim_store;
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        struct workload_task *task = &workload->tasks[i];
+
+        task->claims = next_claim;
+        task->merged = next_claim + task->claim_count;
+        next_claim += 2 * task->claim_count;
+        draw_claims(task, params->key_count, choices);
+        draw_wait(workload, i, choices);
+    }
+    free(last_of_submitter);
+}
+
+void workload_fini(struct workload *workload)
+{
+    free(workload->tasks);
+    free(workload->claim_store);
+    memset(workload, 0, sizeof *workload);
+}
+
+void workload_drop(struct workload *workload, uint32_t task)
+{
+    workload->tasks[task].dropped = true;
+    for (uint32_t i = task + 1; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].parent == task) {
+            workload->tasks[i].dropped = true;
+        }
+    }
+}
+
+/* --- the rules --- */
+
+static bool claims_allow(const struct workload_task *a, const struct workload_task *b)
+{
+    uint32_t i = 0;
+    uint32_t j = 0;
+
+    while (i < a->merged_count && j < b->merged_count) {
+        if (a->merged[i].key < b->merged[j].key) {
+            i++;
+        } else if (a->merged[i].key > b->merged[j].key) {
+            j++;
+        } else if (a->merged[i].mode == LANEPOOL_SHARED && b->merged[j].mode == LANEPOOL_SHARED) {
+            i++;
+            j++;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A coin that always falls the same way for (salt, a, b), and independently for (salt, b, a). */
+static bool coin(const struct workload *workload, uint32_t salt, uint32_t a, uint32_t b,
+                 uint32_t percent)
+{
+    uint64_t pair = ((uint64_t)a << 32) | b;
+
+    return random_mix(workload->params.seed + salt + random_mix(pair)) % 100 < percent;
+}
+
+bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b)
+{
+    const struct workload_task *first = &workload->tasks[a];
+    const struct workload_task *second = &workload->tasks[b];
+
+    switch (workload->params.rule) {
+    case RULE_KINDS:
+        if (first->kind && second->kind) {
+            return coin(workload, 1, first->kind, second->kind, 70);
+        }
+        return coin(workload, 2, a, b, 95);
+    case RULE_RELATION:
+        /* Few conflicts in some workloads, many in others. */
+        return coin(workload, 3, a, b, 60 + (uint32_t)(workload->params.seed % 40));
+    default:
+        return claims_allow(first, second);
+    }
+}
+
+/* --- printing --- */
+
+void workload_print_params(const struct workload *workload, FILE *out)
+{
+    static const char *const rules[] = { "claims", "claims as predicate", "relation", "kinds" };
+    static const char *const endings[] = { "destroy", "drain", "now", "hand back",
+                                           "drain and now" };
+    static const char *const routings[] = { "default", "auto", "submitter" };
+    const struct workload_params *params = &workload->params;
+
+    fprintf(out,
+            "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
+            "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u\n",
+            (unsigned long long)params->seed, params->task_count, params->workers,
+            params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
+            params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
+            routings[params->routing], rules[params->rule],
+            params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
+            params->quiesce_at);
+}
+
+static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
+{
+    static const char *const forms[] = { "submit", "batch", "within", "or run" };
+
+    fprintf(out, "  task %u: %s by %u", index, forms[task->form], task->submitter);
+    if (task->form == FORM_WITHIN) {
+        fprintf(out, " %u ns", task->within);
+    }
+    if (task->parent != WORKLOAD_NONE) {
+        fprintf(out, " inside %u", task->parent);
+    }
+    fprintf(out, ", takes %u, kind %u, claims", task->duration, task->kind);
+    for (uint32_t i = 0; i < task->claim_count; i++) {
+        fprintf(out, " %u%s", task->claims[i].key,
+                task->claims[i].mode == LANEPOOL_SHARED ? "s" : "");
+    }
+    if (task->awaits != WORKLOAD_NONE) {
+        fprintf(out, ", waits for %u", task->awaits);
+        if (task->patience != LANEPOOL_FOREVER) {
+            fprintf(out, " for %llu ns", (unsigned long long)task->patience);
+        }
+    }
+    fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
+            task->has_release ? ", release" : "", task->fails ? ", fails" : "");
+}
+
+void workload_print_tasks(const struct workload *workload, FILE *out)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (!workload->tasks[i].dropped) {
+            print_task(&workload->tasks[i], i, out);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+/*
+ * A workload: everything that a run of some tasks is asked to do, fixed in plain data.
+ *
+ * The same workload can be run under several rules and layouts, on threads and on the simulator;
+ * the oracle (oracle.h) judges what happened by the workload alone.
+ */
+#ifndef TESTS_PROPERTY_WORKLOAD_H
+#define TESTS_PROPERTY_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lanepool/lanepool.h"
+#include "property/choices.h"
+
+/* What decides which tasks conflict. */
+enum workload_rule {
+    RULE_CLAIMS,              /* the default rule */
+    RULE_CLAIMS_AS_PREDICATE, /* the same claims, compared by an is_compatible */
+    RULE_RELATION,            /* random, neither symmetric nor transitive */
+    RULE_KINDS,               /* random between kinds; some tasks have none */
+};
+
+/* How a task is submitted. */
+enum workload_form { FORM_SUBMIT, FORM_BATCH, FORM_WITHIN, FORM_OR_RUN, FORM_COUNT };
+
+/* How the pool comes to its end. */
+enum workload_ending {
+    END_DESTROY,  /* when all is submitted */
+    END_DRAIN,    /* while submitting */
+    END_NOW,      /* while submitting; tasks that did not start are cancelled */
+    END_HANDBACK, /* the same, but they are handed back */
+    END_BOTH,     /* first drain, then now, by two threads; a third awaits meanwhile */
+    END_COUNT
+};
+
+/* How large workloads are drawn. */
+struct workload_scale {
+    uint32_t tasks_most; /* the number of tasks is drawn too, if it is small */
+    uint32_t workers_most;
+    uint32_t submitters_most;
+    uint32_t keys_most;
+    bool endings; /* others than END_DESTROY, too */
+    bool waits;   /* bodies that wait for other tasks */
+};
+
+extern const struct workload_scale workload_small; /* for simulated runs */
+extern const struct workload_scale workload_large; /* for threads */
+
+struct workload_params {
+    uint64_t seed; /* of the relation; else for printing only */
+    uint32_t task_count;
+    uint32_t workers;
+    uint32_t submitters;
+    uint32_t key_count;
+    uint32_t kind_count;
+    uint32_t pending_max; /* 0: the default */
+    uint32_t quantum_tasks;
+    lanepool_layout layout;
+    lanepool_routing routing;
+    enum workload_rule rule;
+    enum workload_form form; /* of most tasks */
+    bool mixed_forms;
+    bool nested;     /* some tasks are submitted from inside an earlier one */
+    bool held_lanes; /* claims of odd keys go by handle */
+    bool waits;      /* some bodies wait for another task */
+    bool extras;     /* some tasks have futures, releases, thens, and some fail */
+    uint32_t duration_most;
+    enum workload_ending ending;
+    uint32_t ending_at;  /* ns after the start */
+    uint32_t quiesce_at; /* the same, for a thread that quiesces; 0: none */
+};
+
+struct workload_claim {
+    uint32_t key;
+    lanepool_mode mode;
+};
+
+#define WORKLOAD_NONE UINT32_MAX
+
+struct workload_task {
+    struct workload_claim *claims; /* as submitted, duplicates included */
+    struct workload_claim *merged; /* by ascending key, the strongest mode of each */
+    uint32_t claim_count;
+    uint32_t merged_count;
+    uint32_t submitter; /* that of a nested task is its parent's */
+    uint32_t parent;    /* an earlier task, or WORKLOAD_NONE */
+    uint32_t kind;      /* 0: none */
+    uint32_t duration;  /* how long the body takes */
+    enum workload_form form;
+    uint32_t within;   /* FORM_WITHIN: ns; 0 polls */
+    uint32_t awaits;   /* another task, or WORKLOAD_NONE */
+    uint64_t patience; /* for how long: ns, or LANEPOOL_FOREVER */
+    bool has_future;
+    bool has_then; /* needs a future */
+    bool has_release;
+    bool fails;
+    bool dropped; /* left out, to make a failing workload smaller */
+};
+
+struct workload {
+    struct workload_params params;
+    struct workload_task *tasks;
+    struct workload_claim *claim_store; /* all the tasks' claims */
+};
+
+/* Draws a workload; ends the program when memory is lacking. Give it back with workload_fini(). */
+void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,
+                   struct choices *choices);
+void workload_fini(struct workload *workload);
+
+/* Leaves a task out, and those that are submitted from inside it. */
+void workload_drop(struct workload *workload, uint32_t task);
+
+/* What an is_compatible would answer for tasks a and b, in this order, by the workload's rule. */
+bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b);
+
+/* Whether two tasks conflict. */
+static inline bool workload_conflict(const struct workload *workload, uint32_t a, uint32_t b)
+{
+    return !(workload_allows(workload, a, b) && workload_allows(workload, b, a));
+}
+
+/* Whether conflicts come from claims. */
+static inline bool workload_has_claims(const struct workload *workload)
+{
+    return workload->params.rule == RULE_CLAIMS ||
+           workload->params.rule == RULE_CLAIMS_AS_PREDICATE;
+}
+
+/* One line about the parameters; one about each task that is not dropped. */
+void workload_print_params(const struct workload *workload, FILE *out);
+void workload_print_tasks(const struct workload *workload, FILE *out);
+
+#endif

@@ -1,0 +1,239 @@
+#include "property/workload_tasks.h"
+
+#include "property/world.h"
+
+enum { HANDLE_EVERY = 2 };
+
+void run_note_failure(struct run *run, lanepool_status status)
+{
+    int none = LANEPOOL_OK;
+
+    if (status != LANEPOOL_OK) {
+        atomic_compare_exchange_strong(&run->first_failure, &none, (int)status);
+    }
+}
+
+/* --- callbacks --- */
+
+bool run_is_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
+{
+    const struct task_context *first = a->context;
+    const struct task_context *second = b->context;
+    const struct run *run = user;
+
+    return workload_allows(run->workload, first->task, second->task);
+}
+
+static struct oracle_task *record_of(const struct task_context *context)
+{
+    return &context->run->log->tasks[context->task];
+}
+
+static const struct workload_task *what_of(const struct task_context *context)
+{
+    return &context->run->workload->tasks[context->task];
+}
+
+void run_on_error(void *user, const lanepool_error *error)
+{
+    struct run *run = user;
+    struct task_context *context = error->context;
+
+    if (error->status != LANEPOOL_FAILED || error->code != 1) {
+        run_note_failure(run, error->status);
+    }
+    atomic_fetch_add_explicit(&record_of(context)->errors, 1, memory_order_relaxed);
+}
+
+static void released(void *argument)
+{
+    struct task_context *context = argument;
+
+    atomic_fetch_add_explicit(&record_of(context)->releases, 1, memory_order_relaxed);
+    oracle_stamp_at(context->run->log, &record_of(context)->released_at);
+}
+
+static void then_called(void *argument, const lanepool_result *result)
+{
+    struct task_context *context = argument;
+
+    (void)result;
+    atomic_fetch_add_explicit(&record_of(context)->thens, 1, memory_order_relaxed);
+}
+
+static void record_call(struct task_context *context, enum oracle_call call, uint64_t ticket)
+{
+    struct oracle_task *record = record_of(context);
+
+    atomic_fetch_add_explicit(&record->calls, 1, memory_order_relaxed);
+    record->call = call;
+    record->ticket = ticket;
+    record->worker = SIZE_MAX;
+    oracle_stamp_at(context->run->log, &record->call_begin);
+}
+
+void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
+{
+    struct task_context *context = task->context;
+
+    (void)user;
+    record_call(context, CALL_HANDED_BACK, ticket);
+    oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+}
+
+/* --- bodies --- */
+
+static void wait_for_another(struct task_context *self)
+{
+    const struct workload_task *what = what_of(self);
+    struct oracle_task *record = record_of(self);
+    lanepool_future *future = NULL;
+
+    if (what->awaits != WORKLOAD_NONE) {
+        future = atomic_load(&self->run->contexts[what->awaits].published_future);
+    }
+    if (!future) {
+        return; /* none, or it has not been submitted yet */
+    }
+    record->wait_begin = oracle_stamp(self->run->log);
+    record->waited = lanepool_future_wait(future, what->patience, NULL);
+    record->wait_end = oracle_stamp(self->run->log);
+}
+
+static void run_body(struct task_context *self, lanepool_run *call)
+{
+    struct run *run = self->run;
+    struct oracle_task *record = record_of(self);
+    const struct workload_task *what = what_of(self);
+
+    record->worker = lanepool_run_worker(call);
+    record->thread = world_thread();
+    if (workload_has_claims(run->workload)) {
+        oracle_touch_keys(run->log, run->workload, self->task);
+    }
+    for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
+        run_submit(&run->contexts[i]);
+    }
+    wait_for_another(self);
+    world_pass(what->duration);
+    lanepool_run_set_result(call, (void *)(uintptr_t)what);
+}
+
+static int task_body(lanepool_run *call, void *argument, lanepool_call why)
+{
+    struct task_context *self = argument;
+    bool runs = why == LANEPOOL_CALL_RUN;
+
+    record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
+    if (runs) {
+        run_body(self, call);
+    }
+    oracle_stamp_at(self->run->log, &record_of(self)->call_end);
+    return runs && what_of(self)->fails;
+}
+
+/* --- submitting --- */
+
+static lanepool_claim *claims_of(const struct task_context *context)
+{
+    const struct workload *workload = context->run->workload;
+
+    return context->run->claims + (what_of(context)->claims - workload->claim_store);
+}
+
+lanepool_task run_describe(struct task_context *context)
+{
+    const struct workload_task *what = what_of(context);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = task_body;
+    task.context = context;
+    if (context->run->workload->params.rule == RULE_CLAIMS) {
+        task.claims = claims_of(context);
+        task.claim_count = what->claim_count;
+    } else if (context->run->workload->params.rule == RULE_KINDS) {
+        task.kind = what->kind;
+    }
+    task.future = what->has_future ? &context->future : NULL;
+    task.release = what->has_release ? released : NULL;
+    return task;
+}
+
+void run_record_submit(struct task_context *context, lanepool_status status)
+{
+    struct oracle_task *record = record_of(context);
+
+    record->submitted = status;
+    oracle_stamp_at(context->run->log, &record->submit_end);
+    if (status != LANEPOOL_OK) {
+        return;
+    }
+    if (what_of(context)->has_then) {
+        record->then_asked =
+            lanepool_future_then(context->future, then_called, context) == LANEPOOL_OK;
+    }
+    atomic_store(&context->published_future, context->future);
+}
+
+void run_submit(struct task_context *context)
+{
+    const struct workload_task *what = what_of(context);
+    lanepool_task task = run_describe(context);
+    lanepool_pool *pool = context->run->pool;
+    lanepool_status status;
+
+    if (what->dropped) {
+        return;
+    }
+    oracle_stamp_at(context->run->log, &record_of(context)->submit_begin);
+    switch (what->form) {
+    case FORM_WITHIN:
+        status = lanepool_pool_submit_within(pool, &task, what->within);
+        break;
+    case FORM_OR_RUN:
+        status = lanepool_pool_submit_or_run(pool, &task);
+        break;
+    default:
+        status = lanepool_pool_submit(pool, &task);
+        break;
+    }
+    run_record_submit(context, status);
+}
+
+/* --- contexts --- */
+
+static lanepool_claim make_claim(const struct run *run, const struct workload_claim *claim)
+{
+    if (run->lanes && claim->key % HANDLE_EVERY != 0) {
+        return lanepool_claim_lane(run->lanes[claim->key], claim->mode);
+    }
+    return lanepool_claim_id(claim->key, claim->mode);
+}
+
+void run_make_contexts(struct run *run)
+{
+    const struct workload *workload = run->workload;
+
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        struct task_context *context = &run->contexts[i];
+        const struct workload_task *what = &workload->tasks[i];
+        lanepool_claim *claims;
+
+        context->run = run;
+        context->task = i;
+        context->first_nested = WORKLOAD_NONE;
+        claims = claims_of(context);
+        for (uint32_t c = 0; c < what->claim_count; c++) {
+            claims[c] = make_claim(run, &what->claims[c]);
+        }
+    }
+    /* From the back, so that each parent's list is in ascending order. */
+    for (uint32_t i = workload->params.task_count; i-- > 0;) {
+        uint32_t parent = workload->tasks[i].parent;
+
+        if (parent != WORKLOAD_NONE) {
+            run->contexts[i].next_nested = run->contexts[parent].first_nested;
+            run->contexts[parent].first_nested = i;
+        }
+    }
+}

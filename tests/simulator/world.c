@@ -1,0 +1,55 @@
+/* The world of a workload on the simulator; see property/world.h. */
+#include "property/world.h"
+
+#include "simulator/state.h"
+
+struct thread {
+    void (*main)(void *argument);
+    void *argument;
+};
+
+static void *thread_main(void *argument)
+{
+    const struct thread *thread = argument;
+
+    thread->main(thread->argument);
+    return NULL;
+}
+
+void world_run_threads(void (*main)(void *argument), void *const *arguments, uint32_t count)
+{
+    struct thread threads[SIM_FIBERS_MAX];
+    struct sim_fiber *fibers[SIM_FIBERS_MAX];
+
+    for (uint32_t i = 0; i < count; i++) {
+        threads[i] = (struct thread){ main, arguments[i] };
+        fibers[i] = sim_start(thread_main, &threads[i]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        sim_join(fibers[i]);
+}
+
+void world_pass(uint64_t ns)
+{
+    sim_sleep(ns);
+}
+
+void world_sleep(uint64_t ns)
+{
+    sim_sleep(ns);
+}
+
+uint64_t world_thread(void)
+{
+    return sim_self();
+}
+
+bool world_has_refused(void)
+{
+    return sim.faults > 0;
+}
+
+void world_stop_refusing(void)
+{
+    sim.options.fault = 0;
+}
