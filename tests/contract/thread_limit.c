@@ -15,7 +15,7 @@
 #include "support/step.h"
 #include "support/test.h"
 
-enum { WORKERS = 12, ROUNDS = 10, NOBODY_ELSE = 54321 };
+enum { WORKERS = 12, ROUNDS = 10, FIRST_USER = 20000, USERS = 40000 };
 
 struct attempts {
     bool limited;                        /* the system would count this process's threads alone */
@@ -31,10 +31,14 @@ struct attempts {
 /* From here on the limit counts the threads of this process and of no other. */
 static bool count_threads_alone(void)
 {
+    uid_t user;
+
     if (geteuid() != 0) {
         return unshare(CLONE_NEWUSER) == 0;
     }
-    return setgid(NOBODY_ELSE) == 0 && setuid(NOBODY_ELSE) == 0 &&
+    /* A user of its own, since the same test may run a second time at once. */
+    user = FIRST_USER + (uid_t)getpid() % USERS;
+    return setgid(user) == 0 && setuid(user) == 0 &&
            prctl(PR_SET_DUMPABLE, 1) == 0; /* or it may not look at itself in /proc */
 }
 
