@@ -23,6 +23,7 @@ bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, stru
         return problem_set(problem, EXIT_CODE_IO, "no mutex can be had");
     }
     batch->balances = memory_zeroed(plan->clients.cell_count, sizeof *batch->balances);
+    batch->before = memory_zeroed(plan->clients.cell_count, sizeof *batch->before);
     batch->after = memory_zeroed(plan->book.posting_count, sizeof *batch->after);
     batch->lanes = memory_zeroed(plan->clients.count + 1, sizeof *batch->lanes);
     for (size_t i = 0; i < plan->task_count; i++) {
@@ -34,6 +35,7 @@ bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, stru
 void batch_fini(struct batch *batch)
 {
     free(batch->balances);
+    free(batch->before);
     free(batch->after);
     free(batch->lanes);
     free(batch->failures);

@@ -31,6 +31,7 @@ struct timeline; /* see timeline.h */
 struct batch {
     const struct plan *plan;
     int64_t *balances;        /* by cell */
+    int64_t *before;          /* by cell: before the transaction that is being posted */
     int64_t *after;           /* by posting: the balance after it */
     struct lane_state *lanes; /* by lane */
     struct commit_queue queue;

@@ -14,7 +14,7 @@ uint32_t book_account(struct book *book, struct slice name, uint32_t source, uin
     if (number == known) {
         book->accounts =
             memory_grow(book->accounts, &book->account_capacity, known + 1, sizeof *book->accounts);
-        book->accounts[number] = (struct account){ NO_INDEX, source, line };
+        book->accounts[number] = (struct account){ false, source, line };
     }
     return number;
 }
@@ -33,17 +33,16 @@ uint32_t book_commodity(struct book *book, struct slice symbol)
 
 uint32_t book_cell(struct book *book, uint32_t account, uint32_t commodity)
 {
-    uint32_t cell = book->accounts[account].first_cell;
-    for (; cell != NO_INDEX; cell = book->cells[cell].next) {
-        if (book->cells[cell].commodity == commodity) {
-            return cell;
-        }
+    uint32_t cell = cell_index_find(&book->cell_index, account, commodity);
+    if (cell != CELL_NONE) {
+        return cell;
     }
     cell = (uint32_t)book->cell_count;
     book->cells =
         memory_grow(book->cells, &book->cell_capacity, book->cell_count + 1, sizeof *book->cells);
-    book->cells[cell] = (struct cell){ account, commodity, book->accounts[account].first_cell };
-    book->accounts[account].first_cell = cell;
+    book->cells[cell] = (struct cell){ account, commodity };
+    cell_index_add(&book->cell_index, account, commodity, cell);
+    book->accounts[account].has_cells = true;
     book->cell_count++;
     return cell;
 }
@@ -118,6 +117,7 @@ void book_fini(struct book *book)
     free(book->accounts);
     free(book->commodities);
     free(book->cells);
+    cell_index_fini(&book->cell_index);
     free(book->postings);
     free(book->extras);
     free(book->transactions);

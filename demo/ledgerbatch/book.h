@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "amount.h"
+#include "cell_index.h"
 #include "names.h"
 #include "problem.h"
 #include "slice.h"
@@ -64,7 +65,7 @@ struct transaction {
 };
 
 struct account {
-    uint32_t first_cell;   /* a list through cell.next, or NO_INDEX */
+    bool has_cells;        /* false: it is only declared */
     uint32_t source, line; /* where it is named first */
 };
 
@@ -75,7 +76,7 @@ struct commodity {
 };
 
 struct cell {
-    uint32_t account, commodity, next;
+    uint32_t account, commodity;
 };
 
 /* `account NAME  ; group:GROUP` */
@@ -96,6 +97,7 @@ struct book {
     struct account *accounts;
     struct commodity *commodities;
     struct cell *cells;
+    struct cell_index cell_index;
     struct posting *postings;
     struct extra *extras;
     struct transaction *transactions;

@@ -12,7 +12,8 @@ struct checker {
     struct problem *problem;
     struct settler settler;
     int64_t *balances; /* by cell */
-    size_t balance_capacity, balance_count;
+    wide *pending;     /* by cell: what the transaction being settled has posted so far */
+    size_t balance_capacity, pending_capacity, balance_count;
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -57,8 +58,11 @@ static void cover_cells(struct checker *checker)
     size_t needed = checker->book->cell_count;
     checker->balances = memory_grow(checker->balances, &checker->balance_capacity, needed + 1,
                                     sizeof *checker->balances);
-    while (checker->balance_count < needed) {
-        checker->balances[checker->balance_count++] = 0;
+    checker->pending = memory_grow(checker->pending, &checker->pending_capacity, needed + 1,
+                                   sizeof *checker->pending);
+    for (; checker->balance_count < needed; checker->balance_count++) {
+        checker->balances[checker->balance_count] = 0;
+        checker->pending[checker->balance_count] = 0;
     }
 }
 
@@ -80,25 +84,12 @@ static bool to_storage(const struct checker *checker, const struct transaction *
 
 /* "= AMOUNT" without an amount: what it takes to bring the account there. */
 static bool compute_assignment(struct checker *checker, const struct transaction *transaction,
-                               uint32_t number)
+                               struct posting *posting)
 {
     struct book *book = checker->book;
-    struct posting *posting = &book->postings[number];
     const struct money *target = &book->extras[posting->extra].assertion;
     int64_t wanted;
-    wide balance = checker->balances[posting->cell];
-    for (uint32_t i = transaction->first_posting; i < number; i++) {
-        const struct posting *earlier = &book->postings[i];
-        int64_t units;
-        if (earlier->cell != posting->cell) {
-            continue;
-        }
-        if (!to_storage(checker, transaction, earlier,
-                        (struct decimal){ earlier->amount, earlier->scale }, &units)) {
-            return false;
-        }
-        balance += units;
-    }
+    wide balance = checker->balances[posting->cell] + checker->pending[posting->cell];
     if (!to_storage(checker, transaction, posting, (struct decimal){ target->units, target->scale },
                     &wanted)) {
         return false;
@@ -113,16 +104,39 @@ static bool compute_assignment(struct checker *checker, const struct transaction
     return true;
 }
 
+/* All assignments of a transaction, each with the postings before it. */
+static bool compute_assignments(struct checker *checker, const struct transaction *transaction)
+{
+    struct posting *postings = &checker->book->postings[transaction->first_posting];
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        int64_t units;
+        if (postings[i].flags & POSTING_ELIDED) {
+            continue;
+        }
+        if (postings[i].flags & POSTING_ASSIGNED &&
+            !compute_assignment(checker, transaction, &postings[i])) {
+            return false;
+        }
+        struct decimal value = { postings[i].amount, postings[i].scale };
+        if (!to_storage(checker, transaction, &postings[i], value, &units)) {
+            return false;
+        }
+        checker->pending[postings[i].cell] += units;
+    }
+    for (uint32_t i = 0; i < transaction->posting_count; i++) {
+        if (!(postings[i].flags & POSTING_ELIDED)) {
+            checker->pending[postings[i].cell] = 0;
+        }
+    }
+    return true;
+}
+
 static bool settle_assigned(struct checker *checker, uint32_t number)
 {
     struct book *book = checker->book;
     const struct transaction *transaction = &book->transactions[number];
-    for (uint32_t i = 0; i < transaction->posting_count; i++) {
-        uint32_t posting = transaction->first_posting + i;
-        if (book->postings[posting].flags & POSTING_ASSIGNED &&
-            !compute_assignment(checker, transaction, posting)) {
-            return false;
-        }
+    if (!compute_assignments(checker, transaction)) {
+        return false;
     }
     if (!settle_transaction(&checker->settler, book, number, checker->problem)) {
         return false;
@@ -144,12 +158,9 @@ static bool check_assertion(const struct checker *checker, const struct transact
                             "a balance assertion on the commutative account '%.*s'",
                             SLICE_ARGUMENTS(name));
     }
-    uint32_t cell = book->accounts[account].first_cell;
-    while (cell != NO_INDEX && book->cells[cell].commodity != asserted->commodity) {
-        cell = book->cells[cell].next;
-    }
+    uint32_t cell = cell_index_find(&book->cell_index, account, asserted->commodity);
     unsigned scale = book->commodities[asserted->commodity].storage_scale;
-    int64_t balance = cell == NO_INDEX ? 0 : checker->balances[cell];
+    int64_t balance = cell == CELL_NONE ? 0 : checker->balances[cell];
     struct decimal difference = { -(wide)asserted->units, asserted->scale };
     if (decimal_add(&difference, (struct decimal){ balance, scale }) && difference.units == 0) {
         return true;
@@ -208,5 +219,6 @@ bool check_book(struct book *book, const uint8_t *account_flags, struct problem 
     }
     settler_fini(&checker.settler);
     free(checker.balances);
+    free(checker.pending);
     return good && settle_remainders(book, problem);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "buffer.h"
 #include "memory.h"
 
 struct finder {
@@ -30,7 +31,7 @@ static bool classify_account(struct finder *finder, uint32_t account)
     if (!account_classify(finder->rules, name, &finder->flags[account], finder->problem)) {
         return false;
     }
-    if (finder->flags[account] & ACCOUNT_HOUSE || book->accounts[account].first_cell == NO_INDEX) {
+    if (finder->flags[account] & ACCOUNT_HOUSE || !book->accounts[account].has_cells) {
         return true;
     }
     if (!account_client(name, finder->rules->client_depth, &client)) {
@@ -71,11 +72,12 @@ static bool add_generated(struct finder *finder, uint32_t client, const char *su
     struct slice account_name = { text, name.size + suffix_size };
     uint32_t account = book_account(finder->book, account_name, 0, 0);
     book_cell(finder->book, account, commodity);
+    bool is_known = true;
     if (account < finder->account_count && finder->client_of[account] == NO_INDEX) {
-        finder->account_count = account; /* declared only, until now */
+        is_known = classify_account(finder, account); /* declared only, until now */
     }
     free(text);
-    if (!classify_accounts(finder)) {
+    if (!is_known || !classify_accounts(finder)) {
         return false;
     }
     if (finder->flags[account] & ACCOUNT_HOUSE) {
@@ -152,33 +154,43 @@ static int compare_cells(const void *left, const void *right)
     return order ? order : slice_compare(a->symbol, b->symbol);
 }
 
-static uint32_t find_target(const struct finder *finder, const struct client *client,
-                            const char *suffix, uint32_t commodity)
+/* The account CLIENT:SUFFIX, or NAME_NONE. */
+static uint32_t find_account(const struct finder *finder, const struct client *client,
+                             const char *suffix)
 {
-    const struct client_cell *cells = finder->clients->cells;
-    size_t size = strlen(suffix);
-    for (uint32_t i = client->first_cell; i < client->first_cell + client->cell_count; i++) {
-        struct slice name = book_account_name(finder->book, cells[i].account);
-        if (cells[i].commodity == commodity && name.size == client->name.size + size &&
-            memcmp(name.data + client->name.size, suffix, size) == 0) {
-            return i;
-        }
-    }
-    return NO_INDEX;
+    struct buffer text = { 0 };
+    buffer_add(&text, client->name);
+    buffer_add_text(&text, suffix);
+    uint32_t account = names_find(&finder->book->account_names, buffer_slice(&text));
+    buffer_fini(&text);
+    return account;
 }
 
-/* Where the month-end rollups move each cell of a client; a target is never its own source. */
-static void link_targets(const struct finder *finder, const struct client *client)
+/* Where the month-end rollups move a cell; a target is never its own source. */
+static uint32_t find_target(const struct finder *finder, const uint32_t *place, uint32_t account,
+                            uint32_t source)
 {
+    const struct client_cell *cells = finder->clients->cells;
+    uint32_t found = cell_index_find(&finder->book->cell_index, account, cells[source].commodity);
+    if (found == CELL_NONE || place[found] == source ||
+        cells[place[found]].client != cells[source].client) {
+        return NO_INDEX;
+    }
+    return place[found];
+}
+
+static void link_targets(const struct finder *finder, const uint32_t *place,
+                         const struct client *client)
+{
+    uint32_t interest = find_account(finder, client, interest_suffix);
+    uint32_t retained = find_account(finder, client, retained_suffix);
     for (uint32_t i = client->first_cell; i < client->first_cell + client->cell_count; i++) {
         struct client_cell *cell = &finder->clients->cells[i];
         if (finder->rules->accrual && cell->flags & ACCOUNT_EARNS) {
-            cell->interest = find_target(finder, client, interest_suffix, cell->commodity);
-            cell->interest = cell->interest == i ? NO_INDEX : cell->interest;
+            cell->interest = find_target(finder, place, interest, i);
         }
         if (finder->rules->close && cell->flags & ACCOUNT_CLOSES) {
-            cell->retained = find_target(finder, client, retained_suffix, cell->commodity);
-            cell->retained = cell->retained == i ? NO_INDEX : cell->retained;
+            cell->retained = find_target(finder, place, retained, i);
         }
     }
 }
@@ -231,7 +243,7 @@ static void number_cells(struct finder *finder)
     qsort(keys, book->cell_count, sizeof *keys, compare_cells);
     place_cells(finder, keys, place);
     for (size_t i = 0; i < clients->count; i++) {
-        link_targets(finder, &clients->items[i]);
+        link_targets(finder, place, &clients->items[i]);
     }
     place_postings(book, place);
     free(keys);

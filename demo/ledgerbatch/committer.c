@@ -70,30 +70,11 @@ static bool does_not_fit(struct problem *problem)
                        "the database is damaged: its rows do not belong to this input");
 }
 
-/* Cells by account and commodity, so that stored balances find theirs. */
-static uint32_t find_cell(const struct plan *plan, const uint32_t *first_cells,
-                          const struct stored_balance *balance)
-{
-    if (balance->account >= plan->book.account_names.count) {
-        return NO_INDEX;
-    }
-    uint32_t cell = first_cells[balance->account];
-    for (; cell < plan->clients.cell_count; cell++) {
-        if (plan->clients.cells[cell].account != balance->account) {
-            break;
-        }
-        if (plan->clients.cells[cell].commodity == balance->commodity) {
-            return cell;
-        }
-    }
-    return NO_INDEX;
-}
-
-static bool load_balance(struct committer *committer, const uint32_t *first_cells,
+static bool load_balance(struct committer *committer, const struct cell_index *index,
                          const struct stored_balance *balance, struct problem *problem)
 {
-    uint32_t cell = find_cell(committer->batch->plan, first_cells, balance);
-    if (cell == NO_INDEX) {
+    uint32_t cell = cell_index_find(index, balance->account, balance->commodity);
+    if (cell == CELL_NONE) {
         return does_not_fit(problem);
     }
     committer->balances[cell] = balance->amount;
@@ -107,21 +88,22 @@ static bool load_balance(struct committer *committer, const uint32_t *first_cell
 static bool load_balances(struct committer *committer, struct problem *problem)
 {
     const struct plan *plan = committer->batch->plan;
-    uint32_t *first_cells = memory_zeroed(plan->book.account_names.count, sizeof *first_cells);
-    for (size_t i = plan->clients.cell_count; i-- > 0;) {
-        first_cells[plan->clients.cells[i].account] = (uint32_t)i;
+    struct cell_index index = { 0 };
+    for (uint32_t i = 0; i < plan->clients.cell_count; i++) {
+        const struct client_cell *cell = &plan->clients.cells[i];
+        cell_index_add(&index, cell->account, cell->commodity, i);
     }
     struct store_cursor *cursor = store_cursor_open(committer->store, STORE_BALANCES, problem);
     struct stored_balance balance;
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &balance, problem);
-        if (step == STORE_ROW && !load_balance(committer, first_cells, &balance, problem)) {
+        if (step == STORE_ROW && !load_balance(committer, &index, &balance, problem)) {
             step = STORE_FAILED;
         }
     }
     store_cursor_close(cursor);
-    free(first_cells);
+    cell_index_fini(&index);
     return step == STORE_END;
 }
 

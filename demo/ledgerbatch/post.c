@@ -52,22 +52,38 @@ static bool add_up(const struct poster *poster)
     return true;
 }
 
-static wide net_change(const struct poster *poster, uint32_t cell)
+static bool is_negative_guarded(const struct poster *poster, uint32_t index)
 {
-    wide net = 0;
-    for (uint32_t i = 0; i < poster->count; i++) {
-        net += poster->postings[i].cell == cell ? poster->postings[i].amount : 0;
+    return (cell_of(poster, index)->flags & ACCOUNT_GUARDED) &&
+           poster->batch->balances[poster->postings[index].cell] < 0;
+}
+
+/* From the last posting to the first: what stays is from before the first of each cell. */
+static void find_before(const struct poster *poster)
+{
+    for (uint32_t i = poster->count; i-- > 0;) {
+        const struct posting *posting = &poster->postings[i];
+        if (cell_of(poster, i)->client != NO_INDEX) {
+            poster->batch->before[posting->cell] = poster->after[i] - posting->amount;
+        }
     }
-    return net;
 }
 
 /* The first cell that --no-overdraft guards and this transaction overdraws, or NO_INDEX. */
 static uint32_t find_overdraft(const struct poster *poster)
 {
-    for (uint32_t i = 0; i < poster->count; i++) {
+    uint32_t first = 0;
+    while (first < poster->count && !is_negative_guarded(poster, first)) {
+        first++;
+    }
+    if (first == poster->count) {
+        return NO_INDEX;
+    }
+    find_before(poster);
+    for (uint32_t i = first; i < poster->count; i++) {
         uint32_t cell = poster->postings[i].cell;
-        if (cell_of(poster, i)->flags & ACCOUNT_GUARDED && poster->batch->balances[cell] < 0 &&
-            net_change(poster, cell) < 0) {
+        if (is_negative_guarded(poster, i) &&
+            poster->batch->balances[cell] < poster->batch->before[cell]) {
             return cell;
         }
     }

@@ -9,21 +9,34 @@
 void settler_fini(struct settler *settler)
 {
     free(settler->sums);
+    free(settler->places);
     *settler = (struct settler){ 0 };
 }
 
 static struct commodity_sum *sum_of(struct settler *settler, uint32_t commodity)
 {
-    for (size_t i = 0; i < settler->count; i++) {
-        if (settler->sums[i].commodity == commodity) {
-            return &settler->sums[i];
-        }
+    if (commodity < settler->place_count && settler->places[commodity] > 0) {
+        return &settler->sums[settler->places[commodity] - 1];
+    }
+    settler->places = memory_grow(settler->places, &settler->place_capacity, (size_t)commodity + 1,
+                                  sizeof *settler->places);
+    while (settler->place_count <= commodity) {
+        settler->places[settler->place_count++] = 0;
     }
     settler->sums =
         memory_grow(settler->sums, &settler->capacity, settler->count + 1, sizeof *settler->sums);
     struct commodity_sum *sum = &settler->sums[settler->count++];
     *sum = (struct commodity_sum){ .commodity = commodity };
+    settler->places[commodity] = (uint32_t)settler->count;
     return sum;
+}
+
+static void forget_sums(struct settler *settler)
+{
+    for (size_t i = 0; i < settler->count; i++) {
+        settler->places[settler->sums[i].commodity] = 0;
+    }
+    settler->count = 0;
 }
 
 /* What a posting adds to the balance of its transaction, and in which commodity. */
@@ -66,7 +79,7 @@ static bool sum_transaction(struct settler *settler, const struct book *book,
                             const struct transaction *transaction, bool with_assigned,
                             uint32_t *elided, struct problem *problem)
 {
-    settler->count = 0;
+    forget_sums(settler);
     settler->priced = false;
     *elided = NO_INDEX;
     for (uint32_t i = 0; i < transaction->posting_count; i++) {

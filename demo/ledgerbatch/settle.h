@@ -24,7 +24,8 @@ bool settle_remainders(const struct book *book, struct problem *problem);
 /* Scratch space, reused from one transaction to the next. */
 struct settler {
     struct commodity_sum *sums;
-    size_t count, capacity;
+    uint32_t *places; /* by commodity: its place in sums, counted from 1; 0: not there */
+    size_t count, capacity, place_count, place_capacity;
     bool priced; /* some posting has a price */
 };
 

@@ -123,7 +123,6 @@ static void sort_cells(struct stored_book *book)
     }
     qsort(keys, book->cell_count, sizeof *keys, compare_keys);
     book->lane_cells = memory_zeroed(book->lane_count + 1, sizeof *book->lane_cells);
-    book->account_cells = memory_zeroed(book->account_count, sizeof *book->account_cells);
     size_t lane = 0;
     for (size_t i = 0; i < book->cell_count; i++) {
         book->cells[i] = keys[i].cell;
@@ -134,8 +133,8 @@ static void sort_cells(struct stored_book *book)
     for (; lane <= book->lane_count; lane++) {
         book->lane_cells[lane] = (uint32_t)book->cell_count;
     }
-    for (size_t i = book->cell_count; i-- > 0;) {
-        book->account_cells[book->cells[i].account] = (uint32_t)i;
+    for (size_t i = 0; i < book->cell_count; i++) {
+        cell_index_add(&book->index, book->cells[i].account, book->cells[i].commodity, (uint32_t)i);
     }
     free(keys);
 }
@@ -156,16 +155,8 @@ bool stored_book_load(struct stored_book *book, struct store *store, struct prob
 struct stored_cell *stored_book_cell(const struct stored_book *book, uint32_t account,
                                      uint32_t commodity)
 {
-    if (account >= book->account_count) {
-        return NULL;
-    }
-    for (size_t i = book->account_cells[account];
-         i < book->cell_count && book->cells[i].account == account; i++) {
-        if (book->cells[i].commodity == commodity) {
-            return &book->cells[i];
-        }
-    }
-    return NULL;
+    uint32_t cell = cell_index_find(&book->index, account, commodity);
+    return cell == CELL_NONE ? NULL : &book->cells[cell];
 }
 
 void stored_book_fini(struct stored_book *book)
@@ -176,6 +167,6 @@ void stored_book_fini(struct stored_book *book)
     free(book->lanes);
     free(book->cells);
     free(book->lane_cells);
-    free(book->account_cells);
+    cell_index_fini(&book->index);
     *book = (struct stored_book){ 0 };
 }

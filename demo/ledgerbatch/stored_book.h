@@ -5,6 +5,7 @@
 #ifndef LEDGERBATCH_STORED_BOOK_H
 #define LEDGERBATCH_STORED_BOOK_H
 
+#include "cell_index.h"
 #include "names.h"
 #include "store.h"
 
@@ -23,7 +24,7 @@ struct stored_book {
     struct stored_lane *lanes;
     struct stored_cell *cells; /* by lane, account's name, symbol; house accounts last */
     uint32_t *lane_cells;      /* lane -> its first cell; one more entry than lanes */
-    uint32_t *account_cells;   /* account -> its first cell */
+    struct cell_index index;   /* of cells, by account and commodity */
     size_t account_count, commodity_count, lane_count, cell_count;
     size_t account_capacity, commodity_capacity, lane_capacity, cell_capacity;
 };

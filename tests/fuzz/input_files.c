@@ -67,11 +67,12 @@ struct source *sources_read(struct sources *sources, const char *name, struct pr
 {
     struct source *source = sources_add(sources, name);
     struct slice content;
+    steps_allow(input.size * STEPS_A_BYTE);
     if (++read_count > READ_MAX || !find_file(slice_of(name), &content, &source->inode)) {
         problem_set(problem, EXIT_CODE_IO, "%s: there is no such file", name);
         return NULL;
     }
-    steps_allow((content.size + input.size) * STEPS_A_BYTE);
+    steps_allow(content.size * STEPS_A_BYTE);
     source->size = content.size;
     source->data = memory_zeroed(content.size, 1);
     if (content.size > 0) {

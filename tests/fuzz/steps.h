@@ -11,7 +11,7 @@
 
 /* What a reader may take: for nothing at all, and for each byte that it reads. */
 #define STEPS_BASE   20000
-#define STEPS_A_BYTE 300
+#define STEPS_A_BYTE 100
 
 /* Begins to count; `size` is named in the message. */
 void steps_begin(uint64_t steps_max, size_t size);

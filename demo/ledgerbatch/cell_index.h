@@ -1,0 +1,30 @@
+/*
+ * Finds the number of the cell of an account in a commodity. An account can be in any number of
+ * commodities: looking through them one by one would take the square of it.
+ */
+#ifndef LEDGERBATCH_CELL_INDEX_H
+#define LEDGERBATCH_CELL_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CELL_NONE UINT32_MAX
+
+struct cell_slot {
+    uint32_t account, commodity, cell; /* cell is CELL_NONE when the slot is empty */
+};
+
+struct cell_index {
+    struct cell_slot *slots; /* open addressing */
+    size_t count, slot_count;
+};
+
+void cell_index_fini(struct cell_index *index);
+
+/* The cell's number, or CELL_NONE. */
+uint32_t cell_index_find(const struct cell_index *index, uint32_t account, uint32_t commodity);
+
+/* Adds a cell that is not there yet. */
+void cell_index_add(struct cell_index *index, uint32_t account, uint32_t commodity, uint32_t cell);
+
+#endif
