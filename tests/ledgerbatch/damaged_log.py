@@ -8,11 +8,10 @@ import argparse
 import os
 import random
 import sys
-import tempfile
 from pathlib import Path
 
 import books
-from small_batch import SmallBatch, tally
+from small_batch import SmallBatch, tally, temporary_folder
 
 # SQLite's write-ahead log: a header, then frames of a header and a page.
 LOG_HEADER_SIZE = 32
@@ -64,7 +63,7 @@ def main():
     print("seed", options.seed, flush=True)
     chance = random.Random(options.seed)
     points = 0
-    with tempfile.TemporaryDirectory() as path:
+    with temporary_folder() as path:
         batch = SmallBatch(binary, faulty_files, path, options.months)
         wanted, operations = batch.undisturbed()
         killed = Path(path) / "killed"

@@ -9,13 +9,12 @@ usage: file_faults.py LEDGERBATCH FAULTY_FILES [--kinds N] [--months N] [--step 
 """
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import books
-from small_batch import SmallBatch, tally
+from small_batch import SmallBatch, tally, temporary_folder
 
-# What happens to the n-th operation. Each one meets several of these, in turn.
+# What happens to the n-th operation. With fewer --kinds, the operations meet them in turn.
 KINDS = [
     {"kind": "once", "error": "EIO"},
     {"kind": "on", "error": "ENOSPC"},
@@ -72,11 +71,11 @@ def main():
     books.skip_without("sqlite3")
     faulty_files = sys.argv.pop(1)
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kinds", type=int, default=2, help=f"at most {len(KINDS)}")
+    parser.add_argument("--kinds", type=int, default=len(KINDS), help="at most all of them")
     parser.add_argument("--months", type=int, default=1)
     parser.add_argument("--step", type=int, default=1, help="strike every N-th operation only")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as path:
+    with temporary_folder() as path:
         batch = SmallBatch(binary, faulty_files, path, options.months)
         wanted, operations = batch.undisturbed()
         nothing, killed = Path(path) / "nothing", Path(path) / "killed"

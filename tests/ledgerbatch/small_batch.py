@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def journal(months):
                   f"{date}-11 Too much", "  C2:Cash  -1000000 USD", "  C3:Cash", "",
                   f"{date}-12 Fees", "  C3:Expenses:Fees  1.50 USD", "  Bank:Vault", ""]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def temporary_folder():
+    """In memory where that is possible: syncfs() would wait for all that others write to a disk."""
+    memory = "/dev/shm"
+    return tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
 
 
 class SmallBatch:
