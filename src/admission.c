@@ -135,6 +135,18 @@ static void serve_locked(lanepool_i_admission *admission, bool any)
     }
 }
 
+void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local)
+{
+    if (!lanepool_i_admission_is_exact(admission)) {
+        local->admitted++;
+        return;
+    }
+    lanepool_i_mutex_lock(&admission->lock);
+    admission->admitted--;
+    serve_locked(admission, true);
+    lanepool_i_mutex_unlock(&admission->lock);
+}
+
 void lanepool_i_admission_serve(lanepool_i_admission *admission, bool any)
 {
     lanepool_i_mutex_lock(&admission->lock);

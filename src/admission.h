@@ -44,6 +44,9 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanep
                                           uint64_t deadline_ns);
 /* Admits over the limit; counted all the same. */
 void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local);
+/* A task that was admitted was not accepted after all: its credit is the thread's again, or, if
+ * each counts, that of whoever waits. */
+void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local);
 /* Refuses all who wait and who will come. */
 void lanepool_i_admission_close(lanepool_i_admission *admission);
 

@@ -313,7 +313,7 @@ static lanepool_status submit(lanepool_pool *pool, const lanepool_task *task, st
         }
     }
     if (status != LANEPOOL_OK)
-        local->admitted++;
+        lanepool_i_admission_return(&pool->admission, local);
     return status;
 }
 
@@ -355,7 +355,7 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
         unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
         if (piece->tasks[i].future != NULL)
             *piece->tasks[i].future = NULL;
-        local->admitted++;
+        lanepool_i_admission_return(&pool->admission, local);
     }
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
     if (appended) {
@@ -387,7 +387,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
     lanepool_i_task *block;
     status = build(pool, local, task, &block);
     if (status != LANEPOOL_OK) {
-        local->admitted++;
+        lanepool_i_admission_return(&pool->admission, local);
         return status;
     }
     hand_out_future(task, block);
