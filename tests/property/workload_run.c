@@ -64,7 +64,9 @@ static void submit_all_of_one(struct run *run, uint32_t submitter)
             run_submit(&run->contexts[i]);
         }
     }
-    submit_batch(run, batch, batched);
+    if (batched > 0) {
+        submit_batch(run, batch, batched);
+    }
 }
 
 /* --- ends --- */
@@ -188,7 +190,9 @@ static void hold_lanes(struct run *run)
 static void release_lanes(struct run *run)
 {
     for (uint32_t key = 0; run->lanes && key < run->workload->params.key_count; key++) {
-        lanepool_lane_release(run->lanes[key]);
+        if (run->lanes[key]) {
+            lanepool_lane_release(run->lanes[key]);
+        }
     }
     free(run->lanes);
 }
@@ -251,13 +255,12 @@ static lanepool_status create(struct run *run)
 static void run_tasks(struct run *run)
 {
     hold_lanes(run);
-    if (atomic_load(&run->first_failure) != LANEPOOL_OK) {
-        return;
+    if (atomic_load(&run->first_failure) == LANEPOOL_OK) {
+        run_make_contexts(run);
+        run_actors(run);
+        /* Afterwards every parent has finished: no nested submit still needs a handle. */
+        insist(run, finish_everything);
     }
-    run_make_contexts(run);
-    run_actors(run);
-    /* Afterwards every parent has finished, so that no nested submit still needs a handle. */
-    insist(run, finish_everything);
     release_lanes(run);
 }
 
