@@ -153,6 +153,7 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
     lanepool_i_task *task = scan->task;
     uint64_t word = load_relaxed(&task->word) & ~LANEPOOL_I_RESCAN;
     store_relaxed(&task->word, word | (scan->lacking ? LANEPOOL_I_RESCAN : 0));
+    scan->pool->predicate.lacking += scan->lacking;
     if (!lanepool_i_latch_arrive(task, 1))
         return;
     if (scan->lacking)
@@ -166,10 +167,12 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
     bool again = (load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0;
-    if (again)
+    if (again) {
         give_blocks(pool, local, tracked);
-    else
+        pool->predicate.lacking--;
+    } else {
         *tracked = (lanepool_i_tracked){ .successors = NULL };
+    }
     lanepool_i_scan state = { .pool = pool, .local = local, .task = task };
     lanepool_i_latch_set(task, 1);
     scan_chains(&state);
@@ -255,7 +258,7 @@ static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 
 static bool init(lanepool_pool *pool)
 {
-    pool->predicate = (lanepool_i_predicate){ NULL, NULL, 0 };
+    pool->predicate = (lanepool_i_predicate){ NULL, NULL, 0, 0 };
     return true;
 }
 

@@ -38,6 +38,7 @@ typedef struct lanepool_i_predicate {
     lanepool_i_task *tails; /* R: the chains, newest first */
     lanepool_i_kind *kinds; /* R: the kinds that are pending */
     size_t kind_slots;      /* R: slot numbers ever used */
+    size_t lacking;         /* R: tasks that do not wait for all their conflicts yet */
 } lanepool_i_predicate;
 
 static inline lanepool_i_tracked *lanepool_i_tracked_of(lanepool_i_task *task)

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-enum { UNDECIDED, MAY_WAIT, WOULD_DEADLOCK };
+/* NOT_KNOWN: for lack of memory, tasks do not stand yet behind all that they wait for. */
+enum { UNDECIDED, MAY_WAIT, WOULD_DEADLOCK, NOT_KNOWN };
 
 bool lanepool_i_waits_init(lanepool_i_waits *waits)
 {
@@ -146,7 +147,11 @@ static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanep
     bool reached = lanepool_i_walk_from(&walk, wait->task);
     lanepool_i_walk_end(&walk, local, grants);
     fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_MARKED);
-    return reached && find_awaited(wait) ? WOULD_DEADLOCK : MAY_WAIT;
+    if (!find_awaited(wait))
+        return MAY_WAIT;
+    if (reached)
+        return WOULD_DEADLOCK;
+    return pool->predicate.lacking > 0 ? NOT_KNOWN : MAY_WAIT;
 }
 
 static void judge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
@@ -156,7 +161,7 @@ static void judge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
         uint32_t verdict = judge_locked(pool, local, wait, grants);
-        if (verdict == WOULD_DEADLOCK)
+        if (verdict != MAY_WAIT)
             wait->awaited = NULL;
         store_release(&wait->verdict, verdict);
         lanepool_i_semaphore_post(&wait->waiter.semaphore);
@@ -280,6 +285,8 @@ static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepoo
         *status = LANEPOOL_OK;
     else if (load_acquire(&wait->verdict) == WOULD_DEADLOCK)
         *status = LANEPOOL_DEADLOCK;
+    else if (load_acquire(&wait->verdict) == NOT_KNOWN)
+        *status = LANEPOOL_NOMEM;
     else if (is_hopeless(pool, wait->future))
         *status = LANEPOOL_SHUT_DOWN;
     else
