@@ -10,8 +10,9 @@
 #define NOT_COUNTED __attribute__((no_sanitize_coverage))
 #endif
 
-static uint64_t steps, steps_max = UINT64_MAX;
-static size_t input_size;
+/* Of the thread that began to count: the digest of a large input has a thread of its own. */
+static _Thread_local uint64_t steps, steps_max = UINT64_MAX;
+static _Thread_local size_t input_size;
 
 /* The linker directs the compiler's calls here (--wrap): libFuzzer has a function of that name. */
 void __wrap___sanitizer_cov_trace_pc(void);
