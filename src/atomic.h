@@ -29,6 +29,8 @@
     LANEPOOL_I_CHANGE(object, atomic_fetch_add_explicit(object, value, memory_order_acq_rel))
 #define fetch_add_seq(object, value) \
     LANEPOOL_I_CHANGE(object, atomic_fetch_add_explicit(object, value, memory_order_seq_cst))
+#define fetch_sub_relaxed(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_fetch_sub_explicit(object, value, memory_order_relaxed))
 #define fetch_sub_acq_rel(object, value) \
     LANEPOOL_I_CHANGE(object, atomic_fetch_sub_explicit(object, value, memory_order_acq_rel))
 #define fetch_sub_seq(object, value) \

@@ -1,6 +1,8 @@
 /* Owns futures and their listeners; see future.h. Waiting inside a task is wait.c's. */
 #include "future.h"
 
+#include "planted.h"
+
 #include <string.h>
 
 lanepool_future *lanepool_i_future_create(lanepool_pool *pool, struct lanepool_i_task *task,
@@ -36,7 +38,7 @@ lanepool_future *lanepool_future_retain(lanepool_future *future)
 /* Release: this holder's last use happens before the free; acquire: so do all the others'. */
 void lanepool_future_release(lanepool_future *future)
 {
-    if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1)
+    if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1 || PLANTED(LEAK))
         return;
     lanepool_i_mutex_fini(&future->lock);
     lanepool_i_memory_free(future);

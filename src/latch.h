@@ -10,6 +10,7 @@
 #ifndef LANEPOOL_SRC_LATCH_H
 #define LANEPOOL_SRC_LATCH_H
 
+#include "planted.h"
 #include "task.h"
 
 /* By the role's holder, before the first place is taken. */
@@ -26,6 +27,8 @@ static inline bool lanepool_i_latch_arrive_wide(lanepool_i_task *task, uint32_t 
 {
     if (load_acquire(&task->as.wide.wait) == arrivals)
         return true;
+    if (PLANTED(RELAXED_LATCH))
+        return fetch_sub_relaxed(&task->as.wide.wait, arrivals) == arrivals;
     return fetch_sub_acq_rel(&task->as.wide.wait, arrivals) == arrivals;
 }
 
@@ -39,6 +42,8 @@ static inline bool lanepool_i_latch_arrive_narrow(lanepool_i_task *task, uint32_
 /* Counts `arrivals` down at once; true: the task is ready, and the caller schedules it. */
 static inline bool lanepool_i_latch_arrive(lanepool_i_task *task, uint32_t arrivals)
 {
+    if (PLANTED(LATCH_TWICE) && arrivals == 1)
+        arrivals = 2;
     if (lanepool_i_task_is_wide(task))
         return lanepool_i_latch_arrive_wide(task, arrivals);
     return lanepool_i_latch_arrive_narrow(task, arrivals);

@@ -1,6 +1,8 @@
 /* Owns the sleepers and the word that counts them; the protocol is in park.h. */
 #include "park.h"
 
+#include "planted.h"
+
 #define ONE_SEARCHING ((uint64_t)1)
 #define ONE_SLEEPING  ((uint64_t)1 << 32)
 
@@ -72,7 +74,10 @@ bool lanepool_i_park_end_search(lanepool_i_park *park)
 void lanepool_i_park_lie_down(lanepool_i_park *park, size_t index)
 {
     fetch_add_seq(&park->word, ONE_SLEEPING - ONE_SEARCHING);
-    exchange_seq(&park->sleepers[index].asleep, 1);
+    if (PLANTED(WEAK_SLEEP_FLAG))
+        store_release(&park->sleepers[index].asleep, 1);
+    else
+        exchange_seq(&park->sleepers[index].asleep, 1);
 }
 
 static void wait_for_post(lanepool_i_sleeper *sleeper)

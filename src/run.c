@@ -14,6 +14,8 @@
  */
 #include "run.h"
 
+#include "planted.h"
+
 /* What outlives the task's lanes. */
 typedef struct ending {
     lanepool_future *future;
@@ -138,6 +140,8 @@ static void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
         lanepool_i_run_let_go(pool, local, task);
     else
         lanepool_i_router_reap_later(pool, local, task);
+    if (PLANTED(LATE_TOUCH))
+        task->context = NULL;
     *ready = grants.ready;
 }
 

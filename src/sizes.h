@@ -1,7 +1,8 @@
 /*
  * The sizes at which parts of the engine behave differently: what fits, what
  * spills, what is done in one go. A test build makes them so small that a few
- * tasks reach every boundary; nothing but speed and memory depends on them.
+ * tasks reach every boundary; nothing but speed and memory depends on them. It defines
+ * LANEPOOL_SMALL_SIZES as the smallest pages of its platform, at least 1024.
  */
 #ifndef LANEPOOL_SRC_SIZES_H
 #define LANEPOOL_SRC_SIZES_H
@@ -45,7 +46,7 @@
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0
 #define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION   ((size_t)1 << 10)
+#define LANEPOOL_I_LANE_REGION   ((size_t)LANEPOOL_SMALL_SIZES)
 #define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
 #define LANEPOOL_I_KEPT_LANES    ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT   1u

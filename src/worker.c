@@ -1,6 +1,8 @@
 /* Owns the workers' loop and the spill; see worker.h, and park.h for sleeping and waking. */
 #include "worker.h"
 
+#include "planted.h"
+
 /* --- the spill --- */
 
 static void spill(lanepool_i_crew *crew, lanepool_i_tasks *ready)
@@ -30,7 +32,8 @@ void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *
     lanepool_i_runq_put(&crew->workers[index].queue, ready);
     if (ready->count > 0)
         spill(crew, ready);
-    lanepool_i_park_wake(&crew->park);
+    if (!PLANTED(IDLE_BESIDE_WORK))
+        lanepool_i_park_wake(&crew->park);
 }
 
 size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew)
@@ -164,7 +167,7 @@ static void lie_down(lanepool_i_worker *worker)
     lanepool_i_crew *crew = worker->crew;
     lanepool_i_park_lie_down(&crew->park, worker->index);
     crew->work->idle(crew->owner, worker);
-    if (anything_left(worker))
+    if (anything_left(worker) && !PLANTED(LOST_WAKE_UP))
         lanepool_i_park_stay(&crew->park, worker->index);
     else
         lanepool_i_park_sleep(&crew->park, worker->index);

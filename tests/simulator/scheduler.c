@@ -15,6 +15,13 @@
 
 #if defined(SIM_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
+
+/* A report ends the program, so that it is known which run it belongs to. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "halt_on_error=1";
+}
 #endif
 
 enum { STEPS_MAX = 1000000, EAGERNESS = 256 };

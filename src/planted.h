@@ -1,0 +1,28 @@
+/*
+ * Errors that can be planted: the classical ones of such an engine. Test builds
+ * compile them in and choose one by its number, to show that the tests find it;
+ * elsewhere PLANTED() is false and nothing is left of them.
+ */
+#ifndef LANEPOOL_SRC_PLANTED_H
+#define LANEPOOL_SRC_PLANTED_H
+
+enum {
+    LANEPOOL_I_RELAXED_LATCH = 1,    /* a latch is counted down without an order */
+    LANEPOOL_I_LOST_WAKE_UP = 2,     /* a worker sleeps without a last look */
+    LANEPOOL_I_LATCH_TWICE = 3,      /* an arrival counts twice */
+    LANEPOOL_I_TWO_ROUTERS = 4,      /* two threads hold the router role */
+    LANEPOOL_I_IDLE_BESIDE_WORK = 5, /* ready tasks wake nobody */
+    LANEPOOL_I_LATE_TOUCH = 6,       /* a task is touched after its block was given back */
+    LANEPOOL_I_WEAK_SLEEP_FLAG = 7,  /* the sleeper's flag is not in the total order */
+    LANEPOOL_I_LEAK = 8,             /* a future is never freed */
+    LANEPOOL_I_PLANTED_COUNT = 8
+};
+
+#if defined(LANEPOOL_PLANTED)
+extern int lanepool_i_planted; /* the number of the one that is planted; 0: none */
+#define PLANTED(error) (lanepool_i_planted == LANEPOOL_I_##error)
+#else
+#define PLANTED(error) 0
+#endif
+
+#endif

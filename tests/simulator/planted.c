@@ -1,0 +1,103 @@
+/*
+ * Plants each error that this build can find, and looks for it.
+ *
+ *     planted [--seconds N] NUMBER...
+ *
+ * For each number (src/planted.h) a process of its own plants the error and runs workloads until
+ * one fails or a sanitizer ends it. All must be found within so many seconds (10) each.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "planted.h"
+#include "simulator/simulated_property.h"
+#include "stress/arguments.h"
+#include "support/tally.h"
+
+enum { NOT_FOUND = 7 };
+
+static const char *const names[] = { "",
+                                     "relaxed latch",
+                                     "lost wake-up",
+                                     "latch counted twice",
+                                     "two routers",
+                                     "idle beside work",
+                                     "late touch",
+                                     "weak sleep flag",
+                                     "leak" };
+
+_Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
+
+static void give_up(int number)
+{
+    (void)number;
+    _exit(NOT_FOUND);
+}
+
+/* Does not return. */
+__attribute__((noreturn)) static void look_for(int error, unsigned seconds)
+{
+    lanepool_i_planted = error;
+    signal(SIGALRM, give_up);
+    alarm(seconds);
+    for (uint64_t seed = 1;; seed++) {
+        struct choices choices = choices_from_seed(seed);
+        struct sim_options schedule = sim_options_draw(random_mix(seed));
+        struct workload workload;
+        struct sim_report report;
+        workload_draw(&workload, &workload_small, seed, &choices);
+        if (!property_holds(&workload, &schedule, &report)) {
+            printf("%s: workload %llu: %s\n", names[error], (unsigned long long)seed, report.why);
+            exit(EXIT_FAILURE);
+        }
+        workload_fini(&workload);
+    }
+}
+
+/* Whatever a sanitizer says about it is expected, and goes nowhere. */
+static bool is_found(int error, unsigned seconds)
+{
+    int status = 0;
+
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(NOT_FOUND);
+        look_for(error, seconds);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return false;
+    if (WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) > EXIT_FAILURE &&
+                                WEXITSTATUS(status) != NOT_FOUND))
+        printf("%s: found by a sanitizer, or by a crash\n", names[error]);
+    return !WIFEXITED(status) ||
+           (WEXITSTATUS(status) != NOT_FOUND && WEXITSTATUS(status) != EXIT_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned seconds = (unsigned)argument_number(argc, argv, "--seconds", 10);
+    unsigned found = 0;
+    unsigned wanted = 0;
+
+    for (int i = 1; i < argc; i++) {
+        int error = atoi(argv[i]);
+        if (strcmp(argv[i], "--seconds") == 0)
+            i++;
+        if (error < 1 || error > LANEPOOL_I_PLANTED_COUNT)
+            continue;
+        wanted++;
+        if (is_found(error, seconds))
+            found++;
+        else
+            printf("%s: NOT FOUND within %u seconds\n", names[error], seconds);
+    }
+    printf("%u planted errors, %u found\n", wanted, found);
+    tally(found, "planted bugs found");
+    return found == wanted ? EXIT_SUCCESS : EXIT_FAILURE;
+}

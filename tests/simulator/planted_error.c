@@ -1,0 +1,3 @@
+#include "planted.h"
+
+int lanepool_i_planted;
