@@ -1,8 +1,7 @@
 /*
  * The sizes at which parts of the engine behave differently: what fits, what
  * spills, what is done in one go. A test build makes them so small that a few
- * tasks reach every boundary; nothing but speed and memory depends on them. It defines
- * LANEPOOL_SMALL_SIZES as the smallest pages of its platform, at least 1024.
+ * tasks reach every boundary; nothing but speed and memory depends on them.
  */
 #ifndef LANEPOOL_SRC_SIZES_H
 #define LANEPOOL_SRC_SIZES_H
@@ -39,6 +38,11 @@
 
 #else
 
+/* The smallest pages that the build's platform has. */
+#if !defined(LANEPOOL_SMALL_PAGE)
+#define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
+#endif
+
 #define LANEPOOL_I_RUNQ_SLOTS    2u
 #define LANEPOOL_I_TAKE_MAX      2u
 #define LANEPOOL_I_ROUTE_BATCH   2u
@@ -46,7 +50,7 @@
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0
 #define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION   ((size_t)LANEPOOL_SMALL_SIZES)
+#define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
 #define LANEPOOL_I_KEPT_LANES    ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT   1u
