@@ -100,3 +100,20 @@ void sim_forward(const volatile void *object, void *value, size_t size)
         }
     }
 }
+
+#if defined(SIM_OUT_OF_LINE)
+
+void sim_load(const volatile void *object, void *value, size_t size)
+{
+    sim_step(SIM_LOAD, object);
+    memcpy(value, (const void *)object, size);
+    sim_forward(object, value, size);
+}
+
+void sim_store_now_or_later(volatile void *object, const void *value, size_t size, bool at_once)
+{
+    if (!sim_store(object, value, size, at_once))
+        memcpy((void *)object, value, size);
+}
+
+#endif

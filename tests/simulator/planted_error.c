@@ -1,3 +1,5 @@
 #include "planted.h"
 
+#if defined(LANEPOOL_PLANTED)
 int lanepool_i_planted;
+#endif

@@ -28,6 +28,7 @@ void sim_forward(const volatile void *object, void *value, size_t size);
 /* Empties the calling fiber's buffer: its memory is used for something else. */
 void sim_empty_buffer(void);
 
+#if !defined(SIM_OUT_OF_LINE)
 #define LANEPOOL_I_LOAD(object, order)                                                      \
     __extension__({                                                                         \
         __typeof__(object) load_from_ = (object);                                           \
@@ -45,6 +46,30 @@ void sim_empty_buffer(void);
         if (!sim_store(store_to_, &stored_, sizeof stored_, at_once_)) \
             atomic_store_explicit(store_to_, stored_, order);          \
     })
+
+#else
+
+/* The same without branches, for a build that counts those of the engine. */
+void sim_load(const volatile void *object, void *value, size_t size);
+void sim_store_now_or_later(volatile void *object, const void *value, size_t size, bool at_once);
+
+#define LANEPOOL_I_LOAD(object, order)                  \
+    __extension__({                                     \
+        __typeof__(object) load_from_ = (object);       \
+        __typeof__((void)0, *load_from_) loaded_;       \
+        sim_load(load_from_, &loaded_, sizeof loaded_); \
+        loaded_;                                        \
+    })
+
+#define LANEPOOL_I_STORE(object, value, order)                      \
+    __extension__({                                                 \
+        __typeof__(object) store_to_ = (object);                    \
+        __typeof__((void)0, *store_to_) stored_ = (value);          \
+        sim_store_now_or_later(store_to_, &stored_, sizeof stored_, \
+                               (order) == memory_order_seq_cst);    \
+    })
+
+#endif
 
 #define LANEPOOL_I_CHANGE(object, operation) (sim_step(SIM_CHANGE, object), (operation))
 
