@@ -11,6 +11,7 @@
 
 #include "entry.h"
 #include "memory.h"
+#include "store_names.h"
 #include "syntax.h"
 
 /* A commit waits so long for more effects to share it. */
@@ -38,13 +39,7 @@ void committer_init(struct committer *committer, struct batch *batch, struct sto
     committer->commodities =
         memory_zeroed(plan->book.commodity_names.count, sizeof *committer->commodities);
     for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
-        const struct commodity *commodity = &plan->book.commodities[i];
-        committer->commodities[i] = (struct stored_commodity){ i,
-                                                               book_symbol(&plan->book, i),
-                                                               commodity->scale,
-                                                               commodity->storage_scale,
-                                                               commodity->symbol_first,
-                                                               commodity->spaced };
+        committer->commodities[i] = store_names_commodity(plan, i);
     }
 }
 

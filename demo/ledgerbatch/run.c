@@ -7,6 +7,7 @@
 #include "committer.h"
 #include "memory.h"
 #include "output.h"
+#include "store_names.h"
 #include "submit.h"
 #include "timeline.h"
 
@@ -22,55 +23,12 @@ struct runner {
     bool has_batch;
 };
 
-/* Everything that is known before the first task: names and empty lanes. */
-static bool put_names(struct runner *runner, struct problem *problem)
-{
-    const struct plan *plan = &runner->plan;
-    for (uint32_t i = 0; i <= plan_house_lane(plan); i++) {
-        struct stored_lane lane = { i, { "", 0 }, { "", 0 }, 0 };
-        if (i < plan->clients.count) {
-            lane.client = plan->clients.items[i].name;
-            lane.group = plan->clients.groups[plan->clients.items[i].group].name;
-        }
-        if (!store_put_lane(runner->store, &lane, problem)) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
-        if (!store_put_commodity(runner->store, &runner->committer.commodities[i], problem)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool put_accounts(struct runner *runner, struct problem *problem)
-{
-    const struct plan *plan = &runner->plan;
-    size_t count = plan->book.account_names.count;
-    uint32_t *clients = memory_zeroed(count, sizeof *clients);
-    bool put = true;
-    for (size_t i = 0; put && i < count; i++) {
-        clients[i] = NO_INDEX;
-    }
-    for (size_t i = 0; put && i < plan->clients.cell_count; i++) {
-        clients[plan->clients.cells[i].account] = plan->clients.cells[i].client;
-    }
-    for (uint32_t i = 0; put && i < count; i++) {
-        struct stored_account account = { i, book_account_name(&plan->book, i),
-                                          clients[i] != NO_INDEX, clients[i] };
-        put = store_put_account(runner->store, &account, problem);
-    }
-    free(clients);
-    return put;
-}
-
 static bool create_store(struct runner *runner, struct problem *problem)
 {
     bool created = store_begin(runner->store, problem) &&
                    store_create(runner->store, runner->plan.digest,
                                 (uint32_t)runner->plan.task_count, problem) &&
-                   put_names(runner, problem) && put_accounts(runner, problem) &&
+                   store_names_put(runner->store, &runner->plan, problem) &&
                    store_commit(runner->store, problem);
     if (!created) {
         store_rollback(runner->store);
@@ -81,7 +39,8 @@ static bool create_store(struct runner *runner, struct problem *problem)
 /* An unfinished batch goes on where it stopped; what was held gets another try. */
 static bool resume_store(struct runner *runner, struct problem *problem)
 {
-    return committer_load(&runner->committer, problem) && store_begin(runner->store, problem) &&
+    return store_names_check(runner->store, &runner->plan, problem) &&
+           committer_load(&runner->committer, problem) && store_begin(runner->store, problem) &&
            store_clear_held(runner->store, problem) && store_commit(runner->store, problem);
 }
 

@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""A damaged database stops the program: it never posts on top of it.
+"""A damaged database stops the program: it never posts on top of it. A bit that has changed
+somewhere in the file leads to no crash and to no wrong balance.
 
-usage: damaged.py LEDGERBATCH
+usage: damaged.py LEDGERBATCH [--bits N] [--seed S]
 """
+import argparse
+import random
 import tempfile
 from pathlib import Path
 
 import books
 import month_end
+import small_batch
 
 OPTIONS = ("--monthly", "accrual=120.0")
+BIT_OPTIONS = ("--monthly", "statement,accrual=0.12,close")
+UNFINISHED = "UPDATE meta SET value = 'unfinished' WHERE name = 'state'"
 
 # What is done to an unfinished database, and what the program says to it.
 DAMAGES = [
@@ -18,7 +24,11 @@ DAMAGES = [
     ("UPDATE lanes SET lane = 99 WHERE client = 'B'", "do not belong to this input"),
     ("UPDATE balances SET account = 99 WHERE account = 0", "do not belong to this input"),
     ("DELETE FROM meta WHERE name = 'digest'", "lacks its 'digest'"),
-    ("DELETE FROM lanes WHERE client = 'C'", "UNIQUE constraint failed"),
+    ("DELETE FROM lanes WHERE client = 'C'", "do not belong to this input"),
+    ("UPDATE lanes SET client_group = 'rich' WHERE client = 'B'", "do not belong to this input"),
+    ("UPDATE accounts SET name = 'B:Saving' WHERE name = 'B:Savings'", "do not belong to this input"),
+    ("UPDATE accounts SET lane = 0 WHERE name = 'B:Savings'", "do not belong to this input"),
+    ("UPDATE commodities SET stored_decimals = stored_decimals + 1", "do not belong to this input"),
 ]
 
 # Books whose last task never runs before the damage: then everything is added up.
@@ -54,9 +64,44 @@ def check_stop(binary, folder, journal, options, damage, words):
     books.check(not (folder / "out" / "balances.csv").exists(), f"{damage}: no outputs")
 
 
+def check_changed_bit(binary, folder, database, chance, wanted):
+    """Whatever is not empty in a page means something."""
+    at = chance.choice([at for at, byte in enumerate(database) if byte != 0])
+    bit = chance.randrange(8)
+    damaged = bytearray(database)
+    damaged[at] ^= 1 << bit
+    (folder / "db").write_bytes(damaged)
+    balances = folder / "out" / "balances.csv"
+    balances.unlink(missing_ok=True)
+    result = month_end.run(binary, folder, JOURNAL, *BIT_OPTIONS, expect=None)
+    what = f"bit {bit} of byte {at}: exit {result.returncode}, {result.stderr!r}"
+    books.check(result.returncode in (0, 1, 4), what)
+    if result.returncode == 0:
+        books.check(balances.exists() and balances.read_bytes() == wanted, f"{what}: balances")
+    else:
+        books.check(result.stderr.startswith(b"ledgerbatch: "), what)
+
+
+def check_changed_bits(binary, count, seed):
+    chance = random.Random(seed)
+    with small_batch.temporary_folder() as path:
+        folder = Path(path)
+        month_end.run(binary, folder, JOURNAL, *BIT_OPTIONS)
+        wanted = (folder / "out" / "balances.csv").read_bytes()
+        sql(folder, UNFINISHED)
+        database = (folder / "db").read_bytes()
+        for _ in range(count):
+            check_changed_bit(binary, folder, database, chance, wanted)
+
+
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bits", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    options = parser.parse_args()
+    print("seed", options.seed, flush=True)
     for damage, words in DAMAGES:
         with tempfile.TemporaryDirectory() as path:
             month_end.run(binary, Path(path), month_end.POISON, *OPTIONS, expect=3)
@@ -67,9 +112,12 @@ def main():
             month_end.run(binary, folder, JOURNAL)
             for output in (folder / "out").iterdir():
                 output.unlink()
-            sql(folder, "UPDATE meta SET value = 'unfinished' WHERE name = 'state'")
+            sql(folder, UNFINISHED)
             check_stop(binary, folder, JOURNAL, (), damage, words)
-    print(f"damaged: {len(DAMAGES) + len(SUMS)} damages, each was noticed")
+    check_changed_bits(binary, options.bits, options.seed)
+    small_batch.tally(len(DAMAGES) + len(SUMS) + options.bits)
+    print(f"damaged: {len(DAMAGES) + len(SUMS)} damages were noticed, and {options.bits} changed bits "
+          "led to no wrong balance")  # fmt: skip
 
 
 if __name__ == "__main__":
