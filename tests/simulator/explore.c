@@ -9,7 +9,13 @@
  * accessed by two fibers and not only read. Which are is learned while running;
  * when the list has grown, the search begins anew, until one search has found
  * nothing new. Memory has the same addresses in each run, so that the list
- * stays valid (memory.c).
+ * stays valid (memory.c). A step that empties the fiber's store buffer accesses
+ * what stands in it.
+ *
+ * Accesses are counted from the beginning of the part that is explored: those
+ * before come before all others in every run. They are counted to the end of
+ * the run, since a fiber that was preempted may go on behind the part; unless
+ * the part ends with every other fiber waiting, so that none was.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +44,9 @@ static struct {
     uint32_t made;
     uint32_t preemptions_max;
     uint32_t preemptions;
-    bool active;
-    bool always; /* the whole run is explored */
+    bool active;   /* choices are explored */
+    bool counting; /* accesses are counted */
+    bool always;   /* the whole run is explored */
     bool grown;
     uint32_t run;
     struct object objects[OBJECTS_MAX];
@@ -56,24 +63,35 @@ static struct object *object_at(const volatile void *address)
     return &search.objects[at];
 }
 
-static bool is_contended(const struct sim_fiber *fiber)
+static bool is_contended(const volatile void *address, uint32_t fiber, bool writes)
 {
-    struct object *object = object_at(fiber->object);
+    struct object *object = object_at(address);
     if (object->address == NULL)
-        *object = (struct object){ .address = fiber->object, .run = UINT32_MAX };
-    if (object->contended)
-        return true;
+        *object = (struct object){ .address = address, .run = UINT32_MAX };
+    if (object->contended || !search.counting)
+        return object->contended;
     if (object->run != search.run) {
         object->run = search.run;
-        object->fiber = fiber->index;
+        object->fiber = fiber;
         object->written = false;
         object->shared = false;
     }
-    object->shared |= object->fiber != fiber->index;
-    object->written |= fiber->access != SIM_LOAD;
+    object->shared |= object->fiber != fiber;
+    object->written |= writes;
     object->contended = object->shared && object->written;
     search.grown |= object->contended;
     return object->contended;
+}
+
+/* Whether the step that the fiber is about to make matters to others. */
+static bool matters(const struct sim_fiber *fiber)
+{
+    bool result = fiber->object != NULL &&
+                  is_contended(fiber->object, fiber->index, fiber->access != SIM_LOAD);
+
+    for (uint32_t i = 0; fiber->access >= SIM_CHANGE && i < fiber->store_count; i++)
+        result |= is_contended(fiber->stores[i].object, fiber->index, true);
+    return result;
 }
 
 /* --- choosing --- */
@@ -108,7 +126,7 @@ struct sim_fiber *sim_explore_choose(struct sim_fiber *self)
         uint32_t others = sim.ready_count - (self != NULL);
         return other_than(self, search.active ? choose_among(others) : 0);
     }
-    bool may_leave = is_contended(self) && search.active && sim.ready_count > 1 &&
+    bool may_leave = matters(self) && search.active && sim.ready_count > 1 &&
                      search.preemptions < search.preemptions_max;
     if (!may_leave)
         return self;
@@ -119,15 +137,23 @@ struct sim_fiber *sim_explore_choose(struct sim_fiber *self)
     return other_than(self, taken - 1);
 }
 
+/* What was chosen before is chosen in the same way in each run. */
 void sim_explore_from_here(void)
 {
     search.active = sim.options.strategy == SIM_EXHAUSTIVE;
-    search.always = false;
+    search.counting = search.active;
+    if (search.always) {
+        search.always = false;
+        search.made = 0;
+        search.preemptions = 0;
+    }
 }
 
 void sim_explore_to_here(void)
 {
     search.active = false;
+    if (sim.ready_count == 1)
+        search.counting = false;
 }
 
 /* --- the search --- */
@@ -152,6 +178,7 @@ static void run_once(const struct sim_options *options, void (*body)(void *argum
     search.made = 0;
     search.preemptions = 0;
     search.active = search.always;
+    search.counting = search.always;
     sim_run(options, body, argument, &exploration->report);
     exploration->runs++;
     exploration->steps += exploration->report.steps;
