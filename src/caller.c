@@ -83,8 +83,9 @@ static bool route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_calle
     if (!lanepool_i_waiter_take_role(&caller->waiter, &pool->router))
         return false;
     lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    bool more = lanepool_i_inbox_more(&pool->router.inbox);
     lanepool_i_role_give_back(pool, local);
-    return lanepool_i_router_left(&pool->router);
+    return more;
 }
 
 /* True: the task is ready and the caller's. False: the pool stops and the task is the pool's. */

@@ -54,6 +54,13 @@ static inline bool lanepool_i_inbox_left(const lanepool_i_inbox *inbox)
     return (rest & 1) == 0 && (rest != 0 || load_seq(&inbox->head) != NULL);
 }
 
+/* The role's holder: whether it could take another. From outside that cannot be told while the role
+ * is held, since what is taken is then not published. */
+static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
+{
+    return !inbox->stalled && (inbox->next != NULL || load_seq(&inbox->head) != NULL);
+}
+
 /* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */
 static inline bool lanepool_i_inbox_is_stalled(const lanepool_i_inbox *inbox)
 {

@@ -241,7 +241,8 @@ static bool may_help(const lanepool_pool *pool)
 /*
  * One look, in one hold of the role: routes a batch if the wait's message still stands in the
  * inbox, and leaves a ready task that it needs in *needed. If the role is taken, its holder wakes
- * the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more.
+ * the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it does
+ * not although the wait is undecided, a link is missing, whose maker wakes the waits.
  */
 static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
                  lanepool_i_task **needed)
@@ -254,8 +255,9 @@ static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *
         lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
     if (helps && lanepool_i_crew_has_ready(&pool->crew))
         *needed = take_needed(pool, local, wait);
+    bool more = is_undecided(wait) && lanepool_i_inbox_more(&pool->router.inbox);
     lanepool_i_role_give_back(pool, local);
-    return is_undecided(wait) && lanepool_i_router_left(&pool->router);
+    return more;
 }
 
 void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
