@@ -17,6 +17,7 @@
 #include "stress/arguments.h"
 #include "support/memory.h"
 #include "support/random.h"
+#include "support/tally.h"
 
 enum { PAIR_COUNT = 512, PAIR_BITS = 16, BATCH = 32, PENDING_MAX = 1 << 16 };
 
@@ -198,5 +199,6 @@ int main(int argc, char **argv)
     wanted = stress.task_count / stress.submitters * stress.submitters;
     printf("%llu of %llu tasks called, %llu out of turn\n", (unsigned long long)stress.calls,
            (unsigned long long)wanted, (unsigned long long)stress.violations);
+    tally(stress.calls, "tasks");
     return stress.calls == wanted && stress.violations == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
