@@ -60,10 +60,10 @@ bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
     return caller != NULL;
 }
 
-void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, bool askers_only)
+void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom)
 {
     for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
-        lanepool_i_waiter_post_locked(&caller->waiter, askers_only);
+        lanepool_i_waiter_post_locked(&caller->waiter, whom);
 }
 
 /* --- the caller --- */
@@ -83,7 +83,7 @@ static bool route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_calle
     if (!lanepool_i_waiter_take_role(&caller->waiter, &pool->router))
         return false;
     lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
-    bool more = lanepool_i_inbox_more(&pool->router.inbox);
+    bool more = lanepool_i_waiter_has_more(&caller->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
     return more;
 }

@@ -106,7 +106,7 @@ void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
         look(pool, local);
         if (!lanepool_i_role_give_back_quietly(pool, local))
             return;
-        lanepool_i_waits_wake_askers(&pool->waits);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
     }
 }
 
@@ -168,7 +168,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         fetch_add_seq(&pool->lifecycle.attention, 1);
     make_look(pool);
     lanepool_i_crew_stop(&pool->crew);
-    lanepool_i_waits_wake(&pool->waits);
+    lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     return LANEPOOL_OK;
 }
 

@@ -19,16 +19,24 @@ static void begin(void *owner, lanepool_i_worker *worker)
     lanepool_i_local_enter(worker->local);
 }
 
-/* What others left to this worker while it searched: waits that sleep beside ready tasks, and tasks
- * to be reaped, for which a blocked submitter may wait. It has found another task. */
+/* Whether there may be something to run or to route; a missing link may have been made meanwhile.
+ */
+static bool may_be_left(lanepool_pool *pool)
+{
+    return lanepool_i_crew_has_ready(&pool->crew) || lanepool_i_router_left(&pool->router) ||
+           lanepool_i_inbox_is_stalled(&pool->router.inbox);
+}
+
+/* Who saw this worker search may have left something to it; it has found another task. Waits inside
+ * tasks route and run what they need themselves, and a blocked submitter may wait for a reaping. */
 static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
     if (pool->rule->reap != NULL)
         lanepool_i_router_try_reap(pool, worker->local);
     if (load_seq(&pool->waits.sleeping) != 0 && lanepool_i_park_all_busy(&pool->crew.park) &&
-        lanepool_i_crew_has_ready(&pool->crew))
-        lanepool_i_waits_wake(&pool->waits);
+        may_be_left(pool))
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     lanepool_i_run_chain(pool, worker, task);
 }
 
@@ -76,9 +84,12 @@ static void abandoned(void *owner, lanepool_i_worker *worker)
     lanepool_i_run_abandoned(owner, worker->local);
 }
 
+/* Something may have been left to this worker while it searched, and it searches no more. */
 static void end(void *owner, lanepool_i_worker *worker)
 {
-    lanepool_i_lifecycle_worker_left(owner, worker->local);
+    lanepool_pool *pool = owner;
+    lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+    lanepool_i_lifecycle_worker_left(pool, worker->local);
     lanepool_i_local_leave(worker->local);
 }
 

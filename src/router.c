@@ -51,9 +51,12 @@ static bool free_role(lanepool_pool *pool)
     lanepool_i_router *router = &pool->router;
     lanepool_i_inbox_publish(&router->inbox);
     bool asked = (exchange_seq(&router->role, 0) & ASKED) != 0;
+    bool left = lanepool_i_router_left(router);
     /* Who asked may have found the role taken while a missing link was made: it looks again. */
-    if (lanepool_i_router_left(router) || (asked && lanepool_i_inbox_is_stalled(&router->inbox)))
+    if (left || (asked && lanepool_i_inbox_is_stalled(&router->inbox)))
         lanepool_i_park_wake(&pool->crew.park);
+    if (left && lanepool_i_park_all_busy(&pool->crew.park))
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_STUCK);
     return asked;
 }
 
@@ -78,7 +81,7 @@ void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local)
 {
     bool asked = lanepool_i_role_give_back_quietly(pool, local);
     if (asked)
-        lanepool_i_waits_wake_askers(&pool->waits);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
     /* A worker attends before it sleeps; nobody else would do so after this thread. */
     if (asked || local->worker == NULL)
         lanepool_i_lifecycle_attend(pool, local);
@@ -179,7 +182,7 @@ void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local)
         lanepool_i_router_try_route(pool, local);
     lanepool_i_park_wake(&pool->crew.park);
     if (lanepool_i_park_all_busy(&pool->crew.park))
-        lanepool_i_waits_wake(&pool->waits);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,
@@ -220,7 +223,7 @@ void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,
         local->worker != NULL ? local->worker->index : lanepool_i_crew_fewest(&pool->crew);
     lanepool_i_crew_put(&pool->crew, index, ready);
     if (lanepool_i_park_all_busy(&pool->crew.park))
-        lanepool_i_waits_wake(&pool->waits);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
 /* Release: what was done to it happens before the reaping. */

@@ -33,6 +33,7 @@ void lanepool_i_waits_fini(lanepool_i_waits *waits)
 bool lanepool_i_waiter_init(lanepool_i_waiter *waiter)
 {
     atomic_init(&waiter->asked, false);
+    atomic_init(&waiter->stuck, false);
     return lanepool_i_semaphore_init(&waiter->semaphore);
 }
 
@@ -52,20 +53,35 @@ bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *r
     return true;
 }
 
-void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, bool askers_only)
+bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router)
 {
-    if (!askers_only || load_relaxed(&waiter->asked)) {
-        store_relaxed(&waiter->asked, false);
-        lanepool_i_semaphore_post(&waiter->semaphore);
-    }
+    bool more = lanepool_i_inbox_more(&router->inbox);
+    store_relaxed(&waiter->stuck, !more);
+    return more;
 }
 
-void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, bool askers_only)
+static bool is_meant(const lanepool_i_waiter *waiter, lanepool_i_whom whom)
+{
+    if (whom == LANEPOOL_I_EVERYONE)
+        return true;
+    return load_relaxed(whom == LANEPOOL_I_ASKERS ? &waiter->asked : &waiter->stuck);
+}
+
+void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom)
+{
+    if (!is_meant(waiter, whom))
+        return;
+    store_relaxed(&waiter->asked, false);
+    store_relaxed(&waiter->stuck, false);
+    lanepool_i_semaphore_post(&waiter->semaphore);
+}
+
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom)
 {
     lanepool_i_mutex_lock(&waits->lock);
     for (lanepool_i_wait *wait = waits->first; wait != NULL; wait = wait->next)
-        lanepool_i_waiter_post_locked(&wait->waiter, askers_only);
-    lanepool_i_waits_post_callers_locked(waits, askers_only);
+        lanepool_i_waiter_post_locked(&wait->waiter, whom);
+    lanepool_i_waits_post_callers_locked(waits, whom);
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
@@ -255,7 +271,7 @@ static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *
         lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
     if (helps && lanepool_i_crew_has_ready(&pool->crew))
         *needed = take_needed(pool, local, wait);
-    bool more = is_undecided(wait) && lanepool_i_inbox_more(&pool->router.inbox);
+    bool more = is_undecided(wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
     return more;
 }

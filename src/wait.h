@@ -30,6 +30,7 @@ typedef struct lanepool_i_caller lanepool_i_caller;
 typedef struct lanepool_i_waiter {
     lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
     _Atomic bool asked;             /* A: it found the role taken, and waits for it to be free */
+    _Atomic bool stuck;             /* A: R sets: it found nothing more to route, for now */
 } lanepool_i_waiter;
 
 /* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
@@ -48,19 +49,23 @@ bool lanepool_i_waiter_init(lanepool_i_waiter *waiter);
 void lanepool_i_waiter_fini(lanepool_i_waiter *waiter);
 /* The role is the caller's; false: when its holder gives it back, the waiter is posted. */
 bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router);
+/* Role's holder, before it gives the role back: whether more is to be routed. If not, since a link
+ * is missing, the waiter is posted when there is more and all workers are busy. */
+bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router);
 
-/* Makes every sleeping waiter look again, or only those that found the role taken: woken all, two
- * who look in turn would wake one another for ever. */
-void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, bool askers_only);
-static inline void lanepool_i_waits_wake(lanepool_i_waits *waits)
+/* Which sleeping waiters look again. Not all without need: two who look in turn would wake one
+ * another for ever. */
+typedef enum lanepool_i_whom {
+    LANEPOOL_I_EVERYONE,
+    LANEPOOL_I_ASKERS, /* the role that they found taken is free */
+    LANEPOOL_I_STUCK   /* there is more to route, and no worker to do it */
+} lanepool_i_whom;
+
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom);
+static inline void lanepool_i_waits_wake(lanepool_i_waits *waits, lanepool_i_whom whom)
 {
     if (load_seq(&waits->sleeping) != 0)
-        lanepool_i_waits_wake_slowly(waits, false);
-}
-static inline void lanepool_i_waits_wake_askers(lanepool_i_waits *waits)
-{
-    if (load_seq(&waits->sleeping) != 0)
-        lanepool_i_waits_wake_slowly(waits, true);
+        lanepool_i_waits_wake_slowly(waits, whom);
 }
 
 static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
@@ -76,9 +81,9 @@ void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait);
 /* The thread ends inside the tasks that it runs: their waits are over. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
 /* Under the lock: posts a waiter, if it is meant. */
-void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, bool askers_only);
+void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
 /* Under the lock: the same for each caller. */
-void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, bool askers_only);
+void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom);
 /* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
  * accepted. */
 lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,
