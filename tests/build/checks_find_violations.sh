@@ -52,6 +52,10 @@ echo 'static _Thread_local int x;' >>"$place/p/src/low.h"
 finds "a thread-local" door ""
 echo 'int f(void) { return sem_post(0); }' >>"$place/p/src/low.h"
 finds "a semaphore" door ""
+if command -v clang >/dev/null; then
+    echo '_Atomic int x; int f(void); int f(void) { return x; }' >>"$place/p/src/low.c"
+    finds "an unnamed atomic operation" door ""
+fi
 
 layered() { printf 'platform: platform/posix\n' >>"$place/p/docs/diagrams/layers.txt"; }
 layered
