@@ -176,6 +176,8 @@ void fiber_of_thread(struct fiber *fiber)
     pthread_attr_t attributes;
     void *lowest = NULL;
 
+    if (fiber->stack != NULL)
+        return; /* known from an earlier run: to ask takes as long as many steps */
     if (pthread_getattr_np(pthread_self(), &attributes) != 0 ||
         pthread_attr_getstack(&attributes, &lowest, &fiber->stack_size) != 0)
         abort();
