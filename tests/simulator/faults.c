@@ -52,6 +52,9 @@ static uint64_t try_workload(uint64_t seed)
 
 int main(int argc, char **argv)
 {
+    static const char *const names[] = { "--seed", "--count", NULL };
+
+    arguments_only(argc, argv, names);
     uint64_t seed = argument_number(argc, argv, "--seed", 1);
     uint64_t count = argument_number(argc, argv, "--count", 300);
     uint64_t tried = 0;

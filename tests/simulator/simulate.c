@@ -1,8 +1,8 @@
 /*
  * Runs random workloads on the simulated platform and has each judged.
  *
- *     simulate [--seed S] [--count N] [--schedule X] [--keep TASK,TASK,...] [--strategy NAME]
- *              [--fault F [--stay]] [--verbose]
+ *     simulate [--seed S] [--count N] [--schedule X] [--keep TASK,TASK,...] [--fault F [--stay]]
+ *              [--verbose]
  *
  * Run number i has the seed S + i, from which workload and schedule follow; one run in a hundred
  * is made twice and must take the same steps. A failure is made smaller and printed with the one
@@ -160,6 +160,10 @@ static bool run_all(const struct request *request)
 
 int main(int argc, char **argv)
 {
+    static const char *const names[] = { "--seed",  "--count", "--schedule", "--keep",
+                                         "--fault", "--stay",  "--verbose",  NULL };
+
+    arguments_only(argc, argv, names);
     struct request request = { .seed = argument_number(argc, argv, "--seed", 1),
                                .count = argument_number(argc, argv, "--count", 10000),
                                .schedule = argument_number(argc, argv, "--schedule", 0),

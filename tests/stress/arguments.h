@@ -41,6 +41,27 @@ static inline const char *argument_text(int argc, char **argv, const char *name)
     return NULL;
 }
 
+/* Ends the program if there is an option that is not one of the names, a list that ends in NULL. */
+static inline void arguments_only(int argc, char **argv, const char *const *names)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *const *name = names;
+
+        while (*name && strcmp(argv[i], *name) != 0) {
+            name++;
+        }
+        if (*name || strncmp(argv[i], "--", 2) != 0) {
+            continue;
+        }
+        fprintf(stderr, "%s: there is no option %s; there are", argv[0], argv[i]);
+        for (name = names; *name; name++) {
+            fprintf(stderr, " %s", *name);
+        }
+        fprintf(stderr, "\n");
+        exit(EXIT_FAILURE);
+    }
+}
+
 /* Whether name is there. */
 static inline bool argument_flag(int argc, char **argv, const char *name)
 {
