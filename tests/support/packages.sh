@@ -21,7 +21,7 @@ command -v hledger | hledger | the demo against a second one
 command -v clang | clang | fuzz targets
 ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a | libclang-rt-dev | fuzz targets
 command -v gcovr | gcovr | which lines the tests reach
-command -v spin | spin | the model of the lane's protocol
+command -v spin | spin | the models of the protocols
 END
 }
 

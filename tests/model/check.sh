@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Checks one of the models here with Spin: no error within any of its bounds, each searched to its
+# end, and every planted error found.
+#
+#     check.sh <model>
+#
+# Exits 77 where Spin is not installed. With LANEPOOL_TALLY, adds the states to that file.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+model=$1
+memory_mb=2000
+depth_max=100000
+
+# The bounds of each model, each after how its search is to be compiled: the small ones run no longer
+# than it would take to optimize them.
+bounds() {
+    case $model in
+    inbox_role)
+        cat <<'END_BOUNDS'
+-O1 -DFIRST=1 -DLONG=0
+-O0 -DSUBMITTERS=1 -DEACH=2 -DFIRST=1 -DNODES=2 -DLONG=1
+-O0 -DSUBMITTER_ROUTES=1 -DWORKERS=1 -DFIRST=1 -DLONG=NOTHING
+-O0 -DSUBMITTER_ROUTES=1 -DSUBMITTERS=1 -DEACH=2 -DFIRST=1 -DLONG=0
+-O0 -DSUBMITTER_ROUTES=1 -DSUBMITTERS=1 -DEACH=2 -DREAP=1 -DLONG=0
+-O0 -DSUBMITTER_ROUTES=1 -DSUBMITTERS=3 -DCLOSE=1
+END_BOUNDS
+        ;;
+    lane)
+        cat <<'END_BOUNDS'
+-O1 -DENTRIES=4 -DFREEZES=2
+-O1 -DENTRIES=5 -DFREEZES=0
+END_BOUNDS
+        ;;
+    lane_latch)
+        cat <<'END_BOUNDS'
+-O1 -DTASKS=3
+END_BOUNDS
+        ;;
+    sleep_wake)
+        cat <<'END_BOUNDS'
+-O1 -DPUBLISHERS=2
+-O0 -DPUBLISHERS=1 -DBATCH=3 -DRING=3
+-O0 -DPUBLISHERS=1 -DBATCH=2 -DRING=1 -DEACH=2
+-O1 -DPUBLISHERS=1 -DBATCH=3 -DRING=2 -DWORKERS=3
+-O0 -DPUBLISHERS=2 -DEACH=2 -DOWN=1
+-O0 -DPUBLISHERS=1 -DSTOP_EARLY=1
+END_BOUNDS
+        ;;
+    shutdown)
+        cat <<'END_BOUNDS'
+-O0 -DSTOPPERS=2
+-O0 -DSTOPPERS=1 -DAWAITERS=2
+-O0 -DSTOPPERS=1 -DSUBMITTERS=2
+-O0 -DSTOPPERS=1 -DWORKERS=2
+-O0 -DSTOPPERS=2 -DSUBMITTERS=0 -DCALLER=1
+-O0 -DSTOPPERS=1 -DQUIESCE=1
+END_BOUNDS
+        ;;
+    *)
+        echo "no model $model" >&2
+        return 1
+        ;;
+    esac
+}
+
+# The planted errors of each model, with the bound within which each must be found.
+planted_errors() {
+    case $model in
+    inbox_role)
+        for number in 1 2 3 4 5 6 8 9; do
+            echo "-DPLANTED=$number -DFIRST=1 -DLONG=0"
+        done
+        echo "-DPLANTED=7 -DSUBMITTER_ROUTES=1 -DCLOSE=1"
+        ;;
+    lane)
+        for number in 1 2 3; do
+            echo "-DPLANTED=$number -DENTRIES=4"
+        done
+        ;;
+    lane_latch)
+        for number in 1 2 3 4 5; do
+            echo "-DPLANTED=$number"
+        done
+        ;;
+    sleep_wake)
+        for number in 1 2 3 4 5 6 7; do
+            echo "-DPLANTED=$number"
+        done
+        ;;
+    shutdown)
+        for number in 1 2 3 4; do
+            echo "-DPLANTED=$number"
+        done
+        echo "-DPLANTED=5 -DSTOPPERS=1 -DSUBMITTERS=0 -DCALLER=1"
+        echo "-DPLANTED=6 -DSTOPPERS=1 -DQUIESCE=1"
+        echo "-DPLANTED=7 -DSTOPPERS=1 -DSUBMITTERS=0 -DCALLER=1"
+        echo "-DPLANTED=8 -DSTOPPERS=1 -DQUIESCE=1"
+        ;;
+    esac
+}
+
+# search <option for the compiler> -D...: leaves Spin's words in `report`.
+search() {
+    local option=$1
+    shift
+    spin -a "$@" "$here/$model.pml" >report
+    cc "$option" -w -DSAFETY -DCOLLAPSE -DMEMLIM=$memory_mb -DVECTORSZ=2048 -o pan pan.c
+    ./pan -m$depth_max -w24 >>report 2>&1 || true
+}
+
+states() { sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' report; }
+errors() { sed -n 's/.*errors: \([0-9]*\)$/\1/p' report; }
+is_cut_short() {
+    grep -qE 'search depth too small|not completed|reached -DMEMLIM|out of memory' report
+}
+
+command -v spin >/dev/null || { echo "spin is not installed"; exit 77; }
+all_bounds=$(bounds)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+failed=0
+total=0
+while read -r -a bound; do
+    began=$EPOCHREALTIME
+    search "${bound[@]}"
+    seconds=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $began }")
+    if [ "$(errors)" = 0 ] && ! is_cut_short; then
+        echo "${bound[*]:1}: $(states) states, $seconds s, no error"
+        total=$((total + $(states)))
+    else
+        echo "${bound[*]:1}: $(states) states, $seconds s, FAILED:"
+        grep -E '^pan|^spin|error|completed|too small' report || tail -5 report
+        failed=1
+    fi
+done <<<"$all_bounds"
+
+while read -r -a options; do
+    search -DT_REVERSE "${options[@]}" # the other way round, these are found sooner
+    if [ "$(errors)" = 1 ]; then
+        echo "${options[*]}: found after $(states) states"
+    else
+        echo "${options[*]}: NOT FOUND"
+        failed=1
+    fi
+done < <(planted_errors)
+
+if [ -n "${LANEPOOL_TALLY:-}" ] && [ "$failed" = 0 ]; then
+    echo "$total model states" >>"$LANEPOOL_TALLY"
+fi
+exit "$failed"

@@ -1,0 +1,303 @@
+/*
+ * Sleeping and waking: src/park.c, with the loop and the looks of src/worker.c and
+ * the putting of src/runq.c, in a store buffer machine.
+ *
+ * PUBLISHERS threads put EACH times BATCH ready tasks into the ring of any worker,
+ * and what does not fit into the spill; workers take, search, sleep. The task taken
+ * first lasts until all others have finished, so who runs it cannot make up for a
+ * lost wake-up. At last, or with STOP_EARLY at any time, the workers are stopped.
+ *
+ *   OWN         publishers put into the worker's own lane instead, which nobody
+ *               else may take from (lanes per worker), and wake that worker
+ *
+ * Stores that are not `seq` wait in a buffer of one entry for each thread, which is
+ * emptied at any time, and before each `seq` or read-modify-write operation.
+ *
+ * Left out: how often a search looks (it may give up at any time); routing, which
+ * inbox_role.pml has; which task is which.
+ *
+ * Checked: no task stays behind while a worker sleeps that may run it; the counts
+ * never pass the number of workers nor fall below 0; nobody is posted twice for one
+ * sleep; stopped workers leave.
+ *
+ * PLANTED 1: the sleep flag is a plain store.  2: the ring's tail is a plain store.
+ * 3: the looks come before the flag.  4: the last who leaves a search with a task
+ * wakes nobody.  5: the wake comes before the work.  6: the wake comes before stop.
+ * 7: who finds something after all does not wait for a post that is on its way.
+ */
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#ifndef PUBLISHERS
+#define PUBLISHERS 2
+#endif
+#ifndef EACH
+#define EACH 1
+#endif
+#ifndef BATCH
+#define BATCH 1
+#endif
+#ifndef RING
+#define RING 2
+#endif
+#ifndef OWN
+#define OWN 0
+#endif
+#ifndef STOP_EARLY
+#define STOP_EARLY 0
+#endif
+#ifndef PLANTED
+#define PLANTED 0
+#endif
+#define TASKS   (PUBLISHERS * EACH * BATCH)
+#define THREADS (WORKERS + PUBLISHERS + 1)
+
+byte ring[WORKERS], own_lane[WORKERS], spilled;
+bool putting[WORKERS];
+byte searching, sleeping; /* the park's word */
+bool asleep[WORKERS]; byte posted[WORKERS];
+bool stop;
+byte begun, finished, gone;
+
+/* --- the machine --- */
+
+#define EMPTY 0
+#define PUTTING_ENDS 1 /* in `ring` of the entry */
+#define FLAG_IS_SET  2
+#define TAIL_MOVES   3
+byte buffered[THREADS], buffered_ring[THREADS];
+#define DRAINED (buffered[me] == EMPTY)
+
+inline memory_takes(thread) {
+  if
+  :: buffered[thread] == PUTTING_ENDS -> putting[buffered_ring[thread]] = false
+  :: buffered[thread] == FLAG_IS_SET -> asleep[buffered_ring[thread]] = true
+  :: buffered[thread] == TAIL_MOVES -> ring[buffered_ring[thread]]++
+  fi;
+  buffered[thread] = EMPTY; buffered_ring[thread] = 0
+}
+
+proctype memory() {
+  byte thread;
+end_memory:
+  do
+  :: atomic { buffered[0] != EMPTY -> thread = 0; memory_takes(thread) }
+  :: atomic { buffered[1] != EMPTY -> thread = 1; memory_takes(thread); thread = 0 }
+  :: atomic { buffered[2] != EMPTY -> thread = 2; memory_takes(thread); thread = 0 }
+  :: atomic { buffered[THREADS - 2] != EMPTY -> thread = THREADS - 2; memory_takes(thread); thread = 0 }
+  od
+}
+
+/* --- park.c --- */
+
+inline check_counts() { assert(searching + sleeping <= WORKERS) }
+
+/* The flag is claimed and the word changed by different operations, then it is posted. */
+inline try_wake(index, woken) {
+  if
+  :: atomic { asleep[index] && DRAINED -> asleep[index] = false };
+     atomic { assert(sleeping > 0); searching++; sleeping--; check_counts() };
+     atomic { assert(posted[index] == 0); posted[index]++; woken = true }
+  :: atomic { !asleep[index] -> woken = false }
+  fi
+}
+
+inline wake_by_rule() {
+  if
+  :: atomic { searching == 0 && sleeping > 0 -> at = 0 };
+     do
+     :: at < WORKERS -> try_wake(at, is_woken); if :: is_woken -> break :: else -> at++ fi
+     :: else -> break
+     od;
+     atomic { at = 0; is_woken = false }
+  :: atomic { !(searching == 0 && sleeping > 0) }
+  fi
+}
+
+/* --- runq.c, worker.c: putting --- */
+
+/* Puts `count` tasks into the ring `where`, the rest into the spill, and wakes. */
+inline put() {
+#if PLANTED == 5
+  wake_by_rule();
+#endif
+  if
+  :: putting[where]
+  :: atomic { !putting[where] && DRAINED -> putting[where] = true };
+#if PLANTED == 2
+     atomic { ring[where] < RING && DRAINED ->
+              buffered[me] = TAIL_MOVES; buffered_ring[me] = where; putting[where] = false; count-- }
+#else
+     atomic { DRAINED ->
+              do :: count > 0 && ring[where] < RING -> ring[where]++; count-- :: else -> break od };
+     atomic { buffered[me] = PUTTING_ENDS; buffered_ring[me] = where }
+#endif
+  fi;
+  if
+  :: atomic { count > 0 && DRAINED -> spilled = spilled + count; count = 0 }
+  :: count == 0
+  fi;
+  where = 0;
+#if PLANTED != 5
+  wake_by_rule()
+#endif
+}
+
+proctype publisher(byte me) {
+  byte where, count, at, left = EACH;
+  bool is_woken;
+  do
+  :: left > 0 ->
+     atomic { left--; count = BATCH;
+              do :: where < WORKERS - 1 -> where++ :: break od };
+#if OWN
+     atomic { DRAINED -> own_lane[where] = own_lane[where] + count; count = 0 };
+     try_wake(where, is_woken);
+     atomic { where = 0; is_woken = false }
+#else
+     put()
+#endif
+  :: else -> break
+  od
+}
+
+/* --- worker.c --- */
+
+#define OTHER ((me + 1) % WORKERS)
+
+inline find() {
+  atomic {
+    if
+    :: own_lane[me] > 0 && DRAINED -> own_lane[me]--; has_task = true
+    :: spilled > 0 && DRAINED -> spilled--; has_task = true
+    :: ring[me] > 0 && DRAINED -> ring[me]--; has_task = true
+    :: ring[OTHER] > 0 && DRAINED ->
+       count = ring[OTHER] - ring[OTHER] / 2; ring[OTHER] = ring[OTHER] - count;
+       count--; has_task = true
+#if WORKERS > 2
+    :: ring[(me + 2) % WORKERS] > 0 && DRAINED ->
+       ring[(me + 2) % WORKERS]--; has_task = true
+#endif
+    :: true -> skip /* nothing was there when it looked */
+    fi
+  };
+  if :: count > 0 -> where = me; put() :: else fi
+}
+
+inline look_everywhere() { /* anything_left */
+  if
+  :: stop -> something = true
+  :: atomic { !stop };
+     if
+     :: spilled > 0 -> something = true
+     :: atomic { spilled == 0 };
+        if
+        :: ring[0] > 0 -> something = true
+        :: atomic { ring[0] == 0 };
+           if
+           :: ring[1] > 0 || ring[WORKERS - 1] > 0 -> something = true
+           :: atomic { ring[1] == 0 && ring[WORKERS - 1] == 0 };
+              something = (own_lane[me] > 0)
+           fi
+        fi
+     fi
+  fi
+}
+
+inline run_task() {
+  begun++;
+  if
+  :: atomic { begun == 1 && !STOP_EARLY && !OWN -> is_first = true }; finished == TASKS - 1
+  :: else
+  fi;
+  atomic { finished++; has_task = false; is_first = false }
+}
+
+inline lie_down() {
+#if PLANTED == 3
+  look_everywhere();
+#endif
+  atomic { DRAINED -> assert(searching > 0); searching--; sleeping++; check_counts() };
+#if PLANTED == 1
+  atomic { buffered[me] = FLAG_IS_SET; buffered_ring[me] = me };
+#else
+  atomic { assert(!asleep[me]); asleep[me] = true };
+#endif
+#if PLANTED != 3
+  look_everywhere();
+#endif
+  if
+  :: something ->
+     something = false;
+     if
+     :: atomic { asleep[me] && DRAINED -> asleep[me] = false };
+        atomic { assert(sleeping > 0); sleeping--; searching++; check_counts() }
+     :: atomic { !asleep[me] && DRAINED };
+        if :: PLANTED == 7 :: PLANTED != 7 -> atomic { posted[me] > 0 -> posted[me]-- } fi
+     fi
+  :: else -> atomic { posted[me] > 0 -> posted[me]-- }
+  fi
+}
+
+proctype worker(byte me) {
+  byte where, count, at;
+  bool has_task, is_searching, is_last, something, is_woken, is_first;
+  do
+  :: stop -> break
+  :: !stop ->
+     find();
+     if
+     :: has_task ->
+        if
+        :: is_searching ->
+           atomic { DRAINED -> is_searching = false; assert(searching > 0); searching--;
+                    is_last = (searching == 0) };
+           if
+           :: is_last && PLANTED != 4 ->
+              look_everywhere();
+              if :: something -> wake_by_rule() :: else fi
+           :: else
+           fi;
+           atomic { is_last = false; something = false }
+        :: else
+        fi;
+        run_task()
+     :: !has_task && !is_searching ->
+        atomic { DRAINED -> is_searching = true; searching++; check_counts() }
+     :: !has_task && is_searching -> lie_down()
+     fi
+  od;
+  if :: is_searching -> atomic { DRAINED -> searching-- } :: else fi;
+  gone++
+}
+
+/* --- lanepool_i_crew_stop --- */
+
+inline wake_all() {
+  at = 0;
+  do :: at < WORKERS -> try_wake(at, is_woken); at++ :: else -> break od
+}
+
+init {
+  byte me, at;
+  bool is_woken;
+  atomic {
+    do :: me < WORKERS -> run worker(me); me++ :: else -> break od;
+    do :: me < WORKERS + PUBLISHERS -> run publisher(me); me++ :: else -> break od;
+    run memory()
+  };
+  if
+  :: STOP_EARLY
+  :: !STOP_EARLY -> finished == TASKS
+  fi;
+#if PLANTED == 6
+  wake_all();
+#endif
+  stop = true;
+#if PLANTED != 6
+  wake_all();
+#endif
+  gone == WORKERS;
+  assert(searching == 0 && sleeping == 0);
+  assert(STOP_EARLY || finished == TASKS)
+}
