@@ -64,10 +64,17 @@ static bool left(void *owner, lanepool_i_worker *worker)
     return load_seq(&pool->router.role) == 0 && lanepool_i_router_left(&pool->router);
 }
 
-/* A missing link may have been made meanwhile, and its maker has left it to who searched. */
-static bool uncertain(void *owner)
+/* A missing link may have been made meanwhile, and its maker has left it to who searched. If the
+ * role is taken it cannot be told yet whether one is missing: then the holder looks when it gives
+ * it back. */
+static bool uncertain(void *owner, lanepool_i_worker *worker)
 {
-    const lanepool_pool *pool = owner;
+    lanepool_pool *pool = owner;
+    if (load_seq(&pool->router.role) != 0) {
+        if (!lanepool_i_role_try_or_ask(&pool->router))
+            return false;
+        lanepool_i_role_give_back(pool, worker->local);
+    }
     return lanepool_i_inbox_is_stalled(&pool->router.inbox);
 }
 

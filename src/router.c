@@ -51,11 +51,12 @@ static bool free_role(lanepool_pool *pool)
     lanepool_i_router *router = &pool->router;
     lanepool_i_inbox_publish(&router->inbox);
     bool asked = (exchange_seq(&router->role, 0) & ASKED) != 0;
-    bool left = lanepool_i_router_left(router);
-    /* Who asked may have found the role taken while a missing link was made: it looks again. */
-    if (left || (asked && lanepool_i_inbox_is_stalled(&router->inbox)))
-        lanepool_i_park_wake(&pool->crew.park);
-    if (left && lanepool_i_park_all_busy(&pool->crew.park))
+    /* Who asked may have found the role taken while a missing link was made: someone looks again.
+     */
+    if (!lanepool_i_router_left(router) && !(asked && lanepool_i_inbox_is_stalled(&router->inbox)))
+        return asked;
+    lanepool_i_park_wake(&pool->crew.park);
+    if (lanepool_i_park_all_busy(&pool->crew.park))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_STUCK);
     return asked;
 }

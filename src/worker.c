@@ -158,7 +158,7 @@ static void end_search(lanepool_i_worker *worker)
     worker->searching = false;
     lanepool_i_crew *crew = worker->crew;
     if (lanepool_i_park_end_search(&crew->park) &&
-        (anything_left(worker) || crew->work->uncertain(crew->owner)))
+        (anything_left(worker) || crew->work->uncertain(crew->owner, worker)))
         lanepool_i_park_wake(&crew->park);
 }
 

@@ -30,9 +30,9 @@ typedef struct lanepool_i_work {
     lanepool_i_task *(*own)(void *owner, lanepool_i_worker *worker);
     /* Whether `look` or `own` would find something; in the total order of `seq` operations. */
     bool (*left)(void *owner, lanepool_i_worker *worker);
-    /* Whether something may be left that only `idle` can tell: a searcher that leaves with a task
-     * lets another worker find out. */
-    bool (*uncertain)(void *owner);
+    /* The last searcher leaves with a task and has seen nothing left: whether there may be
+     * something all the same that only `idle` can tell, so that another worker is to find out. */
+    bool (*uncertain)(void *owner, lanepool_i_worker *worker);
     /* The worker has found nothing and has its flag set; it is about to sleep. */
     void (*idle)(void *owner, lanepool_i_worker *worker);
     /* The task that runs has ended the thread: to be treated as having returned. */
