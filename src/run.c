@@ -24,13 +24,15 @@ typedef struct ending {
 
 /* --- the last of a task --- */
 
-/* The pending count falls last. Release: whoever adds the counts up sees what the task did;
- * with an exact limit in the total order, since a blocked submitter relies on it. */
+/* The pending count falls last. Release: whoever adds the counts up sees what the task did. In the
+ * total order with an exact limit, since a blocked submitter relies on it, and outside of the
+ * workers, who look at the counts again before they sleep: this thread looks at `attention` next.
+ */
 static void count_finished(lanepool_pool *pool, lanepool_i_local *local, size_t epoch)
 {
     _Atomic uint64_t *finished = &local->finished[epoch];
     uint64_t count = load_relaxed(finished) + 1;
-    if (lanepool_i_admission_is_exact(&pool->admission))
+    if (lanepool_i_admission_is_exact(&pool->admission) || local->worker == NULL)
         store_seq(finished, count);
     else
         store_release(finished, count);
