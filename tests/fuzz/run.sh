@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Lets a fuzz target look for new inputs for a while. An input that it fails with is kept.
 #
-#     run.sh <program> <corpus> <folder for findings> <seconds>
+#     run.sh <program> <corpus> <folder for findings> <seconds> [<folder for the inputs>]
 #
+# The last folder keeps inputs of interest for the next time; without it they are thrown away.
 # Beside the corpora, <name>.dict may hold words of the target's language.
 set -euo pipefail
 
@@ -11,9 +12,15 @@ name=$(basename "$program")
 dictionary=$(dirname "$0")/$name.dict
 findings=$folder/findings
 mkdir -p "$findings"
-found=$(mktemp -d "$folder/found.XXXXXX")
 log=$(mktemp "$folder/log.XXXXXX")
-trap 'rm -rf "$found" "$log"' EXIT
+if [ $# -gt 4 ]; then
+    found=$5
+    mkdir -p "$found"
+    trap 'rm -f "$log"' EXIT
+else
+    found=$(mktemp -d "$folder/found.XXXXXX")
+    trap 'rm -rf "$found" "$log"' EXIT
+fi
 
 arguments=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
     -artifact_prefix="$findings/")
