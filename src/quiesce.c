@@ -38,23 +38,17 @@ static void pass_done_epochs(lanepool_pool *pool)
         quiesces->oldest++;
 }
 
-/* The newest epoch ends, if there are counters left for another. */
-static void begin_epoch(lanepool_pool *pool)
+/* The newest epoch ends; false: there are no counters left for another. */
+static bool begin_epoch(lanepool_pool *pool)
 {
     pass_done_epochs(pool);
-    if (pool->router.epoch + 1 - pool->quiesces.oldest < LANEPOOL_I_EPOCHS)
+    bool room = pool->router.epoch + 1 - pool->quiesces.oldest < LANEPOOL_I_EPOCHS;
+    if (room)
         pool->router.epoch++;
+    return room;
 }
 
 /* --- the role's holder's side --- */
-
-static bool is_over(lanepool_pool *pool, const lanepool_i_quiesce *quiesce)
-{
-    if (quiesce->last_epoch < pool->quiesces.oldest)
-        return true;
-    /* Its last epoch is also the newest if no other could begin. */
-    return quiesce->last_epoch == pool->quiesces.oldest && is_done(pool, quiesce->last_epoch);
-}
 
 /* Whether a quiesce found no counters left for the epoch that should have begun after it. */
 static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest)
@@ -78,13 +72,14 @@ void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
     if (quiesces->first == NULL)
         return;
     pass_done_epochs(pool);
-    if (is_epoch_wanted(quiesces, pool->router.epoch))
-        begin_epoch(pool);
+    /* Before any quiesce ends: what comes after its end is not to belong to the epoch before. */
+    if (is_epoch_wanted(quiesces, pool->router.epoch) && begin_epoch(pool))
+        pass_done_epochs(pool);
     lanepool_i_quiesce **at = &quiesces->first;
     bool any_over = false;
     while (*at != NULL) {
         lanepool_i_quiesce *quiesce = *at;
-        if (!is_over(pool, quiesce)) {
+        if (quiesce->last_epoch >= quiesces->oldest) {
             at = &quiesce->next;
             continue;
         }
@@ -104,7 +99,7 @@ static void begin(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
     lanepool_i_quiesce *quiesce = (lanepool_i_quiesce *)message;
     fetch_add_seq(&pool->lifecycle.attention, 1);
     quiesce->last_epoch = pool->router.epoch;
-    begin_epoch(pool);
+    (void)begin_epoch(pool);
     quiesce->next = pool->quiesces.first;
     pool->quiesces.first = quiesce;
     lanepool_i_quiesce_look(pool, local);
