@@ -1,0 +1,439 @@
+/*
+ * Situations in which the library once erred, each with what it must do there. The links meant are
+ * those of the inbox (src/inbox.h), the role is the router's (src/router.h).
+ */
+#include "pool.h"
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+static lanepool_status wait_for(const struct scene_task *task)
+{
+    return lanepool_future_wait(task->future, LANEPOOL_FOREVER, NULL);
+}
+
+static void submit_one(void *argument)
+{
+    EXPECT_STATUS(OK, scene_submit(argument));
+}
+
+/* The tasks of one submitter stand in a row. */
+enum { ROW = 6 };
+
+static struct scene_task *make_row(const char *claims)
+{
+    struct scene_task *first = scene_task(claims);
+
+    for (int i = 1; i < ROW; i++)
+        scene_task(claims);
+    return first;
+}
+
+static void submit_row(void *argument)
+{
+    struct scene_task *first = argument;
+
+    for (int i = 0; i < ROW; i++) {
+        lanepool_status status = scene_submit(first + i);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    }
+}
+
+static void submit_or_be_refused(void *argument)
+{
+    lanepool_status status = scene_submit(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+static void stop_and_await(bool hands_back)
+{
+    lanepool_status status = scene_stop(hands_back);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+}
+
+static void open_with_routing_submitters(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.routing = LANEPOOL_ROUTING_SUBMITTER;
+    scene_open(&options);
+}
+
+/* --- missing links --- */
+
+/* Of three submitters one is between the two steps of its append. Workers kept looking, and with
+ * priorities it never got its turn. */
+static void regress_no_worker_stays_awake_at_a_missing_link(void)
+{
+    scene_open_with(1);
+    for (int i = 0; i < 3; i++)
+        scene_spawn(submit_row, make_row(""));
+    submit_row(make_row(""));
+    scene_close();
+}
+
+/* As many tasks at a time as there are workers; each time they come when the last ones end. */
+static void submit_row_in_turns(void *argument)
+{
+    struct scene_task *first = argument;
+
+    for (int i = 0; i < ROW; i += 2) {
+        first[i].takes = 10;
+        first[i + 1].takes = 10;
+        EXPECT_STATUS(OK, scene_submit(&first[i]));
+        EXPECT_STATUS(OK, scene_submit(&first[i + 1]));
+        sim_sleep(10);
+    }
+}
+
+/* A link was made while a worker searched, which then left with another task, or while the role was
+ * held by who did not look again; nobody looked for what stood behind the link, and the other
+ * workers slept. */
+static void regress_link_made_during_a_search_is_found(void)
+{
+    scene_open_with(8);
+    for (int i = 0; i < 3; i++)
+        scene_spawn(submit_row_in_turns, make_row(""));
+    submit_row_in_turns(make_row(""));
+    scene_close();
+}
+
+/* A worker looked at the counters, and then routed what a missing link had held back: the drain's
+ * end, which a message stood in the way of, was not looked for again. */
+static void regress_drain_ends_behind_a_missing_link(void)
+{
+    lanepool_claim key = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    scene_open_with(1);
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &key, &lane));
+    sim_explore_from_here();
+    scene_spawn(submit_or_be_refused, scene_task("A"));
+    lanepool_lane_release(lane);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_close();
+}
+
+/* The hand-back waited for an append that was half made, without letting its thread go on. */
+static void regress_hand_back_lets_a_half_made_append_go_on(void)
+{
+    scene_open_with(1);
+    for (int i = 0; i < 3; i++)
+        scene_spawn(submit_row, make_row("A"));
+    sim_sleep(0);
+    stop_and_await(true);
+    scene_close();
+}
+
+/* --- ends --- */
+
+static void submit_without_waiting(struct scene_task *self)
+{
+    scene_wait_at_gate(0);
+    EXPECT_STATUS(OK, scene_submit_within(self + 1, 0));
+}
+
+/* It answered FULL, although nothing was full. */
+static void regress_task_submits_without_waiting_while_the_pool_drains(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.pending_max = 4;
+    scene_open(&options);
+    scene_make_gates(1);
+    struct scene_task *task = scene_task("A");
+    scene_task("B");
+    task->body = submit_without_waiting;
+    EXPECT_STATUS(OK, scene_submit(task));
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    scene_open_gate(0);
+    scene_close();
+}
+
+static void quiesce(void *argument)
+{
+    (void)argument;
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+}
+
+/* Who looked at the counters for a quiesce had looked at the state before the stop, and declared
+ * the pool ended without handing back. */
+static void submit_and_quiesce(void *argument)
+{
+    submit_or_be_refused(argument);
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+}
+
+static void regress_stop_is_seen_by_who_ends_the_pool(void)
+{
+    open_with_routing_submitters();
+    scene_spawn(submit_and_quiesce, scene_task("A"));
+    sim_explore_from_here();
+    sim_sleep(0);
+    stop_and_await(true);
+    scene_close();
+}
+
+/* A look for a quiesce noticed the drain's end before the drain had asked for attention; then the
+ * last worker to leave did not look. */
+static void regress_drain_noticed_by_a_quiesce_ends(void)
+{
+    open_with_routing_submitters();
+    struct scene_task *task = scene_task("A");
+    task->takes = 10;
+    EXPECT_STATUS(OK, scene_submit(task));
+    scene_spawn(quiesce, NULL);
+    sim_sleep(10);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_close();
+}
+
+static void submit_or_run(void *argument)
+{
+    lanepool_status status = scene_submit_or_run(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+/* A caller that waited for its turn took its task out of the hand-back's hands. */
+static void regress_caller_gives_its_task_up_to_the_hand_back(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.pending_max = 1;
+    scene_open(&options);
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    scene_spawn(submit_or_run, scene_task("B"));
+    sim_explore_from_here();
+    sim_sleep(0);
+    stop_and_await(scene_variant(2) != 0);
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* --- quiescing --- */
+
+static void take_part_in_epochs(struct scene_task *self)
+{
+    scene_wait_at_gate(self == &scene.tasks[0] ? 0 : 1);
+}
+
+static void quiesce_and_let_the_last_go(void *argument)
+{
+    (void)argument;
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    scene_open_gate(1);
+}
+
+/* Until so many quiesces have been routed. */
+static void await_quiesces(uint32_t count)
+{
+    while (atomic_load_explicit(&scene.pool->lifecycle.attention, memory_order_relaxed) < count)
+        sim_sleep(1);
+}
+
+/* With every epoch in use, a quiesce waits for later tasks, too; but not for those that come after
+ * the oldest epoch is done, for then it gets its own. The last task does not end before it. */
+static void regress_quiesce_gets_an_epoch_when_one_is_free(void)
+{
+    scene_open_with(2);
+    scene_make_gates(2);
+    struct scene_task *oldest = scene_task("A");
+    oldest->body = take_part_in_epochs;
+    EXPECT_STATUS(OK, scene_submit(oldest));
+    for (uint32_t i = 1; i <= LANEPOOL_I_EPOCHS; i++) {
+        scene_spawn(i < LANEPOOL_I_EPOCHS ? quiesce : quiesce_and_let_the_last_go, NULL);
+        await_quiesces(i);
+        if (i < LANEPOOL_I_EPOCHS)
+            EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    }
+    scene_open_gate(0);
+    while (!scene_has_ended(&scene.tasks[0]) ||
+           atomic_load_explicit(&scene.pool->lifecycle.attention, memory_order_relaxed) ==
+               LANEPOOL_I_EPOCHS)
+        sim_sleep(1);
+    struct scene_task *last = scene_task("A");
+    last->body = take_part_in_epochs;
+    EXPECT_STATUS(OK, scene_submit(last));
+    scene_close();
+}
+
+/* --- waits inside tasks --- */
+
+static void wait_behind_shared_ones(struct scene_task *self)
+{
+    EXPECT_STATUS(OK, scene_submit(self + 1));
+    EXPECT_STATUS(OK, scene_submit(self + 2));
+    scene_open_gate(0);
+    EXPECT_STATUS(OK, wait_for(self + 2));
+}
+
+static void pass_first_gate(struct scene_task *self)
+{
+    (void)self;
+    scene_wait_at_gate(0);
+}
+
+/* The awaited task stands behind a SHARED one that waits for the waiter, but is SHARED itself: it
+ * waits for the EXCLUSIVE one before both, and that ends. It was judged to be a deadlock. */
+static void regress_shared_behind_shared_is_no_deadlock(void)
+{
+    scene_open_with(2);
+    scene_make_gates(1);
+    struct scene_task *before = scene_task("A");
+    struct scene_task *waiter = scene_task("B");
+    scene_task("Ba");
+    struct scene_task *awaited = scene_task("a");
+    before->body = pass_first_gate;
+    waiter->body = wait_behind_shared_ones;
+    awaited->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(before));
+    EXPECT_STATUS(OK, scene_submit(waiter));
+    scene_close();
+}
+
+static void wait_for_first(struct scene_task *self)
+{
+    (void)self;
+    EXPECT_STATUS(OK, wait_for(&scene.tasks[0]));
+}
+
+/* Two that waited for a long task, and had found the role taken by one another, woke one another
+ * for as long as it took. */
+static void regress_waiters_let_one_another_sleep(void)
+{
+    scene_open_with(3);
+    struct scene_task *awaited = scene_task("A");
+    awaited->takes = 1000;
+    awaited->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(awaited));
+    for (int i = 0; i < 2; i++) {
+        struct scene_task *waiter = scene_task("");
+        waiter->body = wait_for_first;
+        scene_spawn(submit_one, waiter);
+    }
+    scene_close();
+}
+
+/* --- waits beside what they need --- */
+
+static void let_go_and_end(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(0);
+}
+
+/* Its own task conflicts with the caller's; the other one ends after it. */
+static void wait_for_what_the_caller_holds_up(struct scene_task *self)
+{
+    scene_wait_at_gate(0);
+    EXPECT_STATUS(OK, scene_submit(self + 1));
+    EXPECT_STATUS(OK, scene_submit(self + 2));
+    EXPECT_STATUS(OK, wait_for(self + 1));
+    scene_open_gate(1);
+}
+
+static void pass_second_gate(struct scene_task *self)
+{
+    (void)self;
+    scene_wait_at_gate(1);
+}
+
+/* What a waiter needed became ready while the other worker searched, so that the waiter was not
+ * woken; that worker left with another task, and the waiter slept beside the one that it needed. */
+static void regress_waiter_is_woken_when_the_last_worker_leaves(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 2;
+    options.pending_max = 1;
+    scene_open(&options);
+    scene_make_gates(2);
+    struct scene_task *waiter = scene_task("A");
+    struct scene_task *awaited = scene_task("C");
+    struct scene_task *until_it_ends = scene_task("");
+    struct scene_task *by_caller = scene_task("C");
+    waiter->body = wait_for_what_the_caller_holds_up;
+    awaited->has_future = true;
+    until_it_ends->body = pass_second_gate;
+    by_caller->body = let_go_and_end;
+    EXPECT_STATUS(OK, scene_submit(waiter));
+    EXPECT_STATUS(OK, scene_submit_or_run(by_caller));
+    scene_close();
+}
+
+static void submit_next_and_wait(struct scene_task *self)
+{
+    EXPECT_STATUS(OK, scene_submit(self + 1));
+    EXPECT_STATUS(OK, wait_for(self + 1));
+}
+
+/* A walk over the waits looked at a task that a waiter had run, and that was gone. */
+static void regress_helped_task_is_not_looked_at_when_gone(void)
+{
+    static const char *const claims[] = { "A", "C", "B", "D" };
+
+    scene_open_with(2);
+    for (int i = 0; i < 4; i++) {
+        struct scene_task *task = scene_task(claims[i]);
+        task->body = i % 2 == 0 ? submit_next_and_wait : NULL;
+        task->has_future = i % 2 != 0;
+    }
+    scene_spawn(submit_one, &scene.tasks[0]);
+    EXPECT_STATUS(OK, scene_submit(&scene.tasks[2]));
+    scene_close();
+}
+
+/* --- a full pool with a rule --- */
+
+static void submit_when_the_second_ends(void *argument)
+{
+    sim_sleep(5);
+    EXPECT_STATUS(OK, scene_submit(argument));
+}
+
+/* A finished task is reaped by the role's holder. When the role was held, it was reaped only when
+ * some worker came by; here both go on with long tasks. A submitter was blocked, and the pool was
+ * not full. */
+static void regress_finished_tasks_are_reaped_for_the_blocked(void)
+{
+    static const char *const claims[] = { "A", "B", "B", "C", "C" };
+    static const uint64_t takes[] = { 1000, 5, 1000, 0, 0 };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 2;
+    options.pending_max = 3;
+    options.is_compatible = scene_rule;
+    scene_open(&options);
+    for (int i = 0; i < 5; i++)
+        scene_task(claims[i])->takes = takes[i];
+    for (int i = 0; i < 3; i++)
+        EXPECT_STATUS(OK, scene_submit(&scene.tasks[i]));
+    scene_spawn(submit_when_the_second_ends, &scene.tasks[3]);
+    submit_when_the_second_ends(&scene.tasks[4]);
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_regressions,
+               SCENARIO(regress_no_worker_stays_awake_at_a_missing_link, RANDOM),
+               SCENARIO(regress_link_made_during_a_search_is_found, RANDOM),
+               SCENARIO(regress_drain_ends_behind_a_missing_link, EXHAUSTIVE),
+               SCENARIO(regress_hand_back_lets_a_half_made_append_go_on, RANDOM),
+               SCENARIO(regress_task_submits_without_waiting_while_the_pool_drains, RANDOM),
+               SCENARIO(regress_stop_is_seen_by_who_ends_the_pool, EXHAUSTIVE),
+               SCENARIO(regress_drain_noticed_by_a_quiesce_ends, EXHAUSTIVE),
+               SCENARIO(regress_caller_gives_its_task_up_to_the_hand_back, EXHAUSTIVE),
+               SCENARIO(regress_quiesce_gets_an_epoch_when_one_is_free, RANDOM),
+               SCENARIO(regress_shared_behind_shared_is_no_deadlock, RANDOM),
+               SCENARIO(regress_waiters_let_one_another_sleep, RANDOM),
+               SCENARIO(regress_waiter_is_woken_when_the_last_worker_leaves, RANDOM),
+               SCENARIO(regress_helped_task_is_not_looked_at_when_gone, RANDOM),
+               SCENARIO(regress_finished_tasks_are_reaped_for_the_blocked, RANDOM));

@@ -1,0 +1,43 @@
+/* The scenarios that there are; each file of them gives a table. */
+#ifndef TESTS_SIMULATED_SCENARIOS_H
+#define TESTS_SIMULATED_SCENARIOS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum scenario_kind {
+    SCENARIO_RANDOM,     /* under random schedules */
+    SCENARIO_EXHAUSTIVE, /* small enough for every schedule with few preemptions, too */
+    SCENARIO_FAULTS      /* under random schedules, in each of which something fails */
+};
+
+struct scenario {
+    const char *name;
+    void (*play)(void);
+    enum scenario_kind kind;
+    void (*play_cell)(size_t cell); /* of a matrix; then `play` is NULL */
+    size_t cell;
+};
+
+struct scenario_table {
+    const struct scenario *scenarios;
+    size_t count;
+};
+
+#define SCENARIO(function, kind)                      \
+    {                                                 \
+#function, function, SCENARIO_##kind, NULL, 0 \
+    }
+#define SCENARIO_TABLE(name, ...)                                 \
+    static const struct scenario name##_list[] = { __VA_ARGS__ }; \
+    const struct scenario_table name = { name##_list, sizeof name##_list / sizeof name##_list[0] }
+
+extern const struct scenario_table scenarios_submits;
+extern const struct scenario_table scenarios_lanes;
+extern const struct scenario_table scenarios_waits;
+extern const struct scenario_table scenarios_ends;
+extern const struct scenario_table scenarios_rules;
+extern const struct scenario_table scenarios_regressions;
+
+#endif

@@ -1,0 +1,62 @@
+/* Owns the judgement of a scenario's tasks when everything has ended. */
+#include "simulated/notes.h"
+
+static bool ticket_before(const struct scene_task *a, const struct scene_task *b)
+{
+    uint64_t mask = ((uint64_t)1 << 40) - 1;
+
+    return ((noted_at(&b->ticket) - noted_at(&a->ticket)) & mask) < mask / 2;
+}
+
+static void judge_one(const struct scene_task *task)
+{
+    uint32_t calls = atomic_load_explicit(&task->calls, memory_order_relaxed);
+    uint32_t releases = atomic_load_explicit(&task->releases, memory_order_relaxed);
+    uint32_t thens = atomic_load_explicit(&task->thens, memory_order_relaxed);
+    bool accepted = noted_is_accepted(task);
+
+    if (calls != accepted)
+        sim_fail("task %d was %saccepted and called %u times", noted_index(task),
+                 accepted ? "" : "not ", calls);
+    if (!accepted)
+        return;
+    if (noted_at(&task->call_end) == 0)
+        sim_fail("the call of task %d has not ended", noted_index(task));
+    if (noted_call(task) != SCENE_RAN && !atomic_load(&scene.stops))
+        sim_fail("task %d was not run, and nobody stopped the pool", noted_index(task));
+    if (releases != (task->has_release && noted_call(task) != SCENE_HANDED_BACK))
+        sim_fail("task %d was released %u times", noted_index(task), releases);
+    if (thens != task->then_asked)
+        sim_fail("task %d: its continuation was called %u times", noted_index(task), thens);
+}
+
+/* The order of two tasks of which the first has the smaller ticket. */
+static void judge_pair(const struct scene_task *first, const struct scene_task *second)
+{
+    bool both_ran = noted_call(first) == SCENE_RAN && noted_call(second) == SCENE_RAN;
+    bool none_ran = noted_call(first) != SCENE_RAN && noted_call(second) != SCENE_RAN;
+
+    if (noted_at(&second->submit_end) < noted_at(&first->submit_begin))
+        sim_fail("task %d was submitted after task %d and accepted before it", noted_index(first),
+                 noted_index(second));
+    if (both_ran && scene_conflict(first, second) && !scene_before(first, second))
+        sim_fail("task %d began before task %d had ended", noted_index(second), noted_index(first));
+    if (none_ran && !scene_before(first, second))
+        sim_fail("task %d was given back before task %d", noted_index(second), noted_index(first));
+    if (noted_call(second) == SCENE_RAN && noted_call(first) != SCENE_RAN &&
+        scene_conflict(first, second))
+        sim_fail("task %d ran, and task %d before it did not", noted_index(second),
+                 noted_index(first));
+}
+
+void scene_judge_end(void)
+{
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        judge_one(&scene.tasks[i]);
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        for (uint32_t j = 0; j < scene.task_count; j++)
+            if (i != j && scene.tasks[i].pool == scene.tasks[j].pool &&
+                noted_is_accepted(&scene.tasks[i]) && noted_is_accepted(&scene.tasks[j]) &&
+                ticket_before(&scene.tasks[i], &scene.tasks[j]))
+                judge_pair(&scene.tasks[i], &scene.tasks[j]);
+}
