@@ -191,9 +191,8 @@ struct request {
 static bool handle(const struct request *request, struct scenario *scenario, uint64_t *runs)
 {
     if (request->explores)
-        return scenario->kind != SCENARIO_EXHAUSTIVE ||
-               (explore(scenario, request->preemptions, false, runs) &&
-                explore(scenario, request->preemptions, true, runs));
+        return explore(scenario, request->preemptions, false, runs) &&
+               explore(scenario, request->preemptions, true, runs);
     for (uint64_t i = 0; i < request->count; i++)
         if (!run_random(scenario, request->seed + i, request->turn + i))
             return false;
@@ -223,7 +222,8 @@ int main(int argc, char **argv)
     signal(SIGBUS, report_death);
     collect();
     for (size_t i = 0; i < all_count; i++) {
-        if (!is_selected(&all[i], argc, argv))
+        bool can = !request.explores || all[i].kind == SCENARIO_EXHAUSTIVE;
+        if (!can || !is_selected(&all[i], argc, argv))
             continue;
         played++;
         if (argument_flag(argc, argv, "--list"))
