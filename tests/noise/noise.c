@@ -15,8 +15,9 @@
 
 /* Of a thousand disturbances so many are yields and pauses; the others are sleeps. A yield gives
  * the core to who waits for one, a pause shifts two threads that run against each other by some
- * instructions, a sleep lets all others pass by. */
-enum { YIELDS = 450, PAUSES = 450, PAUSES_MOST = 256, SLEEP_BITS_MOST = 9, QUIET_DOORS = 1 << 20 };
+ * instructions, a sleep lets all others pass by: few are enough, and short ones, since more
+ * workloads find more than longer ones do. */
+enum { YIELDS = 490, PAUSES = 490, PAUSES_MOST = 256, SLEEP_BITS_MOST = 7, QUIET_DOORS = 1 << 20 };
 
 _Thread_local uint32_t noise_doors_left;
 
@@ -61,7 +62,7 @@ static void pause_for_some_instructions(void)
     }
 }
 
-/* Short sleeps are as likely as long ones, up to half a millisecond. */
+/* Short sleeps are as likely as long ones, up to an eighth of a millisecond. */
 static void sleep_for_some_microseconds(void)
 {
     uint32_t most = 1u << random_below(&state, SLEEP_BITS_MOST + 1);
