@@ -33,6 +33,12 @@ is_there() { # is_there <name of a test>
     simulated_scenarios/*)
         [ ! -d tests/simulated ] || grep -qwF "${1#*/}" <<<"$simulated_code"
         ;;
+    model.spin_*)
+        [ -f "tests/model/${name#spin_}.pml" ]
+        ;;
+    simulated.*)
+        grep -qsF "lanepool_add_simulated_test($name " tests/simulator/CMakeLists.txt
+        ;;
     */*)
         grep -qE "^Test\(${name%%/*}, ${name#*/}\)" "tests/$program/${name%%/*}.c" 2>/dev/null
         ;;
