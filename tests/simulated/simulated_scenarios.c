@@ -236,6 +236,8 @@ int main(int argc, char **argv)
         printf("%zu scenarios, %llu interleavings%s\n", played, (unsigned long long)runs,
                passed ? ", 0 violations" : "");
         tally(runs, "interleavings");
+        if (request.explores && passed)
+            tally(played, "scenarios under every schedule");
     }
     if (played == 0)
         fprintf(stderr, "%s: there is no such scenario; --list names them\n", argv[0]);

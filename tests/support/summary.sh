@@ -21,6 +21,7 @@ print_summary() {
         fi
     done <<'END'
 interleavings|, 0 violations
+scenarios under every schedule|, within their bounds
 tasks|
 fault points|, all survived
 fuzz executions|
