@@ -1,0 +1,136 @@
+/* The library, as a program uses it. Options:
+ *
+ *     --layout per_key|per_worker
+ *     --rule claims|predicate|kinds   who knows what conflicts: the pool, by claims; a function of
+ *                                     the program's; the same with kinds for tasks with one key
+ *     --pending N                     the limit on pending tasks; without it there is none */
+#include <lanepool/lanepool.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+#define CLAIMS_MAX (4 * BENCH_KEYS_MAX)
+
+static lanepool_pool *pool;
+static lanepool_options options = LANEPOOL_OPTIONS_INIT;
+static bool has_kinds;
+
+static int run(lanepool_run *call_run, void *context, lanepool_call call)
+{
+    (void)call_run;
+    bench_require(call == LANEPOOL_CALL_RUN, "a task is run");
+    bench_task_run(context);
+    return 0;
+}
+
+static bool is_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
+{
+    const struct bench_task *one = a->context, *other = b->context;
+    uint32_t i = 0, j = 0;
+    (void)user;
+    if (one->is_shared && other->is_shared)
+        return true;
+    while (i < bench_task_lanes(one) && j < bench_task_lanes(other)) {
+        uint32_t key = bench_task_key(one, i), other_key = bench_task_key(other, j);
+        if (key == other_key)
+            return false;
+        if (key < other_key)
+            i++;
+        else
+            j++;
+    }
+    return true;
+}
+
+static bool set_option(const char *name, const char *value)
+{
+    if (strcmp(name, "layout") == 0) {
+        options.layout = strcmp(value, "per_worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
+        return options.layout == LANEPOOL_PER_WORKER || strcmp(value, "per_key") == 0;
+    }
+    if (strcmp(name, "rule") == 0) {
+        has_kinds = strcmp(value, "kinds") == 0;
+        if (has_kinds || strcmp(value, "predicate") == 0)
+            options.is_compatible = is_compatible;
+        return options.is_compatible != NULL || strcmp(value, "claims") == 0;
+    }
+    options.pending_max = strtoul(value, NULL, 10);
+    return strcmp(name, "pending") == 0 && options.pending_max > 0;
+}
+
+static void start(const struct bench_setup *setup)
+{
+    options.workers = setup->workers;
+    if (options.pending_max == 0)
+        options.pending_max = LANEPOOL_UNLIMITED;
+    bench_require(lanepool_pool_create(&options, &pool) == LANEPOOL_OK, "a pool");
+}
+
+/* Fills in what is submitted. Returns how many claims it has used. */
+static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
+                         const struct bench_task *task)
+{
+    lanepool_mode mode = task->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    uint32_t count = bench_task_lanes(task);
+    *description = (lanepool_task)LANEPOOL_TASK_INIT;
+    description->function = run;
+    description->context = (void *)(uintptr_t)task; /* is only read */
+    if (options.is_compatible != NULL) {
+        if (has_kinds && count == 1)
+            description->kind = 1 + 2 * (uint64_t)task->key + task->is_shared;
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        claims[i] = lanepool_claim_id(bench_task_key(task, i), mode);
+    description->claims = claims;
+    description->claim_count = count;
+    return count;
+}
+
+static void submit(const struct bench_task *task)
+{
+    lanepool_task description;
+    lanepool_claim claims[BENCH_KEYS_MAX];
+    describe(&description, claims, task);
+    bench_require(lanepool_pool_submit(pool, &description) == LANEPOOL_OK, "a submit");
+}
+
+static void submit_described(const lanepool_task *descriptions, size_t count)
+{
+    bench_require(lanepool_pool_submit_batch(pool, descriptions, count, LANEPOOL_FOREVER, NULL) ==
+                      LANEPOOL_OK,
+                  "the submit of a batch");
+}
+
+/* As many at once as there is room for claims. */
+static void submit_batch(const struct bench_task *tasks, size_t count)
+{
+    lanepool_task descriptions[BENCH_BATCH_MAX];
+    lanepool_claim claims[CLAIMS_MAX];
+    size_t described = 0, claimed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (claimed + bench_task_lanes(&tasks[i]) > CLAIMS_MAX) {
+            submit_described(descriptions, described);
+            described = claimed = 0;
+        }
+        claimed += describe(&descriptions[described++], &claims[claimed], &tasks[i]);
+    }
+    submit_described(descriptions, described);
+}
+
+static void stop(void)
+{
+    bench_require(lanepool_pool_destroy(pool) == LANEPOOL_OK, "the end of the pool");
+}
+
+const struct bench_engine bench_engine = {
+    .name = "lanepool",
+    .features = BENCH_SEVERAL_KEYS | BENCH_SHARED | BENCH_GATES | BENCH_SEVERAL_SUBMITTERS,
+    .option = set_option,
+    .start = start,
+    .submit = submit,
+    .submit_batch = submit_batch,
+    .stop = stop,
+};

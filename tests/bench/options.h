@@ -1,0 +1,19 @@
+/* The command line of an engine's program. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_options {
+    const char *workload;
+    size_t tasks;
+    unsigned workers;
+    size_t batch;         /* tasks submitted at once; 0: one by one, without a batch */
+    uint64_t body_rounds; /* of a body of one microsecond; 0: to be found out */
+};
+
+/* Reads them; what is wrong ends the program. */
+struct bench_options bench_options_read(int argc, char **argv);
+
+#endif

@@ -1,0 +1,36 @@
+/* The workloads W1 to W9 and their tasks. What each is for is in README.md. */
+#ifndef BENCH_WORKLOAD_H
+#define BENCH_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine.h"
+
+struct bench_workload {
+    const char *name;
+    uint32_t key_count;
+    unsigned submitters;
+    unsigned needs; /* of enum bench_feature */
+    bool has_body;  /* of one microsecond; otherwise a task only counts */
+    bool is_gated;  /* all tasks are pending before the first runs */
+    void (*draw)(struct bench_task *task, uint32_t *keys); /* key_count, is_shared, and the keys */
+};
+
+/* The tasks of each submitter, and what they leave behind when all have run. */
+struct bench_tasks {
+    struct bench_task *of[BENCH_SUBMITTERS_MAX];
+    size_t count[BENCH_SUBMITTERS_MAX];
+    size_t total;
+    uint32_t *expected; /* [submitter * key_count + key]: tasks that change the key */
+};
+
+/* The workload of that name, or NULL. */
+const struct bench_workload *bench_workload_find(const char *name);
+
+/* Makes `total` tasks, in equal shares for the submitters. */
+void bench_tasks_make(struct bench_tasks *tasks, const struct bench_workload *workload,
+                      size_t total);
+
+#endif
