@@ -39,5 +39,6 @@ extern const struct scenario_table scenarios_waits;
 extern const struct scenario_table scenarios_ends;
 extern const struct scenario_table scenarios_rules;
 extern const struct scenario_table scenarios_regressions;
+extern const struct scenario_table scenarios_regressions_routing;
 
 #endif

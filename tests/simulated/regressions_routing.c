@@ -1,0 +1,86 @@
+/*
+ * Situations in which the library once erred: a wait inside a task stands in the inbox, and must be
+ * routed although every worker is inside a task or has left.
+ */
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+enum { TASKS = 4 };
+
+static void submit_some(void *argument)
+{
+    struct scene_task *first = argument;
+
+    for (int i = 0; i < TASKS; i++) {
+        lanepool_status status = scene_submit(first + i);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    }
+}
+
+static struct scene_task *make_some(const char *claims)
+{
+    struct scene_task *first = scene_task(claims);
+
+    for (int i = 1; i < TASKS; i++)
+        scene_task(claims);
+    return first;
+}
+
+static void wait_for_itself(struct scene_task *self)
+{
+    lanepool_status status = lanepool_future_wait(self->future, LANEPOOL_FOREVER, NULL);
+
+    EXPECT(status == LANEPOOL_DEADLOCK || status == LANEPOOL_SHUT_DOWN);
+}
+
+/* A worker that searched was told to stop. A link that was made meanwhile had been left to it, and
+ * the wait behind the link stayed where it was, for ever. */
+static void regress_stop_leaves_no_wait_behind_a_missing_link(void)
+{
+    scene_open_with(2);
+    struct scene_task *waiter = scene_task("A");
+    waiter->has_future = true;
+    waiter->body = wait_for_itself;
+    EXPECT_STATUS(OK, scene_submit(waiter));
+    for (int i = 0; i < 3; i++)
+        scene_spawn(submit_some, make_some("B"));
+    lanepool_status status = scene_stop(false);
+    EXPECT(status == LANEPOOL_OK);
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_close();
+}
+
+static void wait_for_the_third(struct scene_task *self)
+{
+    (void)self;
+    EXPECT_STATUS(OK, lanepool_future_wait(scene.tasks[2].future, LANEPOOL_FOREVER, NULL));
+}
+
+/* Two workers wait inside tasks, the second for a task behind the first. One had routed and looked
+ * whether more was left while the other held the role: what that had taken was not to be seen, and
+ * the first slept beside its own message. */
+static void regress_wait_is_routed_whoever_holds_the_role(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 2;
+    options.routing = scene_variant(2) ? LANEPOOL_ROUTING_SUBMITTER : LANEPOOL_ROUTING_AUTO;
+    scene_open(&options);
+    struct scene_task *first = scene_task("A");
+    struct scene_task *second = scene_task("B");
+    struct scene_task *third = scene_task("A");
+    first->has_future = true;
+    first->body = wait_for_itself;
+    second->body = wait_for_the_third;
+    third->has_future = true;
+    for (int i = 0; i < 2; i++)
+        scene_spawn(submit_some, make_some(i == 0 ? "C" : "D"));
+    EXPECT_STATUS(OK, scene_submit(first));
+    EXPECT_STATUS(OK, scene_submit(third));
+    EXPECT_STATUS(OK, scene_submit(second));
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_regressions_routing,
+               SCENARIO(regress_stop_leaves_no_wait_behind_a_missing_link, RANDOM),
+               SCENARIO(regress_wait_is_routed_whoever_holds_the_role, RANDOM));
