@@ -61,7 +61,7 @@ struct bench_setup {
     uint32_t key_count; /* every key is smaller */
 };
 
-struct bench_engine {
+struct bench_hooks {
     const char *name;
     unsigned features; /* of enum bench_feature */
 
@@ -91,7 +91,7 @@ struct bench_engine {
     void (*enter)(void (*measured)(void));
 };
 
-extern const struct bench_engine bench_engine;
+extern const struct bench_hooks bench_engine;
 
 /* Ends the program when `happened` is false, saying what did not. */
 void bench_require(bool happened, const char *what);

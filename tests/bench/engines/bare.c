@@ -46,7 +46,7 @@ static void stop(void)
 {
 }
 
-const struct bench_engine bench_engine = {
+const struct bench_hooks bench_engine = {
     .name = "bare",
     .features = BENCH_SHARED | BENCH_UNORDERED,
     .start = start,

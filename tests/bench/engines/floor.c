@@ -301,7 +301,7 @@ static void stop(void)
         pthread_join(workers[i].thread, NULL);
 }
 
-const struct bench_engine bench_engine = {
+const struct bench_hooks bench_engine = {
     .name = "floor",
     .features = BENCH_SEVERAL_KEYS | BENCH_GATES | BENCH_SEVERAL_SUBMITTERS,
     .start = start,

@@ -164,7 +164,7 @@ static void stop(void)
     }
 }
 
-const struct bench_engine bench_engine = {
+const struct bench_hooks bench_engine = {
     .name = "hash",
     .features = BENCH_SEVERAL_KEYS | BENCH_GATES | BENCH_SEVERAL_SUBMITTERS,
     .start = start,

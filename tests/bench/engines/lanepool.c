@@ -125,7 +125,7 @@ static void stop(void)
     bench_require(lanepool_pool_destroy(pool) == LANEPOOL_OK, "the end of the pool");
 }
 
-const struct bench_engine bench_engine = {
+const struct bench_hooks bench_engine = {
     .name = "lanepool",
     .features = BENCH_SEVERAL_KEYS | BENCH_SHARED | BENCH_GATES | BENCH_SEVERAL_SUBMITTERS,
     .option = set_option,

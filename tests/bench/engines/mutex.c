@@ -154,7 +154,7 @@ static void stop(void)
     free(lists);
 }
 
-const struct bench_engine bench_engine = {
+const struct bench_hooks bench_engine = {
     .name = "mutex",
     .features = BENCH_SEVERAL_KEYS | BENCH_GATES | BENCH_SEVERAL_SUBMITTERS,
     .start = start,

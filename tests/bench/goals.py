@@ -1,0 +1,35 @@
+"""What lanepool is to reach, each time beside a reference in the same round."""
+from typing import NamedTuple, Optional
+
+
+class Goal(NamedTuple):
+    """lanepool's figure, divided by that of the reference if there is one, against a bound."""
+    workload: str
+    figure: str               # a name of the JSON line
+    reference: Optional[str]  # an engine; None: the figure itself
+    bound: float
+    is_least: bool = False    # the bound is the least that is good; otherwise the most
+
+
+GOALS = [
+    Goal("W1", "ns_per_task", "floor", 1.6),
+    Goal("W1", "cpu_ns_per_task", "mutex", 0.15),
+    Goal("W2", "ns_per_task", "floor", 1.6),
+    Goal("W3a", "ns_per_task", "mutex", 0.14),
+    Goal("W3b", "ns_per_task", "mutex", 0.4),
+    Goal("W3b", "ns_per_task", "hash", 0.6),
+    Goal("W4", "ns_per_task", "mutex", 0.12),
+    Goal("W4", "ns_per_task", "floor", 1.6),
+    Goal("W4", "cpu_ns_per_task", "mutex", 0.15),
+    Goal("W5", "efficiency", "bare", 0.85, is_least=True),
+    Goal("W5", "efficiency", "hash", 1.0, is_least=True),
+    Goal("W6_2", "ns_per_task", "mutex", 0.12),
+    Goal("W6_4", "ns_per_task", "mutex", 0.12),
+    Goal("W6_16", "ns_per_task", "mutex", 0.12),
+    Goal("W7", "submit_ns", "mutex", 0.65),
+    Goal("W7", "drain_ns", "mutex", 0.10),
+    Goal("W7", "bytes_per_pending", None, 64),
+    Goal("W8", "ns_per_task", "mutex", 0.12),
+    Goal("W8", "ns_per_task", "floor", 1.6),
+    Goal("W9", "efficiency", None, 0.75, is_least=True),
+]
