@@ -23,13 +23,15 @@ static lanepool_status submit_inside(lanepool_pool *pool, struct step *step, con
                                      lanepool_future **future)
 {
     lanepool_claim claims[2];
-    lanepool_task task = step_task(step, claims, 0);
+    lanepool_task task;
+    size_t count = 0;
 
     for (int i = 0; i < 2; i++) {
         if (keys[i]) {
-            claims[task.claim_count++] = lanepool_claim_id(keys[i], LANEPOOL_EXCLUSIVE);
+            claims[count++] = lanepool_claim_id(keys[i], LANEPOOL_EXCLUSIVE);
         }
     }
+    task = step_task(step, claims, count);
     task.future = future;
     return lanepool_pool_submit(pool, &task);
 }
