@@ -192,8 +192,9 @@ static int run_workload(void)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--measure-body") == 0) {
-        printf("%llu\n", (unsigned long long)bench_body_rounds(BODY_NS));
+    if (argc == 2 && strcmp(argv[1], "--measure-machine") == 0) {
+        printf("{\"body_rounds\": %llu, \"line_round_trip_ns\": %.0f}\n",
+               (unsigned long long)bench_body_rounds(BODY_NS), bench_line_round_trip_ns());
         return 0;
     }
     run.options = bench_options_read(argc, argv);

@@ -1,5 +1,8 @@
 #include "measure.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -46,4 +49,44 @@ double bench_body_ns(uint64_t rounds)
 uint64_t bench_body_rounds(double wanted_ns)
 {
     return (uint64_t)(wanted_ns * 1000 / bench_body_ns(1000) + 0.5);
+}
+
+#define ROUND_TRIPS 2000 /* many short attempts: one of them is not disturbed */
+
+/* Both threads wait for the number to be theirs: even for one, odd for the other. */
+static _Alignas(128) atomic_uint ball;
+
+static void play(unsigned first)
+{
+    for (unsigned i = first; i < 2 * ROUND_TRIPS; i += 2) {
+        unsigned looks = 0;
+        while (atomic_load_explicit(&ball, memory_order_acquire) != i)
+            if (++looks % 10000 == 0)
+                sched_yield();
+        atomic_store_explicit(&ball, i + 1, memory_order_release);
+    }
+}
+
+static void *play_second(void *unused)
+{
+    (void)unused;
+    play(1);
+    return NULL;
+}
+
+double bench_line_round_trip_ns(void)
+{
+    double best = 0;
+    for (int attempt = 0; attempt < 40; attempt++) {
+        pthread_t second;
+        atomic_store(&ball, 0);
+        bench_require(pthread_create(&second, NULL, play_second, NULL) == 0, "a thread");
+        double begin = bench_now_ns();
+        play(0);
+        pthread_join(second, NULL);
+        double each = (bench_now_ns() - begin) / ROUND_TRIPS;
+        if (attempt == 0 || each < best)
+            best = each;
+    }
+    return best;
 }

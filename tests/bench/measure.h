@@ -21,4 +21,8 @@ double bench_body_ns(uint64_t rounds);
 /* How often a body must go around to take so long. */
 uint64_t bench_body_rounds(double wanted_ns);
 
+/* How long a cache line takes from one thread to another and back. On a virtual machine it depends
+ * on where the processors happen to be, and changes from one minute to the next. */
+double bench_line_round_trip_ns(void);
+
 #endif

@@ -11,7 +11,7 @@ static _Noreturn void usage(void)
 {
     fprintf(stderr,
             "usage: bench_%s WORKLOAD [--tasks N] [--workers N] [--batch N] [--body-rounds N]%s\n"
-            "       bench_%s --measure-body\n",
+            "       bench_%s --measure-machine\n",
             bench_engine.name, bench_engine.option != NULL ? " [engine's options]" : "",
             bench_engine.name);
     exit(2);
