@@ -15,7 +15,7 @@
 #include "floor/task.h"
 
 #define ROUTED_MAX    64 /* tasks for each time that a worker has the role */
-#define QUANTUM       64 /* tasks that a worker runs before it looks at the inbox, or in one chain */
+#define QUANTUM       64 /* tasks that run in a row before the inbox is looked at, or in one chain */
 #define SEARCHES_MAX  24
 #define SEARCHES_SOON 6 /* searches before a worker yields between two */
 #define PAUSES_MAX    32
