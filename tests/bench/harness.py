@@ -1,0 +1,83 @@
+"""What the commands of the benchmark share: building, and telling a calm machine from a busy one."""
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+BUILD = PROJECT / "build-bench"
+CALM_SHARE = 0.1  # of all CPUs, that others may use while the machine counts as calm
+
+
+def build(directory=BUILD):
+    """Configures and builds, without a word unless it fails."""
+    for command in (
+            ["cmake", "-S", str(PROJECT), "-B", str(directory), "-DCMAKE_BUILD_TYPE=Release",
+             "-DLANEPOOL_BUILD_DEMO=OFF", "-DLANEPOOL_BUILD_DOCS=OFF"],
+            ["cmake", "--build", str(directory), "--target", "bench", "--parallel",
+             str(os.cpu_count())]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stdout + done.stderr)
+
+
+def run_program(command, limit_seconds):
+    """Returns what it printed; ends if it fails or takes too long."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_seconds)
+    except subprocess.TimeoutExpired:
+        sys.exit("not done after %d s: %s" % (limit_seconds, " ".join(command)))
+    if done.returncode != 0:
+        sys.exit("failed: %s\n%s%s" % (" ".join(command), done.stdout, done.stderr))
+    return done.stdout
+
+
+def cpu_ticks():
+    """Of all CPUs since the machine started: busy ones, and all."""
+    with open("/proc/stat") as stat:
+        values = [int(value) for value in stat.readline().split()[1:9]]
+    return sum(values) - values[3] - values[4], sum(values)
+
+
+def own_ticks():
+    """Of this program and those that it has run."""
+    usages = [resource.getrusage(who)
+              for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in usages) * os.sysconf("SC_CLK_TCK")
+
+
+class Load:
+    """The share of all CPUs that others use, from its making until share() is called."""
+
+    def __init__(self):
+        self.busy, self.all = cpu_ticks()
+        self.own = own_ticks()
+
+    def share(self):
+        busy, every = cpu_ticks()
+        foreign = busy - self.busy - (own_ticks() - self.own)
+        return min(1.0, max(0.0, foreign / max(1, every - self.all)))
+
+
+def wait_for_calm(seconds_max):
+    """Returns the seconds waited: until others leave the CPUs alone, but not for longer."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < seconds_max:
+        load = Load()
+        time.sleep(0.1)
+        if load.share() <= CALM_SHARE:
+            break
+    return time.monotonic() - begin
+
+
+def print_rows(head, rows):
+    rows = [head] + rows
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    for number, row in enumerate(rows):
+        cells = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        print("| " + " | ".join(cells) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    print()
