@@ -22,6 +22,7 @@ command -v clang | clang | fuzz targets
 ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a | libclang-rt-dev | fuzz targets
 command -v gcovr | gcovr | which lines the tests reach
 command -v spin | spin | the models of the protocols
+ls /usr/include/valgrind/callgrind.h | valgrind | the instructions that a task costs
 END
 }
 
