@@ -1,4 +1,5 @@
 """What the curves are to show. Every goal is a figure made of points' medians, against a bound."""
+import os
 from typing import Callable, NamedTuple
 
 
@@ -33,6 +34,50 @@ def spread(curve, series, first, last=float("inf")):
     return figure
 
 
+def most(curve, series):
+    """The largest of all its points."""
+    def figure(points):
+        values = [value for (of, name, _), value in points.items()
+                  if (of, name) == (curve, series)]
+        if not values:
+            raise KeyError(curve)
+        return max(values)
+    return figure
+
+
+def with_cpus(least, figure):
+    """The figure, on a machine with so many CPUs; elsewhere it says nothing."""
+    def judged(points):
+        if len(os.sched_getaffinity(0)) < least:
+            raise KeyError(least)
+        return figure(points)
+    return judged
+
+
+BATCHES, SEVERAL = "one submitter, batches of 64", "four submitters, one by one"
+
 GOALS = [
     Goal("submit at 100 to 1,000,000 pending: largest / least", spread("depth", "submit", 100), 1.6),
+    Goal("start of a task, workers asleep / of a bare semaphore's thread, median",
+         ratio(at("wake", "lanepool", 2), at("wake", "semaphore", 2)), 1.3),
+    Goal("the same, 99th percentile",
+         ratio(at("wake", "lanepool", 100), at("wake", "semaphore", 100)), 1.3),
+    Goal("waiting at 70 % load in task lengths, 99th percentile", at("load_p99", "lanepool", 70), 5),
+    Goal("start of a task beside one of 1 ms, us, 99th percentile",
+         at("beside_long", "lanepool", 100), 50),
+    Goal("cold task beside 1 flooded key, 99th percentile / bound",
+         at("cold_to_bound", "workers route", 1), 1),
+    Goal("the same, 2 flooded keys: all workers busy", at("cold_to_bound", "workers route", 2), 1),
+    Goal("the same, 4 flooded keys", at("cold_to_bound", "workers route", 4), 1),
+    Goal("the same, 4 flooded keys, submitters route",
+         at("cold_to_bound", "submitters route", 4), 1),
+    Goal("idle pool of 1 to 16 workers, ms of CPU time per second", most("idle_cpu", "lanepool"), 1),
+    Goal("efficiency of 16 workers, 10 us, batches",
+         with_cpus(16, at("workers_10us", BATCHES, 16)), 0.85, is_least=True),
+    Goal("the same, 4 submitters",
+         with_cpus(16, at("workers_10us", SEVERAL, 16)), 0.85, is_least=True),
+    Goal("efficiency of 16 workers, 1 us, batches",
+         with_cpus(16, at("workers_1us", BATCHES, 16)), 0.6, is_least=True),
+    Goal("the same, 4 submitters",
+         with_cpus(16, at("workers_1us", SEVERAL, 16)), 0.6, is_least=True),
 ]

@@ -1,0 +1,85 @@
+#include "waits.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+void waits_be_punctual(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+}
+
+void waits_sleep_until(double ns)
+{
+    struct timespec end = { .tv_sec = (time_t)(ns / 1e9) };
+    end.tv_nsec = (long)(ns - (double)end.tv_sec * 1e9);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
+        continue;
+}
+
+void waits_sleep(double ns)
+{
+    waits_sleep_until(probe_now_ns() + ns);
+}
+
+static volatile uint64_t body_result;
+
+void waits_body(uint64_t rounds)
+{
+    uint64_t value = rounds;
+    for (uint64_t i = 0; i < rounds; i++)
+        value = value * 0x9e3779b97f4a7c15u + 1;
+    if (value == 0) /* hardly ever; but the compiler cannot know */
+        body_result = value;
+}
+
+uint64_t waits_body_rounds(double ns)
+{
+    const uint64_t rounds = 20000;
+    double least = 1e12;
+    for (int i = 0; i < 200; i++) {
+        double begin = probe_now_ns();
+        waits_body(rounds);
+        least = fmin(least, probe_now_ns() - begin);
+    }
+    return (uint64_t)(ns * (double)rounds / least + 0.5);
+}
+
+void waits_submit(lanepool_pool *pool, lanepool_task_fn function, void *context, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = function;
+    task.context = context;
+    task.claims = &claim;
+    task.claim_count = 1;
+    probe_require(lanepool_pool_submit(pool, &task) == LANEPOOL_OK, "a submit");
+}
+
+static int compare(const void *a, const void *b)
+{
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+void waits_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+}
+
+double waits_quantile(const double *sorted, size_t count, double part)
+{
+    size_t index = (size_t)(part * (double)count);
+    return sorted[index < count ? index : count - 1];
+}
+
+void waits_print_tail(const char *curve, const char *series, double *ns, size_t count)
+{
+    static const double one_in[] = { 2, 10, 100, 1000 };
+    waits_sort(ns, count);
+    for (size_t i = 0; i < sizeof one_in / sizeof *one_in; i++)
+        probe_point(curve, series, one_in[i], waits_quantile(ns, count, 1 - 1 / one_in[i]) / 1000,
+                    "us");
+}
