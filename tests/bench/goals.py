@@ -13,8 +13,10 @@ class Goal(NamedTuple):
 
 GOALS = [
     Goal("W1", "ns_per_task", "floor", 1.6),
+    Goal("W1", "ns_per_task", "tbb", 0.35),
     Goal("W1", "cpu_ns_per_task", "mutex", 0.15),
     Goal("W2", "ns_per_task", "floor", 1.6),
+    Goal("W2", "ns_per_task", "tbb", 0.35),
     Goal("W3a", "ns_per_task", "mutex", 0.14),
     Goal("W3b", "ns_per_task", "mutex", 0.4),
     Goal("W3b", "ns_per_task", "hash", 0.6),
