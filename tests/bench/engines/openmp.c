@@ -14,8 +14,8 @@ static void start(const struct bench_setup *setup)
     places = calloc(setup->key_count, sizeof *places);
     bench_require(places != NULL, "memory for what is depended on");
     team_size = (int)setup->workers + 1;
-    /* Otherwise libomp's submitting thread runs tasks itself as soon as some are pending. libgomp
-     * does so, too, at 64 tasks for each thread, and cannot be told not to. */
+    /* Otherwise libomp's submitting thread runs tasks itself when a queue of ready ones is full.
+     * libgomp's does so at 64 ready tasks for each thread, and cannot be told not to. */
     bench_require(setenv("KMP_ENABLE_TASK_THROTTLING", "0", 1) == 0, "a setting for libomp");
 }
 
