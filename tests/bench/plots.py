@@ -28,6 +28,8 @@ PLOTS = {
                      "flooded keys (two workers)", "us", "y"),
     "cold_max": Plot("A cold key's task beside keys with 100,000 tasks each: the longest waiting",
                      "flooded keys (two workers)", "us", "y"),
+    "cold_by_backlog": Plot("A cold key's task beside two flooded keys: one in 100 waits longer",
+                            "pending tasks of each flooded key (two workers)", "us", "xy"),
     "cold_to_bound": Plot("99th percentile of a cold key's waiting, divided by its bound",
                           "flooded keys (two workers)", "times (flooded keys + 1) quanta", "y"),
     "idle_cpu": Plot("CPU time of an idle pool", "workers", "ms per second"),

@@ -1,21 +1,21 @@
 /* How long a single task of a cold key waits while other keys are flooded: a thread sees to it
- * that each of them always has a hundred thousand tasks of a microsecond pending. */
+ * that each of them always has so many tasks of a microsecond pending. In turn with the cold tasks,
+ * a thread that sleeps on a bare semaphore is woken: what it waits for is the system's doing. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "waits.h"
+#include "meeting.h"
 
 #define WORKERS       2
-#define FLOODS_MAX    4
 #define BACKLOG       100000
 #define BATCH         64
 #define BODY_NS       1000.0
 #define QUANTUM_TASKS 64
 #define REFILL_NS     200000.0
-#define COLD_TASKS    250
-#define COLD_GAP_NS   2000000 /* on average */
-#define COLD_KEYS     1000    /* and those that follow */
+#define COLD_TASKS    200
+#define COLD_GAP_NS   700000 /* on average */
+#define COLD_KEYS     1000   /* and those that follow */
 
 static uint64_t body_rounds;
 
@@ -31,6 +31,7 @@ struct flooding {
     lanepool_pool *pool;
     struct flood *floods;
     size_t count;
+    size_t backlog; /* pending tasks of each */
     pthread_t thread;
     atomic_bool is_high; /* every key has had its backlog */
     atomic_bool stop;
@@ -59,13 +60,16 @@ static void flood_init(struct flood *flood, uint64_t key)
     }
 }
 
-static void flood_fill(lanepool_pool *pool, struct flood *flood)
+static size_t pending(const struct flood *flood)
 {
-    while (flood->submitted - atomic_load_explicit(&flood->finished, memory_order_relaxed) +
-               BATCH <=
-           BACKLOG) {
-        probe_require(lanepool_pool_submit_batch(pool, flood->tasks, BATCH, LANEPOOL_FOREVER,
-                                                 NULL) == LANEPOOL_OK,
+    return flood->submitted - atomic_load_explicit(&flood->finished, memory_order_relaxed);
+}
+
+static void flood_fill(struct flooding *flooding, struct flood *flood)
+{
+    while (pending(flood) + BATCH <= flooding->backlog) {
+        probe_require(lanepool_pool_submit_batch(flooding->pool, flood->tasks, BATCH,
+                                                 LANEPOOL_FOREVER, NULL) == LANEPOOL_OK,
                       "the submit of a batch");
         flood->submitted += BATCH;
     }
@@ -77,7 +81,7 @@ static void *keep_high(void *argument)
     waits_be_punctual();
     while (!atomic_load(&flooding->stop)) {
         for (size_t i = 0; i < flooding->count; i++)
-            flood_fill(flooding->pool, &flooding->floods[i]);
+            flood_fill(flooding, &flooding->floods[i]);
         atomic_store(&flooding->is_high, true);
         waits_sleep(REFILL_NS);
     }
@@ -118,65 +122,128 @@ static int run_cold(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-static void submit_cold(lanepool_pool *pool, double *submitted_ns, double *started_ns, size_t count)
+/* One configuration, and what it shows. */
+struct measurement {
+    lanepool_routing routing;
+    size_t floods, backlog;
+    size_t count;      /* of cold tasks */
+    double *cold_ns;   /* how long each waited */
+    double *thread_ns; /* how long the bare semaphore's thread did */
+};
+
+static void wait_for_gap(double *next_ns, uint64_t *state)
 {
+    *next_ns += (double)(probe_random(state) % (2 * COLD_GAP_NS));
+    waits_sleep_until(*next_ns);
+}
+
+static void submit_cold(const struct measurement *measurement, lanepool_pool *pool)
+{
+    size_t count = measurement->count;
+    double *submitted_ns = probe_memory(count, sizeof *submitted_ns);
+    struct meeting *posted = probe_memory(count, sizeof *posted);
+    struct meeting_thread *thread = meeting_thread_start();
     uint64_t state = 1;
     double next_ns = probe_now_ns();
     for (size_t i = 0; i < count; i++) {
-        next_ns += (double)(probe_random(&state) % (2 * COLD_GAP_NS));
-        waits_sleep_until(next_ns);
+        wait_for_gap(&next_ns, &state);
         submitted_ns[i] = probe_now_ns();
-        waits_submit(pool, run_cold, &started_ns[i], COLD_KEYS + i);
+        waits_submit(pool, run_cold, &measurement->cold_ns[i], COLD_KEYS + i);
+        wait_for_gap(&next_ns, &state);
+        meeting_prepare(&posted[i], 0);
+        measurement->thread_ns[i] = -probe_now_ns();
+        meeting_thread_post(thread, &posted[i]);
+        meeting_wait(&posted[i]);
+        measurement->thread_ns[i] += posted[i].started_ns;
     }
+    meeting_thread_end(thread);
+    probe_require(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER) == LANEPOOL_OK, "all have run");
+    for (size_t i = 0; i < count; i++)
+        measurement->cold_ns[i] -= submitted_ns[i];
+    free(posted);
+    free(submitted_ns);
 }
 
-static void print(const char *series, size_t floods, double *waited_ns, size_t count)
+static void measure(const struct measurement *measurement)
 {
-    /* What may stand ready before it: of each flooded key one task, and after it its quantum. */
-    double bound_ns = (double)(floods + 1) * (QUANTUM_TASKS + 1) * BODY_NS;
-    waits_sort(waited_ns, count);
-    double p99_ns = waits_quantile(waited_ns, count, 0.99);
-    probe_point("cold_p50", series, (double)floods, waits_quantile(waited_ns, count, 0.5) / 1000,
-                "us");
-    probe_point("cold_p99", series, (double)floods, p99_ns / 1000, "us");
-    probe_point("cold_max", series, (double)floods, waits_quantile(waited_ns, count, 1) / 1000,
-                "us");
-    probe_point("cold_to_bound", series, (double)floods, p99_ns / bound_ns, "times the bound");
-}
-
-static void measure(const struct probe_options *options, const char *series,
-                    lanepool_routing routing, size_t floods)
-{
-    size_t count = probe_scaled(options, COLD_TASKS, 20);
-    double *submitted_ns = probe_memory(count, sizeof *submitted_ns);
-    double *started_ns = probe_memory(count, sizeof *started_ns);
-    lanepool_options pool_options = LANEPOOL_OPTIONS_INIT;
-    pool_options.workers = WORKERS;
-    pool_options.routing = routing;
-    pool_options.quantum_tasks = QUANTUM_TASKS;
-    pool_options.pending_max = LANEPOOL_UNLIMITED;
-    struct flooding flooding = { .pool = probe_pool_create(&pool_options), .count = floods };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    options.workers = WORKERS;
+    options.routing = measurement->routing;
+    options.quantum_tasks = QUANTUM_TASKS;
+    options.pending_max = LANEPOOL_UNLIMITED;
+    struct flooding flooding = { .pool = probe_pool_create(&options),
+                                 .count = measurement->floods,
+                                 .backlog = measurement->backlog };
     flooding_start(&flooding);
-    submit_cold(flooding.pool, submitted_ns, started_ns, count);
+    submit_cold(measurement, flooding.pool);
     flooding_stop(&flooding);
     probe_pool_destroy(flooding.pool);
-    for (size_t i = 0; i < count; i++)
-        started_ns[i] -= submitted_ns[i];
-    print(series, floods, started_ns, count);
     free(flooding.floods);
-    free(started_ns);
-    free(submitted_ns);
+    waits_sort(measurement->cold_ns, measurement->count);
+    waits_sort(measurement->thread_ns, measurement->count);
+}
+
+static void print(const char *series, double floods, const double *sorted_ns, size_t count)
+{
+    probe_point("cold_p50", series, floods, waits_quantile(sorted_ns, count, 0.5) / 1000, "us");
+    probe_point("cold_p99", series, floods, waits_quantile(sorted_ns, count, 0.99) / 1000, "us");
+    probe_point("cold_max", series, floods, waits_quantile(sorted_ns, count, 1) / 1000, "us");
+}
+
+static void print_backlog(const char *series, const struct measurement *measurement)
+{
+    probe_point("cold_by_backlog", series, (double)measurement->backlog,
+                waits_quantile(measurement->cold_ns, measurement->count, 0.99) / 1000, "us");
+}
+
+static void measure_floods(const char *series, struct measurement measurement, size_t floods)
+{
+    size_t count = measurement.count;
+    measurement.floods = floods;
+    measurement.backlog = BACKLOG;
+    measure(&measurement);
+    print(series, (double)floods, measurement.cold_ns, count);
+    if (measurement.routing == LANEPOOL_ROUTING_DEFAULT)
+        print("bare semaphore", (double)floods, measurement.thread_ns, count);
+    /* What may stand ready before it: of each flooded key one task, and after it its quantum. */
+    double bound_ns = (double)(floods + 1) * (QUANTUM_TASKS + 1) * BODY_NS;
+    probe_point("cold_to_bound", series, (double)floods,
+                waits_quantile(measurement.cold_ns, count, 0.99) / bound_ns, "times the bound");
+    if (floods == WORKERS)
+        print_backlog(series, &measurement);
+}
+
+/* As many flooded keys as workers. */
+static void measure_backlog(const char *series, struct measurement measurement, size_t backlog)
+{
+    measurement.floods = WORKERS;
+    measurement.backlog = backlog;
+    measure(&measurement);
+    print_backlog(series, &measurement);
 }
 
 int main(int argc, char **argv)
 {
-    static const size_t floods[] = { 0, 1, 2, FLOODS_MAX };
+    static const size_t floods[] = { 0, 1, 2, 4 };
+    static const size_t backlogs[] = { 100, 1000, 10000 }; /* and BACKLOG */
     struct probe_options options = probe_options_read(argc, argv);
+    size_t count = probe_scaled(&options, COLD_TASKS, 20);
+    struct measurement workers_route = { .routing = LANEPOOL_ROUTING_DEFAULT, .count = count };
+    workers_route.cold_ns = probe_memory(count, sizeof(double));
+    workers_route.thread_ns = probe_memory(count, sizeof(double));
+    struct measurement submitters_route = workers_route;
+    submitters_route.routing = LANEPOOL_ROUTING_SUBMITTER;
     body_rounds = waits_body_rounds(BODY_NS);
     waits_be_punctual();
     for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
-        measure(&options, "workers route", LANEPOOL_ROUTING_DEFAULT, floods[i]);
-        measure(&options, "submitters route", LANEPOOL_ROUTING_SUBMITTER, floods[i]);
+        measure_floods("workers route", workers_route, floods[i]);
+        measure_floods("submitters route", submitters_route, floods[i]);
     }
+    for (size_t i = 0; i < sizeof backlogs / sizeof *backlogs; i++) {
+        measure_backlog("workers route", workers_route, backlogs[i]);
+        measure_backlog("submitters route", submitters_route, backlogs[i]);
+    }
+    free(workers_route.thread_ns);
+    free(workers_route.cold_ns);
     return 0;
 }

@@ -1,15 +1,17 @@
 /* How long tasks wait that arrive at random (a Poisson process) and keep two workers busy for a
- * part of the time. Beside it, for the same arrivals, an ideal queue for two workers that costs
- * nothing: once with bodies as long as they should be, once as long as each was, since who
- * submits, and whatever else runs, takes processors away from them. */
+ * part of the time. Beside it, right after, two threads with a plain queue that knows no keys: one
+ * mutex and one condition. And for the pool's arrivals, an ideal queue for two workers that costs
+ * nothing: once with bodies as long as they should be, once as long as each was, since who submits,
+ * and whatever else runs, takes processors away from them. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "waits.h"
 
 #define WORKERS    2
 #define BODY_NS    50e3
-#define SECONDS    1.0 /* of arrivals, for each load */
+#define SECONDS    0.6 /* of arrivals, for each load */
 #define LEAST      200 /* arrivals */
 #define TASK_UNITS "task lengths"
 
@@ -19,19 +21,73 @@ struct arrival {
     double submitted_ns, started_ns, ended_ns;
 };
 
-static int work(lanepool_run *run, void *context, lanepool_call call)
+static void run_arrival(struct arrival *arrival)
 {
-    struct arrival *arrival = context;
-    (void)run;
-    probe_require(call == LANEPOOL_CALL_RUN, "a task is run");
     arrival->started_ns = probe_now_ns();
     waits_body(body_rounds);
     arrival->ended_ns = probe_now_ns();
+}
+
+/* --- the pool --- */
+
+static int work(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    probe_require(call == LANEPOOL_CALL_RUN, "a task is run");
+    run_arrival(context);
     return 0;
 }
 
-static void submit_all(lanepool_pool *pool, struct arrival *arrivals, size_t count,
-                       double mean_gap_ns)
+static lanepool_pool *pool;
+
+static void submit_to_pool(struct arrival *arrival, size_t index)
+{
+    waits_submit(pool, work, arrival, index);
+}
+
+/* --- the plain queue --- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct arrival **waiting; /* in their order */
+    size_t submitted, started;
+    size_t count; /* that will come */
+    pthread_t threads[WORKERS];
+} queue = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+
+static void *serve_queue(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&queue.lock);
+    while (queue.started < queue.count) {
+        if (queue.started == queue.submitted) {
+            pthread_cond_wait(&queue.more, &queue.lock);
+            continue;
+        }
+        struct arrival *arrival = queue.waiting[queue.started++];
+        pthread_mutex_unlock(&queue.lock);
+        run_arrival(arrival);
+        pthread_mutex_lock(&queue.lock);
+    }
+    pthread_cond_broadcast(&queue.more); /* nobody waits for more: none will come */
+    pthread_mutex_unlock(&queue.lock);
+    return NULL;
+}
+
+static void submit_to_queue(struct arrival *arrival, size_t index)
+{
+    (void)index;
+    pthread_mutex_lock(&queue.lock);
+    queue.waiting[queue.submitted++] = arrival;
+    pthread_cond_signal(&queue.more);
+    pthread_mutex_unlock(&queue.lock);
+}
+
+/* --- arrivals --- */
+
+static void submit_all(struct arrival *arrivals, size_t count, double mean_gap_ns,
+                       void (*submit)(struct arrival *arrival, size_t index))
 {
     uint64_t state = 1;
     double next_ns = probe_now_ns() + 1e6;
@@ -41,9 +97,33 @@ static void submit_all(lanepool_pool *pool, struct arrival *arrivals, size_t cou
         if (probe_now_ns() < next_ns)
             waits_sleep_until(next_ns);
         arrivals[i].submitted_ns = probe_now_ns();
-        waits_submit(pool, work, &arrivals[i], i);
+        submit(&arrivals[i], i);
     }
 }
+
+static void run_with_pool(struct arrival *arrivals, size_t count, double mean_gap_ns)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    options.workers = WORKERS;
+    pool = probe_pool_create(&options);
+    submit_all(arrivals, count, mean_gap_ns, submit_to_pool);
+    probe_pool_destroy(pool);
+}
+
+static void run_with_queue(struct arrival *arrivals, size_t count, double mean_gap_ns)
+{
+    queue.waiting = probe_memory(count, sizeof *queue.waiting);
+    queue.submitted = queue.started = 0;
+    queue.count = count;
+    for (size_t i = 0; i < WORKERS; i++)
+        probe_require(pthread_create(&queue.threads[i], NULL, serve_queue, NULL) == 0, "a thread");
+    submit_all(arrivals, count, mean_gap_ns, submit_to_queue);
+    for (size_t i = 0; i < WORKERS; i++)
+        pthread_join(queue.threads[i], NULL);
+    free(queue.waiting);
+}
+
+/* --- results --- */
 
 /* What each would wait for the first of the workers to be free. A length of 0 stands for the one
  * that was measured. */
@@ -74,20 +154,24 @@ static void print(const char *series, double percent, double *waited_ns, size_t 
                 TASK_UNITS);
 }
 
+static void print_waits(const char *series, double percent, const struct arrival *arrivals,
+                        double *waited_ns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        waited_ns[i] = arrivals[i].started_ns - arrivals[i].submitted_ns;
+    print(series, percent, waited_ns, count);
+}
+
 static void measure(const struct probe_options *options, double percent)
 {
     double mean_gap_ns = BODY_NS / WORKERS / (percent / 100);
     size_t count = probe_scaled(options, (size_t)(SECONDS * 1e9 / mean_gap_ns), LEAST);
     struct arrival *arrivals = probe_memory(count, sizeof *arrivals);
     double *waited_ns = probe_memory(count, sizeof *waited_ns);
-    lanepool_options pool_options = LANEPOOL_OPTIONS_INIT;
-    pool_options.workers = WORKERS;
-    lanepool_pool *pool = probe_pool_create(&pool_options);
-    submit_all(pool, arrivals, count, mean_gap_ns);
-    probe_pool_destroy(pool);
-    for (size_t i = 0; i < count; i++)
-        waited_ns[i] = arrivals[i].started_ns - arrivals[i].submitted_ns;
-    print("lanepool", percent, waited_ns, count);
+    run_with_queue(arrivals, count, mean_gap_ns);
+    print_waits("plain queue", percent, arrivals, waited_ns, count);
+    run_with_pool(arrivals, count, mean_gap_ns);
+    print_waits("lanepool", percent, arrivals, waited_ns, count);
     wait_ideally(arrivals, count, BODY_NS, waited_ns);
     print("ideal queue", percent, waited_ns, count);
     wait_ideally(arrivals, count, 0, waited_ns);
