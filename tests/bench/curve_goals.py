@@ -57,6 +57,14 @@ def with_cpus(least, figure):
 BATCHES, SEVERAL = "one submitter, batches of 64", "four submitters, one by one"
 
 GOALS = [
+    Goal("submit with 1 claim / an exchange",
+         ratio(at("submit", "submit", 1), at("submit", "an exchange", 1)), 3),
+    Goal("10 claims from submit to end inside one worker, ns",
+         at("inside", "keys in common", 10), 150),
+    Goal("the same, no conflicts, ns", at("inside", "no conflicts", 10), 150),
+    Goal("allocations a task with 1 claim, second fill", at("allocations", "1 claim", 2), 0),
+    Goal("the same, 3 claims", at("allocations", "3 claims", 2), 0),
+    Goal("the same, 10 claims", at("allocations", "10 claims", 2), 0),
     Goal("submit at 100 to 1,000,000 pending: largest / least", spread("depth", "submit", 100), 1.6),
     Goal("start of a task, workers asleep / of a bare semaphore's thread, median",
          ratio(at("wake", "lanepool", 2), at("wake", "semaphore", 2)), 1.3),

@@ -1,4 +1,4 @@
-"""How each curve is drawn. A curve that is not here has its table only."""
+"""How each curve is drawn. A curve that is not here, or not drawn, has its table only."""
 from typing import NamedTuple
 
 
@@ -7,11 +7,20 @@ class Plot(NamedTuple):
     x_label: str
     y_label: str   # with the unit
     log: str = ""  # the axes with logarithmic scales: "x", "y", "xy"
+    is_drawn: bool = True
 
 
 PLOTS = {
+    "submit": Plot("A submit by itself, while no worker is free", "claims of the task",
+                   "ns for each task"),
+    "inside": Plot("From submit to end inside one worker: submitted, routed, run, released",
+                   "claims of the task", "ns for each task"),
     "depth": Plot("One key for each task: cost beside what is pending", "pending tasks",
                   "ns for each task", "x"),
+    "allocations": Plot("What the library asks of the system's allocator", "fill of the same pool",
+                        "allocations for each task", is_drawn=False),
+    "claims": Plot("Tasks with many of 131,072 keys: cost of each claim", "claims of the task",
+                   "ns for each claim", "x"),
     "wake": Plot("From submit to start, all workers asleep", "one task in so many waits longer",
                  "us", "xy"),
     "beside_long": Plot("From submit to start, beside a task of 1 ms on the only other worker",
