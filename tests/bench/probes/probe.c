@@ -106,10 +106,10 @@ uint64_t probe_random(uint64_t *state)
 
 void *probe_memory(size_t count, size_t size)
 {
-    void *memory = malloc(count * size);
+    char *memory = calloc(count, size);
     probe_require(memory != NULL, "memory");
-    memset(memory, 0xff, count * size);
-    memset(memory, 0, count * size);
+    for (size_t i = 0; i < count * size; i += 1024)
+        *(volatile char *)&memory[i] = 0;
     return memory;
 }
 

@@ -45,7 +45,7 @@ void probe_pool_destroy(lanepool_pool *pool);
 /* Random numbers that are the same each time; `state` is any number but 0. */
 uint64_t probe_random(uint64_t *state);
 
-/* Memory for `count` of `size`, written to once, so that no page is missing later. */
+/* Zeroed memory for `count` of `size`, written to, so that no page is missing later. */
 void *probe_memory(size_t count, size_t size);
 
 /* A gate holds one worker: what is submitted meanwhile stays pending. */
