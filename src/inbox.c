@@ -1,9 +1,6 @@
 /* Owns the inbox's list; the protocol is in inbox.h. */
 #include "inbox.h"
 
-/* Stands in `tail` when the inbox is closed. Never dereferenced. */
-#define CLOSED ((lanepool_i_task *)1)
-
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
 {
     atomic_init(&inbox->tail, NULL);
@@ -12,26 +9,6 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     inbox->next = NULL;
     inbox->taken_last = NULL;
     inbox->stalled = false;
-}
-
-/*
- * A compare-and-swap rather than an exchange, so that a closed inbox can refuse.
- * Acquire and release: the next appender writes into `last`, after what is
- * written here.
- */
-bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_task *first, lanepool_i_task *last,
-                             lanepool_i_task *guess)
-{
-    store_relaxed(&last->next, NULL);
-    lanepool_i_task *before = guess;
-    while (!cas_acq_rel(&inbox->tail, &before, last))
-        if (before == CLOSED)
-            return false;
-    if (before == NULL)
-        exchange_seq(&inbox->head, first);
-    else
-        exchange_seq(&before->next, first);
-    return true;
 }
 
 /* `head` is cleared before `tail`: whoever then finds `tail` empty sets `head` anew. */
@@ -44,6 +21,13 @@ static bool take_all(lanepool_i_inbox *inbox)
     inbox->taken_last = exchange_acq_rel(&inbox->tail, NULL);
     inbox->next = head;
     return true;
+}
+
+/* The submitter has left word of a block that it has probably used some tasks later. */
+static void fetch_early(const lanepool_i_task *task)
+{
+    if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
+        lanepool_i_prefetch((const void *)load_relaxed(&task->as.narrow[0].next));
 }
 
 lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
@@ -60,8 +44,8 @@ lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
             inbox->stalled = true;
             return NULL;
         }
-        lanepool_i_prefetch(next);
     }
+    fetch_early(task);
     inbox->next = next;
     return task;
 }
@@ -74,5 +58,6 @@ void lanepool_i_inbox_publish(lanepool_i_inbox *inbox)
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox)
 {
     lanepool_i_task *none = NULL;
-    return inbox->next == NULL && (cas_acq_rel(&inbox->tail, &none, CLOSED) || none == CLOSED);
+    return inbox->next == NULL && (cas_acq_rel(&inbox->tail, &none, LANEPOOL_I_INBOX_CLOSED) ||
+                                   none == LANEPOOL_I_INBOX_CLOSED);
 }

@@ -16,14 +16,19 @@
 
 #include "task.h"
 
+/* Stands in `tail` when the inbox is closed. Never dereferenced. */
+#define LANEPOOL_I_INBOX_CLOSED ((lanepool_i_task *)1)
+
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_inbox {
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) tail; /* A: newest node, or closed */
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) head; /* A: oldest not taken */
-    _Alignas(LANEPOOL_I_APART) _Atomic(uintptr_t) rest; /* A: R writes: what is taken, not routed */
-    lanepool_i_task *next;                              /* R: the same, while the role is held */
-    lanepool_i_task *taken_last;                        /* R: the newest that was taken */
-    bool stalled;                                       /* R: the link behind `next` is missing */
+    /* A: R writes: what is taken and not routed. Read by all who search; what changes with each
+     * task is kept away from it. */
+    _Atomic(uintptr_t) rest;
+    _Alignas(LANEPOOL_I_APART) lanepool_i_task *next; /* R: the same, while the role is held */
+    lanepool_i_task *taken_last;                      /* R: the newest that was taken */
+    bool stalled;                                     /* R: the link behind `next` is missing */
 } lanepool_i_inbox;
 
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
@@ -36,8 +41,22 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
  * On true the nodes are published by an operation in the total order of `seq`
  * operations: a look at the sleepers after it cannot miss one that missed them.
  */
-bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_task *first, lanepool_i_task *last,
-                             lanepool_i_task *guess);
+static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_task *first,
+                                           lanepool_i_task *last, lanepool_i_task *guess)
+{
+    store_relaxed(&last->next, NULL);
+    lanepool_i_task *before = guess;
+    /* A compare-and-swap rather than an exchange, so that a closed inbox can refuse. Acquire and
+     * release: the next appender writes into `last`, after what is written here. */
+    while (!cas_acq_rel(&inbox->tail, &before, last))
+        if (before == LANEPOOL_I_INBOX_CLOSED)
+            return false;
+    if (before == NULL)
+        exchange_seq(&inbox->head, first);
+    else
+        exchange_seq(&before->next, first);
+    return true;
+}
 
 /* The oldest node, which is now the caller's; NULL: none, or its link is not made yet. */
 lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox);

@@ -7,12 +7,22 @@
  * pool, only finds the bucket; equality decides. If memory for a further bucket
  * is lacking the chains get longer and nothing fails.
  *
+ * With n buckets, let m be the largest power of two that is at most n. A hash
+ * belongs to bucket h mod 2m if that exists, else to h mod m. Adding bucket n
+ * splits bucket n - m alone; taking it away joins the two again.
+ *
+ * Buckets live in segments that never move: segment s has the buckets whose
+ * number has s as its highest bit; the first ones are all in one segment.
+ *
  * Who may call at once: the role's holder only.
  */
 #ifndef LANEPOOL_SRC_KEYINDEX_H
 #define LANEPOOL_SRC_KEYINDEX_H
 
 #include "platform/platform.h"
+#include "sizes.h"
+
+#include <string.h>
 
 /* Which key it is; LANE is a held lane, which stands for one of the others. */
 enum { LANEPOOL_I_TYPE_ID, LANEPOOL_I_TYPE_POINTER, LANEPOOL_I_TYPE_BYTES, LANEPOOL_I_TYPE_LANE };
@@ -45,21 +55,86 @@ struct lanepool_i_key {
 
 typedef struct lanepool_i_keyindex {
     uint64_t seed;
-    size_t key_count;
     size_t bucket_count;
-    size_t hand;                                    /* where the sweep goes on */
-    lanepool_i_key **segments[LANEPOOL_I_SEGMENTS]; /* doubling sizes; see keyindex.c */
+    size_t half; /* the largest power of two that is at most bucket_count */
+    size_t key_count;
+    size_t hand; /* where the sweep goes on */
+    lanepool_i_key **segments[LANEPOOL_I_SEGMENTS];
 } lanepool_i_keyindex;
 
 bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed);
 void lanepool_i_keyindex_fini(lanepool_i_keyindex *index);
 
-uint32_t lanepool_i_keyindex_hash_word(uint64_t seed, uint64_t value, uint32_t type);
+static inline uint64_t lanepool_i_keyindex_mix(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD1B54A32D192ED03u);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint32_t lanepool_i_keyindex_hash_word(uint64_t seed, uint64_t value, uint32_t type)
+{
+    return (uint32_t)lanepool_i_keyindex_mix(value ^ seed, seed + type);
+}
+
 uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t size);
 
+static inline size_t lanepool_i_keyindex_segment(size_t bucket)
+{
+    return (size_t)(63 - __builtin_clzll(bucket | (LANEPOOL_I_FIRST_BUCKETS - 1)));
+}
+
+static inline lanepool_i_key **lanepool_i_keyindex_bucket(const lanepool_i_keyindex *index,
+                                                          size_t bucket)
+{
+    size_t segment = lanepool_i_keyindex_segment(bucket);
+    size_t start = ((size_t)1 << segment) & ~(LANEPOOL_I_FIRST_BUCKETS - 1);
+    return &index->segments[segment][bucket - start];
+}
+
+static inline lanepool_i_key **lanepool_i_keyindex_bucket_of(const lanepool_i_keyindex *index,
+                                                             uint32_t hash)
+{
+    size_t bucket = hash & (2 * index->half - 1);
+    return lanepool_i_keyindex_bucket(index,
+                                      bucket < index->bucket_count ? bucket : bucket - index->half);
+}
+
+static inline bool lanepool_i_key_equals(const lanepool_i_key *a, const lanepool_i_key *b)
+{
+    if (a->hash != b->hash || a->type != b->type)
+        return false;
+    if (a->type != LANEPOOL_I_TYPE_BYTES)
+        return a->value.id == b->value.id;
+    return a->value.bytes->size == b->value.bytes->size &&
+           memcmp(a->value.bytes->data, b->value.bytes->data, a->value.bytes->size) == 0;
+}
+
 /* The indexed key that equals `wanted` (its hash set), or NULL. O(1) expected. */
-lanepool_i_key *lanepool_i_keyindex_find(const lanepool_i_keyindex *index,
-                                         const lanepool_i_key *wanted);
+static inline lanepool_i_key *lanepool_i_keyindex_find(const lanepool_i_keyindex *index,
+                                                       const lanepool_i_key *wanted)
+{
+    lanepool_i_key *key = *lanepool_i_keyindex_bucket_of(index, wanted->hash);
+    while (key != NULL && !lanepool_i_key_equals(key, wanted))
+        key = key->next;
+    if (key != NULL && !key->used)
+        key->used = 1;
+    return key;
+}
+
+/* The same for a number or an address. */
+static inline lanepool_i_key *lanepool_i_keyindex_find_word(const lanepool_i_keyindex *index,
+                                                            uint64_t value, uint32_t type)
+{
+    uint32_t hash = lanepool_i_keyindex_hash_word(index->seed, value, type);
+    lanepool_i_key *key = *lanepool_i_keyindex_bucket_of(index, hash);
+    while (key != NULL && (key->value.id != value || key->type != type))
+        key = key->next;
+    if (key != NULL && !key->used)
+        key->used = 1;
+    return key;
+}
+
 /* Adds a key that is not there yet. */
 void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key);
 

@@ -108,8 +108,8 @@ lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *
     return lane;
 }
 
-lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_local *local,
-                                      const lanepool_i_entry *entry, uint32_t type)
+lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
+                                             const lanepool_i_entry *entry, uint32_t type)
 {
     if (type == LANEPOOL_I_TYPE_LANE)
         return lanepool_i_handle_lane(pool, local, entry->at.handle);

@@ -28,11 +28,24 @@ typedef struct lanepool_i_keys {
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));
 void lanepool_i_keys_fini(lanepool_i_keys *keys);
 
-/* Role's holder: the lane of an entry that is not routed yet, by its key's type. */
-lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_local *local,
-                                      const lanepool_i_entry *entry, uint32_t type);
-/* Role's holder: the lane of a wanted key (its hash set), made if needed from a reservation. Takes
- * the key's bytes over. */
+/* Role's holder: the lane of an entry that is not routed yet, by its key's type; made if needed
+ * from the claim's reservation. */
+lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
+                                             const lanepool_i_entry *entry, uint32_t type);
+static inline lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_keys *keys,
+                                                    lanepool_i_local *local,
+                                                    const lanepool_i_entry *entry, uint32_t type)
+{
+    if (type == LANEPOOL_I_TYPE_ID || type == LANEPOOL_I_TYPE_POINTER) {
+        lanepool_i_key *key = lanepool_i_keyindex_find_word(&keys->index, entry->at.id, type);
+        if (key != NULL) {
+            lanepool_i_lanestore_settle(&keys->store, 1);
+            return (lanepool_i_lane *)key;
+        }
+    }
+    return lanepool_i_keys_lane_slowly(pool, local, entry, type);
+}
+/* Role's holder: the same for a wanted key (its hash set). Takes the key's bytes over. */
 lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
                                          lanepool_i_key *wanted);
 

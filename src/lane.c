@@ -1,9 +1,9 @@
 /* Owns the lane's word and its protocol; both are explained in lane.h. */
 #include "lane.h"
 
-#define ACTIVE_MASK   (((uint64_t)1 << 23) - 1)
-#define SHARED        ((uint64_t)1 << 23)
-#define BLOCKED       ((uint64_t)1 << 24)
+#define ACTIVE_MASK   LANEPOOL_I_LANE_ACTIVE
+#define SHARED        LANEPOOL_I_LANE_SHARED
+#define BLOCKED       LANEPOOL_I_LANE_BLOCKED
 #define DUE           ((uint64_t)1 << 25)
 #define WHICH         ((uint64_t)1 << 26)
 #define ODD           ((uint64_t)1 << 27)
@@ -89,16 +89,13 @@ static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants
     return true;
 }
 
-void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants)
+void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word, lanepool_i_grants *grants)
 {
-    /* Acquire: this may be an advance, which reads what the appender wrote. */
-    uint64_t word = load_acquire(&lane->word);
     for (;;) {
         if (active(word) == 1 && (word & BLOCKED) != 0 && (word & ODD) == 0) {
             if (try_advance(lane, &word, grants))
                 return;
         } else {
-            /* Release: what the task did happens before whoever is granted next. */
             bool leave_due = active(word) == 1 && (word & BLOCKED) != 0;
             if (cas_acq_rel(&lane->word, &word, (word - 1) | (leave_due ? DUE : 0)))
                 return;
@@ -144,12 +141,10 @@ static bool try_block(lanepool_i_lane *lane, uint64_t *word, uintptr_t link)
     return cas_acq_rel(&lane->word, word, *word | BLOCKED);
 }
 
-bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
+bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
+                                   lanepool_i_grants *grants)
 {
-    store_relaxed(&lanepool_i_link_entry(link)->next, 0);
     bool shared = (link & LANEPOOL_I_LINK_SHARED) != 0;
-    /* Acquire: what the last task here did happens before this one, if it is granted now. */
-    uint64_t word = load_acquire(&lane->word);
     for (;;) {
         if ((word & BLOCKED) != 0) {
             if (begin_turn(lane)) {

@@ -82,11 +82,42 @@ typedef struct lanepool_i_grants {
     uint64_t latched; /* entries that arrived while their rollup still waits for others */
 } lanepool_i_grants;
 
+#define LANEPOOL_I_LANE_ACTIVE  (((uint64_t)1 << 23) - 1)
+#define LANEPOOL_I_LANE_SHARED  ((uint64_t)1 << 23)
+#define LANEPOOL_I_LANE_BLOCKED ((uint64_t)1 << 24)
+
 void lanepool_i_lane_init(lanepool_i_lane *lane);
+
+/* As below, where others are active, or some wait. */
+bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
+                                   lanepool_i_grants *grants);
+void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word,
+                                    lanepool_i_grants *grants);
+
 /* Role's holder. True: granted at once. Else the entry waits; `grants` may have got others. */
-bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants);
+static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
+                                          lanepool_i_grants *grants)
+{
+    store_relaxed(&lanepool_i_link_entry(link)->next, 0);
+    /* Acquire: what the last task here did happens before this one, if it is granted now. */
+    uint64_t word = load_acquire(&lane->word);
+    if ((word & (LANEPOOL_I_LANE_ACTIVE | LANEPOOL_I_LANE_BLOCKED)) != 0)
+        return lanepool_i_lane_append_behind(lane, link, word, grants);
+    uint64_t shared = (link & LANEPOOL_I_LINK_SHARED) != 0 ? LANEPOOL_I_LANE_SHARED : 0;
+    store_relaxed(&lane->word, (word & ~LANEPOOL_I_LANE_SHARED) | shared | 1);
+    return true;
+}
+
 /* Whoever finished a task with a granted entry here; the entry is not touched. */
-void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants);
+static inline void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants)
+{
+    /* Release: what the task did happens before whoever is granted next. Acquire: this may be an
+     * advance, which reads what the appender wrote. */
+    uint64_t word = load_acquire(&lane->word);
+    if ((word & LANEPOOL_I_LANE_BLOCKED) != 0 || !cas_acq_rel(&lane->word, &word, word - 1))
+        lanepool_i_lane_release_before(lane, word, grants);
+}
+
 /* Role's holder: nothing active, nothing waiting, and no other thread will touch it. */
 bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane);
 

@@ -13,6 +13,13 @@
 #include "planted.h"
 #include "task.h"
 
+/* What the latch of a narrow task with so many claims starts at. A single grant that finds 1 need
+ * not count: with one claim there is nothing that the router would have to hold back. */
+static inline uint32_t lanepool_i_latch_start(size_t claim_count)
+{
+    return claim_count <= 1 ? 1 : (uint32_t)claim_count + 1;
+}
+
 /* By the role's holder, before the first place is taken. */
 static inline void lanepool_i_latch_set(lanepool_i_task *task, uint32_t count)
 {

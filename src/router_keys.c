@@ -48,43 +48,48 @@ static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
     }
 }
 
-static void route_one_claim(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                            uint64_t word, lanepool_i_grants *grants)
+/* Its latch was set when it was built: one lane grants it. */
+static inline void append_one(lanepool_i_task *task, uint64_t word, lanepool_i_lane *lane,
+                              lanepool_i_grants *grants)
 {
-    lanepool_i_entry *entry = &task->as.narrow[0];
-    lanepool_i_lane *lane = lanepool_i_keys_lane(pool, local, entry, narrow_type(word, 0));
-    entry->at.lane = lane;
-    lanepool_i_latch_set(task, 1);
     if (lanepool_i_lane_append(lane, narrow_link(task, word, 0), grants))
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
+static inline void route_one_claim(lanepool_pool *pool, lanepool_i_local *local,
+                                   lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
+{
+    lanepool_i_entry *entry = &task->as.narrow[0];
+    entry->at.lane = lanepool_i_keys_lane(pool, &pool->keys, local, entry, narrow_type(word, 0));
+    append_one(task, word, entry->at.lane, grants);
+}
+
 /* Both claims name one lane: one entry, in the stronger mode. */
-static void merge_narrow(lanepool_i_task *task, uint64_t word)
+static void route_merged(lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
     bool exclusive = (word >> LANEPOOL_I_SHARED_SHIFT & 3) != 3;
     word -= (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT;
     if (exclusive)
         word &= ~((uint64_t)1 << LANEPOOL_I_SHARED_SHIFT);
     store_relaxed(&task->word, word);
+    lanepool_i_latch_set(task, 1);
+    append_one(task, word, task->as.narrow[0].at.lane, grants);
 }
 
 static void route_two_claims(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                              uint64_t word, lanepool_i_grants *grants)
 {
     lanepool_i_entry *entries = task->as.narrow;
-    lanepool_i_lane *a = lanepool_i_keys_lane(pool, local, &entries[0], narrow_type(word, 0));
-    lanepool_i_lane *b = lanepool_i_keys_lane(pool, local, &entries[1], narrow_type(word, 1));
+    lanepool_i_lane *a =
+        lanepool_i_keys_lane(pool, &pool->keys, local, &entries[0], narrow_type(word, 0));
+    lanepool_i_lane *b =
+        lanepool_i_keys_lane(pool, &pool->keys, local, &entries[1], narrow_type(word, 1));
     entries[0].at.lane = a;
     entries[1].at.lane = b;
     if (a == b) {
-        merge_narrow(task, word);
-        lanepool_i_latch_set(task, 1);
-        if (lanepool_i_lane_append(a, narrow_link(task, load_relaxed(&task->word), 0), grants))
-            lanepool_i_tasks_add(&grants->ready, task);
+        route_merged(task, word, grants);
         return;
     }
-    lanepool_i_latch_set(task, 3);
     uint32_t granted = lanepool_i_lane_append(a, narrow_link(task, word, 0), grants);
     granted += lanepool_i_lane_append(b, narrow_link(task, word, 1), grants);
     arrive(task, 2, granted, grants);
@@ -103,7 +108,8 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].owner;
         uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane = lanepool_i_keys_lane(pool, local, &entries[i].entry, type);
+        lanepool_i_lane *lane =
+            lanepool_i_keys_lane(pool, &pool->keys, local, &entries[i].entry, type);
         bool seen = (lane->use.stamp & ~(uint64_t)1) == stamp;
         if (!seen) {
             lane->use.stamp = stamp;

@@ -185,7 +185,8 @@ static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].claim.owner;
         uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane = lanepool_i_keys_lane(pool, local, &entries[i].claim.entry, type);
+        lanepool_i_lane *lane =
+            lanepool_i_keys_lane(pool, &pool->keys, local, &entries[i].claim.entry, type);
         lanepool_i_claimants *claimants = (lanepool_i_claimants *)lane;
         if ((claimants->stamp & ~(uint64_t)1) != stamp) {
             claimants->stamp = stamp;

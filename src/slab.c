@@ -12,19 +12,21 @@
 
 #include "sizes.h"
 
+#include <string.h>
+
 #define REGION_SIZE  LANEPOOL_I_BLOCK_REGION
 #define REGION_PAGES (REGION_SIZE / LANEPOOL_I_PAGE_SIZE)
-/* All but the header's. */
-#define ALL_PAGES (~(uint64_t)0 >> (64 - REGION_PAGES) & ~(uint64_t)1)
-
-_Static_assert(REGION_PAGES <= 64, "a region's pages are one bit each");
+#define WORDS        ((REGION_PAGES + 63) / 64)
 
 /* Guard: L slab's lock. */
 struct lanepool_i_region {
     lanepool_i_region *next;        /* L */
-    uint64_t uncut;                 /* L: bit i: page i is not cut into blocks */
+    size_t uncut_count;             /* L: of all pages but the header's */
+    uint64_t uncut[WORDS];          /* L: bit i of all: page i is not cut into blocks */
     uint16_t free_in[REGION_PAGES]; /* L: free blocks a page, while trimming; else 0 */
 };
+
+_Static_assert(sizeof(lanepool_i_region) <= LANEPOOL_I_PAGE_SIZE, "the header is one page");
 
 size_t lanepool_i_slab_class_of(size_t size)
 {
@@ -32,11 +34,6 @@ size_t lanepool_i_slab_class_of(size_t size)
     while (class < LANEPOOL_I_SLAB_SYSTEM && (LANEPOOL_I_BLOCK_MIN << class) < size)
         class ++;
     return class;
-}
-
-static size_t chain_blocks(size_t class)
-{
-    return LANEPOOL_I_CHAIN_BYTES / (LANEPOOL_I_BLOCK_MIN << class);
 }
 
 static size_t page_blocks(size_t class)
@@ -101,22 +98,42 @@ static lanepool_i_block *pop_chain_locked(lanepool_i_slab_class *of)
     return top;
 }
 
-/* Cuts one page into a chain, lowest address first. */
+static void mark_uncut(lanepool_i_region *region, size_t page)
+{
+    region->uncut[page / 64] |= (uint64_t)1 << page % 64;
+    region->uncut_count++;
+}
+
+static size_t take_lowest_uncut(lanepool_i_region *region)
+{
+    size_t word = 0;
+    while (region->uncut[word] == 0)
+        word++;
+    size_t page = word * 64 + (size_t)__builtin_ctzll(region->uncut[word]);
+    region->uncut[word] &= region->uncut[word] - 1;
+    region->uncut_count--;
+    return page;
+}
+
+/* Cuts one page into a chain, lowest address first. What comes early after the last blocks is in
+ * the page behind, which will probably be cut next. */
 static lanepool_i_block *cut_page_locked(lanepool_i_slab_class *of, size_t class)
 {
     lanepool_i_region *region = of->open;
-    size_t page = (size_t)__builtin_ctzll(region->uncut);
-    region->uncut &= region->uncut - 1;
-    if (region->uncut == 0) {
+    size_t page = take_lowest_uncut(region);
+    if (region->uncut_count == 0) {
         of->open = region->next;
         region->next = of->full;
         of->full = region;
     }
     size_t size = LANEPOOL_I_BLOCK_MIN << class;
     char *start = (char *)region + page * LANEPOOL_I_PAGE_SIZE;
+    char *end = (char *)region + REGION_SIZE;
     lanepool_i_block *chain = NULL;
     for (size_t i = page_blocks(class); i-- > 0;) {
         lanepool_i_block *block = (lanepool_i_block *)(start + i * size);
+        char *early = start + (i + LANEPOOL_I_EARLY) * size;
+        block->early = early < end ? (lanepool_i_block *)early : NULL;
         block->next = chain;
         chain = block;
         LANEPOOL_I_POISON(block + 1, size - sizeof *block);
@@ -129,7 +146,8 @@ static bool add_region(lanepool_i_slab *slab, lanepool_i_slab_class *of)
     lanepool_i_region *region = lanepool_i_pages_alloc(REGION_SIZE);
     if (region == NULL)
         return false;
-    region->uncut = ALL_PAGES;
+    for (size_t page = 1; page < REGION_PAGES; page++)
+        mark_uncut(region, page);
     lanepool_i_mutex_lock(&slab->lock);
     region->next = of->open;
     of->open = region;
@@ -153,44 +171,26 @@ static lanepool_i_block *refill(lanepool_i_slab *slab, size_t class)
     }
 }
 
-void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
-                           size_t size)
+void *lanepool_i_slab_take_slowly(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
+                                  size_t size)
 {
     if (class == LANEPOOL_I_SLAB_SYSTEM)
         return lanepool_i_memory_alloc(size);
     lanepool_i_cache_class *from = &cache->classes[class];
-    lanepool_i_block *block = from->spare;
-    if (block == NULL) {
-        block = from->freed;
-        from->freed = NULL;
-        from->freed_count = 0;
-    }
-    if (block == NULL)
-        block = refill(slab, class);
-    if (block == NULL)
-        return NULL;
-    from->spare = block->next;
-    LANEPOOL_I_UNPOISON(block, LANEPOOL_I_BLOCK_MIN << class);
-    return block;
+    from->spare = from->freed;
+    from->freed = NULL;
+    from->freed_count = 0;
+    if (from->spare == NULL)
+        from->spare = refill(slab, class);
+    return from->spare != NULL ? lanepool_i_slab_take(slab, cache, class, size) : NULL;
 }
 
-void lanepool_i_slab_give(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
-                          void *memory)
+void lanepool_i_slab_give_chain(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class)
 {
-    if (class == LANEPOOL_I_SLAB_SYSTEM) {
-        lanepool_i_memory_free(memory);
-        return;
-    }
-    lanepool_i_cache_class *to = &cache->classes[class];
-    lanepool_i_block *block = memory;
-    block->next = to->freed;
-    to->freed = block;
-    LANEPOOL_I_POISON(block + 1, (LANEPOOL_I_BLOCK_MIN << class) - sizeof *block);
-    if (++to->freed_count < chain_blocks(class))
-        return;
-    push_chain(&slab->classes[class], to->freed);
-    to->freed = NULL;
-    to->freed_count = 0;
+    lanepool_i_cache_class *from = &cache->classes[class];
+    push_chain(&slab->classes[class], from->freed);
+    from->freed = NULL;
+    from->freed_count = 0;
 }
 
 void lanepool_i_slab_flush(lanepool_i_slab *slab, lanepool_i_cache *cache)
@@ -201,7 +201,7 @@ void lanepool_i_slab_flush(lanepool_i_slab *slab, lanepool_i_cache *cache)
             push_chain(&slab->classes[class], of->spare);
         if (of->freed != NULL)
             push_chain(&slab->classes[class], of->freed);
-        *of = (lanepool_i_cache_class){ NULL, NULL, 0 };
+        memset(of, 0, sizeof *of);
     }
 }
 
@@ -229,7 +229,7 @@ static void keep_used_locked(lanepool_i_slab_class *of, size_t class, lanepool_i
                 continue;
             block->next = kept;
             kept = block;
-            if (++kept_count < chain_blocks(class))
+            if (++kept_count < lanepool_i_slab_chain_blocks(class))
                 continue;
             push_chain(of, kept);
             kept = NULL;
@@ -247,7 +247,7 @@ static void discard_free_pages_locked(lanepool_i_region *region, size_t class)
             char *start = (char *)region + page * LANEPOOL_I_PAGE_SIZE;
             LANEPOOL_I_UNPOISON(start, LANEPOOL_I_PAGE_SIZE);
             lanepool_i_pages_discard(start, LANEPOOL_I_PAGE_SIZE);
-            region->uncut |= (uint64_t)1 << page;
+            mark_uncut(region, page);
         }
         region->free_in[page] = 0;
     }
@@ -262,9 +262,9 @@ static void sort_regions_locked(lanepool_i_slab_class *of, size_t class, lanepoo
         lanepool_i_region *region = list;
         list = region->next;
         discard_free_pages_locked(region, class);
-        lanepool_i_region **to = region->uncut == ALL_PAGES ? unused
-                                 : region->uncut != 0       ? &of->open
-                                                            : &of->full;
+        lanepool_i_region **to = region->uncut_count == REGION_PAGES - 1 ? unused
+                                 : region->uncut_count != 0              ? &of->open
+                                                                         : &of->full;
         region->next = *to;
         *to = region;
     }

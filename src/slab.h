@@ -28,7 +28,11 @@ typedef struct lanepool_i_region lanepool_i_region;
 struct lanepool_i_block {
     lanepool_i_block *next;       /* in its chain */
     lanepool_i_block *next_chain; /* in a chain's first block: the stack's next chain */
+    lanepool_i_block *early;      /* one that will probably be taken a little later, or NULL */
 };
+
+/* So many blocks later. */
+#define LANEPOOL_I_EARLY 8
 
 /* One size. Guards: A atomic, L slab's lock. */
 typedef struct lanepool_i_slab_class {
@@ -47,6 +51,7 @@ typedef struct lanepool_i_cache_class {
     lanepool_i_block *spare; /* to take from */
     lanepool_i_block *freed; /* given back, on the way to a whole chain */
     size_t freed_count;
+    lanepool_i_block *recent[LANEPOOL_I_EARLY]; /* the last ones given back, in a ring */
 } lanepool_i_cache_class;
 
 typedef struct lanepool_i_cache {
@@ -62,13 +67,58 @@ void lanepool_i_slab_trim(lanepool_i_slab *slab);
 /* The class of blocks of `size` bytes; LANEPOOL_I_SLAB_SYSTEM beyond the largest. */
 size_t lanepool_i_slab_class_of(size_t size);
 
+/* The cache has none: from its given ones, the stack, or the system. */
+void *lanepool_i_slab_take_slowly(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
+                                  size_t size);
+/* The cache has a whole chain of blocks that were given back: it goes to the stack. */
+void lanepool_i_slab_give_chain(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class);
+
+static inline size_t lanepool_i_slab_chain_blocks(size_t class)
+{
+    return LANEPOOL_I_CHAIN_BYTES / (LANEPOOL_I_BLOCK_MIN << class);
+}
+
 /* A block aligned to 64, not cleared; NULL if memory is lacking. `size` counts for blocks of the
  * system only. */
-void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
-                           size_t size);
+static inline void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache *cache,
+                                         size_t class, size_t size)
+{
+    if (class == LANEPOOL_I_SLAB_SYSTEM || cache->classes[class].spare == NULL)
+        return lanepool_i_slab_take_slowly(slab, cache, class, size);
+    lanepool_i_block *block = cache->classes[class].spare;
+    cache->classes[class].spare = block->next;
+    lanepool_i_prefetch(block->early);
+    LANEPOOL_I_UNPOISON(block, LANEPOOL_I_BLOCK_MIN << class);
+    return block;
+}
+
+/* Of a block that was taken and not yet written to: one that will probably be taken a little later,
+ * or NULL; not dereferenced. */
+static inline const void *lanepool_i_slab_early(const void *block)
+{
+    return ((const lanepool_i_block *)block)->early;
+}
+
 /* `class` as it was taken with. */
-void lanepool_i_slab_give(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
-                          void *block);
+static inline void lanepool_i_slab_give(lanepool_i_slab *slab, lanepool_i_cache *cache,
+                                        size_t class, void *memory)
+{
+    if (class == LANEPOOL_I_SLAB_SYSTEM) {
+        lanepool_i_memory_free(memory);
+        return;
+    }
+    lanepool_i_cache_class *to = &cache->classes[class];
+    lanepool_i_block *block = memory;
+    lanepool_i_block **recent = &to->recent[to->freed_count % LANEPOOL_I_EARLY];
+    block->next = to->freed;
+    block->early = *recent;
+    *recent = block;
+    to->freed = block;
+    LANEPOOL_I_POISON(block + 1, (LANEPOOL_I_BLOCK_MIN << class) - sizeof *block);
+    if (++to->freed_count == lanepool_i_slab_chain_blocks(class))
+        lanepool_i_slab_give_chain(slab, cache, class);
+}
+
 /* Moves everything in a cache to the stack. */
 void lanepool_i_slab_flush(lanepool_i_slab *slab, lanepool_i_cache *cache);
 

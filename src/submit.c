@@ -5,6 +5,7 @@
  */
 #include "deadline.h"
 #include "handle.h"
+#include "latch.h"
 #include "pool.h"
 #include "run.h"
 
@@ -21,57 +22,61 @@ struct terms {
 
 /* --- checking --- */
 
-static bool is_claim(const lanepool_pool *pool, const lanepool_claim *claim)
+static bool is_bytes_or_lane(const lanepool_pool *pool, const lanepool_claim *claim)
 {
-    if (claim->mode > LANEPOOL_SHARED)
-        return false;
-    switch (claim->type) {
-    case LANEPOOL_KEY_ID:
-    case LANEPOOL_KEY_POINTER:
-        return true;
-    case LANEPOOL_KEY_BYTES:
+    if (claim->type == LANEPOOL_KEY_BYTES)
         return claim->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
                (claim->key.bytes.data != NULL || claim->key.bytes.size == 0);
-    case LANEPOOL_KEY_LANE:
-        return claim->key.lane != NULL && claim->key.lane->pool == pool;
-    default:
-        return false;
-    }
+    return claim->type == LANEPOOL_KEY_LANE && claim->key.lane != NULL &&
+           claim->key.lane->pool == pool;
+}
+
+static inline bool is_claim(const lanepool_pool *pool, const lanepool_claim *claim)
+{
+    return claim->mode <= LANEPOOL_SHARED &&
+           (claim->type == LANEPOOL_KEY_ID || claim->type == LANEPOOL_KEY_POINTER ||
+            is_bytes_or_lane(pool, claim));
 }
 
 /* A description of a later version may be longer, as long as it asks for nothing unknown. */
-static bool has_known_size(const void *options, size_t size, size_t known)
+static bool is_longer_but_known(const lanepool_task *task)
 {
-    if (size < known)
-        return false;
-    const unsigned char *bytes = options;
-    for (size_t i = known; i < size; i++)
+    const unsigned char *bytes = (const unsigned char *)task;
+    for (size_t i = sizeof *task; i < task->struct_size; i++)
         if (bytes[i] != 0)
             return false;
-    return true;
+    return task->struct_size > sizeof *task;
 }
 
-static bool is_valid(const lanepool_pool *pool, const lanepool_task *task)
+/* Also counts the lanes that the claims may need: a handle brings its own. */
+static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task, uint64_t *lanes)
 {
-    if (!has_known_size(task, task->struct_size, sizeof *task) || task->function == NULL)
+    *lanes = 0;
+    if ((task->struct_size != sizeof *task && !is_longer_but_known(task)) || task->function == NULL)
         return false;
     if (pool->options.is_compatible != NULL)
         return task->claim_count == 0;
-    if (task->kind != 0 || task->claim_count > LANEPOOL_CLAIMS_MAX ||
-        (task->claims == NULL && task->claim_count > 0))
+    size_t count = task->claim_count;
+    const lanepool_claim *claims = task->claims;
+    if (task->kind != 0 || count > LANEPOOL_CLAIMS_MAX || (claims == NULL && count > 0))
         return false;
-    for (size_t i = 0; i < task->claim_count; i++)
-        if (!is_claim(pool, &task->claims[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (!is_claim(pool, &claims[i]))
             return false;
+        *lanes += claims[i].type != LANEPOOL_KEY_LANE;
+    }
     return true;
 }
 
 /* --- filling the block --- */
 
+#define NARROW_MAX   2
+#define NARROW_CLASS 0
+
 static bool is_wide(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return pool->rule->all_wide || task->claim_count > 2 || task->future != NULL ||
-           task->release != NULL;
+    return task->claim_count > NARROW_MAX || task->future != NULL || task->release != NULL ||
+           pool->rule->all_wide;
 }
 
 static uint32_t key_type(const lanepool_claim *claim)
@@ -80,24 +85,21 @@ static uint32_t key_type(const lanepool_claim *claim)
 }
 
 /* False: memory is lacking. */
-static bool fill_entry(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_entry *entry,
-                       const lanepool_claim *claim)
+static inline bool fill_entry(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_entry *entry,
+                              const lanepool_claim *claim)
 {
-    switch (claim->type) {
-    case LANEPOOL_KEY_BYTES:
+    if (claim->type == LANEPOOL_KEY_ID) {
+        entry->at.id = claim->key.id;
+    } else if (claim->type == LANEPOOL_KEY_POINTER) {
+        entry->at.id = (uintptr_t)claim->key.pointer;
+    } else if (claim->type == LANEPOOL_KEY_LANE) {
+        entry->at.handle = claim->key.lane;
+    } else {
         entry->at.bytes =
             lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
         return entry->at.bytes != NULL;
-    case LANEPOOL_KEY_LANE:
-        entry->at.handle = claim->key.lane;
-        return true;
-    case LANEPOOL_KEY_POINTER:
-        entry->at.id = (uintptr_t)claim->key.pointer;
-        return true;
-    default:
-        entry->at.id = claim->key.id;
-        return true;
     }
+    return true;
 }
 
 static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
@@ -118,21 +120,49 @@ static void empty_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool
     }
 }
 
-static bool fill_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                         const lanepool_task *task, uint64_t *word)
+static void give_block(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block)
+{
+    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
+}
+
+/* Up to two claims. What the router is to fetch early stands where the link of the first entry will
+ * be. */
+static inline lanepool_status build_narrow(lanepool_pool *pool, lanepool_i_local *local,
+                                           const lanepool_task *task, lanepool_i_task **built)
+{
+    uint64_t word = (uint64_t)task->claim_count << LANEPOOL_I_COUNT_SHIFT |
+                    (uint64_t)NARROW_CLASS << LANEPOOL_I_CLASS_SHIFT |
+                    lanepool_i_latch_start(task->claim_count);
+    lanepool_i_task *block =
+        lanepool_i_slab_take(&pool->slab, &local->cache, NARROW_CLASS, sizeof *block);
+    if (block == NULL)
+        return LANEPOOL_NOMEM;
+    atomic_init(&block->as.narrow[0].next, (uintptr_t)lanepool_i_slab_early(block));
+    block->function = task->function;
+    block->context = task->context;
+    for (size_t i = 0; i < task->claim_count; i++) {
+        const lanepool_claim *claim = &task->claims[i];
+        word |= (uint64_t)claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
+        word |= (uint64_t)key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
+        if (!fill_entry(pool, local, &block->as.narrow[i], claim)) {
+            empty_entries(pool, local, block, task, i);
+            lanepool_i_slab_give(&pool->slab, &local->cache, NARROW_CLASS, block);
+            return LANEPOOL_NOMEM;
+        }
+    }
+    atomic_init(&block->word, word);
+    *built = block;
+    return LANEPOOL_OK;
+}
+
+static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                              const lanepool_task *task)
 {
     for (size_t i = 0; i < task->claim_count; i++) {
         const lanepool_claim *claim = &task->claims[i];
-        lanepool_i_entry *entry = &block->as.narrow[i & 1];
-        if ((*word & LANEPOOL_I_WIDE) != 0) {
-            lanepool_i_wide_entry *wide = wide_entry(pool, block, i);
-            wide->owner = claim->mode | key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
-            entry = &wide->entry;
-        } else {
-            *word |= (uint64_t)claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
-            *word |= (uint64_t)key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
-        }
-        if (!fill_entry(pool, local, entry, claim)) {
+        lanepool_i_wide_entry *wide = wide_entry(pool, block, i);
+        wide->owner = claim->mode | key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
+        if (!fill_entry(pool, local, &wide->entry, claim)) {
             empty_entries(pool, local, block, task, i);
             return false;
         }
@@ -140,49 +170,23 @@ static bool fill_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_
     return true;
 }
 
-static lanepool_i_task *take_block(lanepool_pool *pool, lanepool_i_local *local,
-                                   const lanepool_task *task, uint64_t *word)
+static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
+                                        const lanepool_task *task)
 {
-    size_t size = sizeof(lanepool_i_task);
-    *word = (uint64_t)task->claim_count << LANEPOOL_I_COUNT_SHIFT;
-    if (is_wide(pool, task)) {
-        *word = LANEPOOL_I_WIDE;
-        size += pool->extension + task->claim_count * pool->rule->entry_size;
-    }
+    size_t size =
+        sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
     size_t class = lanepool_i_slab_class_of(size);
-    *word |= (uint64_t) class << LANEPOOL_I_CLASS_SHIFT;
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
     if (block == NULL)
         return NULL;
     block->function = task->function;
     block->context = task->context;
-    if ((*word & LANEPOOL_I_WIDE) != 0) {
-        block->as.wide.kind = task->kind;
-        block->as.wide.future = NULL;
-        block->as.wide.release = task->release;
-        block->as.wide.count = (uint32_t)task->claim_count;
-    }
+    block->as.wide.kind = task->kind;
+    block->as.wide.future = NULL;
+    block->as.wide.release = task->release;
+    block->as.wide.count = (uint32_t)task->claim_count;
+    atomic_init(&block->word, LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
     return block;
-}
-
-/* Lanes for the claims by key; a handle brings its own. */
-static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, const lanepool_task *task)
-{
-    if (local->lanes < task->claim_count) {
-        uint64_t more = task->claim_count - local->lanes + LANEPOOL_I_LANE_CREDIT;
-        if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
-            return false;
-        local->lanes += more;
-    }
-    return true;
-}
-
-static uint64_t lanes_used(const lanepool_task *task)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < task->claim_count; i++)
-        count += task->claims[i].type != LANEPOOL_KEY_LANE;
-    return count;
 }
 
 static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
@@ -194,46 +198,65 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
     return status;
 }
 
-/* On success the block is complete; the caller's future pointer is set by accept(). */
-static lanepool_status build(lanepool_pool *pool, lanepool_i_local *local,
-                             const lanepool_task *task, lanepool_i_task **built)
+/* Both references: the program's and the task's. */
+static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
 {
-    uint64_t word;
-    if (!reserve_lanes(pool, local, task))
-        return LANEPOOL_NOMEM;
-    lanepool_i_task *block = take_block(pool, local, task, &word);
+    if (task->future == NULL)
+        return;
+    lanepool_future_release(block->as.wide.future);
+    lanepool_future_release(block->as.wide.future);
+}
+
+static lanepool_status build_wide(lanepool_pool *pool, lanepool_i_local *local,
+                                  const lanepool_task *task, lanepool_i_task **built)
+{
+    lanepool_i_task *block = take_wide_block(pool, local, task);
     if (block == NULL)
         return LANEPOOL_NOMEM;
-    atomic_init(&block->word, word);
     lanepool_status status = make_future(pool, block, task);
-    if (status == LANEPOOL_OK && !fill_entries(pool, local, block, task, &word)) {
+    if (status == LANEPOOL_OK && !fill_wide_entries(pool, local, block, task)) {
         status = LANEPOOL_NOMEM;
-        if (task->future != NULL) {
-            lanepool_future_release(block->as.wide.future);
-            lanepool_future_release(block->as.wide.future);
-        }
+        drop_future(block, task);
     }
-    if (status != LANEPOOL_OK) {
-        lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
-        return status;
-    }
-    local->lanes -= lanes_used(task);
-    store_relaxed(&block->word, word);
+    if (status != LANEPOOL_OK)
+        give_block(pool, local, block);
     *built = block;
-    return LANEPOOL_OK;
+    return status;
+}
+
+static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, uint64_t count)
+{
+    uint64_t more = count - local->lanes + LANEPOOL_I_LANE_CREDIT;
+    if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
+        return false;
+    local->lanes += more;
+    return true;
+}
+
+/* On success the block is complete; the caller's future pointer is set by hand_out_future(). */
+static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local,
+                                    const lanepool_task *task, uint64_t lanes,
+                                    lanepool_i_task **built)
+{
+    if (local->lanes < lanes && !reserve_lanes(pool, local, lanes))
+        return LANEPOOL_NOMEM;
+    lanepool_status status = is_wide(pool, task) ? build_wide(pool, local, task, built)
+                                                 : build_narrow(pool, local, task, built);
+    if (status == LANEPOOL_OK)
+        local->lanes -= lanes;
+    return status;
 }
 
 /* The inbox was closed: as if it had never been built. */
 static void unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                     const lanepool_task *task)
 {
+    uint64_t lanes;
+    is_valid(pool, task, &lanes);
     empty_entries(pool, local, block, task, task->claim_count);
-    local->lanes += lanes_used(task);
-    if (task->future != NULL) {
-        lanepool_future_release(block->as.wide.future);
-        lanepool_future_release(block->as.wide.future);
-    }
-    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
+    local->lanes += lanes;
+    drop_future(block, task);
+    give_block(pool, local, block);
 }
 
 /* --- admission --- */
@@ -244,8 +267,8 @@ static bool is_open(const lanepool_pool *pool, bool inside)
     return state == LANEPOOL_I_RUNNING || (inside && state == LANEPOOL_I_DRAINING);
 }
 
-/* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
-static lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local, struct terms *terms)
+static lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local,
+                                    struct terms *terms)
 {
     bool inside = lanepool_i_local_is_inside(local);
     if (!is_open(pool, inside))
@@ -262,6 +285,16 @@ static lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local, struc
     if (terms->deadline_ns == 0)
         terms->deadline_ns = lanepool_i_deadline(terms->wait_ns_max);
     return lanepool_i_admission_wait(&pool->admission, local, terms->deadline_ns);
+}
+
+/* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
+static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local,
+                                    struct terms *terms)
+{
+    if (local->admitted == 0 || load_relaxed(&pool->lifecycle.state) != LANEPOOL_I_RUNNING)
+        return admit_slowly(pool, local, terms);
+    local->admitted--;
+    return LANEPOOL_OK;
 }
 
 /* --- one task --- */
@@ -284,11 +317,13 @@ static bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
     return false;
 }
 
-static lanepool_status submit(lanepool_pool *pool, const lanepool_task *task, struct terms *terms)
+static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *task,
+                                     struct terms *terms)
 {
+    uint64_t lanes;
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (pool == NULL || task == NULL || !is_valid(pool, task))
+    if (pool == NULL || task == NULL || !is_valid(pool, task, &lanes))
         return LANEPOOL_INVALID;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
@@ -297,7 +332,7 @@ static lanepool_status submit(lanepool_pool *pool, const lanepool_task *task, st
     if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms->full == RUN_IT))
         return admitted;
     lanepool_i_task *block;
-    lanepool_status status = build(pool, local, task, &block);
+    lanepool_status status = build(pool, local, task, lanes, &block);
     if (status == LANEPOOL_OK) {
         hand_out_future(task, block);
         if (admitted == LANEPOOL_FULL)
@@ -379,13 +414,14 @@ static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, 
 static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
                                   const lanepool_task *task, struct terms *terms)
 {
-    if (!is_valid(pool, task))
+    uint64_t lanes;
+    if (!is_valid(pool, task, &lanes))
         return LANEPOOL_INVALID;
     lanepool_status status = admit_next(pool, local, piece, terms);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_task *block;
-    status = build(pool, local, task, &block);
+    status = build(pool, local, task, lanes, &block);
     if (status != LANEPOOL_OK) {
         lanepool_i_admission_return(&pool->admission, local);
         return status;

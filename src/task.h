@@ -89,6 +89,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it */
 #define LANEPOOL_I_MARKED       ((uint64_t)1 << 17) /* seen by the walk that is going on */
 #define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
+#define LANEPOOL_I_CLASS_MASK   7
 #define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* memory was lacking to wait for all at once */
 #define LANEPOOL_I_TICKET_SHIFT 24
 #define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
@@ -119,7 +120,7 @@ static inline size_t lanepool_i_task_count(const lanepool_i_task *task)
 
 static inline size_t lanepool_i_task_class(const lanepool_i_task *task)
 {
-    return (size_t)(load_relaxed(&task->word) >> LANEPOOL_I_CLASS_SHIFT) & 7;
+    return (size_t)(load_relaxed(&task->word) >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
 }
 
 /* Tasks that stand in one list, linked through `next`: one thread's. */
