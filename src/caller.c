@@ -82,7 +82,7 @@ static bool route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_calle
 {
     if (!lanepool_i_waiter_take_role(&caller->waiter, &pool->router))
         return false;
-    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_router_route(pool, local);
     bool more = lanepool_i_waiter_has_more(&caller->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
     return more;

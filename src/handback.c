@@ -16,10 +16,10 @@
  * be closed then, an append may be half made, by a thread that this one must let go on. */
 static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_router_route(pool, local);
     while (!lanepool_i_inbox_try_close(&pool->router.inbox)) {
         lanepool_i_yield();
-        lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+        lanepool_i_router_route(pool, local);
     }
 }
 

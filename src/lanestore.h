@@ -23,14 +23,14 @@ typedef struct lanepool_i_lane_region lanepool_i_lane_region;
 
 /* Guards: A atomic, L the store's lock, R role's holder. */
 typedef struct lanepool_i_lanestore {
-    lanepool_i_mutex lock;
-    uint64_t reserved;               /* L */
-    uint64_t capacity;               /* L */
-    lanepool_i_lane_region *fresh;   /* L: regions not yet seen by the role's holder */
-    _Atomic uint64_t settled;        /* A: R writes */
-    uint64_t settled_so_far;         /* R: not yet published */
-    lanepool_i_lane_region *partial; /* R: regions with lanes to take */
-    lanepool_i_lane_region *full;    /* R: regions without */
+    _Alignas(LANEPOOL_I_APART) lanepool_i_mutex lock;
+    uint64_t reserved;             /* L */
+    uint64_t capacity;             /* L */
+    lanepool_i_lane_region *fresh; /* L: regions not yet seen by the role's holder */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t settled; /* A: R writes */
+    uint64_t settled_so_far;                             /* R: not yet published */
+    lanepool_i_lane_region *partial;                     /* R: regions with lanes to take */
+    lanepool_i_lane_region *full;                        /* R: regions without */
 } lanepool_i_lanestore;
 
 bool lanepool_i_lanestore_init(lanepool_i_lanestore *store);

@@ -125,6 +125,7 @@ lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool
         return NULL;
     memset(local, 0, sizeof *local);
     local->worker = worker;
+    local->worker_index = worker != NULL ? worker->index : SIZE_MAX;
     atomic_init(&local->pool, pool);
     atomic_init(&local->owners, worker != NULL ? OF_POOL : OF_THREAD | OF_POOL);
     lanepool_i_mutex_lock(&locals->lock);

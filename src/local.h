@@ -24,6 +24,7 @@ struct lanepool_i_local {
     _Atomic(lanepool_pool *) pool;    /* A: NULL once the pool is gone */
     lanepool_i_local *next_of_thread; /* T */
     lanepool_i_worker *worker;        /* I: NULL for threads that are not the pool's */
+    size_t worker_index;              /* I: SIZE_MAX likewise */
     lanepool_i_cache cache;           /* T */
     uint64_t admitted;                /* T: tasks that may be submitted without asking */
     uint64_t lanes;                   /* T: lanes reserved and not yet used for a claim */

@@ -57,24 +57,30 @@ static inline uint32_t lanepool_i_park_sleeping(uint64_t word)
     return (uint32_t)(word >> 32);
 }
 
-/* The wake rule; after the publication of work. */
-static inline void lanepool_i_park_wake(lanepool_i_park *park)
+/* The word, read in the total order of `seq` operations. */
+static inline uint64_t lanepool_i_park_look(const lanepool_i_park *park)
 {
-    uint64_t word = load_seq(&park->word);
-    if (lanepool_i_park_searching(word) == 0 && lanepool_i_park_sleeping(word) != 0)
+    return load_seq(&park->word);
+}
+
+/* The word while no worker searches or sleeps. */
+#define LANEPOOL_I_PARK_ALL_BUSY ((uint64_t)0)
+
+/* The wake rule, with the word as it was seen after the publication of work. */
+static inline void lanepool_i_park_wake_by(lanepool_i_park *park, uint64_t seen)
+{
+    if (lanepool_i_park_searching(seen) == 0 && lanepool_i_park_sleeping(seen) != 0)
         lanepool_i_park_wake_slowly(park);
 }
 
-/* Whether all workers sleep. */
-static inline bool lanepool_i_park_all_asleep(const lanepool_i_park *park)
+static inline void lanepool_i_park_wake(lanepool_i_park *park)
 {
-    return lanepool_i_park_sleeping(load_seq(&park->word)) == park->sleeper_count;
+    lanepool_i_park_wake_by(park, lanepool_i_park_look(park));
 }
 
-/* Whether no worker searches or sleeps. */
 static inline bool lanepool_i_park_all_busy(const lanepool_i_park *park)
 {
-    return load_seq(&park->word) == 0;
+    return lanepool_i_park_look(park) == LANEPOOL_I_PARK_ALL_BUSY;
 }
 
 void lanepool_i_park_start_search(lanepool_i_park *park);

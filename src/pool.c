@@ -40,10 +40,13 @@ static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
     lanepool_i_run_chain(pool, worker, task);
 }
 
+/* While many tasks stand ready nothing is routed: lanes that are not blocked cost less, and whoever
+ * lacks work finds some in this worker's queue. */
 static void look(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (lanepool_i_router_left(&pool->router))
+    if (lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY &&
+        lanepool_i_router_left(&pool->router))
         lanepool_i_router_try_route(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->local);

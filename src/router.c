@@ -72,7 +72,7 @@ bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_local *lo
 {
     bool asked = free_role(pool);
     while (must_reap(pool)) {
-        lanepool_i_router_route(pool, local, 0);
+        lanepool_i_router_reap(pool, local);
         asked |= free_role(pool);
     }
     return asked;
@@ -131,28 +131,47 @@ static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
     }
 }
 
-void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count)
+/* What every hold ends with. */
+static void end_hold(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+{
+    reap_all(pool, local, grants);
+    if (pool->rule->batch_done != NULL)
+        pool->rule->batch_done(pool, local);
+    if (grants->latched != 0)
+        lanepool_i_count_up(&local->latched, grants->latched);
+    lanepool_i_router_put_ready(pool, local, &grants->ready);
+}
+
+void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
-    for (size_t i = 0; i < count; i++) {
+    end_hold(pool, local, &grants);
+}
+
+/* A submitter that routes after each append pays for a batch, and no more. */
+static size_t most_without_ready(const lanepool_pool *pool)
+{
+    return pool->submitter_routes ? LANEPOOL_I_ROUTE_BATCH : LANEPOOL_I_ROUTE_MAX;
+}
+
+void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    size_t most = most_without_ready(pool);
+    for (size_t i = 0; i < LANEPOOL_I_ROUTE_BATCH || (i < most && grants.ready.count == 0); i++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)
             break;
         route_one(pool, local, task, &grants);
     }
-    reap_all(pool, local, &grants);
-    if (pool->rule->batch_done != NULL)
-        pool->rule->batch_done(pool, local);
-    if (grants.latched != 0)
-        lanepool_i_count_up(&local->latched, grants.latched);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    end_hold(pool, local, &grants);
 }
 
 void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_local *local)
 {
     if (load_seq(&pool->router.finished) == NULL || !lanepool_i_role_try(&pool->router))
         return;
-    lanepool_i_router_route(pool, local, 0);
+    lanepool_i_router_reap(pool, local);
     lanepool_i_role_give_back(pool, local);
 }
 
@@ -160,7 +179,7 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
 {
     if (!lanepool_i_role_try(&pool->router))
         return;
-    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_router_route(pool, local);
     lanepool_i_role_give_back(pool, local);
 }
 
@@ -171,19 +190,31 @@ void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
         return;
     if (!lanepool_i_role_try_or_ask(&pool->router))
         return;
-    lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+    lanepool_i_router_route(pool, local);
     lanepool_i_role_give_back(pool, local);
 }
 
 /* --- after an append --- */
 
+/* After something was published, with the park's word as it was seen then: a worker; or, if all are
+ * busy, the waits inside tasks. */
+static inline void wake(lanepool_pool *pool, uint64_t seen)
+{
+    if (seen == LANEPOOL_I_PARK_ALL_BUSY)
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+    else
+        lanepool_i_park_wake_by(&pool->crew.park, seen);
+}
+
 void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local)
 {
-    if (pool->submitter_routes || lanepool_i_park_all_asleep(&pool->crew.park))
+    lanepool_i_park *park = &pool->crew.park;
+    uint64_t seen = lanepool_i_park_look(park);
+    if (pool->submitter_routes || lanepool_i_park_sleeping(seen) == park->sleeper_count) {
         lanepool_i_router_try_route(pool, local);
-    lanepool_i_park_wake(&pool->crew.park);
-    if (lanepool_i_park_all_busy(&pool->crew.park))
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+        seen = lanepool_i_park_look(park);
+    }
+    wake(pool, seen);
 }
 
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,

@@ -34,12 +34,12 @@ struct lanepool_i_message {
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
-    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t role; /* A */
-    _Alignas(LANEPOOL_I_APART) uint64_t next_ticket;  /* R */
+    uint64_t next_ticket;                             /* R */
     uint64_t epoch;                                   /* R: newest; see quiesce.h */
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS];       /* A: R writes: tasks, by epoch */
-    _Atomic(lanepool_i_task *) finished;              /* A: tasks to reap */
     _Atomic uint64_t lanes_live;                      /* A: R writes */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t role; /* A */
+    _Atomic(lanepool_i_task *) finished;              /* A: tasks to reap */
 } lanepool_i_router;
 
 void lanepool_i_router_init(lanepool_i_router *router);
@@ -54,8 +54,10 @@ void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local);
 /* The same, but only says whether the holder was asked. */
 bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_local *local);
 
-/* Role's holder: routes up to `count` tasks, reaps, and puts what became ready into a queue. */
-void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local, size_t count);
+/* Role's holder: reaps, and puts what became ready into a queue; routes a batch before, or more if
+ * nothing in it becomes ready. */
+void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local);
 /* If the role is free: takes it, routes a batch, gives it back. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
 /* If there are finished tasks to reap, and the role is free: reaps them. */

@@ -28,8 +28,9 @@ typedef struct ending {
  * total order with an exact limit, since a blocked submitter relies on it, and outside of the
  * workers, who look at the counts again before they sleep: this thread looks at `attention` next.
  */
-static void count_finished(lanepool_pool *pool, lanepool_i_local *local, size_t epoch)
+static inline void count_finished(lanepool_pool *pool, lanepool_i_local *local, uint64_t word)
 {
+    size_t epoch = (size_t)(word & LANEPOOL_I_EPOCH_MASK) >> LANEPOOL_I_EPOCH_SHIFT;
     _Atomic uint64_t *finished = &local->finished[epoch];
     uint64_t count = load_relaxed(finished) + 1;
     if (lanepool_i_admission_is_exact(&pool->admission) || local->worker == NULL)
@@ -39,28 +40,38 @@ static void count_finished(lanepool_pool *pool, lanepool_i_local *local, size_t 
     lanepool_i_admission_finished(&pool->admission);
 }
 
-void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+/* `word` is the task's: of no use any more once the block is given. */
+static inline void forget(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          uint64_t word)
 {
-    uint64_t word = load_relaxed(&task->word);
-    size_t epoch = (size_t)(word & LANEPOOL_I_EPOCH_MASK) >> LANEPOOL_I_EPOCH_SHIFT;
-    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
-    count_finished(pool, local, epoch);
+    size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
+    lanepool_i_slab_give(&pool->slab, &local->cache, class, task);
+    count_finished(pool, local, word);
 }
 
-void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static inline void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          uint64_t word)
 {
-    if (lanepool_i_task_is_wide(task) && task->as.wide.release != NULL) {
+    if ((word & LANEPOOL_I_WIDE) != 0 && task->as.wide.release != NULL) {
         local->callbacks++;
         task->as.wide.release(task->context);
         local->callbacks--;
     }
-    lanepool_i_run_forget(pool, local, task);
+    forget(pool, local, task, word);
+}
+
+void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    forget(pool, local, task, load_relaxed(&task->word));
+}
+
+void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    let_go(pool, local, task, load_relaxed(&task->word));
 }
 
 static void complete(lanepool_i_local *local, const ending *end)
 {
-    if (end->future == NULL)
-        return;
     local->callbacks++;
     lanepool_i_future_complete(end->future, &end->result);
     local->callbacks--;
@@ -68,17 +79,16 @@ static void complete(lanepool_i_local *local, const ending *end)
 
 /* --- one call --- */
 
-static void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_local *local,
-                  lanepool_i_task *task)
+static inline void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_local *local,
+                         lanepool_i_task *task)
 {
-    size_t worker = local->worker != NULL ? local->worker->index : SIZE_MAX;
-    *run = (lanepool_run){ pool, local, local->run, task, NULL, worker };
+    *run = (lanepool_run){ pool, local, local->run, task, NULL, local->worker_index };
     store_relaxed(&task->next, local->running);
     local->running = task;
     local->run = run;
 }
 
-static void leave(lanepool_i_local *local, const lanepool_run *run)
+static inline void leave(lanepool_i_local *local, const lanepool_run *run)
 {
     local->run = run->outer;
     local->running = load_relaxed(&run->task->next);
@@ -87,7 +97,7 @@ static void leave(lanepool_i_local *local, const lanepool_run *run)
 static void report_failure(lanepool_pool *pool, lanepool_i_local *local,
                            const lanepool_i_task *task, const lanepool_result *result)
 {
-    if (result->status == LANEPOOL_OK || pool->options.on_error == NULL)
+    if (pool->options.on_error == NULL)
         return;
     lanepool_error error = { task->function, task->context, lanepool_i_task_ticket(task),
                              result->status, result->code };
@@ -96,15 +106,16 @@ static void report_failure(lanepool_pool *pool, lanepool_i_local *local,
     local->callbacks--;
 }
 
-static lanepool_future *future_of(const lanepool_i_task *task)
+static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t word)
 {
-    return lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
+    return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
-static void call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task, ending *end)
+static inline void call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                        ending *end)
 {
     lanepool_run run;
-    end->future = future_of(task);
+    end->future = future_of(task, load_relaxed(&task->word));
     if (end->future != NULL)
         lanepool_i_future_start(end->future);
     enter(&run, pool, local, task);
@@ -115,31 +126,32 @@ static void call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *
     end->result.value = run.value;
 }
 
-static bool calls_back(const lanepool_i_task *task)
+static bool calls_back(const lanepool_i_task *task, const ending *end)
 {
-    return lanepool_i_task_is_wide(task) &&
-           (task->as.wide.release != NULL ||
-            (task->as.wide.future != NULL &&
-             lanepool_i_future_has_callbacks(task->as.wide.future)));
+    return task->as.wide.release != NULL ||
+           (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
 }
 
 /* From the failure report to the last of the task; leaves what became ready in *ready, unless a
  * callback might hold it up. */
-static void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                   const ending *end, lanepool_i_tasks *ready)
+static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          const ending *end, lanepool_i_tasks *ready)
 {
-    lanepool_i_count_up(&local->ran, 1);
-    report_failure(pool, local, task, &end->result);
     lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
-    bool queue_first = calls_back(task);
+    uint64_t word = load_relaxed(&task->word);
+    lanepool_i_count_up(&local->ran, 1);
+    if (end->result.status != LANEPOOL_OK)
+        report_failure(pool, local, task, &end->result);
+    bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
     pool->rule->finish(pool, local, task, &grants);
     if (grants.latched != 0)
         lanepool_i_count_up(&local->latched, grants.latched);
     if (queue_first)
         lanepool_i_router_put_ready(pool, local, &grants.ready);
-    complete(local, end);
+    if (end->future != NULL)
+        complete(local, end);
     if (pool->rule->reap == NULL)
-        lanepool_i_run_let_go(pool, local, task);
+        let_go(pool, local, task, word);
     else
         lanepool_i_router_reap_later(pool, local, task);
     if (PLANTED(LATE_TOUCH))
@@ -155,16 +167,17 @@ static bool is_workers_own(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0;
 }
 
-static bool may_go_on(lanepool_pool *pool, lanepool_i_worker *worker, uint32_t ran,
-                      uint64_t since_ns)
+static inline bool may_go_on(lanepool_pool *pool, const lanepool_i_worker *worker, uint32_t ran,
+                             uint64_t since_ns)
 {
     return ran < worker->crew->quantum_tasks && !load_relaxed(&pool->crew.stop) &&
-           lanepool_i_clock_coarse() - since_ns <= worker->crew->quantum_ns;
+           worker->now_ns - since_ns <= worker->crew->quantum_ns;
 }
 
 /* The last task that a quiesce waits for may have finished here, and the one that comes may be
  * long. A new epoch is seen after the attention that its quiesce asked for. */
-static void notice_epoch(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_task *task)
+static inline void notice_epoch(lanepool_pool *pool, lanepool_i_local *local,
+                                const lanepool_i_task *task)
 {
     uint64_t epoch = load_relaxed(&task->word) & LANEPOOL_I_EPOCH_MASK;
     if (epoch != local->epoch && lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
@@ -172,23 +185,37 @@ static void notice_epoch(lanepool_pool *pool, lanepool_i_local *local, const lan
     local->epoch = epoch;
 }
 
-void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
+/* Calls the task and takes out of *ready what the worker is to run next: NULL if nothing became
+ * ready, or the quantum since the last one from a queue is over. */
+static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_worker *worker,
+                                              lanepool_i_task *task, uint32_t ran,
+                                              uint64_t since_ns)
 {
     lanepool_i_local *local = worker->local;
-    uint64_t since_ns = lanepool_i_clock_coarse();
-    for (uint32_t ran = 1; task != NULL; ran++) {
-        lanepool_i_tasks ready;
-        ending end;
-        notice_epoch(pool, local, task);
-        call(pool, local, task, &end);
-        settle(pool, local, task, &end, &ready);
-        worker->ran++;
-        task = NULL;
-        if (ready.count > 0 && is_workers_own(ready.first) &&
-            may_go_on(pool, worker, ran, since_ns))
-            task = lanepool_i_tasks_take(&ready);
-        if (ready.count > 0)
-            lanepool_i_router_put_ready(pool, local, &ready);
+    lanepool_i_tasks ready;
+    ending end;
+    notice_epoch(pool, local, task);
+    call(pool, local, task, &end);
+    settle(pool, local, task, &end, &ready);
+    lanepool_i_worker_ran_one(worker);
+    if (ready.count == 0)
+        return NULL;
+    task = NULL;
+    if (is_workers_own(ready.first) && may_go_on(pool, worker, ran, since_ns))
+        task = lanepool_i_tasks_take(&ready);
+    if (ready.count > 0)
+        lanepool_i_router_put_ready(pool, local, &ready);
+    return task;
+}
+
+void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
+{
+    bool any_rule = pool->rule->reap != NULL || pool->rule->own != NULL;
+    while (task != NULL) {
+        uint64_t since_ns = worker->now_ns;
+        for (uint32_t ran = 1; task != NULL; ran++)
+            task = run_and_follow(pool, worker, task, ran, since_ns);
+        task = any_rule ? NULL : lanepool_i_worker_next(worker);
     }
 }
 
@@ -218,7 +245,8 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
         lanepool_i_task *task = local->running;
         local->running = load_relaxed(&task->next);
         lanepool_i_tasks ready;
-        ending end = { future_of(task), { LANEPOOL_ABANDONED, 0, NULL } };
+        ending end = { future_of(task, load_relaxed(&task->word)),
+                       { LANEPOOL_ABANDONED, 0, NULL } };
         settle(pool, local, task, &end, &ready);
         lanepool_i_router_put_ready(pool, local, &ready);
     }
@@ -227,12 +255,13 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
 void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_run run;
-    ending end = { future_of(task), { LANEPOOL_CANCELLED, 0, NULL } };
+    ending end = { future_of(task, load_relaxed(&task->word)), { LANEPOOL_CANCELLED, 0, NULL } };
     enter(&run, pool, local, task);
     run.worker = SIZE_MAX;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
     leave(local, &run);
-    complete(local, &end);
+    if (end.future != NULL)
+        complete(local, &end);
     lanepool_i_run_let_go(pool, local, task);
 }
 

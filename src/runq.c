@@ -1,8 +1,6 @@
 /* Owns the ring; the protocol is in runq.h. */
 #include "runq.h"
 
-#define SLOT(position) ((position) & (LANEPOOL_I_RUNQ_SLOTS - 1))
-
 void lanepool_i_runq_init(lanepool_i_runq *queue)
 {
     atomic_init(&queue->head, 0);
@@ -20,25 +18,11 @@ void lanepool_i_runq_put(lanepool_i_runq *queue, lanepool_i_tasks *tasks)
     /* Acquire: a slot is written again only after its taker's read. */
     uint32_t end = load_acquire(&queue->head) + LANEPOOL_I_RUNQ_SLOTS;
     while (tail != end && tasks->count > 0) {
-        store_relaxed(&queue->slots[SLOT(tail)], lanepool_i_tasks_take(tasks));
+        store_relaxed(&queue->slots[LANEPOOL_I_RUNQ_SLOT(tail)], lanepool_i_tasks_take(tasks));
         tail++;
     }
     store_seq(&queue->tail, tail);
     store_release(&queue->putting, 0);
-}
-
-lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
-{
-    uint32_t head = load_acquire(&queue->head);
-    for (;;) {
-        /* Acquire: the slots, and what was done to the tasks, are visible. */
-        if (head == load_acquire(&queue->tail))
-            return NULL;
-        lanepool_i_task *task = load_relaxed(&queue->slots[SLOT(head)]);
-        lanepool_i_prefetch(load_relaxed(&queue->slots[SLOT(head + 2)]));
-        if (cas_acq_rel(&queue->head, &head, head + 1))
-            return task;
-    }
 }
 
 static size_t half_of(uint32_t count)
@@ -58,7 +42,7 @@ size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken
         /* A head older than the tail by more than the ring is stale: the swap will say so. */
         size_t half = half_of(count);
         for (uint32_t i = 0; i < half; i++)
-            seen[i] = load_relaxed(&queue->slots[SLOT(head + i)]);
+            seen[i] = load_relaxed(&queue->slots[LANEPOOL_I_RUNQ_SLOT(head + i)]);
         if (!cas_acq_rel(&queue->head, &head, head + (uint32_t)half))
             continue;
         for (size_t i = 0; i < half; i++)

@@ -30,8 +30,22 @@ void lanepool_i_runq_init(lanepool_i_runq *queue);
  * thread is putting. They are published in the total order of `seq` operations. */
 void lanepool_i_runq_put(lanepool_i_runq *queue, lanepool_i_tasks *tasks);
 
+#define LANEPOOL_I_RUNQ_SLOT(position) ((position) & (LANEPOOL_I_RUNQ_SLOTS - 1))
+
 /* The oldest task, or NULL. */
-lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue);
+static inline lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
+{
+    uint32_t head = load_acquire(&queue->head);
+    for (;;) {
+        /* Acquire: the slots, and what was done to the tasks, are visible. */
+        if (head == load_acquire(&queue->tail))
+            return NULL;
+        lanepool_i_task *task = load_relaxed(&queue->slots[LANEPOOL_I_RUNQ_SLOT(head)]);
+        lanepool_i_prefetch(load_relaxed(&queue->slots[LANEPOOL_I_RUNQ_SLOT(head + 2)]));
+        if (cas_acq_rel(&queue->head, &head, head + 1))
+            return task;
+    }
+}
 /* The older half, at most LANEPOOL_I_TAKE_MAX, oldest first; returns how many. */
 size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken);
 

@@ -15,23 +15,28 @@
 #define LANEPOOL_I_RUNQ_SLOTS 256u
 /* How many a worker takes from another's queue at most. */
 #define LANEPOOL_I_TAKE_MAX 32u
-/* How many tasks are routed in one hold of the role. */
+/* How many tasks are routed in one hold of the role; and how many while none of them became ready:
+ * behind a backlog of one key there may be others that could run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
+#define LANEPOOL_I_ROUTE_MAX   1024u
+/* With so many tasks in its queue a worker does not route. */
+#define LANEPOOL_I_ENOUGH_READY 32u
 /* So many tasks of a batch are appended at once: workers get something to do while the rest is
  * built. */
 #define LANEPOOL_I_APPEND_BATCH 64u
-/* How often a worker looks everywhere before it lies down, and the pauses between two looks. */
-#define LANEPOOL_I_SEARCH_ROUNDS 24
-#define LANEPOOL_I_SEARCH_PAUSES 6
-/* Bytes of a region of blocks (at most 64 pages) and of lanes: powers of two. */
-#define LANEPOOL_I_BLOCK_REGION ((size_t)1 << 18)
+/* How often a worker looks everywhere before it lies down. Between two looks it pauses, longer each
+ * time, at most so often: who looks takes lines from those who work. */
+#define LANEPOOL_I_SEARCH_ROUNDS 7
+#define LANEPOOL_I_SEARCH_PAUSES 32
+/* Bytes of a region of blocks and of lanes: powers of two. */
+#define LANEPOOL_I_BLOCK_REGION ((size_t)1 << 21)
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
 /* Chains of free blocks of each size that trimming leaves: half a MiB. */
 #define LANEPOOL_I_KEPT_CHAINS ((size_t)64)
 /* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
 #define LANEPOOL_I_KEPT_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond what it needs at once. */
-#define LANEPOOL_I_LANE_CREDIT 64u
+#define LANEPOOL_I_LANE_CREDIT 256u
 /* Buckets of an index of keys when it is empty: a power of two. */
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)256)
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
@@ -46,6 +51,8 @@
 #define LANEPOOL_I_RUNQ_SLOTS    2u
 #define LANEPOOL_I_TAKE_MAX      2u
 #define LANEPOOL_I_ROUTE_BATCH   2u
+#define LANEPOOL_I_ROUTE_MAX     3u
+#define LANEPOOL_I_ENOUGH_READY  1u
 #define LANEPOOL_I_APPEND_BATCH  2u
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0

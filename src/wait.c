@@ -268,7 +268,7 @@ static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *
     if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
         return false;
     if (routes)
-        lanepool_i_router_route(pool, local, LANEPOOL_I_ROUTE_BATCH);
+        lanepool_i_router_route(pool, local);
     if (helps && lanepool_i_crew_has_ready(&pool->crew))
         *needed = take_needed(pool, local, wait);
     bool more = is_undecided(wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);

@@ -94,18 +94,12 @@ static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
     return NULL;
 }
 
-static bool quantum_is_over(lanepool_i_worker *worker)
-{
-    return worker->ran >= worker->crew->quantum_tasks ||
-           lanepool_i_clock_coarse() - worker->looked_at_ns > worker->crew->quantum_ns;
-}
-
 /* So that work which only others would find does not wait for as long as this one has its own. */
 static lanepool_i_task *look_around(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
     worker->ran = 0;
-    worker->looked_at_ns = lanepool_i_clock_coarse();
+    worker->looked_at_ns = worker->now_ns;
     crew->work->look(crew->owner, worker);
     worker->turn = (worker->turn + 1) % crew->worker_count;
     if (worker->turn == worker->index)
@@ -119,7 +113,7 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
 static lanepool_i_task *find(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
-    lanepool_i_task *task = quantum_is_over(worker) ? look_around(worker) : NULL;
+    lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL)
         task = crew->work->own(crew->owner, worker);
     if (task == NULL)
@@ -171,6 +165,8 @@ static void lie_down(lanepool_i_worker *worker)
         lanepool_i_park_stay(&crew->park, worker->index);
     else
         lanepool_i_park_sleep(&crew->park, worker->index);
+    worker->now_ns = lanepool_i_clock_coarse();
+    worker->looked_at_ns = worker->now_ns;
 }
 
 /* Looks for a while, then sleeps; returns when there may be something. It never yields: a searcher
@@ -183,7 +179,7 @@ static lanepool_i_task *search(lanepool_i_worker *worker)
         lanepool_i_task *task = find(worker);
         if (task != NULL || load_relaxed(&worker->crew->stop))
             return task;
-        for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES; i++)
+        for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < 4 << round; i++)
             lanepool_i_pause();
     }
     lie_down(worker);
@@ -267,6 +263,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
         worker->local = NULL;
         worker->ran = 0;
         worker->looked_at_ns = 0;
+        worker->now_ns = 0;
         worker->turn = i;
         worker->searching = false;
         worker->ended = false;

@@ -49,6 +49,7 @@ struct lanepool_i_worker {
     void *local;                                      /* I: what the owner keeps for the thread */
     uint32_t ran;                                     /* W: tasks run since the last look around */
     uint64_t looked_at_ns;                            /* W: when that was */
+    uint64_t now_ns;                                  /* W: when it last ran a task or slept */
     size_t turn;                                      /* W: whose turn it is in looking around */
     bool searching;                                   /* W: counted as searching in the park */
     bool ended;                                       /* W: `end` has been called */
@@ -79,6 +80,31 @@ bool lanepool_i_crew_start(lanepool_i_crew *crew);
 /* Any thread: makes the workers leave once what they run has returned. */
 void lanepool_i_crew_stop(lanepool_i_crew *crew);
 void lanepool_i_crew_join(lanepool_i_crew *crew);
+
+/* The worker has run a task. */
+static inline void lanepool_i_worker_ran_one(lanepool_i_worker *worker)
+{
+    worker->ran++;
+    worker->now_ns = lanepool_i_clock_coarse();
+}
+
+/* Whether it is time to look around: counted in tasks and in time. */
+static inline bool lanepool_i_worker_quantum_is_over(const lanepool_i_worker *worker)
+{
+    return worker->ran >= worker->crew->quantum_tasks ||
+           worker->now_ns - worker->looked_at_ns > worker->crew->quantum_ns;
+}
+
+/* The next task of a worker that has run one, if it stands in its own queue and nothing comes
+ * before that: else NULL, and the worker is to look everywhere. */
+static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
+{
+    const lanepool_i_crew *crew = worker->crew;
+    if (lanepool_i_worker_quantum_is_over(worker) || load_relaxed(&crew->stop) ||
+        load_relaxed(&crew->spill_count) != 0)
+        return NULL;
+    return lanepool_i_runq_take(&worker->queue);
+}
 
 /* Puts ready tasks into worker `index`'s queue, the rest into the spill, and wakes by the rule.
  * Any thread. */
