@@ -148,17 +148,22 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local)
     end_hold(pool, local, &grants);
 }
 
-/* A submitter that routes after each append pays for a batch, and no more. */
-static size_t most_without_ready(const lanepool_pool *pool)
+/*
+ * Behind a batch of which nothing became ready there may be others that could run: then routing
+ * goes on, as long as all that it places waits in a single lane, and so holds up nothing else. A
+ * submitter that routes after each append pays for a batch, and no more.
+ */
+static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_grants *grants)
 {
-    return pool->submitter_routes ? LANEPOOL_I_ROUTE_BATCH : LANEPOOL_I_ROUTE_MAX;
+    return routed < LANEPOOL_I_ROUTE_BATCH ||
+           (routed < LANEPOOL_I_ROUTE_MAX && !pool->submitter_routes && grants->ready.count == 0 &&
+            grants->latched == 0);
 }
 
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
-    size_t most = most_without_ready(pool);
-    for (size_t i = 0; i < LANEPOOL_I_ROUTE_BATCH || (i < most && grants.ready.count == 0); i++) {
+    for (size_t routed = 0; goes_on(pool, routed, &grants); routed++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)
             break;
