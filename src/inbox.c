@@ -6,6 +6,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     atomic_init(&inbox->tail, NULL);
     atomic_init(&inbox->head, NULL);
     atomic_init(&inbox->rest, 0);
+    atomic_init(&inbox->role, 0);
     inbox->next = NULL;
     inbox->taken_last = NULL;
     inbox->stalled = false;

@@ -26,6 +26,7 @@ typedef struct lanepool_i_inbox {
     /* A: R writes: what is taken and not routed. Read by all who search; what changes with each
      * task is kept away from it. */
     _Atomic(uintptr_t) rest;
+    _Atomic uint32_t role; /* A: router.h's: who looks at these looks at it, too */
     _Alignas(LANEPOOL_I_APART) lanepool_i_task *next; /* R: the same, while the role is held */
     lanepool_i_task *taken_last;                      /* R: the newest that was taken */
     bool stalled;                                     /* R: the link behind `next` is missing */

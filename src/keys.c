@@ -147,9 +147,11 @@ static void publish(lanepool_pool *pool)
 void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_keys *keys = &pool->keys;
-    if (keys->created > 0 && keys->index.key_count > LANEPOOL_I_KEPT_LANES)
-        remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created, false);
-    keys->created = 0;
+    if (keys->created > 0) {
+        if (keys->index.key_count > LANEPOOL_I_KEPT_LANES)
+            remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created, false);
+        keys->created = 0;
+    }
     publish(pool);
 }
 

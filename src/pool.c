@@ -64,7 +64,7 @@ static bool left(void *owner, lanepool_i_worker *worker)
     lanepool_pool *pool = owner;
     if (pool->rule->has_own != NULL && pool->rule->has_own(pool, worker))
         return true;
-    return load_seq(&pool->router.role) == 0 && lanepool_i_router_left(&pool->router);
+    return load_seq(&pool->router.inbox.role) == 0 && lanepool_i_router_left(&pool->router);
 }
 
 /* A missing link may have been made meanwhile, and its maker has left it to who searched. If the
@@ -73,7 +73,7 @@ static bool left(void *owner, lanepool_i_worker *worker)
 static bool uncertain(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (load_seq(&pool->router.role) != 0) {
+    if (load_seq(&pool->router.inbox.role) != 0) {
         if (!lanepool_i_role_try_or_ask(&pool->router))
             return false;
         lanepool_i_role_give_back(pool, worker->local);

@@ -11,7 +11,6 @@
 void lanepool_i_router_init(lanepool_i_router *router)
 {
     lanepool_i_inbox_init(&router->inbox);
-    atomic_init(&router->role, 0);
     router->next_ticket = LANEPOOL_I_FIRST_TICKET;
     router->epoch = 0;
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
@@ -26,18 +25,20 @@ void lanepool_i_router_init(lanepool_i_router *router)
  * whose look at what is left then comes later. */
 bool lanepool_i_role_try(lanepool_i_router *router)
 {
-    if (PLANTED(TWO_ROUTERS) && load_seq(&router->role) == 0) {
-        store_seq(&router->role, TAKEN);
+    if (PLANTED(TWO_ROUTERS) && load_seq(&router->inbox.role) == 0) {
+        store_seq(&router->inbox.role, TAKEN);
         return true;
     }
-    return load_seq(&router->role) == 0 && (fetch_or_seq(&router->role, TAKEN) & TAKEN) == 0;
+    return load_seq(&router->inbox.role) == 0 &&
+           (fetch_or_seq(&router->inbox.role, TAKEN) & TAKEN) == 0;
 }
 
 /* If it becomes free between the two steps, the caller has asked itself: it looks once too often.
  */
 bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
 {
-    return lanepool_i_role_try(router) || (fetch_or_seq(&router->role, TAKEN | ASKED) & TAKEN) == 0;
+    return lanepool_i_role_try(router) ||
+           (fetch_or_seq(&router->inbox.role, TAKEN | ASKED) & TAKEN) == 0;
 }
 
 bool lanepool_i_router_left(const lanepool_i_router *router)
@@ -50,7 +51,7 @@ static bool free_role(lanepool_pool *pool)
 {
     lanepool_i_router *router = &pool->router;
     lanepool_i_inbox_publish(&router->inbox);
-    bool asked = (exchange_seq(&router->role, 0) & ASKED) != 0;
+    bool asked = (exchange_seq(&router->inbox.role, 0) & ASKED) != 0;
     /* Who asked may have found the role taken while a missing link was made: someone looks again.
      */
     if (!lanepool_i_router_left(router) && !(asked && lanepool_i_inbox_is_stalled(&router->inbox)))
@@ -191,7 +192,8 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
 {
     /* The role first: what its last holder left is published before it is free. */
-    if (load_seq(&pool->router.role) == 0 && !lanepool_i_inbox_is_stalled(&pool->router.inbox))
+    if (load_seq(&pool->router.inbox.role) == 0 &&
+        !lanepool_i_inbox_is_stalled(&pool->router.inbox))
         return;
     if (!lanepool_i_role_try_or_ask(&pool->router))
         return;

@@ -2,8 +2,8 @@
  * The router role: one thread at a time decides which lanes new tasks enter,
  * in the inbox's order. What only the role's holder touches is plain data.
  *
- * The role's word: TAKEN, and ASKED when someone who found it taken wants the
- * holder to look after something on its behalf.
+ * The role's word, which stands in the inbox: TAKEN, and ASKED when someone who found it taken
+ * wants the holder to look after something on its behalf.
  *
  * Every give-back, by anyone: the role becomes free by an operation in the
  * total order of `seq` operations; then the giver looks at what is left (nodes
@@ -34,12 +34,11 @@ struct lanepool_i_message {
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
-    uint64_t next_ticket;                             /* R */
-    uint64_t epoch;                                   /* R: newest; see quiesce.h */
-    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS];       /* A: R writes: tasks, by epoch */
-    _Atomic uint64_t lanes_live;                      /* A: R writes */
-    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t role; /* A */
-    _Atomic(lanepool_i_task *) finished;              /* A: tasks to reap */
+    uint64_t next_ticket;                       /* R */
+    uint64_t epoch;                             /* R: newest; see quiesce.h */
+    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks, by epoch */
+    _Atomic uint64_t lanes_live;                /* A: R writes */
+    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) finished; /* A: tasks to reap */
 } lanepool_i_router;
 
 void lanepool_i_router_init(lanepool_i_router *router);
