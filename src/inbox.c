@@ -13,7 +13,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
 }
 
 /* `head` is cleared before `tail`: whoever then finds `tail` empty sets `head` anew. */
-static bool take_all(lanepool_i_inbox *inbox)
+bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox)
 {
     lanepool_i_task *head = load_acquire(&inbox->head);
     if (head == NULL)
@@ -22,33 +22,6 @@ static bool take_all(lanepool_i_inbox *inbox)
     inbox->taken_last = exchange_acq_rel(&inbox->tail, NULL);
     inbox->next = head;
     return true;
-}
-
-/* The submitter has left word of a block that it has probably used some tasks later. */
-static void fetch_early(const lanepool_i_task *task)
-{
-    if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
-        lanepool_i_prefetch((const void *)load_relaxed(&task->as.narrow[0].next));
-}
-
-lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
-{
-    inbox->stalled = false;
-    if (inbox->next == NULL && !take_all(inbox))
-        return NULL;
-    lanepool_i_task *task = inbox->next;
-    lanepool_i_task *next = NULL;
-    if (task != inbox->taken_last) {
-        /* In the total order: a link made after this load finds the sleepers that it missed. */
-        next = load_seq(&task->next);
-        if (next == NULL) {
-            inbox->stalled = true;
-            return NULL;
-        }
-    }
-    fetch_early(task);
-    inbox->next = next;
-    return task;
 }
 
 void lanepool_i_inbox_publish(lanepool_i_inbox *inbox)

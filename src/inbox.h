@@ -59,8 +59,36 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
     return true;
 }
 
+/* The submitter has left word of a block that it has probably used some tasks later. */
+static inline void lanepool_i_inbox_fetch_early(const lanepool_i_task *task)
+{
+    if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
+        lanepool_i_prefetch((const void *)load_relaxed(&task->as.narrow[0].next));
+}
+
+/* All that has been appended is now taken; false: nothing, or the first link is not made yet. */
+bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox);
+
 /* The oldest node, which is now the caller's; NULL: none, or its link is not made yet. */
-lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox);
+static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
+{
+    inbox->stalled = false;
+    if (inbox->next == NULL && !lanepool_i_inbox_take_all(inbox))
+        return NULL;
+    lanepool_i_task *task = inbox->next;
+    lanepool_i_task *next = NULL;
+    if (task != inbox->taken_last) {
+        /* In the total order: a link made after this load finds the sleepers that it missed. */
+        next = load_seq(&task->next);
+        if (next == NULL) {
+            inbox->stalled = true;
+            return NULL;
+        }
+    }
+    lanepool_i_inbox_fetch_early(task);
+    inbox->next = next;
+    return task;
+}
 /* Lets other threads see what is left; before each give-back of the role. */
 void lanepool_i_inbox_publish(lanepool_i_inbox *inbox);
 /* Closes an empty inbox for ever, or finds it closed; false: it is not empty. */

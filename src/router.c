@@ -213,15 +213,20 @@ static inline void wake(lanepool_pool *pool, uint64_t seen)
         lanepool_i_park_wake_by(&pool->crew.park, seen);
 }
 
+static void route_and_wake(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_router_try_route(pool, local);
+    wake(pool, lanepool_i_park_look(&pool->crew.park));
+}
+
 void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_park *park = &pool->crew.park;
+    const lanepool_i_park *park = &pool->crew.park;
     uint64_t seen = lanepool_i_park_look(park);
-    if (pool->submitter_routes || lanepool_i_park_sleeping(seen) == park->sleeper_count) {
-        lanepool_i_router_try_route(pool, local);
-        seen = lanepool_i_park_look(park);
-    }
-    wake(pool, seen);
+    if (pool->submitter_routes || lanepool_i_park_sleeping(seen) == park->sleeper_count)
+        route_and_wake(pool, local);
+    else
+        wake(pool, seen);
 }
 
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,

@@ -132,22 +132,22 @@ static bool calls_back(const lanepool_i_task *task, const ending *end)
            (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
 }
 
-/* From the failure report to the last of the task; leaves what became ready in *ready, unless a
+/* From the failure report to the last of the task; leaves what became ready in the grants, unless a
  * callback might hold it up. */
 static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                          const ending *end, lanepool_i_tasks *ready)
+                          const ending *end, lanepool_i_grants *grants)
 {
-    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
     uint64_t word = load_relaxed(&task->word);
     lanepool_i_count_up(&local->ran, 1);
     if (end->result.status != LANEPOOL_OK)
         report_failure(pool, local, task, &end->result);
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
-    pool->rule->finish(pool, local, task, &grants);
-    if (grants.latched != 0)
-        lanepool_i_count_up(&local->latched, grants.latched);
+    *grants = (lanepool_i_grants){ { NULL, NULL, 0 }, 0 };
+    pool->rule->finish(pool, local, task, grants);
+    if (grants->latched != 0)
+        lanepool_i_count_up(&local->latched, grants->latched);
     if (queue_first)
-        lanepool_i_router_put_ready(pool, local, &grants.ready);
+        lanepool_i_router_put_ready(pool, local, &grants->ready);
     if (end->future != NULL)
         complete(local, end);
     if (pool->rule->reap == NULL)
@@ -156,7 +156,6 @@ static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool
         lanepool_i_router_reap_later(pool, local, task);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
-    *ready = grants.ready;
 }
 
 /* --- chains --- */
@@ -192,19 +191,19 @@ static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_wo
                                               uint64_t since_ns)
 {
     lanepool_i_local *local = worker->local;
-    lanepool_i_tasks ready;
+    lanepool_i_grants grants;
     ending end;
     notice_epoch(pool, local, task);
     call(pool, local, task, &end);
-    settle(pool, local, task, &end, &ready);
+    settle(pool, local, task, &end, &grants);
     lanepool_i_worker_ran_one(worker);
-    if (ready.count == 0)
+    if (grants.ready.count == 0)
         return NULL;
     task = NULL;
-    if (is_workers_own(ready.first) && may_go_on(pool, worker, ran, since_ns))
-        task = lanepool_i_tasks_take(&ready);
-    if (ready.count > 0)
-        lanepool_i_router_put_ready(pool, local, &ready);
+    if (is_workers_own(grants.ready.first) && may_go_on(pool, worker, ran, since_ns))
+        task = lanepool_i_tasks_take(&grants.ready);
+    if (grants.ready.count > 0)
+        lanepool_i_router_put_ready(pool, local, &grants.ready);
     return task;
 }
 
@@ -224,14 +223,14 @@ void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepo
 void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                           lanepool_i_wait *helper)
 {
-    lanepool_i_tasks ready;
+    lanepool_i_grants grants;
     ending end;
     call(pool, local, task, &end);
     /* While the block is still the task's: a walk may look at it. */
     if (helper != NULL)
         lanepool_i_waits_helped(&pool->waits, helper);
-    settle(pool, local, task, &end, &ready);
-    lanepool_i_router_put_ready(pool, local, &ready);
+    settle(pool, local, task, &end, &grants);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_lifecycle_attend(pool, local);
 }
 
@@ -244,11 +243,11 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
     while (local->running != NULL) {
         lanepool_i_task *task = local->running;
         local->running = load_relaxed(&task->next);
-        lanepool_i_tasks ready;
+        lanepool_i_grants grants;
         ending end = { future_of(task, load_relaxed(&task->word)),
                        { LANEPOOL_ABANDONED, 0, NULL } };
-        settle(pool, local, task, &end, &ready);
-        lanepool_i_router_put_ready(pool, local, &ready);
+        settle(pool, local, task, &end, &grants);
+        lanepool_i_router_put_ready(pool, local, &grants.ready);
     }
 }
 

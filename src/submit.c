@@ -305,8 +305,8 @@ static void hand_out_future(const lanepool_task *task, const lanepool_i_task *bl
         *task->future = block->as.wide.future;
 }
 
-static bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *first,
-                   lanepool_i_task *last, uint64_t count)
+static inline bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *first,
+                          lanepool_i_task *last, uint64_t count)
 {
     lanepool_i_count_up(&local->accepted, count);
     if (lanepool_i_inbox_append(&pool->router.inbox, first, last, local->last_appended)) {
