@@ -1,15 +1,34 @@
 /* Owns the inbox's list; the protocol is in inbox.h. */
 #include "inbox.h"
 
+#include "planted.h"
+#include "sizes.h"
+
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
 {
     atomic_init(&inbox->tail, NULL);
+    inbox->links_at_once = !lanepool_i_barrier_init();
     atomic_init(&inbox->head, NULL);
     atomic_init(&inbox->rest, 0);
     atomic_init(&inbox->role, 0);
     inbox->next = NULL;
     inbox->taken_last = NULL;
     inbox->stalled = false;
+}
+
+/* Mostly the link is on its way: the barrier costs as much as a hundred pauses. */
+lanepool_i_task *lanepool_i_inbox_look_again(const lanepool_i_inbox *inbox,
+                                             const _Atomic(lanepool_i_task *) *link)
+{
+    for (int i = 0; i < LANEPOOL_I_LINK_PAUSES; i++) {
+        lanepool_i_pause();
+        lanepool_i_task *node = load_acquire(link);
+        if (node != NULL)
+            return node;
+    }
+    if (!inbox->links_at_once && !PLANTED(NO_BARRIER))
+        lanepool_i_barrier_others();
+    return load_seq(link);
 }
 
 /* `head` is cleared before `tail`: whoever then finds `tail` empty sets `head` anew. */

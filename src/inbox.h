@@ -5,8 +5,16 @@
  * An append swings `tail` to the new node and then links it behind the old
  * one, or makes it the `head` if there was none: two steps. A node's place in
  * the order is fixed by the first; it can be routed after the second. A link
- * not yet made is never waited for: the taker stops there, and whoever
- * completes the link sees to it that someone comes (park.h).
+ * not yet made is not waited for: the taker stops there, and whoever completes
+ * the link sees to it that someone comes (park.h).
+ *
+ * For that the appender looks at the sleepers after it made the link. It is not
+ * the appender that pays for this order: its link is a plain store, which may
+ * become visible after the look. Who finds a link missing, or a tail without a
+ * head, has every other thread pass a barrier, and reads once more. What is then
+ * still missing is stored, and so the look made, after all that the reader did
+ * before. Where the system has no such barrier links are made at once, by an
+ * operation in the total order.
  *
  * Who may call at once: append, any number of threads (lock-free; with one
  * appender, wait-free); left, any thread; the rest, the role's holder.
@@ -22,6 +30,7 @@
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_inbox {
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) tail; /* A: newest node, or closed */
+    bool links_at_once;                                         /* I: there is no barrier */
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) head; /* A: oldest not taken */
     /* A: R writes: what is taken and not routed. Read by all who search; what changes with each
      * task is kept away from it. */
@@ -34,13 +43,23 @@ typedef struct lanepool_i_inbox {
 
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
 
+/* Release: the nodes are whole when the link is seen. */
+static inline void lanepool_i_inbox_link(const lanepool_i_inbox *inbox,
+                                         _Atomic(lanepool_i_task *) *link, lanepool_i_task *node)
+{
+    if (inbox->links_at_once)
+        exchange_seq(link, node);
+    else
+        store_release(link, node);
+}
+
 /*
  * Appends nodes linked from first to last. `guess` is the node that this
  * thread appended last, or NULL: if it is still the newest, its line need not
  * be fetched twice. False: closed, nothing has changed.
  *
- * On true the nodes are published by an operation in the total order of `seq`
- * operations: a look at the sleepers after it cannot miss one that missed them.
+ * The tail moves in the total order of `seq` operations. A look at the sleepers after the append
+ * cannot miss one that missed the nodes.
  */
 static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_task *first,
                                            lanepool_i_task *last, lanepool_i_task *guess)
@@ -49,14 +68,26 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
     lanepool_i_task *before = guess;
     /* A compare-and-swap rather than an exchange, so that a closed inbox can refuse. Acquire and
      * release: the next appender writes into `last`, after what is written here. */
-    while (!cas_acq_rel(&inbox->tail, &before, last))
+    while (!cas_seq(&inbox->tail, &before, last))
         if (before == LANEPOOL_I_INBOX_CLOSED)
             return false;
-    if (before == NULL)
-        exchange_seq(&inbox->head, first);
-    else
-        exchange_seq(&before->next, first);
+    lanepool_i_inbox_link(inbox, before == NULL ? &inbox->head : &before->next, first);
     return true;
+}
+
+/* What a link that was found missing says after the barrier. */
+lanepool_i_task *lanepool_i_inbox_look_again(const lanepool_i_inbox *inbox,
+                                             const _Atomic(lanepool_i_task *) *link);
+
+/* Whether there is a first node to be taken; from outside, of what was appended since the last
+ * taking of all. */
+static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
+{
+    if (load_seq(&inbox->head) != NULL)
+        return true;
+    const lanepool_i_task *tail = load_seq(&inbox->tail);
+    return tail != NULL && tail != LANEPOOL_I_INBOX_CLOSED &&
+           lanepool_i_inbox_look_again(inbox, &inbox->head) != NULL;
 }
 
 /* The submitter has left word of a block that it has probably used some tasks later. */
@@ -78,8 +109,9 @@ static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
     lanepool_i_task *task = inbox->next;
     lanepool_i_task *next = NULL;
     if (task != inbox->taken_last) {
-        /* In the total order: a link made after this load finds the sleepers that it missed. */
-        next = load_seq(&task->next);
+        next = load_acquire(&task->next);
+        if (next == NULL)
+            next = lanepool_i_inbox_look_again(inbox, &task->next);
         if (next == NULL) {
             inbox->stalled = true;
             return NULL;
@@ -99,14 +131,21 @@ bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox);
 static inline bool lanepool_i_inbox_left(const lanepool_i_inbox *inbox)
 {
     uintptr_t rest = load_seq(&inbox->rest);
-    return (rest & 1) == 0 && (rest != 0 || load_seq(&inbox->head) != NULL);
+    return (rest & 1) == 0 && (rest != 0 || lanepool_i_inbox_has_first(inbox));
+}
+
+/* The same for who will look again: it may miss what is being appended. */
+static inline bool lanepool_i_inbox_shows_some(const lanepool_i_inbox *inbox)
+{
+    uintptr_t rest = load_relaxed(&inbox->rest);
+    return (rest & 1) == 0 && (rest != 0 || load_relaxed(&inbox->head) != NULL);
 }
 
 /* The role's holder: whether it could take another. From outside that cannot be told while the role
  * is held, since what is taken is then not published. */
 static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
 {
-    return !inbox->stalled && (inbox->next != NULL || load_seq(&inbox->head) != NULL);
+    return !inbox->stalled && (inbox->next != NULL || lanepool_i_inbox_has_first(inbox));
 }
 
 /* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */

@@ -46,7 +46,7 @@ static void look(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     if (lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY &&
-        lanepool_i_router_left(&pool->router))
+        lanepool_i_router_shows_some(&pool->router))
         lanepool_i_router_try_route(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->local);

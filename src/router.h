@@ -63,6 +63,11 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
 void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_local *local);
 /* Whether a holder of the role would find something to do. */
 bool lanepool_i_router_left(const lanepool_i_router *router);
+/* The same for who will look again: it may miss what is being published. */
+static inline bool lanepool_i_router_shows_some(const lanepool_i_router *router)
+{
+    return lanepool_i_inbox_shows_some(&router->inbox) || load_relaxed(&router->finished) != NULL;
+}
 /* For a worker that is about to sleep: routes what stood behind a missing link, if that has been
  * made since, or has the role's holder look. */
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local);

@@ -28,6 +28,8 @@
  * time, at most so often: who looks takes lines from those who work. */
 #define LANEPOOL_I_SEARCH_ROUNDS 7
 #define LANEPOOL_I_SEARCH_PAUSES 32
+/* Pauses while a link in the inbox is expected to be made at any moment. */
+#define LANEPOOL_I_LINK_PAUSES 8
 /* Bytes of a region of blocks and of lanes: powers of two. */
 #define LANEPOOL_I_BLOCK_REGION ((size_t)1 << 21)
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
@@ -56,6 +58,7 @@
 #define LANEPOOL_I_APPEND_BATCH  2u
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0
+#define LANEPOOL_I_LINK_PAUSES   0
 #define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
 #define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)

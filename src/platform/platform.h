@@ -83,6 +83,11 @@ uint64_t lanepool_i_seed(void);
  * lanepool_i_pause() only tells the core that this is a wait loop. */
 void lanepool_i_yield(void);
 
+/* A barrier that others pay for: when it returns, every other thread of the process has passed a
+ * full one since it was called. `init` says whether the system has it; it is called first. */
+bool lanepool_i_barrier_init(void);
+void lanepool_i_barrier_others(void);
+
 /* Brings a line that will be written soon. */
 static inline void lanepool_i_prefetch(const void *address)
 {

@@ -10,8 +10,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#if defined(__linux__)
+#include <linux/membarrier.h>
+#endif
 
 #define NS_PER_S 1000000000u
 
@@ -210,6 +215,37 @@ uint64_t lanepool_i_seed(void)
     uint64_t local = (uint64_t)(uintptr_t)&local;
     return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ local ^ ((uint64_t)getpid() << 48);
 }
+
+/* Linux 4.14 and later, unless a sandbox forbids it. */
+#if defined(__linux__) && defined(SYS_membarrier)
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+bool lanepool_i_barrier_init(void)
+{
+    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+/* A child process may have to register anew. */
+void lanepool_i_barrier_others(void)
+{
+    LANEPOOL_I_DOOR();
+    must(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+         (lanepool_i_barrier_init() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
+}
+#else
+bool lanepool_i_barrier_init(void)
+{
+    return false;
+}
+
+void lanepool_i_barrier_others(void)
+{
+    must(false);
+}
+#endif
 
 void lanepool_i_yield(void)
 {

@@ -68,7 +68,7 @@ END_BOUNDS
 planted_errors() {
     case $model in
     inbox_role)
-        for number in 1 2 3 4 5 6 8 9; do
+        for number in 1 2 3 4 5 6 8 9 10; do
             echo "-DPLANTED=$number -DFIRST=1 -DLONG=0"
         done
         echo "-DPLANTED=7 -DSUBMITTER_ROUTES=1 -DCLOSE=1"

@@ -15,9 +15,11 @@
  *   CLOSE             no workers: a hand-back empties the inbox and closes it
  *
  * Left out: lanes and rings (routed tasks are ready at once, in one queue), the
- * inside of the park (sleep_wake.pml has it), how often a search looks, and memory
- * orders: steps happen in the order of the program. The look at the role before
- * the attempt to take it is left out, too, since the latter decides.
+ * inside of the park (sleep_wake.pml has it), and how often a search looks. Of memory
+ * orders there is one: an appender's look, if it finds nothing to be done, may come
+ * before its link, unless another thread's barrier comes between; all other steps
+ * happen in the order of the program. The look at the role before the attempt to
+ * take it is left out, too, since the latter decides.
  *
  * Checked: the role has one holder; nodes are routed once each, in the order in
  * which they moved the tail; no link is written into a node that has left the
@@ -30,7 +32,7 @@
  * sleeping.  6: the role is looked at and then taken.  7: a closed inbox accepts.
  * 8: who was asked does not mind a missing link.  9: who leaves a search with a task
  * while the role is taken does not ask its holder, who may just have met a missing
- * link and not have told it yet.
+ * link and not have told it yet.  10: no barrier at a missing link.
  */
 #ifndef SUBMITTERS
 #define SUBMITTERS 2
@@ -68,6 +70,7 @@
 #define NOTHING 15
 
 byte tail, head, next[NODES + 1];          /* the inbox */
+byte late[SUBMITTERS], behind[SUBMITTERS]; /* nodes whose links are not to be seen yet, and where */
 byte rest; bool rest_is_stalled;           /* what the last holder published */
 byte inbox_next, taken_last; bool stalled; /* the holder's own */
 bool taken, asked;                         /* the role's word */
@@ -110,7 +113,7 @@ inline give_back() {
   if
   :: atomic { CAN_BE_TAKEN || ASKED_FOR_LINK -> something = true }
   :: rest_is_stalled && !ASKED_FOR_LINK
-  :: rest == NONE -> atomic { something = (head != NONE) }
+  :: atomic { rest == NONE -> look_for_first(something) }
   fi;
   if :: REAP && !something && unreaped > 0 -> something = true :: else fi;
 #endif
@@ -118,6 +121,36 @@ inline give_back() {
     was_asked = false;
     if :: something -> something = false; wake_by_rule() :: else fi
   }
+}
+
+/* --- inbox.c: links --- */
+
+inline make_link(before, own) { /* inside an atomic step */
+  if
+  :: before == NONE -> head = own
+  :: before == CLOSED
+  :: else -> assert(in_use[before] && next[before] == NONE); next[before] = own
+  fi
+}
+
+inline barrier() { /* inside an atomic step */
+#if PLANTED == 10
+  skip
+#else
+  i = 0;
+  do
+  :: i < SUBMITTERS && late[i] != NONE -> make_link(behind[i], late[i]); late[i] = NONE; i++
+  :: i < SUBMITTERS && late[i] == NONE -> i++
+  :: else -> break
+  od;
+  i = 0
+#endif
+}
+
+/* Whether there is a first node: a tail without a head needs a closer look. */
+inline look_for_first(found) { /* inside an atomic step */
+  if :: head == NONE && tail != NONE && tail != CLOSED -> barrier() :: else fi;
+  found = (head != NONE)
 }
 
 /* --- inbox.c: taking --- */
@@ -130,7 +163,12 @@ inline take_node() {
   :: node != NONE && node == taken_last -> inbox_next = NONE; taken_last = NONE
   :: node != NONE && node != taken_last ->
      if
-     :: next[node] == NONE -> stalled = true; node = NONE
+     :: next[node] == NONE ->
+        barrier();
+        if
+        :: next[node] == NONE -> stalled = true; node = NONE
+        :: else -> inbox_next = next[node]
+        fi
      :: else -> inbox_next = next[node]
      fi
   fi;
@@ -181,6 +219,12 @@ inline route() {
 
 /* --- submit.c, inbox.c: appending --- */
 
+/* After an append: the role need not or cannot be taken, and nobody is to be woken. Otherwise the
+   looks end with operations that make the link seen first. */
+#define FINDS_NOTHING_TO_DO                                      \
+  ((!(SUBMITTER_ROUTES || sleeping == WORKERS) || taken) && \
+   !(searching == 0 && sleeping > 0) && PLANTED != 2)
+
 inline build() {
   free_nodes > 0 -> free_nodes--;
   own = 1;
@@ -205,14 +249,15 @@ proctype submitter(byte me) {
 #if PLANTED == 2
      atomic { wake_by_rule() };
 #endif
-     atomic {
-       if
-       :: before == NONE -> head = own
-       :: before == CLOSED
-       :: else -> assert(in_use[before] && next[before] == NONE); next[before] = own
-       fi;
-       guess = own; own = NONE; before = NONE
-     };
+     if
+     :: atomic { make_link(before, own); guess = own; own = NONE; before = NONE }
+     :: atomic { FINDS_NOTHING_TO_DO ->
+                 late[me] = own; behind[me] = before;
+                 guess = own; own = NONE; before = NONE };
+        atomic { if :: late[me] != NONE -> make_link(behind[me], late[me]); late[me] = NONE
+                    :: else fi };
+        goto refusal
+     fi;
      if
      :: atomic { (SUBMITTER_ROUTES || sleeping == WORKERS) && !taken -> take_role() };
         route(); give_back()
@@ -250,7 +295,7 @@ inline look_for_others() {
      if
      :: atomic { CAN_BE_TAKEN || (rest_is_stalled && PLANTED != 4) -> something = true }
      :: rest_is_stalled && PLANTED == 4
-     :: rest == NONE -> atomic { something = (head != NONE) }
+     :: atomic { rest == NONE -> look_for_first(something) }
      fi;
      if :: REAP && !something && unreaped > 0 -> something = true :: else fi
   fi;
@@ -307,7 +352,8 @@ look_again:
      if
      :: CAN_BE_TAKEN -> goto stay
      :: rest_is_stalled
-     :: rest == NONE -> if :: head != NONE -> goto stay :: else fi
+     :: atomic { rest == NONE -> look_for_first(something);
+                 if :: something -> something = false; goto stay :: else fi }
      fi;
      if :: REAP && unreaped > 0 -> goto stay :: else -> goto end_asleep fi
   fi;

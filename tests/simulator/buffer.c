@@ -51,6 +51,12 @@ void sim_buffer_empty(struct sim_fiber *fiber)
     look_for_stores();
 }
 
+void sim_buffers_empty_all(void)
+{
+    for (uint32_t i = 0; i < sim.fiber_count; i++)
+        sim_buffer_empty(&sim.fibers[i]);
+}
+
 void sim_empty_buffer(void)
 {
     if (sim.stores_wait && sim.current != NULL)

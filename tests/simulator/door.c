@@ -231,6 +231,18 @@ uint64_t lanepool_i_seed(void)
     return 0;
 }
 
+/* With store buffers; without them the operations that need none are tried. */
+bool lanepool_i_barrier_init(void)
+{
+    return sim.options.buffers;
+}
+
+void lanepool_i_barrier_others(void)
+{
+    sim_step(SIM_CHANGE, NULL);
+    sim_buffers_empty_all();
+}
+
 void lanepool_i_yield(void)
 {
     sim_step(SIM_YIELD, NULL);

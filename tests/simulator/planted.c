@@ -28,7 +28,8 @@ static const char *const names[] = { "",
                                      "idle beside work",
                                      "late touch",
                                      "weak sleep flag",
-                                     "leak" };
+                                     "leak",
+                                     "no barrier" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

@@ -98,6 +98,8 @@ struct sim_fiber *sim_explore_choose(struct sim_fiber *self);
 /* --- buffer.c --- */
 
 void sim_buffer_empty(struct sim_fiber *fiber);
+/* All fibers'. */
+void sim_buffers_empty_all(void);
 /* Lets some delayed stores become visible, as the schedule says. */
 void sim_buffers_drain_some(void);
 
