@@ -7,8 +7,8 @@
 /* 0 gives a moment that has passed; what does not fit, and UINT64_MAX, one that never comes. */
 static inline uint64_t lanepool_i_deadline(uint64_t wait_ns_max)
 {
-    if (wait_ns_max == 0)
-        return 0;
+    if (wait_ns_max == 0 || wait_ns_max == UINT64_MAX)
+        return wait_ns_max;
     uint64_t now_ns = lanepool_i_clock_now();
     return wait_ns_max < UINT64_MAX - now_ns ? now_ns + wait_ns_max : UINT64_MAX;
 }

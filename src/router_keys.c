@@ -128,16 +128,14 @@ static void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_
     lanepool_i_wide_entry *entries = wide_entries(task);
     uint32_t lanes = resolve_wide(pool, local, task);
     lanepool_i_latch_set(task, lanes + 1);
-    for (uint32_t i = 0; i < lanes; i++) {
-        bool exclusive = (entries[i].entry.at.lane->use.stamp & 1) != 0;
-        entries[i].owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
-    }
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
+        lanepool_i_lane *lane = entries[i].entry.at.lane;
+        bool exclusive = (lane->use.stamp & 1) != 0;
         uintptr_t link = (uintptr_t)&entries[i] | LANEPOOL_I_LINK_WIDE;
-        if ((entries[i].owner & LANEPOOL_I_OWNER_SHARED) != 0)
-            link |= LANEPOOL_I_LINK_SHARED;
-        granted += lanepool_i_lane_append(entries[i].entry.at.lane, link, grants);
+        entries[i].owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
+        granted +=
+            lanepool_i_lane_append(lane, link | (exclusive ? 0 : LANEPOOL_I_LINK_SHARED), grants);
     }
     arrive(task, lanes, granted, grants);
 }

@@ -17,7 +17,7 @@ typedef enum when_full { WAIT_UNTIL, RUN_IT } when_full;
 struct terms {
     when_full full;
     uint64_t wait_ns_max;
-    uint64_t deadline_ns; /* 0: not yet computed from wait_ns_max */
+    uint64_t deadline_ns; /* 0: wait_ns_max from when it is needed */
 };
 
 /* --- checking --- */
@@ -158,9 +158,11 @@ static inline lanepool_status build_narrow(lanepool_pool *pool, lanepool_i_local
 static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                               const lanepool_task *task)
 {
-    for (size_t i = 0; i < task->claim_count; i++) {
+    size_t entry_size = pool->rule->entry_size;
+    char *at = (char *)wide_entry(pool, block, 0);
+    for (size_t i = 0; i < task->claim_count; i++, at += entry_size) {
         const lanepool_claim *claim = &task->claims[i];
-        lanepool_i_wide_entry *wide = wide_entry(pool, block, i);
+        lanepool_i_wide_entry *wide = (lanepool_i_wide_entry *)at;
         wide->owner = claim->mode | key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
         if (!fill_entry(pool, local, &wide->entry, claim)) {
             empty_entries(pool, local, block, task, i);
@@ -268,28 +270,29 @@ static bool is_open(const lanepool_pool *pool, bool inside)
 }
 
 static lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local,
-                                    struct terms *terms)
+                                    struct terms terms)
 {
     bool inside = lanepool_i_local_is_inside(local);
     if (!is_open(pool, inside))
         return LANEPOOL_SHUT_DOWN;
     if (lanepool_i_admission_try(&pool->admission, local))
         return LANEPOOL_OK;
-    if (terms->full == WAIT_UNTIL && terms->wait_ns_max == 0)
+    if (terms.full == WAIT_UNTIL && terms.wait_ns_max == 0)
         return is_open(pool, inside) ? LANEPOOL_FULL : LANEPOOL_SHUT_DOWN;
-    if (inside || terms->full == RUN_IT) {
+    if (inside || terms.full == RUN_IT) {
         lanepool_i_admission_force(&pool->admission, local);
         return inside ? LANEPOOL_OK : LANEPOOL_FULL;
     }
     lanepool_i_router_try_route(pool, local);
-    if (terms->deadline_ns == 0)
-        terms->deadline_ns = lanepool_i_deadline(terms->wait_ns_max);
-    return lanepool_i_admission_wait(&pool->admission, local, terms->deadline_ns);
+    uint64_t deadline_ns = terms.deadline_ns;
+    if (deadline_ns == 0)
+        deadline_ns = lanepool_i_deadline(terms.wait_ns_max);
+    return lanepool_i_admission_wait(&pool->admission, local, deadline_ns);
 }
 
 /* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
 static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local,
-                                    struct terms *terms)
+                                    struct terms terms)
 {
     if (local->admitted == 0 || load_relaxed(&pool->lifecycle.state) != LANEPOOL_I_RUNNING)
         return admit_slowly(pool, local, terms);
@@ -318,7 +321,7 @@ static inline bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool
 }
 
 static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *task,
-                                     struct terms *terms)
+                                     struct terms terms)
 {
     uint64_t lanes;
     if (task != NULL && task->future != NULL)
@@ -329,7 +332,7 @@ static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *t
     if (local == NULL)
         return LANEPOOL_NOMEM;
     lanepool_status admitted = admit(pool, local, terms);
-    if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms->full == RUN_IT))
+    if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms.full == RUN_IT))
         return admitted;
     lanepool_i_task *block;
     lanepool_status status = build(pool, local, task, lanes, &block);
@@ -355,20 +358,20 @@ static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *t
 lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
 {
     struct terms terms = { WAIT_UNTIL, LANEPOOL_FOREVER, UINT64_MAX };
-    return submit(pool, task, &terms);
+    return submit(pool, task, terms);
 }
 
 lanepool_status lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task,
                                             uint64_t wait_ns_max)
 {
     struct terms terms = { WAIT_UNTIL, wait_ns_max, 0 };
-    return submit(pool, task, &terms);
+    return submit(pool, task, terms);
 }
 
 lanepool_status lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_task *task)
 {
     struct terms terms = { RUN_IT, LANEPOOL_FOREVER, UINT64_MAX };
-    return submit(pool, task, &terms);
+    return submit(pool, task, terms);
 }
 
 /* --- several tasks --- */
@@ -402,7 +405,7 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
 
 /* Before the submitter may have to wait, what it has built so far must be on its way. */
 static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
-                                  struct terms *terms)
+                                  struct terms terms)
 {
     if (local->admitted > 0 && is_open(pool, lanepool_i_local_is_inside(local)))
         return admit(pool, local, terms);
@@ -412,7 +415,7 @@ static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, 
 }
 
 static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
-                                  const lanepool_task *task, struct terms *terms)
+                                  const lanepool_task *task, struct terms terms)
 {
     uint64_t lanes;
     if (!is_valid(pool, task, &lanes))
@@ -433,7 +436,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
 
 static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_local *local,
                                      const lanepool_task *tasks, size_t task_count,
-                                     struct terms *terms, size_t *accepted)
+                                     struct terms terms, size_t *accepted)
 {
     struct piece piece = { .blocks = { NULL, NULL, 0 }, .tasks = tasks };
     lanepool_status status = LANEPOOL_OK;
@@ -463,8 +466,8 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
     for (size_t i = 0; i < task_count; i++)
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
-    struct terms terms = { WAIT_UNTIL, wait_ns_max, 0 };
-    lanepool_status status = submit_pieces(pool, local, tasks, task_count, &terms, &count);
+    struct terms terms = { WAIT_UNTIL, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
+    lanepool_status status = submit_pieces(pool, local, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;
     return status;
