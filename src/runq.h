@@ -49,6 +49,12 @@ static inline lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
 /* The older half, at most LANEPOOL_I_TAKE_MAX, oldest first; returns how many. */
 size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken);
 
+/* How many tasks were ever taken, for telling whether some were: it wraps around. */
+static inline uint32_t lanepool_i_runq_taken(const lanepool_i_runq *queue)
+{
+    return load_relaxed(&queue->head);
+}
+
 /* How many tasks stand here, at some moment during the call. */
 static inline uint32_t lanepool_i_runq_count(const lanepool_i_runq *queue)
 {

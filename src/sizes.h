@@ -18,7 +18,7 @@
 /* How many tasks are routed in one hold of the role; and how many while none of them became ready:
  * behind a backlog of one key there may be others that could run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
-#define LANEPOOL_I_ROUTE_MAX   1024u
+#define LANEPOOL_I_ROUTE_MAX   16384u
 /* With so many tasks in its queue a worker does not route. */
 #define LANEPOOL_I_ENOUGH_READY 32u
 /* So many tasks of a batch are appended at once: workers get something to do while the rest is

@@ -77,21 +77,41 @@ static void count_taken(lanepool_i_worker *worker, size_t count)
     store_relaxed(&worker->taken_from_others, load_relaxed(&worker->taken_from_others) + count);
 }
 
-static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
+static lanepool_i_worker *neighbour(lanepool_i_worker *worker, size_t distance)
 {
     lanepool_i_crew *crew = worker->crew;
-    for (size_t i = 1; i < crew->worker_count; i++) {
-        lanepool_i_worker *other = &crew->workers[(worker->index + i) % crew->worker_count];
-        lanepool_i_tasks taken = { NULL, NULL, 0 };
-        size_t count = lanepool_i_runq_take_half(&other->queue, &taken);
-        if (count == 0)
-            continue;
-        count_taken(worker, count);
-        lanepool_i_task *task = lanepool_i_tasks_take(&taken);
-        lanepool_i_crew_put(crew, worker->index, &taken);
-        return task;
-    }
-    return NULL;
+    return &crew->workers[(worker->index + distance) % crew->worker_count];
+}
+
+static lanepool_i_task *take_half_of(lanepool_i_worker *worker, lanepool_i_worker *other)
+{
+    lanepool_i_tasks taken = { NULL, NULL, 0 };
+    size_t count = lanepool_i_runq_take_half(&other->queue, &taken);
+    if (count == 0)
+        return NULL;
+    count_taken(worker, count);
+    lanepool_i_task *task = lanepool_i_tasks_take(&taken);
+    lanepool_i_crew_put(worker->crew, worker->index, &taken);
+    return task;
+}
+
+static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
+{
+    lanepool_i_task *task = NULL;
+    for (size_t i = 1; i < worker->crew->worker_count && task == NULL; i++)
+        task = take_half_of(worker, neighbour(worker, i));
+    return task;
+}
+
+/* What stands before a worker that is held up, by a long task or for want of a processor, has
+ * waited longer than what is not routed yet. */
+static lanepool_i_task *relieve_neighbour(lanepool_i_worker *worker)
+{
+    lanepool_i_worker *other = neighbour(worker, 1);
+    uint32_t took = lanepool_i_runq_taken(&other->queue);
+    bool is_held_up = took == worker->neighbour_took;
+    worker->neighbour_took = took;
+    return is_held_up && other != worker ? take_half_of(worker, other) : NULL;
 }
 
 /* So that work which only others would find does not wait for as long as this one has its own. */
@@ -120,6 +140,8 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
         task = take_spilled(crew);
     if (task == NULL)
         task = lanepool_i_runq_take(&worker->queue);
+    if (task == NULL)
+        task = relieve_neighbour(worker);
     if (task == NULL) {
         crew->work->look(crew->owner, worker);
         task = lanepool_i_runq_take(&worker->queue);
@@ -265,6 +287,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
         worker->looked_at_ns = 0;
         worker->now_ns = 0;
         worker->turn = i;
+        worker->neighbour_took = 0;
         worker->searching = false;
         worker->ended = false;
         atomic_init(&worker->taken_from_others, 0);

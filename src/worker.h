@@ -4,10 +4,11 @@
  * behind lanepool_i_work.
  *
  * Where a worker looks, in this order: the spill, where ready tasks stand that
- * fitted into no queue, and have waited longest; its own queue; what `look`
- * brings (it may route); the older half of another's queue. After each quantum it looks first at
- * what others would find: it calls `look`, and runs the oldest task of the spill or of another
- * queue, each in its turn.
+ * fitted into no queue, and have waited longest; its own queue; the older half of
+ * the next worker's, if that has taken nothing since this one last looked; what
+ * `look` brings (it may route); the older half of another's queue. After each quantum it looks
+ * first at what others would find: it calls `look`, and runs the oldest task of the spill or of
+ * another queue, each in its turn.
  */
 #ifndef LANEPOOL_SRC_WORKER_H
 #define LANEPOOL_SRC_WORKER_H
@@ -51,6 +52,7 @@ struct lanepool_i_worker {
     uint64_t looked_at_ns;                            /* W: when that was */
     uint64_t now_ns;                                  /* W: when it last ran a task or slept */
     size_t turn;                                      /* W: whose turn it is in looking around */
+    uint32_t neighbour_took;                          /* W: what the next worker had taken then */
     bool searching;                                   /* W: counted as searching in the park */
     bool ended;                                       /* W: `end` has been called */
     _Atomic uint64_t taken_from_others;               /* A: W writes */
