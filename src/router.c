@@ -162,7 +162,7 @@ static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_g
     bool some_ready = grants->ready.count > 0;
     if (routed < LANEPOOL_I_ROUTE_BATCH)
         return !some_ready || (int64_t)grants->latched < LANEPOOL_I_ENOUGH_LATCHED;
-    return routed < LANEPOOL_I_ROUTE_MAX && !pool->submitter_routes && !some_ready &&
+    return routed < pool->rule->route_max && !pool->submitter_routes && !some_ready &&
            grants->latched == 0;
 }
 

@@ -302,6 +302,7 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .init = init,
     .fini = fini,
     .route = route,
+    .route_max = LANEPOOL_I_ROUTE_MAX,
     .batch_done = lanepool_i_keys_sweep,
     .finish = finish,
     .reap = NULL,

@@ -280,6 +280,7 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .init = init,
     .fini = fini,
     .route = route,
+    .route_max = LANEPOOL_I_ROUTE_BATCH,
     .finish = finish,
     .reap = reap,
     .collect = collect,

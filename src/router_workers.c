@@ -454,6 +454,7 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .init = init,
     .fini = fini,
     .route = route,
+    .route_max = LANEPOOL_I_ROUTE_BATCH,
     .batch_done = batch_done,
     .finish = finish,
     .reap = reap,

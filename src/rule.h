@@ -21,6 +21,9 @@ typedef struct lanepool_i_rule {
     /* R: gives a task its place; what becomes ready is added to grants. */
     void (*route)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                   lanepool_i_grants *grants);
+    /* How many tasks one hold of the role may route while none of them becomes ready: more than a
+     * batch only where placing a task asks nothing about others. */
+    size_t route_max;
     /* R: after each batch. */
     void (*batch_done)(lanepool_pool *pool, lanepool_i_local *local);
     /* W: the task's call has returned: its successors go on. */

@@ -15,8 +15,8 @@
 #define LANEPOOL_I_RUNQ_SLOTS 256u
 /* How many a worker takes from another's queue at most. */
 #define LANEPOOL_I_TAKE_MAX 32u
-/* How many tasks are routed in one hold of the role; and how many while none of them became ready:
- * behind a backlog of one key there may be others that could run. */
+/* How many tasks are routed in one hold of the role; and how many by claims while none of them
+ * became ready: behind a backlog of one key there may be others that could run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
 #define LANEPOOL_I_ROUTE_MAX   16384u
 /* A hold ends sooner once something is ready and it has latched so many lanes. */

@@ -232,3 +232,84 @@ Test(rule, kinds_run_together_or_in_order_as_the_rule_says)
     gate_fini(&gate);
     gate_fini(&writer_gate);
 }
+
+/* Tasks that wait for one another, beside one that does not. */
+struct apart {
+    bool conflicts;
+    struct gate *gate; /* or NULL */
+};
+
+static _Atomic uint32_t asked, asked_at_release;
+
+static bool count_and_compare(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
+{
+    const struct apart *one = a->context;
+    const struct apart *other = b->context;
+
+    (void)user;
+    atomic_fetch_add(&asked, 1);
+    return !one->conflicts || !other->conflicts;
+}
+
+static int pass_gate(lanepool_run *run, void *context, lanepool_call call)
+{
+    const struct apart *apart = context;
+
+    (void)run;
+    (void)call;
+    if (apart->gate != NULL) {
+        gate_pass(apart->gate);
+    }
+    return 0;
+}
+
+static void note_release(void *context)
+{
+    const struct apart *apart = context;
+
+    atomic_store(&asked_at_release, atomic_load(&asked));
+    gate_arrive(apart->gate);
+}
+
+static void submit_apart(lanepool_pool *pool, struct apart *apart, lanepool_release_fn release)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = pass_gate;
+    task.context = apart;
+    task.release = release;
+    expect_ok(lanepool_pool_submit(pool, &task));
+}
+
+/* Both workers are inside tasks while the backlog grows; the one that comes out first routes. */
+Test(rule, finished_task_is_released_before_a_long_backlog_is_routed)
+{
+    enum { BACKLOG = 1000 };
+    struct gate first, second;
+    struct apart blocking = { true, &first };
+    struct apart finished = { false, &second };
+    struct apart waiting = { true, NULL };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    gate_init(&first);
+    gate_init(&second);
+    atomic_store(&asked, 0);
+    options.workers = 2;
+    options.routing = LANEPOOL_ROUTING_AUTO;
+    options.is_compatible = count_and_compare;
+    lanepool_pool *pool = pool_make_with(&options);
+    submit_apart(pool, &blocking, NULL);
+    expect(gate_await(&first, 1));
+    submit_apart(pool, &finished, note_release);
+    expect(gate_await(&second, 1));
+    for (int i = 0; i < BACKLOG; i++) {
+        submit_apart(pool, &waiting, NULL);
+    }
+    gate_open(&second, 1);
+    expect(gate_await(&second, 1));
+    expect(asked_at_release < BACKLOG / 2);
+    gate_open(&first, 1);
+    pool_end(pool);
+    gate_fini(&second);
+    gate_fini(&first);
+}
