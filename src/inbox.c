@@ -16,7 +16,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     inbox->stalled = false;
 }
 
-/* Mostly the link is on its way: the barrier costs as much as a hundred pauses. */
+/* Mostly the link is on its way: the barrier costs as much as forty pauses. */
 lanepool_i_task *lanepool_i_inbox_look_again(const lanepool_i_inbox *inbox,
                                              const _Atomic(lanepool_i_task *) *link)
 {

@@ -87,6 +87,18 @@ void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
 
 /* --- from key to lane --- */
 
+static lanepool_i_lane *make_lane(lanepool_i_keys *keys, const lanepool_i_key *wanted)
+{
+    lanepool_i_lane *lane = lanepool_i_lanestore_take(&keys->store);
+    lanepool_i_lane_init(lane);
+    lane->key = *wanted;
+    lane->key.used = 0;
+    lane->key.held = 0;
+    lanepool_i_keyindex_add(&keys->index, &lane->key);
+    keys->created++;
+    return lane;
+}
+
 lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
                                          lanepool_i_key *wanted)
 {
@@ -98,14 +110,7 @@ lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *
             lanepool_i_key_bytes_give(pool, local, wanted->value.bytes);
         return (lanepool_i_lane *)found;
     }
-    lanepool_i_lane *lane = lanepool_i_lanestore_take(&keys->store);
-    lanepool_i_lane_init(lane);
-    lane->key = *wanted;
-    lane->key.used = 0;
-    lane->key.held = 0;
-    lanepool_i_keyindex_add(&keys->index, &lane->key);
-    keys->created++;
-    return lane;
+    return make_lane(keys, wanted);
 }
 
 lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
@@ -114,11 +119,14 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     if (type == LANEPOOL_I_TYPE_LANE)
         return lanepool_i_handle_lane(pool, local, entry->at.handle);
     lanepool_i_key wanted = { .type = type & 3u };
+    if (type == LANEPOOL_I_TYPE_BYTES) {
+        wanted.value.bytes = entry->at.bytes;
+        wanted.hash = entry->at.bytes->hash;
+        return lanepool_i_keys_resolve(pool, local, &wanted);
+    }
     wanted.value.id = entry->at.id;
-    wanted.hash = type == LANEPOOL_I_TYPE_BYTES
-                      ? entry->at.bytes->hash
-                      : lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
-    return lanepool_i_keys_resolve(pool, local, &wanted);
+    wanted.hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
+    return make_lane(&pool->keys, &wanted);
 }
 
 /* --- sweeping --- */

@@ -28,10 +28,11 @@ typedef struct lanepool_i_keys {
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));
 void lanepool_i_keys_fini(lanepool_i_keys *keys);
 
-/* Role's holder: the lane of an entry that is not routed yet, by its key's type; made if needed
- * from the claim's reservation. */
+/* As below, for a number or an address that is not there, a byte string, or a held lane. */
 lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
                                              const lanepool_i_entry *entry, uint32_t type);
+/* Role's holder: the lane of an entry that is not routed yet, by its key's type; made if needed
+ * from the claim's reservation. */
 static inline lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepool_i_keys *keys,
                                                     lanepool_i_local *local,
                                                     const lanepool_i_entry *entry, uint32_t type)

@@ -184,8 +184,8 @@ static inline void notice_epoch(lanepool_pool *pool, lanepool_i_local *local,
     local->epoch = epoch;
 }
 
-/* Calls the task and takes out of *ready what the worker is to run next: NULL if nothing became
- * ready, or the quantum since the last one from a queue is over. */
+/* Calls the task and returns what the worker is to run next of what became ready; the rest goes to
+ * a queue. NULL: nothing did, or the quantum since the last one from a queue is over. */
 static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_worker *worker,
                                               lanepool_i_task *task, uint32_t ran,
                                               uint64_t since_ns)
@@ -209,12 +209,13 @@ static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_wo
 
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
 {
-    bool any_rule = pool->rule->reap != NULL || pool->rule->own != NULL;
+    /* Where tasks are to be reaped, or stand in the worker's own lane, it looks there first. */
+    bool looks_between = pool->rule->reap != NULL || pool->rule->own != NULL;
     while (task != NULL) {
         uint64_t since_ns = worker->now_ns;
         for (uint32_t ran = 1; task != NULL; ran++)
             task = run_and_follow(pool, worker, task, ran, since_ns);
-        task = any_rule ? NULL : lanepool_i_worker_next(worker);
+        task = looks_between ? NULL : lanepool_i_worker_next(worker);
     }
 }
 

@@ -253,10 +253,9 @@ static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local
 static void unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                     const lanepool_task *task)
 {
-    uint64_t lanes;
-    is_valid(pool, task, &lanes);
     empty_entries(pool, local, block, task, task->claim_count);
-    local->lanes += lanes;
+    for (size_t i = 0; i < task->claim_count; i++)
+        local->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
     drop_future(block, task);
     give_block(pool, local, block);
 }

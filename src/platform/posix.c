@@ -7,16 +7,13 @@
 #include "platform/platform.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__linux__)
-#include <linux/membarrier.h>
-#endif
 
 #define NS_PER_S 1000000000u
 
@@ -217,7 +214,6 @@ uint64_t lanepool_i_seed(void)
 }
 
 /* Linux 4.14 and later, unless a sandbox forbids it. */
-#if defined(__linux__) && defined(SYS_membarrier)
 static bool membarrier(int command)
 {
     return syscall(SYS_membarrier, command, 0, 0) == 0;
@@ -235,17 +231,6 @@ void lanepool_i_barrier_others(void)
     must(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
          (lanepool_i_barrier_init() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
 }
-#else
-bool lanepool_i_barrier_init(void)
-{
-    return false;
-}
-
-void lanepool_i_barrier_others(void)
-{
-    must(false);
-}
-#endif
 
 void lanepool_i_yield(void)
 {
