@@ -150,20 +150,15 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local)
 }
 
 /*
- * A hold ends with a batch, or sooner, once something is ready and rollups wait in some lanes: what
- * is placed behind them costs more than if it comes when they are done.
- *
  * Behind a batch of which nothing became ready there may be others that could run: then routing
  * goes on, as long as all that it places waits in a single lane, and so holds up nothing else. A
  * submitter that routes after each append pays for a batch, and no more.
  */
 static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_grants *grants)
 {
-    bool some_ready = grants->ready.count > 0;
-    if (routed < LANEPOOL_I_ROUTE_BATCH)
-        return !some_ready || (int64_t)grants->latched < LANEPOOL_I_ENOUGH_LATCHED;
-    return routed < pool->rule->route_max && !pool->submitter_routes && !some_ready &&
-           grants->latched == 0;
+    return routed < LANEPOOL_I_ROUTE_BATCH ||
+           (routed < pool->rule->route_max && !pool->submitter_routes && grants->ready.count == 0 &&
+            grants->latched == 0);
 }
 
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local)

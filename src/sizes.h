@@ -19,8 +19,6 @@
  * became ready: behind a backlog of one key there may be others that could run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
 #define LANEPOOL_I_ROUTE_MAX   16384u
-/* A hold ends sooner once something is ready and it has latched so many lanes. */
-#define LANEPOOL_I_ENOUGH_LATCHED 8
 /* With so many tasks in its queue a worker does not route. */
 #define LANEPOOL_I_ENOUGH_READY 32u
 /* So many tasks of a batch are appended at once: workers get something to do while the rest is
@@ -52,23 +50,22 @@
 #define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
 #endif
 
-#define LANEPOOL_I_RUNQ_SLOTS     2u
-#define LANEPOOL_I_TAKE_MAX       2u
-#define LANEPOOL_I_ROUTE_BATCH    2u
-#define LANEPOOL_I_ROUTE_MAX      3u
-#define LANEPOOL_I_ENOUGH_LATCHED 1
-#define LANEPOOL_I_ENOUGH_READY   1u
-#define LANEPOOL_I_APPEND_BATCH   2u
-#define LANEPOOL_I_SEARCH_ROUNDS  1
-#define LANEPOOL_I_SEARCH_PAUSES  0
-#define LANEPOOL_I_LINK_PAUSES    0
-#define LANEPOOL_I_BLOCK_REGION   ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION    LANEPOOL_SMALL_PAGE
-#define LANEPOOL_I_KEPT_CHAINS    ((size_t)1)
-#define LANEPOOL_I_KEPT_LANES     ((size_t)2)
-#define LANEPOOL_I_LANE_CREDIT    1u
-#define LANEPOOL_I_FIRST_BUCKETS  ((size_t)2)
-#define LANEPOOL_I_FIRST_TICKET   (((uint64_t)1 << 40) - 3) /* it wraps around soon */
+#define LANEPOOL_I_RUNQ_SLOTS    2u
+#define LANEPOOL_I_TAKE_MAX      2u
+#define LANEPOOL_I_ROUTE_BATCH   2u
+#define LANEPOOL_I_ROUTE_MAX     3u
+#define LANEPOOL_I_ENOUGH_READY  1u
+#define LANEPOOL_I_APPEND_BATCH  2u
+#define LANEPOOL_I_SEARCH_ROUNDS 1
+#define LANEPOOL_I_SEARCH_PAUSES 0
+#define LANEPOOL_I_LINK_PAUSES   0
+#define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
+#define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
+#define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
+#define LANEPOOL_I_KEPT_LANES    ((size_t)2)
+#define LANEPOOL_I_LANE_CREDIT   1u
+#define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
+#define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
 
 #endif
 
