@@ -291,16 +291,20 @@ static void *submit_the_first(void *argument)
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool;
+    lanepool_status first; /* nested belongs to the task from its submission on */
 
     options.workers = 1;
     task.function = submit_the_next;
     task.context = nested;
-    nested->status = lanepool_pool_create(&options, &pool);
-    if (nested->status == LANEPOOL_OK) {
-        nested->status = lanepool_pool_submit(pool, &task);
+    first = lanepool_pool_create(&options, &pool);
+    if (first == LANEPOOL_OK) {
+        first = lanepool_pool_submit(pool, &task);
     }
     if (lanepool_pool_destroy(pool) != LANEPOOL_OK) {
         nested->left = UINT64_MAX;
+    }
+    if (first != LANEPOOL_OK) {
+        nested->status = first;
     }
     return NULL;
 }
