@@ -129,6 +129,7 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     enter(&pool->waits, &caller);
     lanepool_i_count_up(&local->accepted, 1);
+    lanepool_i_trace(local->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
     bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
     if (accepted) {
         local->last_appended = task;
@@ -136,6 +137,7 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
         take_turn(pool, local, &caller);
     } else {
         lanepool_i_count_up(&local->accepted, (uint64_t)-1);
+        lanepool_i_trace(local->ring, LANEPOOL_EVENT_CANCEL, (uintptr_t)task, 0);
         lanepool_i_mutex_lock(&pool->waits.lock);
         unlink_locked(&pool->waits, &caller);
         lanepool_i_mutex_unlock(&pool->waits.lock);

@@ -103,6 +103,7 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
         future = task->as.wide.future;
     }
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     local->callbacks++;
     pool->lifecycle.handback(pool->lifecycle.handback_context, &description,
                              lanepool_i_task_ticket(task));

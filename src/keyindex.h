@@ -27,6 +27,9 @@
 /* Which key it is; LANE is a held lane, which stands for one of the others. */
 enum { LANEPOOL_I_TYPE_ID, LANEPOOL_I_TYPE_POINTER, LANEPOOL_I_TYPE_BYTES, LANEPOOL_I_TYPE_LANE };
 
+#define LANEPOOL_I_HASH_BITS 30
+#define LANEPOOL_I_HASH_MASK (((uint32_t)1 << LANEPOOL_I_HASH_BITS) - 1)
+
 /* A byte string key's copy, in a block of its own. */
 typedef struct lanepool_i_key_bytes {
     uint32_t hash;
@@ -45,10 +48,12 @@ struct lanepool_i_key {
         const void *pointer;
         lanepool_i_key_bytes *bytes;
     } value;
-    uint32_t hash;
-    uint32_t type : 2;  /* LANEPOOL_I_TYPE_ */
+    /* Apart from what changes: who releases a lane reads the key, too. */
+    uint32_t hash : LANEPOOL_I_HASH_BITS;
+    uint32_t type : 2; /* LANEPOOL_I_TYPE_ */
+    uint32_t : 0;
     uint32_t used : 1;  /* found since the hand last passed */
-    uint32_t held : 29; /* handles that keep the lane */
+    uint32_t held : 31; /* handles that keep the lane */
 };
 
 #define LANEPOOL_I_SEGMENTS 32
@@ -74,7 +79,7 @@ static inline uint64_t lanepool_i_keyindex_mix(uint64_t a, uint64_t b)
 
 static inline uint32_t lanepool_i_keyindex_hash_word(uint64_t seed, uint64_t value, uint32_t type)
 {
-    return (uint32_t)lanepool_i_keyindex_mix(value ^ seed, seed + type);
+    return (uint32_t)lanepool_i_keyindex_mix(value ^ seed, seed + type) & LANEPOOL_I_HASH_MASK;
 }
 
 uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t size);

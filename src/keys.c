@@ -85,10 +85,42 @@ void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
     }
 }
 
+/* --- names --- */
+
+size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,
+                           char *text, size_t size)
+{
+    lanepool_claim claim = { 0 };
+    lanepool_i_key_to_claim(key, &claim);
+    if (pool->options.key_name != NULL) {
+        local->callbacks++;
+        size_t used = pool->options.key_name(pool->options.user, &claim, text, size);
+        local->callbacks--;
+        return used < size ? used : size;
+    }
+    if (claim.type != LANEPOOL_KEY_BYTES)
+        return 0;
+    size_t used = claim.key.bytes.size < size ? claim.key.bytes.size : size;
+    memcpy(text, claim.key.bytes.data, used);
+    return used;
+}
+
+static void trace_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_lane *lane)
+{
+    if (local->ring == NULL || pool->options.layout == LANEPOOL_PER_WORKER)
+        return;
+    char name[LANEPOOL_EVENT_NAME_MAX];
+    size_t size = lanepool_i_key_name(pool, local, &lane->key, name, sizeof name);
+    lanepool_i_trace_name(local->ring, lanepool_i_lane_number(lane), lanepool_i_lane_type(lane),
+                          name, size);
+}
+
 /* --- from key to lane --- */
 
-static lanepool_i_lane *make_lane(lanepool_i_keys *keys, const lanepool_i_key *wanted)
+static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_local *local,
+                                  const lanepool_i_key *wanted)
 {
+    lanepool_i_keys *keys = &pool->keys;
     lanepool_i_lane *lane = lanepool_i_lanestore_take(&keys->store);
     lanepool_i_lane_init(lane);
     lane->key = *wanted;
@@ -96,6 +128,7 @@ static lanepool_i_lane *make_lane(lanepool_i_keys *keys, const lanepool_i_key *w
     lane->key.held = 0;
     lanepool_i_keyindex_add(&keys->index, &lane->key);
     keys->created++;
+    trace_name(pool, local, lane);
     return lane;
 }
 
@@ -110,7 +143,7 @@ lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *
             lanepool_i_key_bytes_give(pool, local, wanted->value.bytes);
         return (lanepool_i_lane *)found;
     }
-    return make_lane(keys, wanted);
+    return make_lane(pool, local, wanted);
 }
 
 lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
@@ -121,12 +154,13 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     lanepool_i_key wanted = { .type = type & 3u };
     if (type == LANEPOOL_I_TYPE_BYTES) {
         wanted.value.bytes = entry->at.bytes;
-        wanted.hash = entry->at.bytes->hash;
+        wanted.hash = entry->at.bytes->hash & LANEPOOL_I_HASH_MASK;
         return lanepool_i_keys_resolve(pool, local, &wanted);
     }
     wanted.value.id = entry->at.id;
-    wanted.hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
-    return make_lane(&pool->keys, &wanted);
+    wanted.hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type) &
+                  LANEPOOL_I_HASH_MASK;
+    return make_lane(pool, local, &wanted);
 }
 
 /* --- sweeping --- */

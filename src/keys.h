@@ -62,6 +62,9 @@ void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
                                lanepool_i_key_bytes *bytes);
 /* When the pool is at its end: frees what the slab does not. */
 void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes);
+/* What a key is called, without a final zero; 0: it has no name. */
+size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,
+                           char *text, size_t size);
 /* A lane's key as a claim; the bytes stay the lane's. */
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
 

@@ -100,7 +100,7 @@ static void wait_for_kinds(lanepool_i_scan *scan)
             !kinds_conflict(scan, own, kind))
             continue;
         group->sealed = true;
-        lanepool_i_scan_wait_for(scan, &group->successors);
+        lanepool_i_scan_wait_for(scan, &group->successors, LANEPOOL_EVENT_LANE_KIND, kind->number);
     }
 }
 
@@ -117,7 +117,8 @@ static void wait_for_members(lanepool_i_scan *scan)
                 lanepool_i_successors_closed(&tracked->successors) ||
                 !lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
                 continue;
-            lanepool_i_scan_wait_for(scan, &tracked->successors);
+            lanepool_i_scan_wait_for(scan, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,
+                                     lanepool_i_task_ticket(old));
         }
 }
 

@@ -34,18 +34,28 @@ bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane)
     return (load_acquire(&lane->word) & (ACTIVE_MASK | BLOCKED)) == 0;
 }
 
+void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool_event_type type, uintptr_t link,
+                           uint32_t granted, lanepool_i_ring *ring)
+{
+    bool shared = type == LANEPOOL_EVENT_ENTER && (link & LANEPOOL_I_LINK_SHARED) != 0;
+    lanepool_i_ring_write_task(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
+                               lanepool_i_lane_type(lane),
+                               granted | (shared ? LANEPOOL_EVENT_SHARED : 0));
+}
+
 /* --- advance --- */
 
 /* All its other lanes were counted as latched when it arrived there. */
 static void became_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 {
     grants->latched -= lanepool_i_task_count(task) - 1;
-    lanepool_i_tasks_add(&grants->ready, task);
+    lanepool_i_grants_add(grants, task);
 }
 
-static void grant(uintptr_t link, lanepool_i_grants *grants)
+static void grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
     lanepool_i_task *task = lanepool_i_link_task(link);
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
     if ((link & LANEPOOL_I_LINK_WIDE) == 0 ? lanepool_i_latch_arrive_narrow(task, 1)
                                            : lanepool_i_latch_arrive_wide(task, 1))
         became_ready(task, grants);
@@ -54,11 +64,12 @@ static void grant(uintptr_t link, lanepool_i_grants *grants)
 }
 
 /* After a grant the entry's block may be gone: the link is read before. */
-static void grant_run(uintptr_t head, uint64_t count, lanepool_i_grants *grants)
+static void grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t count,
+                      lanepool_i_grants *grants)
 {
     while (count-- > 0) {
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(head)->next);
-        grant(head, grants);
+        grant(lane, head, grants);
         head = next;
     }
 }
@@ -85,7 +96,7 @@ static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants
     store_relaxed(&lane->first[which(moved)], next);
     if (!cas_acq_rel(&lane->word, word, moved))
         return false;
-    grant_run(head, count, grants);
+    grant_run(lane, head, count, grants);
     return true;
 }
 
@@ -145,6 +156,8 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
                                    lanepool_i_grants *grants)
 {
     bool shared = (link & LANEPOOL_I_LINK_SHARED) != 0;
+    /* Written while nobody else can see the entry: whether it is granted is not known yet. */
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, 0, grants->ring);
     for (;;) {
         if ((word & BLOCKED) != 0) {
             if (begin_turn(lane)) {
@@ -154,11 +167,14 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
             }
             word = load_acquire(&lane->word);
         } else if (active(word) == 0) {
+            lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
             store_relaxed(&lane->word, (word & KEPT_BY_GRANT) | (shared ? SHARED : 0) | 1);
             return true;
         } else if (shared && (word & SHARED) != 0 && active(word) < ACTIVE_MASK) {
-            if (cas_acq_rel(&lane->word, &word, word + 1))
+            if (cas_acq_rel(&lane->word, &word, word + 1)) {
+                lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
                 return true;
+            }
         } else if (try_block(lane, &word, link)) {
             return false;
         }

@@ -42,6 +42,7 @@
 
 #include "keyindex.h"
 #include "latch.h"
+#include "trace.h"
 
 /* Guards: A atomic, R role's holder, V the advancer (who also may be R). */
 typedef struct lanepool_i_lane {
@@ -79,8 +80,20 @@ static inline lanepool_i_task *lanepool_i_link_task(uintptr_t link)
 /* What a release or an append made ready, and how many lanes rollups latched meanwhile. */
 typedef struct lanepool_i_grants {
     lanepool_i_tasks ready;
-    uint64_t latched; /* entries that arrived while their rollup still waits for others */
+    uint64_t latched;      /* entries that arrived while their rollup still waits for others */
+    lanepool_i_ring *ring; /* the thread's events, or NULL */
 } lanepool_i_grants;
+
+static inline lanepool_i_grants lanepool_i_no_grants(lanepool_i_ring *ring)
+{
+    return (lanepool_i_grants){ { NULL, NULL, 0 }, 0, ring };
+}
+
+static inline void lanepool_i_grants_add(lanepool_i_grants *grants, lanepool_i_task *task)
+{
+    lanepool_i_trace_task(grants->ring, LANEPOOL_EVENT_READY, task, 0);
+    lanepool_i_tasks_add(&grants->ready, task);
+}
 
 #define LANEPOOL_I_LANE_ACTIVE  (((uint64_t)1 << 23) - 1)
 #define LANEPOOL_I_LANE_SHARED  ((uint64_t)1 << 23)
@@ -94,6 +107,28 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
 void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word,
                                     lanepool_i_grants *grants);
 
+/* How events name the lane. */
+static inline uint64_t lanepool_i_lane_number(const lanepool_i_lane *lane)
+{
+    return lane->key.value.id;
+}
+
+static inline uint8_t lanepool_i_lane_type(const lanepool_i_lane *lane)
+{
+    return (uint8_t)(lane->key.type + LANEPOOL_EVENT_LANE_ID);
+}
+
+LANEPOOL_I_COLD void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool_event_type type,
+                                           uintptr_t link, uint32_t granted, lanepool_i_ring *ring);
+
+/* An entry enters the lane, or is granted: written while nobody else can see that. */
+static inline void lanepool_i_lane_trace(const lanepool_i_lane *lane, lanepool_event_type type,
+                                         uintptr_t link, uint32_t granted, lanepool_i_ring *ring)
+{
+    if (lanepool_i_records(ring))
+        lanepool_i_lane_write(lane, type, link, granted, ring);
+}
+
 /* Role's holder. True: granted at once. Else the entry waits; `grants` may have got others. */
 static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
                                           lanepool_i_grants *grants)
@@ -103,6 +138,7 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
     uint64_t word = load_acquire(&lane->word);
     if ((word & (LANEPOOL_I_LANE_ACTIVE | LANEPOOL_I_LANE_BLOCKED)) != 0)
         return lanepool_i_lane_append_behind(lane, link, word, grants);
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, LANEPOOL_EVENT_GRANTED, grants->ring);
     uint64_t shared = (link & LANEPOOL_I_LINK_SHARED) != 0 ? LANEPOOL_I_LANE_SHARED : 0;
     store_relaxed(&lane->word, (word & ~LANEPOOL_I_LANE_SHARED) | shared | 1);
     return true;

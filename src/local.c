@@ -6,10 +6,12 @@
 #define OF_THREAD 1u
 #define OF_POOL   2u
 
-bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab)
+bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab,
+                            lanepool_i_rings *rings)
 {
     memset(locals, 0, sizeof *locals);
     locals->slab = slab;
+    locals->rings = rings;
     return lanepool_i_mutex_init(&locals->lock);
 }
 
@@ -99,6 +101,7 @@ static void collect_locked(lanepool_i_locals *locals, lanepool_i_local *gone)
     locals->admitted += gone->admitted;
     locals->lanes += gone->lanes;
     lanepool_i_slab_flush(locals->slab, &gone->cache);
+    lanepool_i_rings_leave(gone->ring);
     lanepool_i_memory_free(gone);
 }
 
@@ -124,6 +127,10 @@ lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool
     if (local == NULL)
         return NULL;
     memset(local, 0, sizeof *local);
+    if (!lanepool_i_rings_join(locals->rings, &local->ring)) {
+        lanepool_i_memory_free(local);
+        return NULL;
+    }
     local->worker = worker;
     local->worker_index = worker != NULL ? worker->index : SIZE_MAX;
     atomic_init(&local->pool, pool);

@@ -16,6 +16,7 @@
 
 #include "slab.h"
 #include "task.h"
+#include "trace.h"
 #include "worker.h"
 
 typedef struct lanepool_i_local lanepool_i_local;
@@ -25,6 +26,7 @@ struct lanepool_i_local {
     lanepool_i_local *next_of_thread; /* T */
     lanepool_i_worker *worker;        /* I: NULL for threads that are not the pool's */
     size_t worker_index;              /* I: SIZE_MAX likewise */
+    lanepool_i_ring *ring;            /* I: its events, or NULL */
     lanepool_i_cache cache;           /* T */
     uint64_t admitted;                /* T: tasks that may be submitted without asking */
     uint64_t lanes;                   /* T: lanes reserved and not yet used for a claim */
@@ -48,6 +50,7 @@ typedef struct lanepool_i_locals {
     lanepool_i_mutex lock;                /* L */
     lanepool_i_local *first;              /* L */
     lanepool_i_slab *slab;                /* I: where collected records' blocks go */
+    lanepool_i_rings *rings;              /* I: where their rings come from */
     uint64_t accepted;                    /* L: of threads that are gone */
     uint64_t finished[LANEPOOL_I_EPOCHS]; /* L: likewise */
     uint64_t latched;                     /* L: likewise */
@@ -55,7 +58,8 @@ typedef struct lanepool_i_locals {
     uint64_t lanes;                       /* L: reservations they left, for the next thread */
 } lanepool_i_locals;
 
-bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab);
+bool lanepool_i_locals_init(lanepool_i_locals *locals, lanepool_i_slab *slab,
+                            lanepool_i_rings *rings);
 /* After the last use of the pool by any thread. */
 void lanepool_i_locals_fini(lanepool_i_locals *locals);
 

@@ -137,7 +137,8 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
     options->struct_size = sizeof *options;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
-           (unsigned)options->routing <= LANEPOOL_ROUTING_SUBMITTER;
+           (unsigned)options->routing <= LANEPOOL_ROUTING_SUBMITTER &&
+           options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX;
 }
 
 static void fill_defaults(lanepool_options *options)
@@ -173,6 +174,8 @@ static bool init_locals_of_workers(lanepool_pool *pool)
         worker->local = lanepool_i_local_make_for_worker(pool, &pool->locals, worker);
         if (worker->local == NULL)
             return false;
+        const lanepool_i_local *local = worker->local;
+        worker->ring = local->ring;
     }
     return true;
 }
@@ -184,8 +187,10 @@ static lanepool_status init(lanepool_pool *pool)
     pool->quiesces.oldest = 0;
     if (!lanepool_i_slab_init(&pool->slab))
         return LANEPOOL_NOMEM;
-    if (!lanepool_i_locals_init(&pool->locals, &pool->slab))
+    if (!lanepool_i_rings_init(&pool->rings, pool->options.trace_events, pool->options.workers))
         goto fini_slab;
+    if (!lanepool_i_locals_init(&pool->locals, &pool->slab, &pool->rings))
+        goto fini_trace;
     if (!lanepool_i_admission_init(&pool->admission, &pool->locals, pool->options.pending_max))
         goto fini_locals;
     if (!lanepool_i_waits_init(&pool->waits))
@@ -211,6 +216,8 @@ fini_admission:
     lanepool_i_admission_fini(&pool->admission);
 fini_locals:
     lanepool_i_locals_fini(&pool->locals);
+fini_trace:
+    lanepool_i_rings_fini(&pool->rings);
 fini_slab:
     lanepool_i_slab_fini(&pool->slab);
     return LANEPOOL_NOMEM;
@@ -224,6 +231,7 @@ static void fini(lanepool_pool *pool)
     lanepool_i_waits_fini(&pool->waits);
     lanepool_i_admission_fini(&pool->admission);
     lanepool_i_locals_fini(&pool->locals);
+    lanepool_i_rings_fini(&pool->rings);
     lanepool_i_slab_fini(&pool->slab);
 }
 

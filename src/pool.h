@@ -23,6 +23,7 @@ struct lanepool_pool {
     lanepool_i_crew crew;
     lanepool_i_router router;
     lanepool_i_slab slab;
+    lanepool_i_rings rings;
     lanepool_i_locals locals;
     lanepool_i_admission admission;
     lanepool_i_keys keys;

@@ -110,6 +110,9 @@ static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
         return;
     }
     give_ticket(&pool->router, task);
+    if (lanepool_i_records(local->ring))
+        lanepool_i_ring_write_task(local->ring, LANEPOOL_EVENT_ROUTE, task, (uintptr_t)task, 0,
+                                   lanepool_i_task_tag(task));
     pool->rule->route(pool, local, task, grants);
 }
 
@@ -145,7 +148,7 @@ static void end_hold(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
 
 void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     end_hold(pool, local, &grants);
 }
 
@@ -163,7 +166,7 @@ static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_g
 
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     for (size_t routed = 0; goes_on(pool, routed, &grants); routed++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)

@@ -42,7 +42,7 @@ static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
 {
     if (granted == lanes || lanepool_i_latch_arrive(task, granted + 1)) {
         grants->latched -= lanes - granted;
-        lanepool_i_tasks_add(&grants->ready, task);
+        lanepool_i_grants_add(grants, task);
     } else {
         grants->latched += granted;
     }
@@ -53,7 +53,7 @@ static inline void append_one(lanepool_i_task *task, uint64_t word, lanepool_i_l
                               lanepool_i_grants *grants)
 {
     if (lanepool_i_lane_append(lane, narrow_link(task, word, 0), grants))
-        lanepool_i_tasks_add(&grants->ready, task);
+        lanepool_i_grants_add(grants, task);
 }
 
 static inline void route_one_claim(lanepool_pool *pool, lanepool_i_local *local,
@@ -118,7 +118,7 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
         if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
             lane->use.stamp |= 1;
     }
-    task->as.wide.count = kept;
+    task->as.wide.count = kept & 0xFFFFFF;
     return kept;
 }
 
@@ -151,7 +151,15 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
         route_two_claims(pool, local, task, word, grants);
     else
-        lanepool_i_tasks_add(&grants->ready, task);
+        lanepool_i_grants_add(grants, task);
+}
+
+static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
+                           lanepool_i_grants *grants)
+{
+    lanepool_i_trace_at(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                        lanepool_i_lane_type(lane), 0);
+    lanepool_i_lane_release(lane, grants);
 }
 
 static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -163,11 +171,11 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
     if (lanepool_i_task_is_wide(task)) {
         const lanepool_i_wide_entry *entries = wide_entries(task);
         for (size_t i = 0; i < count; i++)
-            lanepool_i_lane_release(entries[i].entry.at.lane, grants);
+            release(entries[i].entry.at.lane, task, grants);
         return;
     }
     for (size_t i = 0; i < count; i++)
-        lanepool_i_lane_release(task->as.narrow[i].at.lane, grants);
+        release(task->as.narrow[i].at.lane, task, grants);
 }
 
 /* --- hand-back --- */

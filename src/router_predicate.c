@@ -48,7 +48,8 @@ static lanepool_i_edge *next_edge(lanepool_i_scan *scan)
     return &scan->last->edges[place];
 }
 
-void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors)
+void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors,
+                              lanepool_event_lane type, uint64_t number)
 {
     lanepool_i_edge *edge = scan->lacking ? NULL : next_edge(scan);
     if (edge == NULL) {
@@ -57,9 +58,13 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
     }
     edge->waiting = scan->task;
     scan->edge_count++;
+    lanepool_i_ring *ring = scan->local->ring;
+    lanepool_i_trace_at(ring, LANEPOOL_EVENT_ENTER, scan->task, number, (uint8_t)type, 0);
     fetch_add_relaxed(&scan->task->as.wide.wait, 1);
-    if (!lanepool_i_successors_push(successors, edge))
+    if (!lanepool_i_successors_push(successors, edge)) {
+        lanepool_i_trace_at(ring, LANEPOOL_EVENT_ARRIVE, scan->task, number, (uint8_t)type, 0);
         fetch_sub_acq_rel(&scan->task->as.wide.wait, 1);
+    }
 }
 
 static void give_blocks(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_tracked *tracked)
@@ -85,7 +90,8 @@ static void scan_chain(lanepool_i_scan *scan, lanepool_i_task *tail)
             return;
         if (!lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
             continue;
-        lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors);
+        lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors,
+                                 LANEPOOL_EVENT_LANE_TASK, lanepool_i_task_ticket(old));
         if (old == tail && scan->joined == NULL && !scan->lacking)
             scan->joined = tail;
         return;
@@ -159,7 +165,7 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
     if (scan->lacking)
         lanepool_i_router_scan_again(scan->pool, task);
     else
-        lanepool_i_tasks_add(&grants->ready, task);
+        lanepool_i_grants_add(grants, task);
 }
 
 static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -183,7 +189,7 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
 }
 
 static void serve(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_successors *successors,
-                  lanepool_i_grants *grants)
+                  lanepool_event_lane type, uint64_t number, lanepool_i_grants *grants)
 {
     lanepool_i_edge *edge = exchange_acq_rel(successors, LANEPOOL_I_CLOSED);
     lanepool_i_edge *oldest_first = NULL;
@@ -196,12 +202,13 @@ static void serve(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_succe
     while (oldest_first != NULL) {
         lanepool_i_task *task = oldest_first->waiting;
         oldest_first = oldest_first->next;
+        lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_ARRIVE, task, number, (uint8_t)type, 0);
         if (!lanepool_i_latch_arrive(task, 1))
             continue;
         if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0)
             lanepool_i_router_reap_later(pool, local, task);
         else
-            lanepool_i_tasks_add(&grants->ready, task);
+            lanepool_i_grants_add(grants, task);
     }
 }
 
@@ -209,9 +216,11 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
                    lanepool_i_grants *grants)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    serve(pool, local, &tracked->successors, grants);
+    serve(pool, local, &tracked->successors, LANEPOOL_EVENT_LANE_TASK, lanepool_i_task_ticket(task),
+          grants);
     if (tracked->group != NULL && lanepool_i_group_leave(tracked->group))
-        serve(pool, local, lanepool_i_group_successors(tracked->group), grants);
+        serve(pool, local, lanepool_i_group_successors(tracked->group), LANEPOOL_EVENT_LANE_KIND,
+              task->as.wide.kind, grants);
 }
 
 static void reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)

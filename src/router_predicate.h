@@ -57,7 +57,8 @@ typedef struct lanepool_i_scan {
     bool lacking;                /* memory for an edge was lacking: scan again later */
 } lanepool_i_scan;
 
-/* Makes the scanned task wait for whatever the list belongs to. */
-void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors);
+/* Makes the scanned task wait for whatever the list belongs to; events name that so. */
+void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors,
+                              lanepool_event_lane type, uint64_t number);
 
 #endif

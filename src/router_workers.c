@@ -73,11 +73,14 @@ static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
     if (task == NULL)
         return NULL;
     uint32_t lanes = placed_of(task)->place_count;
+    lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_ARRIVE, task, worker->index,
+                        LANEPOOL_EVENT_LANE_WORKER, 0);
     if (!lanepool_i_latch_arrive(task, 1)) {
         lanepool_i_count_up(&local->latched, 1);
         return NULL;
     }
     lanepool_i_count_up(&local->latched, (uint64_t)1 - lanes);
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_READY, task, 0);
     if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 &&
         lanepool_i_waits_call(pool, task))
         return NULL;
@@ -195,7 +198,7 @@ static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
         if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
             claimants->stamp |= 1;
     }
-    task->as.wide.count = kept;
+    task->as.wide.count = kept & 0xFFFFFF;
 }
 
 static void find_by_keys(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
@@ -266,7 +269,7 @@ static void choose_lanes(lanepool_pool *pool, lanepool_i_task *task)
     } while (pool->queues.conflicts != NULL);
 }
 
-static void enter_lanes(lanepool_pool *pool, lanepool_i_task *task)
+static void enter_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_i_placed *placed = placed_of(task);
     lanepool_i_latch_set(task, placed->place_count);
@@ -276,6 +279,8 @@ static void enter_lanes(lanepool_pool *pool, lanepool_i_task *task)
             continue;
         /* The last one may let the task run, finish and be reaped by a later holder of the role. */
         left--;
+        lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
+                            0);
         append(&pool->queues.queues[i], &placed->places[i], task);
         lanepool_i_park_wake_one(&pool->crew.park, i);
     }
@@ -294,7 +299,7 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     else
         find_by_keys(pool, local, task);
     choose_lanes(pool, task);
-    enter_lanes(pool, task);
+    enter_lanes(pool, local, task);
 }
 
 static void batch_done(lanepool_pool *pool, lanepool_i_local *local)
@@ -319,6 +324,8 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
     for (size_t i = 0; i < pool->crew.worker_count; i++) {
         if (placed->places[i].task == NULL)
             continue;
+        lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_RELEASE, task, i,
+                            LANEPOOL_EVENT_LANE_WORKER, 0);
         remove_first(&pool->queues.queues[i]);
         if (local->worker == NULL || local->worker->index != i)
             lanepool_i_park_wake_one(&pool->crew.park, i);

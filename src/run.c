@@ -118,6 +118,7 @@ static inline void call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
     end->future = future_of(task, load_relaxed(&task->word));
     if (end->future != NULL)
         lanepool_i_future_start(end->future);
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
     enter(&run, pool, local, task);
     int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
     leave(local, &run);
@@ -139,10 +140,11 @@ static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool
 {
     uint64_t word = load_relaxed(&task->word);
     lanepool_i_count_up(&local->ran, 1);
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);
     if (end->result.status != LANEPOOL_OK)
         report_failure(pool, local, task, &end->result);
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
-    *grants = (lanepool_i_grants){ { NULL, NULL, 0 }, 0 };
+    *grants = lanepool_i_no_grants(local->ring);
     pool->rule->finish(pool, local, task, grants);
     if (grants->latched != 0)
         lanepool_i_count_up(&local->latched, grants->latched);
@@ -256,6 +258,7 @@ void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lane
 {
     lanepool_run run;
     ending end = { future_of(task, load_relaxed(&task->word)), { LANEPOOL_CANCELLED, 0, NULL } };
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     enter(&run, pool, local, task);
     run.worker = SIZE_MAX;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);

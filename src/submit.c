@@ -52,7 +52,8 @@ static bool is_longer_but_known(const lanepool_task *task)
 static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task, uint64_t *lanes)
 {
     *lanes = 0;
-    if ((task->struct_size != sizeof *task && !is_longer_but_known(task)) || task->function == NULL)
+    if ((task->struct_size != sizeof *task && !is_longer_but_known(task)) ||
+        task->function == NULL || task->tag > LANEPOOL_TAG_MAX)
         return false;
     if (pool->options.is_compatible != NULL)
         return task->claim_count == 0;
@@ -76,7 +77,7 @@ static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task
 static bool is_wide(const lanepool_pool *pool, const lanepool_task *task)
 {
     return task->claim_count > NARROW_MAX || task->future != NULL || task->release != NULL ||
-           pool->rule->all_wide;
+           task->tag != 0 || pool->rule->all_wide;
 }
 
 static uint32_t key_type(const lanepool_claim *claim)
@@ -186,7 +187,8 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
     block->as.wide.kind = task->kind;
     block->as.wide.future = NULL;
     block->as.wide.release = task->release;
-    block->as.wide.count = (uint32_t)task->claim_count;
+    block->as.wide.count = (uint32_t)task->claim_count & 0xFFFFFF;
+    block->as.wide.tag = task->tag & 0xFF;
     atomic_init(&block->word, LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
     return block;
 }
@@ -307,15 +309,29 @@ static void hand_out_future(const lanepool_task *task, const lanepool_i_task *bl
         *task->future = block->as.wide.future;
 }
 
+/* SUBMIT is written before the append: behind it they may be routed, and be gone, at any time. */
+static LANEPOOL_I_COLD void trace_each(lanepool_i_ring *ring, lanepool_event_type type,
+                                       const lanepool_i_task *first, const lanepool_i_task *last)
+{
+    const lanepool_i_task *task = first;
+    for (; task != last; task = load_relaxed(&task->next))
+        lanepool_i_trace(ring, type, (uintptr_t)task, 0);
+    lanepool_i_trace(ring, type, (uintptr_t)last, 0);
+}
+
 static inline bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *first,
                           lanepool_i_task *last, uint64_t count)
 {
     lanepool_i_count_up(&local->accepted, count);
+    if (lanepool_i_records(local->ring))
+        trace_each(local->ring, LANEPOOL_EVENT_SUBMIT, first, last);
     if (lanepool_i_inbox_append(&pool->router.inbox, first, last, local->last_appended)) {
         local->last_appended = last;
         return true;
     }
     lanepool_i_count_up(&local->accepted, -count);
+    if (lanepool_i_records(local->ring))
+        trace_each(local->ring, LANEPOOL_EVENT_CANCEL, first, last);
     return false;
 }
 

@@ -58,7 +58,8 @@ typedef struct lanepool_i_wide {
     lanepool_future *future;     /* S: one reference, or NULL */
     lanepool_release_fn release; /* S */
     _Atomic uint32_t wait;       /* A: the latch */
-    uint32_t count;              /* S, R: entries; routing merges duplicates */
+    uint32_t count : 24;         /* S, R: entries; routing merges duplicates */
+    uint32_t tag : 8;            /* S */
 } lanepool_i_wide;
 
 struct lanepool_i_task {
@@ -116,6 +117,11 @@ static inline size_t lanepool_i_task_count(const lanepool_i_task *task)
     if ((word & LANEPOOL_I_WIDE) != 0)
         return task->as.wide.count;
     return (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
+}
+
+static inline uint32_t lanepool_i_task_tag(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_wide(task) ? task->as.wide.tag : 0;
 }
 
 static inline size_t lanepool_i_task_class(const lanepool_i_task *task)

@@ -230,7 +230,7 @@ static lanepool_i_task *take_needed(lanepool_pool *pool, lanepool_i_local *local
                                     lanepool_i_wait *wait)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
-    lanepool_i_grants grants = { { NULL, NULL, 0 }, 0 };
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     lanepool_i_task *chosen = NULL;
     lanepool_i_crew_clear(&pool->crew, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);

@@ -72,8 +72,9 @@ void lanepool_i_crew_clear(lanepool_i_crew *crew, lanepool_i_tasks *tasks)
 
 /* --- finding the next task --- */
 
-static void count_taken(lanepool_i_worker *worker, size_t count)
+static void count_taken(lanepool_i_worker *worker, const lanepool_i_worker *other, size_t count)
 {
+    lanepool_i_trace(worker->ring, LANEPOOL_EVENT_STEAL, other->index, (uint32_t)count);
     store_relaxed(&worker->taken_from_others, load_relaxed(&worker->taken_from_others) + count);
 }
 
@@ -89,7 +90,7 @@ static lanepool_i_task *take_half_of(lanepool_i_worker *worker, lanepool_i_worke
     size_t count = lanepool_i_runq_take_half(&other->queue, &taken);
     if (count == 0)
         return NULL;
-    count_taken(worker, count);
+    count_taken(worker, other, count);
     lanepool_i_task *task = lanepool_i_tasks_take(&taken);
     lanepool_i_crew_put(worker->crew, worker->index, &taken);
     return task;
@@ -124,9 +125,10 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     worker->turn = (worker->turn + 1) % crew->worker_count;
     if (worker->turn == worker->index)
         return take_spilled(crew);
-    lanepool_i_task *task = lanepool_i_runq_take(&crew->workers[worker->turn].queue);
+    lanepool_i_worker *other = &crew->workers[worker->turn];
+    lanepool_i_task *task = lanepool_i_runq_take(&other->queue);
     if (task != NULL)
-        count_taken(worker, 1);
+        count_taken(worker, other, 1);
     return task;
 }
 
@@ -183,10 +185,13 @@ static void lie_down(lanepool_i_worker *worker)
     lanepool_i_crew *crew = worker->crew;
     lanepool_i_park_lie_down(&crew->park, worker->index);
     crew->work->idle(crew->owner, worker);
-    if (anything_left(worker) && !PLANTED(LOST_WAKE_UP))
+    if (anything_left(worker) && !PLANTED(LOST_WAKE_UP)) {
         lanepool_i_park_stay(&crew->park, worker->index);
-    else
+    } else {
+        lanepool_i_trace(worker->ring, LANEPOOL_EVENT_PARK, 0, 0);
         lanepool_i_park_sleep(&crew->park, worker->index);
+        lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
+    }
     worker->now_ns = lanepool_i_clock_coarse();
     worker->looked_at_ns = worker->now_ns;
 }
@@ -283,6 +288,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
         worker->crew = crew;
         worker->index = i;
         worker->local = NULL;
+        worker->ring = NULL;
         worker->ran = 0;
         worker->looked_at_ns = 0;
         worker->now_ns = 0;

@@ -15,6 +15,7 @@
 
 #include "park.h"
 #include "runq.h"
+#include "trace.h"
 
 typedef struct lanepool_i_crew lanepool_i_crew;
 typedef struct lanepool_i_worker lanepool_i_worker;
@@ -48,6 +49,7 @@ struct lanepool_i_worker {
     _Alignas(LANEPOOL_I_APART) lanepool_i_crew *crew; /* I */
     size_t index;                                     /* I */
     void *local;                                      /* I: what the owner keeps for the thread */
+    lanepool_i_ring *ring;                            /* I: its events, or NULL */
     uint32_t ran;                                     /* W: tasks run since the last look around */
     uint64_t looked_at_ns;                            /* W: when that was */
     uint64_t now_ns;                                  /* W: when it last ran a task or slept */

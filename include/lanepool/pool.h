@@ -45,6 +45,8 @@ typedef enum lanepool_routing {
 #define LANEPOOL_UNLIMITED SIZE_MAX
 /** The most workers that a pool may have. */
 #define LANEPOOL_WORKERS_MAX 1024u
+/** The largest `trace_events`. */
+#define LANEPOOL_TRACE_EVENTS_MAX ((size_t)1 << 26)
 
 /** A task that failed, as the error callback sees it. */
 typedef struct lanepool_error {
@@ -75,6 +77,20 @@ typedef void (*lanepool_error_fn)(void *user, const lanepool_error *error);
  */
 typedef void (*lanepool_handback_fn)(void *context, const lanepool_task *task, uint64_t ticket);
 
+/**
+ * Says how a key is called, for those who look at the pool: in events, snapshots and what is
+ * written of them. Called when a lane is made while events are recorded, and when a snapshot is
+ * taken. The same rules hold as for a lanepool_compatible_fn.
+ *
+ * @param user The pool's `user` option.
+ * @param key  The key; its mode means nothing.
+ * @param text Receives the name, without a final zero.
+ * @param size How many bytes fit.
+ * @return How many bytes were written; 0: the key has no name.
+ */
+typedef size_t (*lanepool_key_name_fn)(void *user, const lanepool_claim *key, char *text,
+                                       size_t size);
+
 /** What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere. */
 typedef struct lanepool_options {
     size_t struct_size;                   /**< sizeof(lanepool_options) */
@@ -90,13 +106,18 @@ typedef struct lanepool_options {
     uint64_t quantum_ns;        /**< the same as time, in nanoseconds, by the system's coarse
                                      clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
-    void *user;                 /**< passed to is_compatible and on_error */
+    void *user;                 /**< passed to is_compatible, on_error and key_name */
+    size_t trace_events; /**< how many events each thread keeps, 32 bytes each, rounded up to a
+                              power of two; 0: nothing is recorded; see trace.h */
+    lanepool_key_name_fn key_name; /**< how keys are called; NULL: byte strings by their bytes,
+                                        others by their numbers */
 } lanepool_options;
 
 /** Options with everything at its default. */
-#define LANEPOOL_OPTIONS_INIT                                                                     \
-    {                                                                                             \
-        sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
+            0, 0                                                                                   \
     }
 
 /**

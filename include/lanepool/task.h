@@ -87,12 +87,18 @@ typedef struct lanepool_task {
     lanepool_release_fn release;  /**< may be NULL */
     lanepool_future **future;     /**< where to put a new future, which the caller releases;
                                        NULL: none is made. Holds NULL if the submit fails */
+    uint32_t tag;                 /**< what sort of task it is, for those who look at the pool: 0,
+                                       none, to LANEPOOL_TAG_MAX. A task with a tag takes as much
+                                       memory as one with a future */
 } lanepool_task;
 
+/** The largest tag of a task. */
+#define LANEPOOL_TAG_MAX 255u
+
 /** A task description with everything at its default. */
-#define LANEPOOL_TASK_INIT                         \
-    {                                              \
-        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_TASK_INIT                            \
+    {                                                 \
+        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /**

@@ -63,8 +63,9 @@ typedef enum lanepool_event_lane {
     LANEPOOL_EVENT_LANE_BYTES = 3,   /**< the lane of a byte string; `object` is a number that no
                                           other such lane has at the same time; NAME tells more */
     LANEPOOL_EVENT_LANE_WORKER = 4,  /**< a worker's lane; `object` is its index */
-    LANEPOOL_EVENT_LANE_TASK = 5     /**< no lane: with `is_compatible` a task stands behind others,
+    LANEPOOL_EVENT_LANE_TASK = 5,    /**< no lane: with `is_compatible` a task stands behind others,
                                           each by its ticket */
+    LANEPOOL_EVENT_LANE_KIND = 6     /**< likewise: behind the tasks of the kind that `object` is */
 } lanepool_event_lane;
 
 /** As `thread`: the numbers of threads that are not workers begin here. */
@@ -122,9 +123,10 @@ lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader **reader);
  * @par Complexity
  * O(events x threads).
  */
-LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
-lanepool_trace_read(lanepool_trace_reader *reader, lanepool_event *events, size_t capacity,
-                    size_t *count);
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_trace_read(lanepool_trace_reader *reader,
+                                                                     lanepool_event *events,
+                                                                     size_t capacity,
+                                                                     size_t *count);
 
 /**
  * How many events this reader has missed, since they were overwritten before it came. Exact.

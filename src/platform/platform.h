@@ -10,10 +10,9 @@
  *     _POISON, _UNPOISON, and atomic_init
  *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set()
  *
- * as posix.h does; the functions below may be called from any thread. What can
- * fail returns false or NULL and has changed nothing; what cannot fail aborts
- * when the system says that it was misused, since then the library itself is
- * broken.
+ * and, where there are static probes, LANEPOOL_I_PROBE, as posix.h does; the functions below may be
+ * called from any thread. What can fail returns false or NULL and has changed nothing; what cannot
+ * fail aborts when the system says that it was misused, since then the library itself is broken.
  */
 #ifndef LANEPOOL_SRC_PLATFORM_H
 #define LANEPOOL_SRC_PLATFORM_H

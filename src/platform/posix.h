@@ -59,6 +59,15 @@ static inline void lanepool_i_pause(void)
 #endif
 }
 
+/* Static probes, where the system has them. */
+#if defined(__has_include)
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#define LANEPOOL_I_PROBE(name, task, object, detail) \
+    DTRACE_PROBE3(lanepool, name, task, object, detail)
+#endif
+#endif
+
 /* Free memory that stays mapped is marked, so that AddressSanitizer sees its use. */
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

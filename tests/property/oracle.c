@@ -303,6 +303,13 @@ static void judge_order(struct judge *judge)
     }
 }
 
+static void judge_events(struct judge *judge)
+{
+    if (judge->log->events != NULL) {
+        judge_blame(&judge->verdict, "events: %s", judge->log->events);
+    }
+}
+
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload)
 {
     struct judge judge = { .log = log, .workload = workload };
@@ -315,6 +322,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     judge.ends = memory_get(workload->params.key_count, sizeof *judge.ends);
 
     judge_calls(&judge);
+    judge_events(&judge);
     /* Without a call there is no ticket. */
     if (judge.verdict.passed) {
         judge_order(&judge);

@@ -64,6 +64,7 @@ struct oracle_log {
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
     _Atomic uint64_t closing_at;  /* the same, of any shutdown */
     bool refused;                 /* the platform has refused something on purpose */
+    const char *events;           /* what was wrong with the pool's events, or NULL */
     _Atomic uint64_t clock;
 };
 

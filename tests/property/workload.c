@@ -60,6 +60,7 @@ static void draw_params(struct workload_params *params, const struct workload_sc
     params->extras = chance(choices, 2);
     params->duration_most = 1 + choose(choices, 200);
     draw_ending(params, scale, choices);
+    params->traced = params->seed % 4 == 0; /* not drawn: what is drawn stays as it was */
 }
 
 /* --- drawing tasks --- */

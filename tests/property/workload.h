@@ -70,6 +70,7 @@ struct workload_params {
     enum workload_ending ending;
     uint32_t ending_at;  /* ns after the start */
     uint32_t quiesce_at; /* the same, for a thread that quiesces; 0: none */
+    bool traced;         /* events are recorded, and judged */
 };
 
 struct workload_claim {

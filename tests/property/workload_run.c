@@ -8,9 +8,10 @@
 
 #include "property/workload_tasks.h"
 #include "property/world.h"
+#include "support/event_judge.h"
 #include "support/memory.h"
 
-enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3 };
+enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3, TRACE_EVENTS = 1 << 12 };
 
 enum role { SUBMITTER, QUIESCER, DRAINER, STOPPER, AWAITER };
 
@@ -218,6 +219,14 @@ static lanepool_status finish_everything(lanepool_pool *pool)
                                             : lanepool_pool_quiesce(pool, LANEPOOL_FOREVER);
 }
 
+/* A quiesce would leave what is submitted from inside meanwhile. */
+static lanepool_status end_everything(lanepool_pool *pool)
+{
+    lanepool_status status = lanepool_pool_shutdown(pool);
+
+    return status == LANEPOOL_OK ? lanepool_pool_await(pool, LANEPOOL_FOREVER) : status;
+}
+
 /* After the end every future has completed. */
 static void collect_results(struct run *run)
 {
@@ -249,7 +258,26 @@ static lanepool_status create(struct run *run)
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
     options.on_error = run_on_error;
     options.user = run;
+    options.trace_events = params->traced ? TRACE_EVENTS : 0;
     return lanepool_pool_create(&options, &run->pool);
+}
+
+/* A reader that has missed some cannot tell. */
+static void judge_events(struct run *run)
+{
+    lanepool_trace_reader *reader;
+
+    insist(run, end_everything);
+    if (lanepool_trace_open(run->pool, &reader) != LANEPOOL_OK) {
+        return;
+    }
+    struct event_judge *judge = event_judge_create();
+
+    if (event_judge_read(judge, reader) && lanepool_trace_missed(reader) == 0) {
+        run->log->events = event_judge_end(judge);
+    }
+    event_judge_destroy(judge);
+    lanepool_trace_close(reader);
 }
 
 static void run_tasks(struct run *run)
@@ -260,6 +288,9 @@ static void run_tasks(struct run *run)
         run_actors(run);
         /* Afterwards every parent has finished: no nested submit still needs a handle. */
         insist(run, finish_everything);
+        if (run->workload->params.traced) {
+            judge_events(run);
+        }
     }
     release_lanes(run);
 }

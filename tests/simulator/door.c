@@ -151,9 +151,10 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
 
 /* --- the clock --- */
 
+/* No two readings are the same: what is read later is later. */
 uint64_t lanepool_i_clock_now(void)
 {
-    return sim.now;
+    return sim.now++;
 }
 
 uint64_t lanepool_i_clock_coarse(void)

@@ -1,0 +1,156 @@
+/* Owns the rings and their list; see trace.h. */
+#include "trace.h"
+
+#define ALL_TYPES UINT32_MAX
+
+bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count)
+{
+    rings->capacity = 0;
+    rings->worker_count = worker_count;
+    rings->types = ALL_TYPES;
+    atomic_init(&rings->first, NULL);
+    if (events > 0)
+        for (rings->capacity = 1; rings->capacity < events;)
+            rings->capacity *= 2;
+    return lanepool_i_mutex_init(&rings->lock);
+}
+
+void lanepool_i_rings_fini(lanepool_i_rings *rings)
+{
+    lanepool_i_ring *ring = load_acquire(&rings->first);
+    while (ring != NULL) {
+        lanepool_i_ring *next = ring->next;
+        lanepool_i_memory_free(ring);
+        ring = next;
+    }
+    lanepool_i_mutex_fini(&rings->lock);
+}
+
+/* --- joining and leaving --- */
+
+/* Acquire: what the ring's last thread wrote stays before what this one will. */
+static lanepool_i_ring *take_left(const lanepool_i_rings *rings)
+{
+    lanepool_i_ring *ring = load_acquire(&rings->first);
+    while (ring != NULL && exchange_acquire(&ring->taken, true))
+        ring = ring->next;
+    return ring;
+}
+
+/* Not cleared: nothing of it is read before it is written. */
+static lanepool_i_ring *make(size_t capacity)
+{
+    size_t words = capacity * LANEPOOL_I_EVENT_WORDS;
+    lanepool_i_ring *ring = lanepool_i_memory_alloc(sizeof *ring + words * sizeof ring->words[0]);
+    if (ring == NULL)
+        return NULL;
+    atomic_init(&ring->taken, true);
+    atomic_init(&ring->written, 0);
+    ring->capacity = capacity;
+    return ring;
+}
+
+static void add_locked(lanepool_i_rings *rings, lanepool_i_ring *ring)
+{
+    ring->next = load_relaxed(&rings->first);
+    ring->number = ring->next == NULL ? 0 : ring->next->number + 1;
+    size_t thread = ring->number;
+    if (thread >= rings->worker_count)
+        thread = (thread - rings->worker_count) | LANEPOOL_EVENT_OUTSIDE;
+    ring->thread = (uint16_t)thread;
+    atomic_init(&ring->types, rings->types);
+    store_release(&rings->first, ring);
+}
+
+bool lanepool_i_rings_join(lanepool_i_rings *rings, lanepool_i_ring **ring)
+{
+    *ring = NULL;
+    if (rings->capacity == 0)
+        return true;
+    *ring = take_left(rings);
+    if (*ring != NULL)
+        return true;
+    *ring = make(rings->capacity);
+    if (*ring == NULL)
+        return false;
+    lanepool_i_mutex_lock(&rings->lock);
+    add_locked(rings, *ring);
+    lanepool_i_mutex_unlock(&rings->lock);
+    return true;
+}
+
+void lanepool_i_rings_leave(lanepool_i_ring *ring)
+{
+    if (ring != NULL)
+        store_release(&ring->taken, false);
+}
+
+/* --- writing --- */
+
+/* The system's probes, by the names of the events. */
+static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, uint32_t detail)
+{
+#if defined(LANEPOOL_I_PROBE)
+    switch (type) {
+#define PROBE(NAME, name)                               \
+    case LANEPOOL_EVENT_##NAME:                         \
+        LANEPOOL_I_PROBE(name, ticket, object, detail); \
+        break;
+        PROBE(SUBMIT, submit)
+        PROBE(ROUTE, route)
+        PROBE(ENTER, enter)
+        PROBE(ARRIVE, arrive)
+        PROBE(READY, ready)
+        PROBE(START, start)
+        PROBE(END, end)
+        PROBE(RELEASE, release)
+        PROBE(STEAL, steal)
+        PROBE(PARK, park)
+        PROBE(WAKE, wake)
+        PROBE(CANCEL, cancel)
+        PROBE(NAME, name)
+#undef PROBE
+    }
+#else
+    (void)type;
+    (void)ticket;
+    (void)object;
+    (void)detail;
+#endif
+}
+
+void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
+                           uint64_t object, uint8_t object_type, uint32_t detail)
+{
+    if ((load_relaxed(&ring->types) >> type & 1) == 0)
+        return;
+    probe(type, ticket, object, detail);
+    uint64_t number = load_relaxed(&ring->written);
+    size_t at = (size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS;
+    store_release(&ring->words[at], lanepool_i_clock_now());
+    store_release(&ring->words[at + 1], ticket);
+    store_release(&ring->words[at + 2], object);
+    store_release(&ring->words[at + 3], detail | (uint64_t)ring->thread << 32 |
+                                            (uint64_t)type << 48 | (uint64_t)object_type << 56);
+    store_release(&ring->written, number + 1);
+}
+
+void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
+                                const lanepool_i_task *task, uint64_t object, uint8_t object_type,
+                                uint32_t detail)
+{
+    lanepool_i_ring_write(ring, type, lanepool_i_task_ticket(task), object, object_type, detail);
+}
+
+void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_type,
+                           const char *name, size_t size)
+{
+    if (size > LANEPOOL_EVENT_NAME_MAX)
+        size = LANEPOOL_EVENT_NAME_MAX;
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        uint64_t part = 0;
+        for (size_t i = 0; i < sizeof part && at + i < size; i++)
+            part |= (uint64_t)(unsigned char)name[at + i] << (8 * i);
+        lanepool_i_ring_write(ring, LANEPOOL_EVENT_NAME, part, lane, lane_type, (uint32_t)at);
+    }
+}

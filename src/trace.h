@@ -1,0 +1,103 @@
+/*
+ * The events of a pool: one ring for each thread, written by that thread alone.
+ *
+ * `written` counts the events that were ever written. A writer stores the words
+ * of the next one over the oldest, then counts it. A reader copies events,
+ * and then looks at the count: what may have been overwritten meanwhile it has
+ * missed. Each word is stored with release and loaded with acquire, so that a
+ * reader which has seen a word of event n also sees that n were counted.
+ *
+ * An event is written before other threads can see what it tells of. So what
+ * caused it, on whichever thread, was written before its time was taken; on this
+ * readers build (trace_reader.c).
+ *
+ * A thread that goes leaves its ring to the next one that comes; rings stay until
+ * the pool ends.
+ */
+#ifndef LANEPOOL_SRC_TRACE_H
+#define LANEPOOL_SRC_TRACE_H
+
+#include "atomic.h"
+#include "lanepool/trace.h"
+#include "task.h"
+
+#define LANEPOOL_I_EVENT_WORDS 4
+
+/* Guards: I immutable, A atomic, T the thread that has the ring. */
+typedef struct lanepool_i_ring {
+    _Atomic uint32_t types;                              /* A: a bit for each that is wanted */
+    _Atomic bool taken;                                  /* A: a thread has it */
+    uint16_t thread;                                     /* I: its number in events */
+    size_t number;                                       /* I: its place among the rings, from 0 */
+    size_t capacity;                                     /* I: in events, a power of two */
+    struct lanepool_i_ring *next;                        /* I: the one made before */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t written; /* A: T writes */
+    _Atomic uint64_t words[];                            /* A: T writes */
+} lanepool_i_ring;
+
+/* Guards: I immutable, A atomic, L the lock, which is a leaf. */
+typedef struct lanepool_i_rings {
+    lanepool_i_mutex lock;
+    size_t capacity;                  /* I: of each ring; 0: nothing is recorded */
+    size_t worker_count;              /* I */
+    _Atomic(lanepool_i_ring *) first; /* A: L writes: the newest */
+    uint32_t types;                   /* L: for rings to come */
+} lanepool_i_rings;
+
+bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count);
+void lanepool_i_rings_fini(lanepool_i_rings *rings);
+
+/* A ring for the calling thread, or for the worker to come; false: memory is lacking. NULL without
+ * rings. */
+bool lanepool_i_rings_join(lanepool_i_rings *rings, lanepool_i_ring **ring);
+/* The ring's thread is gone. */
+void lanepool_i_rings_leave(lanepool_i_ring *ring);
+
+/* Out of the way of pools that record nothing. */
+#define LANEPOOL_I_COLD __attribute__((cold, noinline))
+
+/* Where it happens, this is all that it costs a pool that records nothing: what the event says is
+ * found out behind it. */
+static inline bool lanepool_i_records(const lanepool_i_ring *ring)
+{
+    return __builtin_expect(ring != NULL, 0);
+}
+
+/* Writes an event, if its type is wanted; `ticket` is the task's, or 0. */
+LANEPOOL_I_COLD void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type,
+                                           uint64_t ticket, uint64_t object, uint8_t object_type,
+                                           uint32_t detail);
+/* The same for a task. */
+LANEPOOL_I_COLD void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
+                                                const lanepool_i_task *task, uint64_t object,
+                                                uint8_t object_type, uint32_t detail);
+
+/* A worker's event, or one of a task that has no ticket yet. */
+static inline void lanepool_i_trace(lanepool_i_ring *ring, lanepool_event_type type,
+                                    uint64_t object, uint32_t detail)
+{
+    if (lanepool_i_records(ring))
+        lanepool_i_ring_write(ring, type, 0, object, 0, detail);
+}
+
+static inline void lanepool_i_trace_task(lanepool_i_ring *ring, lanepool_event_type type,
+                                         const lanepool_i_task *task, uint32_t detail)
+{
+    if (lanepool_i_records(ring))
+        lanepool_i_ring_write_task(ring, type, task, 0, 0, detail);
+}
+
+/* A task at a lane, or at what stands for one. */
+static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_type type,
+                                       const lanepool_i_task *task, uint64_t object,
+                                       uint8_t object_type, uint32_t detail)
+{
+    if (lanepool_i_records(ring))
+        lanepool_i_ring_write_task(ring, type, task, object, object_type, detail);
+}
+
+/* The name of a lane, in as many events as it takes. */
+LANEPOOL_I_COLD void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_type,
+                                           const char *name, size_t size);
+
+#endif

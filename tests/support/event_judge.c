@@ -1,0 +1,327 @@
+#include "support/event_judge.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/memory.h"
+
+enum { BATCH = 64 };
+
+/* An entry of a task in a lane, or its place behind a task or a kind. */
+struct entry {
+    uint64_t object;
+    uint8_t type;
+    bool shared;
+    bool arrived;
+    bool released;
+};
+
+struct task {
+    uint64_t ticket;
+    uint64_t submission;
+    struct entry *entries;
+    uint32_t entry_count;
+    uint32_t waiting; /* entries that have not arrived */
+    bool ready, started, ended, cancelled;
+};
+
+struct lane {
+    uint64_t object;
+    uint8_t type;
+    uint32_t shared;
+    bool exclusive;
+};
+
+/* Searched from the newest: those under way stand near the end. */
+struct event_judge {
+    struct task *tasks;
+    uint32_t task_count;
+    struct lane *lanes;
+    uint32_t lane_count;
+    uint64_t *submissions; /* not yet routed */
+    uint32_t submission_count;
+    const char *problem;
+};
+
+struct event_judge *event_judge_create(void)
+{
+    return memory_get(1, sizeof(struct event_judge));
+}
+
+void event_judge_destroy(struct event_judge *judge)
+{
+    for (uint32_t i = 0; i < judge->task_count; i++) {
+        free(judge->tasks[i].entries);
+    }
+    free(judge->tasks);
+    free(judge->lanes);
+    free(judge->submissions);
+    free(judge);
+}
+
+uint32_t event_judge_tasks(const struct event_judge *judge)
+{
+    return judge->task_count;
+}
+
+const char *event_judge_problem(const struct event_judge *judge)
+{
+    return judge->problem;
+}
+
+static void note(struct event_judge *judge, bool holds, const char *problem)
+{
+    if (!holds && judge->problem == NULL) {
+        judge->problem = problem;
+    }
+}
+
+/* Room for one more; doubled at each power of two. */
+static void *grow(void *items, uint32_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0) {
+        return items;
+    }
+    void *more = memory_get(count == 0 ? 1 : 2 * (size_t)count, size);
+    if (count > 0) {
+        memcpy(more, items, count * size);
+    }
+    free(items);
+    return more;
+}
+
+/* --- submissions --- */
+
+static void submit(struct event_judge *judge, uint64_t submission)
+{
+    judge->submissions =
+        grow(judge->submissions, judge->submission_count, sizeof *judge->submissions);
+    judge->submissions[judge->submission_count++] = submission;
+}
+
+static void take_submission(struct event_judge *judge, uint64_t submission)
+{
+    for (uint32_t i = judge->submission_count; i-- > 0;) {
+        if (judge->submissions[i] == submission) {
+            judge->submissions[i] = judge->submissions[--judge->submission_count];
+            return;
+        }
+    }
+    note(judge, false, "a task was routed or refused that nobody had submitted");
+}
+
+/* --- tasks --- */
+
+static struct task *find_task(struct event_judge *judge, uint64_t ticket)
+{
+    static struct task nobody;
+
+    for (uint32_t i = judge->task_count; i-- > 0;) {
+        if (judge->tasks[i].ticket == ticket) {
+            return &judge->tasks[i];
+        }
+    }
+    note(judge, false, "an event of a task that was not routed");
+    nobody = (struct task){ .ready = true };
+    return &nobody;
+}
+
+static void route(struct event_judge *judge, const lanepool_event *event)
+{
+    take_submission(judge, event->object);
+    note(judge, judge->task_count == 0 || judge->tasks[judge->task_count - 1].ticket != event->task,
+         "one ticket for two tasks");
+    judge->tasks = grow(judge->tasks, judge->task_count, sizeof *judge->tasks);
+    judge->tasks[judge->task_count++] =
+        (struct task){ .ticket = event->task, .submission = event->object };
+}
+
+static struct entry *find_entry(struct event_judge *judge, struct task *task,
+                                const lanepool_event *event)
+{
+    static struct entry nothing;
+
+    for (uint32_t i = task->entry_count; i-- > 0;) {
+        struct entry *entry = &task->entries[i];
+        if (entry->object == event->object && entry->type == event->object_type) {
+            return entry;
+        }
+    }
+    note(judge, false, "a task arrives at or leaves a lane that it never entered");
+    return &nothing;
+}
+
+/* --- lanes --- */
+
+static bool is_lane(uint8_t type)
+{
+    return type >= LANEPOOL_EVENT_LANE_ID && type <= LANEPOOL_EVENT_LANE_WORKER;
+}
+
+static struct lane *find_lane(struct event_judge *judge, const struct entry *entry)
+{
+    for (uint32_t i = judge->lane_count; i-- > 0;) {
+        struct lane *lane = &judge->lanes[i];
+        if (lane->object == entry->object && lane->type == entry->type) {
+            return lane;
+        }
+    }
+    judge->lanes = grow(judge->lanes, judge->lane_count, sizeof *judge->lanes);
+    judge->lanes[judge->lane_count] = (struct lane){ .object = entry->object, .type = entry->type };
+    return &judge->lanes[judge->lane_count++];
+}
+
+static void arrive(struct event_judge *judge, struct task *task, struct entry *entry)
+{
+    note(judge, !entry->arrived, "a task arrives twice at one place");
+    entry->arrived = true;
+    task->waiting--;
+    if (!is_lane(entry->type)) {
+        return;
+    }
+    struct lane *lane = find_lane(judge, entry);
+    note(judge, !lane->exclusive, "a lane is granted while someone else holds it");
+    note(judge, entry->shared || lane->shared == 0, "a lane with readers is granted to a writer");
+    if (entry->shared) {
+        lane->shared++;
+    } else {
+        lane->exclusive = true;
+    }
+}
+
+static void enter(struct event_judge *judge, const lanepool_event *event)
+{
+    struct task *task = find_task(judge, event->task);
+
+    note(judge, !task->ready, "a task enters a lane after it became ready");
+    task->entries = grow(task->entries, task->entry_count, sizeof *task->entries);
+    struct entry *entry = &task->entries[task->entry_count++];
+    *entry = (struct entry){ .object = event->object,
+                             .type = event->object_type,
+                             .shared = (event->detail & LANEPOOL_EVENT_SHARED) != 0 };
+    task->waiting++;
+    if ((event->detail & LANEPOOL_EVENT_GRANTED) != 0) {
+        arrive(judge, task, entry);
+    }
+}
+
+static void leave(struct event_judge *judge, const lanepool_event *event)
+{
+    struct task *task = find_task(judge, event->task);
+    struct entry *entry = find_entry(judge, task, event);
+    struct lane *lane = find_lane(judge, entry);
+
+    note(judge, task->ended && !entry->released, "a task leaves a lane before its end, or twice");
+    entry->released = true;
+    if (entry->shared) {
+        lane->shared--;
+    } else {
+        lane->exclusive = false;
+    }
+}
+
+/* --- steps --- */
+
+static void step(struct event_judge *judge, const lanepool_event *event)
+{
+    struct task *task = find_task(judge, event->task);
+
+    switch (event->type) {
+    case LANEPOOL_EVENT_READY:
+        note(judge, !task->ready && task->waiting == 0, "ready twice, or before every arrival");
+        task->ready = true;
+        break;
+    case LANEPOOL_EVENT_START:
+        note(judge, task->ready && !task->started && !task->cancelled, "an untimely start");
+        task->started = true;
+        break;
+    case LANEPOOL_EVENT_END:
+        note(judge, task->started && !task->ended, "an end without a start, or twice");
+        task->ended = true;
+        break;
+    default:
+        note(judge, !task->started && !task->cancelled, "a task is cancelled that has started");
+        task->cancelled = true;
+    }
+}
+
+void event_judge_add(struct event_judge *judge, const lanepool_event *event)
+{
+    struct task *task;
+
+    switch (event->type) {
+    case LANEPOOL_EVENT_SUBMIT:
+        submit(judge, event->object);
+        break;
+    case LANEPOOL_EVENT_ROUTE:
+        route(judge, event);
+        break;
+    case LANEPOOL_EVENT_ENTER:
+        enter(judge, event);
+        break;
+    case LANEPOOL_EVENT_ARRIVE:
+        task = find_task(judge, event->task);
+        arrive(judge, task, find_entry(judge, task, event));
+        break;
+    case LANEPOOL_EVENT_RELEASE:
+        leave(judge, event);
+        break;
+    case LANEPOOL_EVENT_CANCEL:
+        if (event->object != 0) {
+            take_submission(judge, event->object);
+            break;
+        }
+        step(judge, event);
+        break;
+    case LANEPOOL_EVENT_READY:
+    case LANEPOOL_EVENT_START:
+    case LANEPOOL_EVENT_END:
+        step(judge, event);
+        break;
+    case LANEPOOL_EVENT_STEAL:
+    case LANEPOOL_EVENT_PARK:
+    case LANEPOOL_EVENT_WAKE:
+    case LANEPOOL_EVENT_NAME:
+        break;
+    default:
+        note(judge, false, "an event of no known type");
+    }
+}
+
+static bool has_left_all(const struct task *task)
+{
+    for (uint32_t i = 0; i < task->entry_count; i++) {
+        if (is_lane(task->entries[i].type) && !task->entries[i].released) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *event_judge_end(struct event_judge *judge)
+{
+    note(judge, judge->submission_count == 0, "a task that was submitted was never routed");
+    for (uint32_t i = 0; i < judge->task_count; i++) {
+        const struct task *task = &judge->tasks[i];
+        note(judge, task->ended || task->cancelled, "a task never came to its end");
+        note(judge, task->cancelled || has_left_all(task), "a task never left a lane");
+    }
+    return judge->problem;
+}
+
+bool event_judge_read(struct event_judge *judge, lanepool_trace_reader *reader)
+{
+    lanepool_event events[BATCH];
+    lanepool_status status;
+    size_t count = 0;
+
+    do {
+        status = lanepool_trace_read(reader, events, BATCH, &count);
+        for (size_t i = 0; i < count; i++) {
+            event_judge_add(judge, &events[i]);
+        }
+    } while (count > 0);
+    note(judge, status == LANEPOOL_OK || status == LANEPOOL_NOMEM, "the events cannot be read");
+    return status == LANEPOOL_OK;
+}
