@@ -107,7 +107,8 @@ size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const l
 
 static void trace_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_lane *lane)
 {
-    if (local->ring == NULL || pool->options.layout == LANEPOOL_PER_WORKER)
+    if (!lanepool_i_records(local->ring, LANEPOOL_EVENT_NAME) ||
+        pool->options.layout == LANEPOOL_PER_WORKER)
         return;
     char name[LANEPOOL_EVENT_NAME_MAX];
     size_t size = lanepool_i_key_name(pool, local, &lane->key, name, sizeof name);

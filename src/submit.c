@@ -323,14 +323,14 @@ static inline bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool
                           lanepool_i_task *last, uint64_t count)
 {
     lanepool_i_count_up(&local->accepted, count);
-    if (lanepool_i_records(local->ring))
+    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_SUBMIT))
         trace_each(local->ring, LANEPOOL_EVENT_SUBMIT, first, last);
     if (lanepool_i_inbox_append(&pool->router.inbox, first, last, local->last_appended)) {
         local->last_appended = last;
         return true;
     }
     lanepool_i_count_up(&local->accepted, -count);
-    if (lanepool_i_records(local->ring))
+    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_CANCEL))
         trace_each(local->ring, LANEPOOL_EVENT_CANCEL, first, last);
     return false;
 }

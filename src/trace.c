@@ -2,6 +2,8 @@
 #include "trace.h"
 
 #define ALL_TYPES UINT32_MAX
+/* They follow at once on an END, or on one another, and other threads have no part in them. */
+#define SAME_MOMENT (1u << LANEPOOL_EVENT_RELEASE | 1u << LANEPOOL_EVENT_NAME)
 
 bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count)
 {
@@ -47,6 +49,7 @@ static lanepool_i_ring *make(size_t capacity)
     atomic_init(&ring->taken, true);
     atomic_init(&ring->written, 0);
     ring->capacity = capacity;
+    ring->time_ns = 0;
     return ring;
 }
 
@@ -122,12 +125,12 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
 void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
                            uint64_t object, uint8_t object_type, uint32_t detail)
 {
-    if ((load_relaxed(&ring->types) >> type & 1) == 0)
-        return;
+    if ((SAME_MOMENT >> type & 1) == 0 || load_relaxed(&ring->types) != ALL_TYPES)
+        ring->time_ns = lanepool_i_clock_now();
     probe(type, ticket, object, detail);
     uint64_t number = load_relaxed(&ring->written);
     size_t at = (size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS;
-    store_release(&ring->words[at], lanepool_i_clock_now());
+    store_release(&ring->words[at], ring->time_ns);
     store_release(&ring->words[at + 1], ticket);
     store_release(&ring->words[at + 2], object);
     store_release(&ring->words[at + 3], detail | (uint64_t)ring->thread << 32 |

@@ -31,6 +31,7 @@ typedef struct lanepool_i_ring {
     size_t number;                                       /* I: its place among the rings, from 0 */
     size_t capacity;                                     /* I: in events, a power of two */
     struct lanepool_i_ring *next;                        /* I: the one made before */
+    uint64_t time_ns;                                    /* T: of the event before */
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t written; /* A: T writes */
     _Atomic uint64_t words[];                            /* A: T writes */
 } lanepool_i_ring;
@@ -56,14 +57,14 @@ void lanepool_i_rings_leave(lanepool_i_ring *ring);
 /* Out of the way of pools that record nothing. */
 #define LANEPOOL_I_COLD __attribute__((cold, noinline))
 
-/* Where it happens, this is all that it costs a pool that records nothing: what the event says is
- * found out behind it. */
-static inline bool lanepool_i_records(const lanepool_i_ring *ring)
+/* Where it happens, the look at the ring is all that it costs a pool that records nothing: what the
+ * event says is found out behind it. */
+static inline bool lanepool_i_records(const lanepool_i_ring *ring, lanepool_event_type type)
 {
-    return __builtin_expect(ring != NULL, 0);
+    return __builtin_expect(ring != NULL, 0) && (load_relaxed(&ring->types) >> type & 1) != 0;
 }
 
-/* Writes an event, if its type is wanted; `ticket` is the task's, or 0. */
+/* Writes an event; `ticket` is the task's, or 0. */
 LANEPOOL_I_COLD void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type,
                                            uint64_t ticket, uint64_t object, uint8_t object_type,
                                            uint32_t detail);
@@ -76,14 +77,14 @@ LANEPOOL_I_COLD void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_
 static inline void lanepool_i_trace(lanepool_i_ring *ring, lanepool_event_type type,
                                     uint64_t object, uint32_t detail)
 {
-    if (lanepool_i_records(ring))
+    if (lanepool_i_records(ring, type))
         lanepool_i_ring_write(ring, type, 0, object, 0, detail);
 }
 
 static inline void lanepool_i_trace_task(lanepool_i_ring *ring, lanepool_event_type type,
                                          const lanepool_i_task *task, uint32_t detail)
 {
-    if (lanepool_i_records(ring))
+    if (lanepool_i_records(ring, type))
         lanepool_i_ring_write_task(ring, type, task, 0, 0, detail);
 }
 
@@ -92,7 +93,7 @@ static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_typ
                                        const lanepool_i_task *task, uint64_t object,
                                        uint8_t object_type, uint32_t detail)
 {
-    if (lanepool_i_records(ring))
+    if (lanepool_i_records(ring, type))
         lanepool_i_ring_write_task(ring, type, task, object, object_type, detail);
 }
 

@@ -3,7 +3,9 @@
  *     --layout per_key|per_worker
  *     --rule claims|predicate|kinds   who knows what conflicts: the pool, by claims; a function of
  *                                     the program's; the same with kinds for tasks with one key
- *     --pending N                     the limit on pending tasks; without it there is none */
+ *     --pending N                     the limit on pending tasks; without it there is none
+ *     --trace N                       how many events each thread keeps; without it nothing is
+ *                                     recorded */
 #include <lanepool/lanepool.h>
 
 #include <stdlib.h>
@@ -56,8 +58,14 @@ static bool set_option(const char *name, const char *value)
             options.is_compatible = is_compatible;
         return options.is_compatible != NULL || strcmp(value, "claims") == 0;
     }
-    options.pending_max = strtoul(value, NULL, 10);
-    return strcmp(name, "pending") == 0 && options.pending_max > 0;
+    size_t count = strtoul(value, NULL, 10);
+    if (strcmp(name, "pending") == 0)
+        options.pending_max = count;
+    else if (strcmp(name, "trace") == 0)
+        options.trace_events = count;
+    else
+        return false;
+    return count > 0;
 }
 
 static void start(const struct bench_setup *setup)
