@@ -1,7 +1,8 @@
 /*
  * Owns the callers of lanepool_pool_submit_or_run() that wait to run their own
  * task. The task takes its place like any other; when it is ready, it is not
- * put into a queue: its caller is posted.
+ * put into a queue: its caller is posted. And, as callers without a task, those
+ * who wait for the role.
  *
  * A caller counts as a worker that has not left its loop, so that the pool's
  * end waits for it. If the pool is told to stop first, the caller gives up and
@@ -13,7 +14,7 @@
 /* On the caller's stack. Guards: I immutable, L the waits' lock. */
 struct lanepool_i_caller {
     lanepool_i_caller *next; /* L */
-    lanepool_i_task *task;   /* I */
+    lanepool_i_task *task;   /* I: NULL: it wants the role only */
     bool called;             /* L: the task is ready, and is the caller's */
     lanepool_i_waiter waiter;
 };
@@ -145,4 +146,38 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
     lanepool_i_lifecycle_worker_left(pool, local);
     lanepool_i_waiter_fini(&caller.waiter);
     return accepted ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
+}
+
+/* --- the role --- */
+
+/* Counted as sleeping before it asks, so that the holder sees it. */
+static void wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller)
+{
+    bool taken = false;
+    while (!taken) {
+        fetch_add_seq(&pool->waits.sleeping, 1);
+        taken = lanepool_i_waiter_take_role(&caller->waiter, &pool->router);
+        if (!taken)
+            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
+        fetch_sub_seq(&pool->waits.sleeping, 1);
+    }
+}
+
+lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
+                                           void (*action)(lanepool_pool *pool,
+                                                          lanepool_i_local *local, void *context),
+                                           void *context)
+{
+    lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
+    if (!lanepool_i_waiter_init(&caller.waiter))
+        return LANEPOOL_NO_THREAD;
+    enter(&pool->waits, &caller);
+    wait_for_role(pool, &caller);
+    action(pool, local, context);
+    lanepool_i_role_give_back(pool, local);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    unlink_locked(&pool->waits, &caller);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    lanepool_i_waiter_fini(&caller.waiter);
+    return LANEPOOL_OK;
 }

@@ -2,7 +2,6 @@
 #include "kinds.h"
 
 #include "conflict.h"
-#include "handback.h"
 #include "pool.h"
 
 #include <string.h>
@@ -253,13 +252,14 @@ void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_local *local, lanepoo
 
 /* --- the end --- */
 
-void lanepool_i_kinds_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+void lanepool_i_kinds_each(lanepool_pool *pool, void (*found)(lanepool_i_task *task, void *context),
+                           void *context)
 {
     for (lanepool_i_kind *kind = pool->predicate.kinds; kind != NULL; kind = kind->next)
         for (lanepool_i_task *task = kind->members; task != NULL;
              task = lanepool_i_tracked_of(task)->older)
             if (!lanepool_i_successors_closed(&lanepool_i_tracked_of(task)->successors))
-                lanepool_i_collect(task, tasks);
+                found(task, context);
 }
 
 void lanepool_i_kinds_fini(lanepool_pool *pool)

@@ -29,7 +29,9 @@ lanepool_i_successors *lanepool_i_group_successors(lanepool_i_group *group);
 /* A finished member goes; with the last, its group and its kind. */
 void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 
-void lanepool_i_kinds_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
+/* Every unfinished task that stands in a group. */
+void lanepool_i_kinds_each(lanepool_pool *pool, void (*found)(lanepool_i_task *task, void *context),
+                           void *context);
 void lanepool_i_kinds_fini(lanepool_pool *pool);
 
 #endif

@@ -22,20 +22,20 @@
 typedef struct lanepool_i_local lanepool_i_local;
 
 struct lanepool_i_local {
-    _Atomic(lanepool_pool *) pool;    /* A: NULL once the pool is gone */
-    lanepool_i_local *next_of_thread; /* T */
-    lanepool_i_worker *worker;        /* I: NULL for threads that are not the pool's */
-    size_t worker_index;              /* I: SIZE_MAX likewise */
-    lanepool_i_ring *ring;            /* I: its events, or NULL */
-    lanepool_i_cache cache;           /* T */
-    uint64_t admitted;                /* T: tasks that may be submitted without asking */
-    uint64_t lanes;                   /* T: lanes reserved and not yet used for a claim */
-    lanepool_i_task *last_appended;   /* T: a guess at the inbox's tail; not dereferenced */
-    lanepool_run *run;                /* T: the innermost task call of this pool */
-    lanepool_i_task *running;         /* T: the tasks of those calls, innermost first */
-    uint32_t callbacks;               /* T: other callbacks of this pool that it is in */
-    uint32_t waits;                   /* T: waits inside tasks, nested */
-    uint64_t epoch;                   /* T: bits of the task that it ran last; see quiesce.h */
+    _Atomic(lanepool_pool *) pool;      /* A: NULL once the pool is gone */
+    lanepool_i_local *next_of_thread;   /* T */
+    lanepool_i_worker *worker;          /* I: NULL for threads that are not the pool's */
+    size_t worker_index;                /* I: SIZE_MAX likewise */
+    lanepool_i_ring *ring;              /* I: its events, or NULL */
+    lanepool_i_cache cache;             /* T */
+    uint64_t admitted;                  /* T: tasks that may be submitted without asking */
+    uint64_t lanes;                     /* T: lanes reserved and not yet used for a claim */
+    lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; not dereferenced */
+    lanepool_run *run;                  /* T: the innermost task call of this pool */
+    _Atomic(lanepool_i_task *) running; /* A: T writes: the tasks of those calls, innermost first */
+    uint32_t callbacks;                 /* T: other callbacks of this pool that it is in */
+    uint32_t waits;                     /* T: waits inside tasks, nested */
+    uint64_t epoch;                     /* T: bits of the task that it ran last; see quiesce.h */
 
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted; /* A: T writes */
     _Atomic uint64_t ran;                                 /* A: T writes: tasks that it called */

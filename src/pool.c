@@ -183,6 +183,7 @@ static bool init_locals_of_workers(lanepool_pool *pool)
 static lanepool_status init(lanepool_pool *pool)
 {
     lanepool_i_router_init(&pool->router);
+    lanepool_i_watch_init(&pool->watch, !pool->router.inbox.links_at_once);
     pool->quiesces.first = NULL;
     pool->quiesces.oldest = 0;
     if (!lanepool_i_slab_init(&pool->slab))

@@ -13,6 +13,7 @@
 #include "router_predicate.h"
 #include "router_workers.h"
 #include "rule.h"
+#include "survey.h"
 #include "wait.h"
 
 struct lanepool_pool {
@@ -20,6 +21,7 @@ struct lanepool_pool {
     const lanepool_i_rule *rule; /* I */
     size_t extension;            /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;       /* I */
+    lanepool_i_watch watch;
     lanepool_i_crew crew;
     lanepool_i_router router;
     lanepool_i_slab slab;

@@ -101,6 +101,14 @@ static void give_ticket(lanepool_i_router *router, lanepool_i_task *task)
     lanepool_i_count_up(&router->routed[epoch], 1);
 }
 
+uint64_t lanepool_i_router_routed(const lanepool_pool *pool)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
+        sum += load_relaxed(&pool->router.routed[i]);
+    return sum;
+}
+
 static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                       lanepool_i_grants *grants)
 {

@@ -79,6 +79,9 @@ bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,
 /* Any thread, after an append: routes or wakes, as the pool's routing says. */
 void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local);
 
+/* Role's holder: how many tasks were ever routed. */
+uint64_t lanepool_i_router_routed(const lanepool_pool *pool);
+
 /* Puts ready tasks where workers, or the callers that wait to run them, find them. */
 void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,
                                  lanepool_i_tasks *ready);

@@ -291,6 +291,64 @@ static void end_walk(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
     }
 }
 
+/* --- surveys --- */
+
+static void survey_lane_of(lanepool_i_key *key, void *context)
+{
+    lanepool_i_survey *survey = context;
+    lanepool_i_lane *lane = (lanepool_i_lane *)key;
+    if (!lanepool_i_lane_freeze(lane))
+        return;
+    lane->use.link = survey->pool->keys.frozen;
+    survey->pool->keys.frozen = lane;
+    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;
+         link = load_relaxed(&lanepool_i_link_entry(link)->next))
+        lanepool_i_survey_add_task(survey, lanepool_i_link_task(link));
+}
+
+static void survey_begin(lanepool_i_survey *survey)
+{
+    lanepool_i_keyindex_each(&survey->pool->keys.index, survey_lane_of, survey);
+}
+
+/* In a lane where some wait, who stands before the first of them; tickets grow along a lane. */
+static bool is_granted(lanepool_i_lane *lane, const lanepool_i_task *task)
+{
+    if (!lanepool_i_lane_is_frozen(lane))
+        return true;
+    uintptr_t head = load_relaxed(lanepool_i_lane_head(lane));
+    return lanepool_i_ticket_before(lanepool_i_task_ticket(task),
+                                    lanepool_i_task_ticket(lanepool_i_link_task(head)));
+}
+
+static void survey_entries(lanepool_i_survey *survey, size_t index)
+{
+    lanepool_i_task *task = lanepool_i_survey_seen(survey, index)->task;
+    size_t count = lanepool_i_task_count(task);
+    for (size_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lane_of(task, i);
+        lanepool_i_survey_add_entry(survey, index, lane,
+                                    is_shared(task, i) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE,
+                                    is_granted(lane, task));
+    }
+}
+
+static void survey_lane(const lanepool_i_survey *survey, const void *place,
+                        lanepool_snapshot_lane *described, char *name, size_t size)
+{
+    const lanepool_i_lane *lane = place;
+    described->number = lanepool_i_lane_number(lane);
+    described->type = lanepool_i_lane_type(lane);
+    described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
+    size_t used = lanepool_i_key_name(survey->pool, survey->local, &lane->key, name, size - 1);
+    name[used] = '\0';
+}
+
+static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+{
+    end_walk(survey->pool, survey->local, grants);
+}
+
 /* --- the rule --- */
 
 static bool init(lanepool_pool *pool)
@@ -319,4 +377,8 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .claims = claims,
     .each_dependent = each_dependent,
     .end_walk = end_walk,
+    .survey_begin = survey_begin,
+    .survey_entries = survey_entries,
+    .survey_lane = survey_lane,
+    .survey_end = survey_end,
 };

@@ -255,14 +255,57 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
         each_edge(lanepool_i_group_successors(tracked->group), limit, found, context);
 }
 
-static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+/* --- all that is pending --- */
+
+static void each_pending(lanepool_pool *pool, void (*found)(lanepool_i_task *task, void *context),
+                         void *context)
 {
     lanepool_i_task *tail = pool->predicate.tails;
     for (; tail != NULL; tail = lanepool_i_tracked_of(tail)->newer)
         for (lanepool_i_task *task = tail; task != NULL && !is_finished(task);
              task = lanepool_i_tracked_of(task)->older)
-            lanepool_i_collect(task, tasks);
-    lanepool_i_kinds_collect(pool, tasks);
+            found(task, context);
+    lanepool_i_kinds_each(pool, found, context);
+}
+
+static void collect_task(lanepool_i_task *task, void *context)
+{
+    lanepool_i_collect(task, context);
+}
+
+static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    each_pending(pool, collect_task, tasks);
+}
+
+static void survey_task(lanepool_i_task *task, void *context)
+{
+    lanepool_i_survey_add_task(context, task);
+}
+
+static void survey_begin(lanepool_i_survey *survey)
+{
+    each_pending(survey->pool, survey_task, survey);
+}
+
+/* What a task was told to wait for is known to what it waits for; so the rule is asked anew. */
+static void survey_entries(lanepool_i_survey *survey, size_t index)
+{
+    const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, index);
+    if (seen->state != LANEPOOL_SNAPSHOT_WAITING)
+        return;
+    for (size_t older = index; older-- > 0;) {
+        lanepool_i_task *other = lanepool_i_survey_seen(survey, older)->task;
+        if (!is_finished(other) &&
+            lanepool_i_conflict(survey->pool, survey->local, seen->task, other))
+            lanepool_i_survey_add_behind(survey, index, older);
+    }
+}
+
+static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+{
+    (void)survey;
+    (void)grants;
 }
 
 static bool init(lanepool_pool *pool)
@@ -294,4 +337,7 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .reap = reap,
     .collect = collect,
     .each_dependent = each_dependent,
+    .survey_begin = survey_begin,
+    .survey_entries = survey_entries,
+    .survey_end = survey_end,
 };

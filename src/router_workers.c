@@ -24,7 +24,7 @@ static lanepool_i_claim_entry *entries_of(const lanepool_pool *pool, lanepool_i_
 
 static void append(lanepool_i_queue *queue, lanepool_i_place *place, lanepool_i_task *task)
 {
-    *place = (lanepool_i_place){ NULL, task, false };
+    *place = (lanepool_i_place){ .task = task };
     lanepool_i_mutex_lock(&queue->lock);
     if (queue->first == NULL)
         queue->first = place;
@@ -408,6 +408,61 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
     }
 }
 
+/* --- surveys --- */
+
+/* All lanes are held at once: by index, and each lock is a leaf otherwise. What was copied is added
+ * when they are let go again: nothing is allocated under a lock. */
+static void survey_begin(lanepool_i_survey *survey)
+{
+    lanepool_pool *pool = survey->pool;
+    size_t total = 0;
+    for (size_t i = 0; i < pool->crew.worker_count; i++)
+        total += load_relaxed(&pool->queues.queues[i].count);
+    /* Only the role's holder appends: there cannot be more by now. */
+    if (!lanepool_i_array_reserve(&survey->seen, total, sizeof(lanepool_i_seen))) {
+        survey->lacking = true;
+        return;
+    }
+    for (size_t i = 0; i < pool->crew.worker_count; i++)
+        lanepool_i_mutex_lock(&pool->queues.queues[i].lock);
+    for (size_t i = 0; i < pool->crew.worker_count; i++)
+        for (const lanepool_i_place *place = pool->queues.queues[i].first; place != NULL;
+             place = place->next) {
+            lanepool_i_survey_add_task(survey, place->task);
+            placed_of(place->task)->places[i].granted = place->arrived;
+        }
+    for (size_t i = pool->crew.worker_count; i-- > 0;)
+        lanepool_i_mutex_unlock(&pool->queues.queues[i].lock);
+}
+
+static void survey_entries(lanepool_i_survey *survey, size_t index)
+{
+    const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, index);
+    const lanepool_i_placed *placed = placed_of(seen->task);
+    for (size_t i = 0; i < survey->pool->crew.worker_count; i++)
+        if (placed->places[i].task != NULL)
+            lanepool_i_survey_add_entry(
+                survey, index, &survey->pool->queues.queues[i], LANEPOOL_EXCLUSIVE,
+                seen->state == LANEPOOL_SNAPSHOT_RUNNING || placed->places[i].granted);
+}
+
+static void survey_lane(const lanepool_i_survey *survey, const void *place,
+                        lanepool_snapshot_lane *described, char *name, size_t size)
+{
+    const lanepool_i_queue *queue = place;
+    described->number = (uint64_t)(queue - survey->pool->queues.queues);
+    described->type = LANEPOOL_EVENT_LANE_WORKER;
+    described->granted = 0;
+    name[0] = '\0';
+    (void)size;
+}
+
+static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+{
+    (void)survey;
+    (void)grants;
+}
+
 /* --- beginning and end --- */
 
 static void fini_queues(lanepool_pool *pool, size_t count)
@@ -471,4 +526,8 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .collect = collect,
     .claims = claims,
     .each_dependent = each_dependent,
+    .survey_begin = survey_begin,
+    .survey_entries = survey_entries,
+    .survey_lane = survey_lane,
+    .survey_end = survey_end,
 };

@@ -25,6 +25,7 @@ typedef struct lanepool_i_place {
     struct lanepool_i_place *next; /* Q */
     lanepool_i_task *task;         /* R: NULL: the task is not in this lane */
     bool arrived;                  /* Q: the worker has reached it */
+    bool granted;                  /* R: the same, as the survey that goes on has seen it */
 } lanepool_i_place;
 
 /* One worker's lane. The lock is a leaf. Guards: Q the lock, A atomic, R. */

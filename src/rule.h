@@ -8,6 +8,7 @@
 
 #include "lanepool/pool.h"
 #include "router.h"
+#include "survey.h"
 
 typedef struct lanepool_i_rule {
     bool all_wide;
@@ -48,6 +49,14 @@ typedef struct lanepool_i_rule {
     void (*each_dependent)(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                            void (*found)(lanepool_i_task *dependent, void *context), void *context);
     void (*end_walk)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants);
+    /* R: a survey begins: stops the lanes and adds the tasks that wait; adds the entries of one;
+     * describes a lane, leaving `granted` to say how many of its entries are; lets the lanes go on.
+     */
+    void (*survey_begin)(lanepool_i_survey *survey);
+    void (*survey_entries)(lanepool_i_survey *survey, size_t task);
+    void (*survey_lane)(const lanepool_i_survey *survey, const void *lane,
+                        lanepool_snapshot_lane *described, char *name, size_t size);
+    void (*survey_end)(lanepool_i_survey *survey, lanepool_i_grants *grants);
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;

@@ -45,7 +45,10 @@ static inline void forget(lanepool_pool *pool, lanepool_i_local *local, lanepool
                           uint64_t word)
 {
     size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
-    lanepool_i_slab_give(&pool->slab, &local->cache, class, task);
+    /* After it has left the thread's list; see survey.h. */
+    if (__builtin_expect(load_seq(&pool->watch.word) == 0, 1) ||
+        !lanepool_i_watch_keeps(pool, local, task))
+        lanepool_i_slab_give(&pool->slab, &local->cache, class, task);
     count_finished(pool, local, word);
 }
 
@@ -83,15 +86,15 @@ static inline void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_loca
                          lanepool_i_task *task)
 {
     *run = (lanepool_run){ pool, local, local->run, task, NULL, local->worker_index };
-    store_relaxed(&task->next, local->running);
-    local->running = task;
+    store_relaxed(&task->next, load_relaxed(&local->running));
+    store_release(&local->running, task);
     local->run = run;
 }
 
 static inline void leave(lanepool_i_local *local, const lanepool_run *run)
 {
     local->run = run->outer;
-    local->running = load_relaxed(&run->task->next);
+    store_release(&local->running, load_relaxed(&run->task->next));
 }
 
 static void report_failure(lanepool_pool *pool, lanepool_i_local *local,
@@ -243,9 +246,9 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
     local->run = NULL;
     local->callbacks = 0;
     lanepool_i_waits_abandon(&pool->waits, local);
-    while (local->running != NULL) {
-        lanepool_i_task *task = local->running;
-        local->running = load_relaxed(&task->next);
+    lanepool_i_task *task;
+    while ((task = load_relaxed(&local->running)) != NULL) {
+        store_release(&local->running, load_relaxed(&task->next));
         lanepool_i_grants grants;
         ending end = { future_of(task, load_relaxed(&task->word)),
                        { LANEPOOL_ABANDONED, 0, NULL } };

@@ -50,3 +50,12 @@ size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken
         return half;
     }
 }
+
+void lanepool_i_runq_each(const lanepool_i_runq *queue,
+                          void (*found)(lanepool_i_task *task, void *context), void *context)
+{
+    uint32_t head = load_seq(&queue->head);
+    uint32_t tail = load_seq(&queue->tail);
+    for (; head != tail && tail - head <= LANEPOOL_I_RUNQ_SLOTS; head++)
+        found(load_relaxed(&queue->slots[LANEPOOL_I_RUNQ_SLOT(head)]), context);
+}

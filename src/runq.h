@@ -49,6 +49,10 @@ static inline lanepool_i_task *lanepool_i_runq_take(lanepool_i_runq *queue)
 /* The older half, at most LANEPOOL_I_TAKE_MAX, oldest first; returns how many. */
 size_t lanepool_i_runq_take_half(lanepool_i_runq *queue, lanepool_i_tasks *taken);
 
+/* Whoever sees to it that blocks of finished tasks stay: what stands here at some moment. */
+void lanepool_i_runq_each(const lanepool_i_runq *queue,
+                          void (*found)(lanepool_i_task *task, void *context), void *context);
+
 /* How many tasks were ever taken, for telling whether some were: it wraps around. */
 static inline uint32_t lanepool_i_runq_taken(const lanepool_i_runq *queue)
 {

@@ -106,7 +106,7 @@ static void future_completes(void *context, const lanepool_result *result)
 
 static bool is_running(const lanepool_i_local *local, const lanepool_i_task *task)
 {
-    const lanepool_i_task *running = local->running;
+    const lanepool_i_task *running = load_relaxed(&local->running);
     while (running != NULL && running != task)
         running = load_relaxed(&running->next);
     return running != NULL;

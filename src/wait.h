@@ -84,6 +84,11 @@ void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
 /* Under the lock: the same for each caller. */
 void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom);
+/* Waits for the role, carries something out, and gives the role back. NO_THREAD: not done. */
+lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
+                                           void (*action)(lanepool_pool *pool,
+                                                          lanepool_i_local *local, void *context),
+                                           void *context);
 /* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
  * accepted. */
 lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,

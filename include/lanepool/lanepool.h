@@ -13,6 +13,7 @@
 #include "lanepool/export.h"
 #include "lanepool/future.h"
 #include "lanepool/pool.h"
+#include "lanepool/snapshot.h"
 #include "lanepool/stats.h"
 #include "lanepool/status.h"
 #include "lanepool/task.h"

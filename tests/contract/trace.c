@@ -172,6 +172,7 @@ Test(trace, a_latched_rollup_is_seen_to_arrive)
     pool_end(pool);
 }
 
+/* The workers' rings hold what they wrote before the choice: only this thread's overflows. */
 Test(trace, overwritten_events_are_counted_exactly)
 {
     enum { TASKS = 5000 };
@@ -182,17 +183,17 @@ Test(trace, overwritten_events_are_counted_exactly)
     uint64_t read = 0;
     size_t count;
 
-    expect_ok(lanepool_trace_choose(pool, 1u << LANEPOOL_EVENT_START | 1u << LANEPOOL_EVENT_END));
+    expect_ok(lanepool_trace_choose(pool, 1u << LANEPOOL_EVENT_SUBMIT));
     for (uint32_t i = 0; i < TASKS; i++) {
         expect_ok(step_submit_on(pool, &steps[i], i % 7));
     }
     pool_settle(pool);
     do {
         expect_ok(lanepool_trace_read(reader, &event, 1, &count));
-        read += count;
+        read += count > 0 && event.type == LANEPOOL_EVENT_SUBMIT;
     } while (count > 0);
-    expect(read > 0 && read <= 32);
-    expect_eq(read + lanepool_trace_missed(reader), 2 * TASKS);
+    expect(read > 0 && read <= 16);
+    expect_eq(read + lanepool_trace_missed(reader), TASKS);
     lanepool_trace_close(reader);
     pool_end(pool);
 }

@@ -1,0 +1,318 @@
+/*
+ * Owns lanepool_snapshot_take(): from a survey to plain data. While the lanes are
+ * stopped everything is copied, names included; the rest is arithmetic.
+ */
+#include "lanepool/snapshot.h"
+
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_SIZE 72 /* with the final zero; more than an event's */
+
+/* What is handed out, and where its parts are kept. */
+struct taken {
+    lanepool_snapshot snapshot;
+    lanepool_snapshot_task *tasks;
+    lanepool_snapshot_entry *entries;
+    lanepool_snapshot_lane *lanes;
+    lanepool_snapshot_worker *workers;
+    size_t *order;
+    char *names;
+};
+
+/* One call. */
+struct taking {
+    lanepool_i_survey survey;
+    const void **lanes; /* each once, by address */
+    size_t lane_count;
+    struct taken *taken;
+};
+
+void lanepool_snapshot_release(lanepool_snapshot *snapshot)
+{
+    if (snapshot == NULL)
+        return;
+    struct taken *taken = (struct taken *)snapshot;
+    lanepool_i_memory_free(taken->tasks);
+    lanepool_i_memory_free(taken->entries);
+    lanepool_i_memory_free(taken->lanes);
+    lanepool_i_memory_free(taken->workers);
+    lanepool_i_memory_free(taken->order);
+    lanepool_i_memory_free(taken->names);
+    lanepool_i_memory_free(taken);
+}
+
+/* --- tasks and entries --- */
+
+static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
+{
+    for (size_t i = 0; i < survey->seen.count; i++) {
+        const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
+        taken->tasks[i] = (lanepool_snapshot_task){ .ticket = seen->ticket,
+                                                    .function = seen->task->function,
+                                                    .context = seen->task->context,
+                                                    .tag = lanepool_i_task_tag(seen->task),
+                                                    .state = seen->state,
+                                                    .worker = seen->worker };
+    }
+}
+
+/* Entries come task by task. */
+static void copy_entries(const lanepool_i_survey *survey, struct taken *taken)
+{
+    const lanepool_snapshot_entry *entries = survey->entries.items;
+    for (size_t i = 0; i < survey->entries.count; i++) {
+        lanepool_snapshot_task *task = &taken->tasks[entries[i].task];
+        taken->entries[i] = entries[i];
+        if (task->entry_count++ == 0)
+            task->first_entry = i;
+        task->arrived += entries[i].granted;
+    }
+}
+
+/* What is in no queue and runs on no thread is waiting; or a worker holds it just now. */
+static void settle_states(struct taken *taken, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        lanepool_snapshot_task *task = &taken->tasks[i];
+        if (task->state != LANEPOOL_SNAPSHOT_WAITING)
+            continue;
+        if (task->entry_count > 0 && task->arrived == task->entry_count)
+            task->state = LANEPOOL_SNAPSHOT_READY;
+        else if (task->arrived > 0)
+            task->state = LANEPOOL_SNAPSHOT_LATCHED;
+    }
+}
+
+/* --- lanes --- */
+
+static int compare_addresses(const void *left, const void *right)
+{
+    const void *const *a = left;
+    const void *const *b = right;
+    return ((uintptr_t)*a > (uintptr_t)*b) - ((uintptr_t)*a < (uintptr_t)*b);
+}
+
+/* The lanes of all entries, each once, by address. False: memory is lacking. */
+static bool find_lanes(struct taking *taking)
+{
+    const lanepool_i_array *places = &taking->survey.places;
+    taking->lanes = lanepool_i_memory_alloc((places->count + 1) * sizeof *taking->lanes);
+    if (taking->lanes == NULL)
+        return false;
+    const void *const *each = places->items;
+    for (size_t i = 0; i < places->count; i++)
+        if (each[i] != NULL)
+            taking->lanes[taking->lane_count++] = each[i];
+    if (taking->lane_count > 0)
+        qsort(taking->lanes, taking->lane_count, sizeof *taking->lanes, compare_addresses);
+    size_t kept = 0;
+    for (size_t i = 0; i < taking->lane_count; i++)
+        if (kept == 0 || taking->lanes[kept - 1] != taking->lanes[i])
+            taking->lanes[kept++] = taking->lanes[i];
+    taking->lane_count = kept;
+    return true;
+}
+
+static size_t index_of_lane(const struct taking *taking, const void *lane)
+{
+    const void **found =
+        bsearch(&lane, taking->lanes, taking->lane_count, sizeof *taking->lanes, compare_addresses);
+    return (size_t)(found - taking->lanes);
+}
+
+/* Counts each lane's entries, and gives it its part of `order`. */
+static void count_entries(const struct taking *taking, struct taken *taken)
+{
+    const void *const *places = taking->survey.places.items;
+    for (size_t i = 0; i < taking->survey.entries.count; i++) {
+        lanepool_snapshot_entry *entry = &taken->entries[i];
+        if (places[i] == NULL)
+            continue;
+        entry->lane = index_of_lane(taking, places[i]);
+        lanepool_snapshot_lane *lane = &taken->lanes[entry->lane];
+        if (entry->granted)
+            lane->granted++;
+        else
+            lane->waiting++;
+    }
+    size_t first = 0;
+    for (size_t i = 0; i < taking->lane_count; i++) {
+        taken->lanes[i].first = first;
+        first += taken->lanes[i].granted + taken->lanes[i].waiting;
+    }
+}
+
+/* Entries come by ticket, as they stand in a lane. */
+static void put_in_order(size_t entry_count, size_t lane_count, struct taken *taken)
+{
+    for (size_t i = 0; i < lane_count; i++)
+        taken->lanes[i].granted = taken->lanes[i].waiting = 0;
+    for (int granted = 1; granted >= 0; granted--)
+        for (size_t i = 0; i < entry_count; i++) {
+            lanepool_snapshot_entry *entry = &taken->entries[i];
+            if (entry->lane == LANEPOOL_SNAPSHOT_NONE || entry->granted != (granted != 0))
+                continue;
+            lanepool_snapshot_lane *lane = &taken->lanes[entry->lane];
+            size_t place = lane->granted + lane->waiting;
+            taken->order[lane->first + place] = i;
+            entry->ahead = granted != 0 ? 0 : place + lane->unknown;
+            if (granted != 0)
+                lane->granted++;
+            else
+                lane->waiting++;
+        }
+}
+
+static void describe_lanes(const struct taking *taking, struct taken *taken)
+{
+    const lanepool_i_rule *rule = taking->survey.pool->rule;
+    for (size_t i = 0; i < taking->lane_count; i++) {
+        lanepool_snapshot_lane *lane = &taken->lanes[i];
+        size_t known = lane->granted;
+        char *name = taken->names + i * NAME_SIZE;
+        rule->survey_lane(&taking->survey, taking->lanes[i], lane, name, NAME_SIZE);
+        lane->unknown = lane->granted > known ? lane->granted - known : 0;
+        lane->granted = known;
+        lane->name = name;
+    }
+}
+
+/* --- workers --- */
+
+static void copy_workers(const lanepool_i_survey *survey, struct taken *taken)
+{
+    const lanepool_i_crew *crew = &survey->pool->crew;
+    for (size_t i = 0; i < crew->worker_count; i++)
+        taken->workers[i] = (lanepool_snapshot_worker){
+            .task = LANEPOOL_SNAPSHOT_NONE,
+            .asleep = load_seq(&crew->park.sleepers[i].asleep) != 0,
+            .ready = lanepool_i_runq_count(&crew->workers[i].queue),
+        };
+    for (size_t i = 0; i < survey->seen.count; i++) {
+        const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
+        if (seen->innermost && seen->worker != LANEPOOL_SNAPSHOT_NONE)
+            taken->workers[seen->worker].task = i;
+    }
+}
+
+/* --- taking it --- */
+
+static struct taken *make(const struct taking *taking)
+{
+    size_t workers = taking->survey.pool->crew.worker_count;
+    size_t entries = taking->survey.entries.count;
+    size_t tasks = taking->survey.seen.count;
+    struct taken *taken = lanepool_i_memory_alloc(sizeof *taken);
+    if (taken == NULL)
+        return NULL;
+    memset(taken, 0, sizeof *taken);
+    taken->tasks = lanepool_i_memory_alloc((tasks + 1) * sizeof *taken->tasks);
+    taken->entries = lanepool_i_memory_alloc((entries + 1) * sizeof *taken->entries);
+    taken->order = lanepool_i_memory_alloc((entries + 1) * sizeof *taken->order);
+    taken->lanes = lanepool_i_memory_alloc((taking->lane_count + 1) * sizeof *taken->lanes);
+    taken->names = lanepool_i_memory_alloc((taking->lane_count + 1) * NAME_SIZE);
+    taken->workers = lanepool_i_memory_alloc(workers * sizeof *taken->workers);
+    if (taken->tasks != NULL && taken->entries != NULL && taken->order != NULL &&
+        taken->lanes != NULL && taken->names != NULL && taken->workers != NULL) {
+        memset(taken->lanes, 0, (taking->lane_count + 1) * sizeof *taken->lanes);
+        return taken;
+    }
+    lanepool_snapshot_release(&taken->snapshot);
+    return NULL;
+}
+
+static void fill(const struct taking *taking, struct taken *taken)
+{
+    lanepool_pool *pool = taking->survey.pool;
+    size_t tasks = taking->survey.seen.count;
+    size_t entries = taking->survey.entries.count;
+    copy_tasks(&taking->survey, taken);
+    copy_entries(&taking->survey, taken);
+    settle_states(taken, tasks);
+    count_entries(taking, taken);
+    describe_lanes(taking, taken);
+    put_in_order(entries, taking->lane_count, taken);
+    copy_workers(&taking->survey, taken);
+    taken->snapshot = (lanepool_snapshot){
+        .time_ns = lanepool_i_clock_now(),
+        .unrouted = lanepool_i_locals_accepted(&pool->locals) - lanepool_i_router_routed(pool),
+        .tasks = taken->tasks,
+        .task_count = tasks,
+        .entries = taken->entries,
+        .entry_count = entries,
+        .lanes = taken->lanes,
+        .lane_count = taking->lane_count,
+        .order = taken->order,
+        .workers = taken->workers,
+        .worker_count = pool->crew.worker_count,
+    };
+}
+
+/* What was accepted before the call; not for ever, if others go on submitting. */
+static void route_all(lanepool_pool *pool, lanepool_i_local *local)
+{
+    uint64_t accepted = lanepool_i_locals_accepted(&pool->locals);
+    while ((int64_t)(accepted - lanepool_i_router_routed(pool)) > 0 &&
+           lanepool_i_inbox_more(&pool->router.inbox))
+        lanepool_i_router_route(pool, local);
+}
+
+static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
+{
+    struct taking *taking = context;
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    route_all(pool, local);
+    taking->survey = (lanepool_i_survey){ .pool = pool, .local = local };
+    lanepool_i_survey_look(&taking->survey);
+    if (!taking->survey.lacking && find_lanes(taking))
+        taking->taken = make(taking);
+    if (taking->taken != NULL)
+        fill(taking, taking->taken);
+    lanepool_i_survey_end(&taking->survey, &grants);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_memory_free(taking->lanes);
+    lanepool_i_survey_fini(&taking->survey);
+}
+
+lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **snapshot)
+{
+    if (snapshot != NULL)
+        *snapshot = NULL;
+    if (pool == NULL || snapshot == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    if (local->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    if (load_seq(&pool->lifecycle.stopped))
+        return LANEPOOL_SHUT_DOWN;
+    struct taking taking = { .taken = NULL };
+    lanepool_status status = lanepool_i_waits_with_role(pool, local, take, &taking);
+    if (status != LANEPOOL_OK)
+        return status;
+    if (taking.taken == NULL)
+        return LANEPOOL_NOMEM;
+    *snapshot = &taking.taken->snapshot;
+    return LANEPOOL_OK;
+}
+
+size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
+{
+    size_t low = 0;
+    size_t high = snapshot->task_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lanepool_i_ticket_before(snapshot->tasks[middle].ticket, ticket))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < snapshot->task_count && snapshot->tasks[low].ticket == ticket
+               ? low
+               : LANEPOOL_SNAPSHOT_NONE;
+}

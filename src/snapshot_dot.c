@@ -1,0 +1,83 @@
+/* Owns the graph of a snapshot: a node for each task, an arrow to whom it stands behind. */
+#include "snapshot_text.h"
+
+static const char *fill_of(lanepool_snapshot_state state)
+{
+    switch (state) {
+    case LANEPOOL_SNAPSHOT_RUNNING:
+        return "#8fd19e";
+    case LANEPOOL_SNAPSHOT_READY:
+        return "#cfe8ff";
+    case LANEPOOL_SNAPSHOT_LATCHED:
+        return "#ffd27f";
+    default:
+        return "#eeeeee";
+    }
+}
+
+static void out_node(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    lanepool_i_out_text(out, "  t");
+    lanepool_i_out_number(out, index);
+    lanepool_i_out_text(out, " [label=\"");
+    lanepool_i_out_task(out, snapshot, index);
+    lanepool_i_out_text(out, "\\n");
+    lanepool_i_out_state(out, snapshot, index);
+    lanepool_i_out_text(out, "\", fillcolor=\"");
+    lanepool_i_out_text(out, fill_of(snapshot->tasks[index].state));
+    lanepool_i_out_text(out, "\"];\n");
+}
+
+static void out_arrow(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t from,
+                      size_t to, size_t lane)
+{
+    lanepool_i_out_text(out, "  t");
+    lanepool_i_out_number(out, from);
+    lanepool_i_out_text(out, " -> t");
+    lanepool_i_out_number(out, to);
+    if (lane != LANEPOOL_SNAPSHOT_NONE) {
+        lanepool_i_out_text(out, " [label=\"");
+        lanepool_i_out_lane(out, snapshot, lane);
+        lanepool_i_out_text(out, "\"]");
+    }
+    lanepool_i_out_text(out, ";\n");
+}
+
+/* Each that waits points at the one before it; the first of them at all who hold the lane. */
+static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
+    const size_t *order = snapshot->order + lane->first;
+    for (size_t i = 0; i < lane->waiting; i++) {
+        size_t task = snapshot->entries[order[lane->granted + i]].task;
+        if (i > 0) {
+            out_arrow(out, snapshot, task, snapshot->entries[order[lane->granted + i - 1]].task,
+                      index);
+            continue;
+        }
+        for (size_t holder = 0; holder < lane->granted; holder++)
+            out_arrow(out, snapshot, task, snapshot->entries[order[holder]].task, index);
+    }
+}
+
+lanepool_status lanepool_snapshot_write_dot(const lanepool_snapshot *snapshot,
+                                            lanepool_write_fn write, void *context)
+{
+    lanepool_i_out out = { write, context };
+    if (snapshot == NULL || write == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_out_text(&out, "digraph lanepool {\n  rankdir=RL;\n"
+                              "  node [shape=box, style=\"filled,rounded\", "
+                              "fontname=\"sans-serif\"];\n"
+                              "  edge [fontname=\"sans-serif\"];\n");
+    for (size_t i = 0; i < snapshot->task_count; i++)
+        out_node(&out, snapshot, i);
+    for (size_t i = 0; i < snapshot->lane_count; i++)
+        out_lane(&out, snapshot, i);
+    for (size_t i = 0; i < snapshot->entry_count; i++)
+        if (snapshot->entries[i].behind != LANEPOOL_SNAPSHOT_NONE)
+            out_arrow(&out, snapshot, snapshot->entries[i].task, snapshot->entries[i].behind,
+                      LANEPOOL_SNAPSHOT_NONE);
+    lanepool_i_out_text(&out, "}\n");
+    return LANEPOOL_OK;
+}

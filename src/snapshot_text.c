@@ -1,0 +1,279 @@
+/* Owns the text form of a snapshot and of reasons; see snapshot_text.h. */
+#include "snapshot_text.h"
+
+#include "platform/platform.h"
+#include "trace.h"
+
+#include <string.h>
+
+#define REASONS_MAX 64 /* that are written; the rest are counted */
+#define ROOTS_MAX   3  /* that an idle worker's line names */
+
+/* --- pieces --- */
+
+void lanepool_i_out_text(const lanepool_i_out *out, const char *text)
+{
+    out->write(out->context, text, strlen(text));
+}
+
+static void out_digits(const lanepool_i_out *out, uint64_t number, unsigned base)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number != 0);
+    out->write(out->context, digits + at, sizeof digits - at);
+}
+
+void lanepool_i_out_number(const lanepool_i_out *out, uint64_t number)
+{
+    out_digits(out, number, 10);
+}
+
+void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char *what)
+{
+    lanepool_i_out_number(out, count);
+    lanepool_i_out_text(out, " ");
+    lanepool_i_out_text(out, what);
+    if (count != 1)
+        lanepool_i_out_text(out, "s");
+}
+
+void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task)
+{
+    lanepool_i_out_text(out, "task ");
+    lanepool_i_out_number(out, snapshot->tasks[task].ticket);
+}
+
+static void out_name(const lanepool_i_out *out, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        unsigned char byte = (unsigned char)*name;
+        bool plain = byte >= 0x80 || (byte >= ' ' && byte != 0x7f && byte != '"' && byte != '\\');
+        out->write(out->context, plain ? name : "?", 1);
+    }
+}
+
+void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
+    if (lane->type == LANEPOOL_EVENT_LANE_WORKER)
+        lanepool_i_out_text(out, "worker ");
+    if (lane->name[0] != '\0') {
+        out_name(out, lane->name);
+    } else if (lane->type == LANEPOOL_EVENT_LANE_POINTER) {
+        lanepool_i_out_text(out, "0x");
+        out_digits(out, lane->number, 16);
+    } else {
+        lanepool_i_out_number(out, lane->number);
+    }
+}
+
+void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                          size_t index)
+{
+    const lanepool_snapshot_task *task = &snapshot->tasks[index];
+    switch (task->state) {
+    case LANEPOOL_SNAPSHOT_RUNNING:
+        lanepool_i_out_text(out, " runs on ");
+        if (task->worker == LANEPOOL_SNAPSHOT_NONE) {
+            lanepool_i_out_text(out, "its submitter's thread");
+        } else {
+            lanepool_i_out_text(out, "worker ");
+            lanepool_i_out_number(out, task->worker);
+        }
+        break;
+    case LANEPOOL_SNAPSHOT_READY:
+        lanepool_i_out_text(out, " is ready and waits for a worker");
+        break;
+    case LANEPOOL_SNAPSHOT_LATCHED:
+        lanepool_i_out_text(out, " is latched with ");
+        lanepool_i_out_number(out, task->arrived);
+        lanepool_i_out_text(out, " of ");
+        lanepool_i_out_count(out, task->entry_count, "lane");
+        break;
+    default:
+        lanepool_i_out_text(out, " waits");
+    }
+}
+
+/* --- reasons --- */
+
+static void out_reason(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                       const lanepool_snapshot_reason *reason)
+{
+    const lanepool_snapshot_entry *entry = &snapshot->entries[reason->entry];
+    for (size_t i = 0; i <= reason->depth; i++)
+        lanepool_i_out_text(out, "  ");
+    lanepool_i_out_task(out, snapshot, entry->task);
+    if (entry->lane == LANEPOOL_SNAPSHOT_NONE) {
+        lanepool_i_out_text(out, " conflicts with ");
+    } else {
+        lanepool_i_out_text(out, " stands in lane ");
+        lanepool_i_out_lane(out, snapshot, entry->lane);
+        lanepool_i_out_text(out, " with ");
+        lanepool_i_out_number(out, entry->ahead);
+        lanepool_i_out_text(out, " before it: ");
+    }
+    if (reason->blocker == LANEPOOL_SNAPSHOT_NONE) {
+        lanepool_i_out_text(out, "a task that is just being taken up or let go");
+    } else {
+        lanepool_i_out_task(out, snapshot, reason->blocker);
+        lanepool_i_out_state(out, snapshot, reason->blocker);
+    }
+    lanepool_i_out_text(out, "\n");
+}
+
+lanepool_status lanepool_snapshot_write_reasons(const lanepool_snapshot *snapshot, uint64_t ticket,
+                                                lanepool_write_fn write, void *context)
+{
+    lanepool_i_out out = { write, context };
+    lanepool_snapshot_reason reasons[REASONS_MAX];
+    size_t count;
+    if (snapshot == NULL || write == NULL)
+        return LANEPOOL_INVALID;
+    size_t task = lanepool_snapshot_find(snapshot, ticket);
+    if (task == LANEPOOL_SNAPSHOT_NONE)
+        return LANEPOOL_INVALID;
+    lanepool_status status =
+        lanepool_snapshot_explain(snapshot, task, reasons, REASONS_MAX, &count);
+    if (status != LANEPOOL_OK)
+        return status;
+    lanepool_i_out_task(&out, snapshot, task);
+    lanepool_i_out_state(&out, snapshot, task);
+    lanepool_i_out_text(&out, "\n");
+    for (size_t i = 0; i < count && i < REASONS_MAX; i++)
+        out_reason(&out, snapshot, &reasons[i]);
+    if (count > REASONS_MAX) {
+        lanepool_i_out_text(&out, "  and ");
+        lanepool_i_out_count(&out, count - REASONS_MAX, "more reason");
+        lanepool_i_out_text(&out, "\n");
+    }
+    return LANEPOOL_OK;
+}
+
+/* --- the whole snapshot --- */
+
+static size_t count_in(const lanepool_snapshot *snapshot, lanepool_snapshot_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < snapshot->task_count; i++)
+        count += snapshot->tasks[i].state == state;
+    return count;
+}
+
+/* Whether someone waits for it who could go on when it ends. */
+static bool holds_others_up(const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_task *task = &snapshot->tasks[index];
+    if (task->state != LANEPOOL_SNAPSHOT_RUNNING)
+        return false;
+    for (size_t i = 0; i < task->entry_count; i++) {
+        const lanepool_snapshot_entry *entry = &snapshot->entries[task->first_entry + i];
+        if (entry->lane != LANEPOOL_SNAPSHOT_NONE && snapshot->lanes[entry->lane].waiting > 0)
+            return true;
+    }
+    for (size_t i = 0; i < snapshot->entry_count; i++)
+        if (snapshot->entries[i].behind == index)
+            return true;
+    return false;
+}
+
+/* Why a worker idles: nothing is there, or all that is there waits for tasks that run. */
+static void out_idle(const lanepool_i_out *out, const lanepool_snapshot *snapshot)
+{
+    size_t waiting = count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING) +
+                     count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED);
+    if (count_in(snapshot, LANEPOOL_SNAPSHOT_READY) > 0) {
+        lanepool_i_out_text(out, " is about to take up a ready task\n");
+        return;
+    }
+    if (waiting == 0) {
+        lanepool_i_out_text(out, " idles: no task waits\n");
+        return;
+    }
+    lanepool_i_out_text(out, " idles: ");
+    lanepool_i_out_count(out, waiting, "waiting task");
+    const char *before = waiting == 1 ? " needs the end of " : " need the end of ";
+    size_t named = 0;
+    for (size_t i = 0; i < snapshot->task_count; i++)
+        if (holds_others_up(snapshot, i) && named++ < ROOTS_MAX) {
+            lanepool_i_out_text(out, named == 1 ? before : ", ");
+            lanepool_i_out_task(out, snapshot, i);
+        }
+    if (named > ROOTS_MAX) {
+        lanepool_i_out_text(out, " and ");
+        lanepool_i_out_number(out, named - ROOTS_MAX);
+        lanepool_i_out_text(out, " more");
+    }
+    lanepool_i_out_text(out, "\n");
+}
+
+static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_worker *worker = &snapshot->workers[index];
+    lanepool_i_out_text(out, "worker ");
+    lanepool_i_out_number(out, index);
+    if (worker->task == LANEPOOL_SNAPSHOT_NONE) {
+        out_idle(out, snapshot);
+        return;
+    }
+    lanepool_i_out_text(out, " runs ");
+    lanepool_i_out_task(out, snapshot, worker->task);
+    if (worker->ready > 0) {
+        lanepool_i_out_text(out, ", ");
+        lanepool_i_out_count(out, worker->ready, "ready task");
+        lanepool_i_out_text(out, " in its queue");
+    }
+    lanepool_i_out_text(out, "\n");
+}
+
+static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
+    lanepool_i_out_text(out, "lane ");
+    lanepool_i_out_lane(out, snapshot, index);
+    lanepool_i_out_text(out, ": ");
+    for (size_t i = 0; i < lane->granted; i++) {
+        size_t task = snapshot->entries[snapshot->order[lane->first + i]].task;
+        lanepool_i_out_text(out, i > 0 ? ", " : "");
+        lanepool_i_out_task(out, snapshot, task);
+        lanepool_i_out_state(out, snapshot, task);
+    }
+    if (lane->unknown > 0) {
+        lanepool_i_out_text(out, lane->granted > 0 ? ", " : "");
+        lanepool_i_out_count(out, lane->unknown, "task");
+        lanepool_i_out_text(out, " just being taken up or let go");
+    }
+    if (lane->waiting > 0) {
+        lanepool_i_out_text(out, lane->granted + lane->unknown > 0 ? "; " : "");
+        lanepool_i_out_number(out, lane->waiting);
+        lanepool_i_out_text(out, lane->waiting == 1 ? " waits" : " wait");
+    }
+    lanepool_i_out_text(out, "\n");
+}
+
+lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
+                                             lanepool_write_fn write, void *context)
+{
+    lanepool_i_out out = { write, context };
+    if (snapshot == NULL || write == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_out_count(&out, snapshot->task_count, "pending task");
+    lanepool_i_out_text(&out, ": ");
+    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_RUNNING));
+    lanepool_i_out_text(&out, " running, ");
+    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_READY));
+    lanepool_i_out_text(&out, " ready, ");
+    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED));
+    lanepool_i_out_text(&out, " latched, ");
+    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING));
+    lanepool_i_out_text(&out, " waiting\n");
+    for (size_t i = 0; i < snapshot->worker_count; i++)
+        out_worker(&out, snapshot, i);
+    for (size_t i = 0; i < snapshot->lane_count; i++)
+        out_lane(&out, snapshot, i);
+    return LANEPOOL_OK;
+}

@@ -1,0 +1,29 @@
+/*
+ * What a snapshot is written with: text in pieces, names of tasks and lanes as
+ * all writers give them.
+ */
+#ifndef LANEPOOL_SRC_SNAPSHOT_TEXT_H
+#define LANEPOOL_SRC_SNAPSHOT_TEXT_H
+
+#include "lanepool/snapshot.h"
+
+typedef struct lanepool_i_out {
+    lanepool_write_fn write;
+    void *context;
+} lanepool_i_out;
+
+void lanepool_i_out_text(const lanepool_i_out *out, const char *text);
+void lanepool_i_out_number(const lanepool_i_out *out, uint64_t number);
+/* "1 task", "2 tasks" */
+void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char *what);
+
+/* "task 12" */
+void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task);
+/* The lane's name, or its number, in a form that fits on a line: what is not printable, and quotes,
+ * are replaced. */
+void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t lane);
+/* " runs on worker 1", " is latched with 2 of 3 lanes" */
+void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                          size_t task);
+
+#endif

@@ -1,0 +1,280 @@
+/* Owns the watch over finished blocks, and the survey's arrays; see survey.h. */
+#include "survey.h"
+
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM 64 /* for so many more at first, where it cannot be known */
+
+/* --- the watch --- */
+
+void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier)
+{
+    atomic_init(&watch->word, has_barrier ? 0 : LANEPOOL_I_NO_BARRIER);
+    atomic_init(&watch->kept, NULL);
+}
+
+static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
+{
+    return &task->as.narrow[0].next;
+}
+
+static void give_kept(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_task *task = exchange_seq(&pool->watch.kept, NULL);
+    while (task != NULL) {
+        lanepool_i_task *next = (lanepool_i_task *)load_relaxed(kept_link(task));
+        lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+        task = next;
+    }
+}
+
+/* Looks again after it has put the block there: either this look or the surveyor's last one sees
+ * the other. */
+bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_i_watch *watch = &pool->watch;
+    if ((load_seq(&watch->word) & LANEPOOL_I_NO_BARRIER) != 0)
+        store_seq(&local->running, load_relaxed(&local->running));
+    if ((load_seq(&watch->word) & LANEPOOL_I_WATCHED) == 0)
+        return false;
+    lanepool_i_task *top = load_relaxed(&watch->kept);
+    do
+        store_relaxed(kept_link(task), (uintptr_t)top);
+    while (!cas_seq(&watch->kept, &top, task));
+    if ((load_seq(&watch->word) & LANEPOOL_I_WATCHED) == 0)
+        give_kept(pool, local);
+    return true;
+}
+
+static void begin_watch(lanepool_i_watch *watch)
+{
+    uint32_t word = load_relaxed(&watch->word);
+    store_seq(&watch->word, word | LANEPOOL_I_WATCHED);
+    if ((word & LANEPOOL_I_NO_BARRIER) == 0)
+        lanepool_i_barrier_others();
+}
+
+static void end_watch(lanepool_pool *pool, lanepool_i_local *local)
+{
+    uint32_t word = load_relaxed(&pool->watch.word);
+    store_seq(&pool->watch.word, word & ~LANEPOOL_I_WATCHED);
+    give_kept(pool, local);
+}
+
+/* --- arrays --- */
+
+bool lanepool_i_array_reserve(lanepool_i_array *array, size_t more, size_t size)
+{
+    if (array->capacity - array->count >= more)
+        return true;
+    size_t capacity =
+        2 * array->capacity > array->count + more ? 2 * array->capacity : array->count + more;
+    void *items = lanepool_i_memory_alloc(capacity * size);
+    if (items == NULL)
+        return false;
+    if (array->count > 0)
+        memcpy(items, array->items, array->count * size);
+    lanepool_i_memory_free(array->items);
+    array->items = items;
+    array->capacity = capacity;
+    return true;
+}
+
+void *lanepool_i_array_add(lanepool_i_array *array, size_t size)
+{
+    if (!lanepool_i_array_reserve(array, 1, size))
+        return NULL;
+    return (char *)array->items + array->count++ * size;
+}
+
+void lanepool_i_array_fini(lanepool_i_array *array)
+{
+    lanepool_i_memory_free(array->items);
+    *array = (lanepool_i_array){ NULL, 0, 0 };
+}
+
+/* --- what is seen --- */
+
+static void add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
+                     lanepool_snapshot_state state, size_t worker)
+{
+    lanepool_i_seen *seen = lanepool_i_array_add(&survey->seen, sizeof *seen);
+    if (seen == NULL)
+        survey->lacking = true;
+    else
+        *seen = (lanepool_i_seen){
+            .task = task, .ticket = lanepool_i_task_ticket(task), .state = state, .worker = worker
+        };
+}
+
+void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task)
+{
+    add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
+}
+
+static void add_place(lanepool_i_survey *survey, const lanepool_snapshot_entry *entry,
+                      const void *place)
+{
+    lanepool_snapshot_entry *added = lanepool_i_array_add(&survey->entries, sizeof *added);
+    const void **added_place = lanepool_i_array_add(&survey->places, sizeof *added_place);
+    if (added == NULL || added_place == NULL) {
+        survey->lacking = true;
+        return;
+    }
+    *added = *entry;
+    *added_place = place;
+}
+
+void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
+                                 lanepool_mode mode, bool granted)
+{
+    lanepool_snapshot_entry entry = {
+        .task = task, .behind = LANEPOOL_SNAPSHOT_NONE, .mode = (uint32_t)mode, .granted = granted
+    };
+    add_place(survey, &entry, lane);
+}
+
+void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind)
+{
+    lanepool_snapshot_entry entry = { .task = task,
+                                      .lane = LANEPOOL_SNAPSHOT_NONE,
+                                      .behind = behind };
+    add_place(survey, &entry, NULL);
+}
+
+static void found_ready(lanepool_i_task *task, void *context)
+{
+    add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
+}
+
+/* Under a lock nothing is allocated: false, there was no room for all. */
+static bool copy_spilled(lanepool_i_survey *survey, size_t room)
+{
+    lanepool_i_crew *crew = &survey->pool->crew;
+    lanepool_i_mutex_lock(&crew->spill_lock);
+    size_t count = crew->spill.count;
+    lanepool_i_task *task = crew->spill.first;
+    for (size_t left = count <= room ? count : 0; left > 0; left--) {
+        found_ready(task, survey);
+        task = load_relaxed(&task->next);
+    }
+    lanepool_i_mutex_unlock(&crew->spill_lock);
+    return count <= room;
+}
+
+static void add_ready(lanepool_i_survey *survey)
+{
+    lanepool_i_crew *crew = &survey->pool->crew;
+    for (size_t i = 0; i < crew->worker_count; i++)
+        lanepool_i_runq_each(&crew->workers[i].queue, found_ready, survey);
+    size_t room;
+    do {
+        room = load_seq(&crew->spill_count) + ROOM;
+        if (!lanepool_i_array_reserve(&survey->seen, room, sizeof(lanepool_i_seen))) {
+            survey->lacking = true;
+            return;
+        }
+    } while (!copy_spilled(survey, room));
+}
+
+/* Of one thread; false: there was no room. A task that has just left the list may stand in another
+ * by now. */
+static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
+{
+    size_t before = survey->seen.count;
+    for (;;) {
+        lanepool_i_task *innermost = load_seq(&local->running);
+        lanepool_i_task *task = innermost;
+        while (task != NULL && load_seq(&local->running) == innermost) {
+            if (survey->seen.count == survey->seen.capacity)
+                return false;
+            add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING,
+                     local->worker != NULL ? local->worker_index : LANEPOOL_SNAPSHOT_NONE);
+            ((lanepool_i_seen *)survey->seen.items)[survey->seen.count - 1].innermost =
+                task == innermost;
+            task = load_acquire(&task->next);
+        }
+        if (load_seq(&local->running) == innermost)
+            return true;
+        survey->seen.count = before;
+    }
+}
+
+static bool copy_running(lanepool_i_survey *survey)
+{
+    lanepool_i_locals *locals = &survey->pool->locals;
+    bool has_room = true;
+    lanepool_i_mutex_lock(&locals->lock);
+    for (lanepool_i_local *local = locals->first; local != NULL && has_room;
+         local = local->next_of_pool)
+        has_room = add_running_of(survey, local);
+    lanepool_i_mutex_unlock(&locals->lock);
+    return has_room;
+}
+
+static void add_running(lanepool_i_survey *survey)
+{
+    size_t before = survey->seen.count;
+    for (size_t room = ROOM;; room *= 2) {
+        if (!lanepool_i_array_reserve(&survey->seen, room, sizeof(lanepool_i_seen))) {
+            survey->lacking = true;
+            return;
+        }
+        if (copy_running(survey))
+            return;
+        survey->seen.count = before;
+    }
+}
+
+/* --- putting it in order --- */
+
+/* By ticket; of what was seen twice the furthest state first. */
+static int compare_seen(const void *left, const void *right)
+{
+    const lanepool_i_seen *a = left;
+    const lanepool_i_seen *b = right;
+    if (a->ticket != b->ticket)
+        return lanepool_i_ticket_before(a->ticket, b->ticket) ? -1 : 1;
+    return (a->state < b->state) - (a->state > b->state);
+}
+
+/* A task may have been taken from a queue, and started, while it was looked for. */
+static void sort_seen(lanepool_i_survey *survey)
+{
+    lanepool_i_seen *seen = survey->seen.items;
+    size_t kept = 0;
+    if (survey->seen.count > 0)
+        qsort(seen, survey->seen.count, sizeof *seen, compare_seen);
+    for (size_t i = 0; i < survey->seen.count; i++)
+        if (kept == 0 || seen[kept - 1].ticket != seen[i].ticket)
+            seen[kept++] = seen[i];
+    survey->seen.count = kept;
+}
+
+void lanepool_i_survey_look(lanepool_i_survey *survey)
+{
+    const lanepool_i_rule *rule = survey->pool->rule;
+    begin_watch(&survey->pool->watch);
+    rule->survey_begin(survey);
+    add_ready(survey);
+    add_running(survey);
+    sort_seen(survey);
+    for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)
+        rule->survey_entries(survey, i);
+}
+
+void lanepool_i_survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+{
+    survey->pool->rule->survey_end(survey, grants);
+    end_watch(survey->pool, survey->local);
+}
+
+void lanepool_i_survey_fini(lanepool_i_survey *survey)
+{
+    lanepool_i_array_fini(&survey->seen);
+    lanepool_i_array_fini(&survey->entries);
+    lanepool_i_array_fini(&survey->places);
+}

@@ -1,0 +1,89 @@
+/*
+ * A survey: how the pool's tasks and lanes stand, seen by the role's holder.
+ *
+ * The rule stops its lanes and names the tasks that wait in them; ready ones are
+ * found in queues, running ones with their threads. Then the rule adds each
+ * task's entries, and in the end lets the lanes go on. All is copied meanwhile.
+ *
+ * A running task may end at any time. So that its block can be read all the same,
+ * the pool is *watched* from the beginning of a survey to its end: blocks of tasks
+ * that finish are kept. Who finishes a task takes it from its thread's list of
+ * running ones and then looks whether the pool is watched; the surveyor says that
+ * it is and then looks at the lists. It is the surveyor that pays for this order:
+ * it has all other threads pass a barrier in between. Where there is no such
+ * barrier, both sides use the total order of `seq` operations.
+ */
+#ifndef LANEPOOL_SRC_SURVEY_H
+#define LANEPOOL_SRC_SURVEY_H
+
+#include "lane.h"
+#include "lanepool/snapshot.h"
+#include "local.h"
+
+/* The pool's word about it. */
+#define LANEPOOL_I_WATCHED    1u /* blocks of finished tasks are kept */
+#define LANEPOOL_I_NO_BARRIER 2u /* always: who finishes a task must order its looks itself */
+
+/* Guard: A atomic. */
+typedef struct lanepool_i_watch {
+    _Atomic uint32_t word;           /* A: R writes */
+    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their first entry's place */
+} lanepool_i_watch;
+
+void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier);
+
+/* Whoever has finished a task: true, the block is kept, and is not the caller's any more. */
+bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+
+/* A task as a survey has met it. */
+typedef struct lanepool_i_seen {
+    lanepool_i_task *task;
+    uint64_t ticket;
+    lanepool_snapshot_state state;
+    size_t worker;
+    bool innermost; /* it runs, and does not wait for another on the same thread */
+} lanepool_i_seen;
+
+/* An array that grows. */
+typedef struct lanepool_i_array {
+    void *items;
+    size_t count;
+    size_t capacity;
+} lanepool_i_array;
+
+typedef struct lanepool_i_survey {
+    lanepool_pool *pool;
+    lanepool_i_local *local;
+    lanepool_i_array seen;    /* lanepool_i_seen; in the end one for each task, by ticket */
+    lanepool_i_array entries; /* lanepool_snapshot_entry */
+    lanepool_i_array
+        places;   /* const void *: of each entry its lane, or the task that it is behind */
+    bool lacking; /* memory is */
+} lanepool_i_survey;
+
+/* What a rule adds: a task that waits; and of a task by its index an entry in a lane, or a task
+ * that it stands behind. */
+void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task);
+void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
+                                 lanepool_mode mode, bool granted);
+void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind);
+
+/* Role's holder: looks at everything; then its lanes may be described, until it ends. `lacking`
+ * says whether that is all. */
+void lanepool_i_survey_look(lanepool_i_survey *survey);
+void lanepool_i_survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants);
+void lanepool_i_survey_fini(lanepool_i_survey *survey);
+
+/* Room for one more item; NULL: memory is lacking. */
+void *lanepool_i_array_add(lanepool_i_array *array, size_t size);
+/* Room for some more; false: likewise. */
+bool lanepool_i_array_reserve(lanepool_i_array *array, size_t more, size_t size);
+void lanepool_i_array_fini(lanepool_i_array *array);
+
+static inline const lanepool_i_seen *lanepool_i_survey_seen(const lanepool_i_survey *survey,
+                                                            size_t task)
+{
+    return (const lanepool_i_seen *)survey->seen.items + task;
+}
+
+#endif
