@@ -67,6 +67,15 @@ void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_wh
         lanepool_i_waiter_post_locked(&caller->waiter, whom);
 }
 
+void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
+                                         void (*found)(lanepool_i_task *task, void *context),
+                                         void *context)
+{
+    for (const lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
+        if (caller->called)
+            found(caller->task, context);
+}
+
 /* --- the caller --- */
 
 static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)

@@ -42,18 +42,23 @@ static bool waits_elsewhere(const lanepool_snapshot *snapshot, const lanepool_sn
     return task->entry_count - task->arrived > 1;
 }
 
-/* The nearest one before this entry that is held up by more than this lane. */
+/* The nearest one before this entry that is held up by more than this lane. A SHARED entry does not
+ * wait for those of its own run. */
 static void add_rollup_ahead(struct search *search, const lanepool_snapshot_lane *lane,
-                             size_t entry, size_t depth)
+                             size_t index, size_t depth)
 {
-    const lanepool_snapshot *snapshot = search->snapshot;
-    size_t waiting = snapshot->entries[entry].ahead - lane->unknown - lane->granted;
-    const size_t *order = snapshot->order + lane->first + lane->granted;
-    while (waiting-- > 0)
-        if (waits_elsewhere(snapshot, &snapshot->entries[order[waiting]])) {
-            add(search, entry, snapshot->entries[order[waiting]].task, depth);
+    const lanepool_snapshot_entry *entries = search->snapshot->entries;
+    size_t waiting = entries[index].ahead - lane->unknown - lane->granted;
+    const size_t *order = search->snapshot->order + lane->first + lane->granted;
+    bool own_run = entries[index].mode == LANEPOOL_SHARED;
+    while (waiting-- > 0) {
+        const lanepool_snapshot_entry *other = &entries[order[waiting]];
+        own_run = own_run && other->mode == LANEPOOL_SHARED;
+        if (!own_run && waits_elsewhere(search->snapshot, other)) {
+            add(search, index, other->task, depth);
             return;
         }
+    }
 }
 
 static void explain_entry(struct search *search, size_t index, size_t depth)

@@ -67,10 +67,7 @@ static void set_stopped(lanepool_i_lifecycle *lifecycle)
 
 static bool all_routed_are_finished(lanepool_pool *pool)
 {
-    uint64_t routed = 0;
-    for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
-        routed += load_relaxed(&pool->router.routed[i]);
-    return lanepool_i_locals_finished(&pool->locals) == routed;
+    return lanepool_i_locals_finished(&pool->locals) == lanepool_i_router_routed(pool);
 }
 
 /* With everything finished nothing runs, so nobody is inside to submit; and whoever submits from

@@ -16,7 +16,8 @@ enum {
     LANEPOOL_I_WEAK_SLEEP_FLAG = 7,  /* the sleeper's flag is not in the total order */
     LANEPOOL_I_LEAK = 8,             /* a future is never freed */
     LANEPOOL_I_NO_BARRIER = 9,       /* a link that seems to be missing is not looked at again */
-    LANEPOOL_I_PLANTED_COUNT = 9
+    LANEPOOL_I_UNWATCHED = 10,       /* a finished task's block is given back beside a survey */
+    LANEPOOL_I_PLANTED_COUNT = 10
 };
 
 #if defined(LANEPOOL_PLANTED)

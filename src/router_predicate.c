@@ -288,7 +288,8 @@ static void survey_begin(lanepool_i_survey *survey)
     each_pending(survey->pool, survey_task, survey);
 }
 
-/* What a task was told to wait for is known to what it waits for; so the rule is asked anew. */
+/* What a task was told to wait for is known to what it waits for; so the rule is asked anew. A task
+ * that has finished since it was seen is not reaped before the survey ends. */
 static void survey_entries(lanepool_i_survey *survey, size_t index)
 {
     const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, index);
@@ -296,8 +297,7 @@ static void survey_entries(lanepool_i_survey *survey, size_t index)
         return;
     for (size_t older = index; older-- > 0;) {
         lanepool_i_task *other = lanepool_i_survey_seen(survey, older)->task;
-        if (!is_finished(other) &&
-            lanepool_i_conflict(survey->pool, survey->local, seen->task, other))
+        if (lanepool_i_conflict(survey->pool, survey->local, seen->task, other))
             lanepool_i_survey_add_behind(survey, index, older);
     }
 }

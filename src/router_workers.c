@@ -410,8 +410,8 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
 
 /* --- surveys --- */
 
-/* All lanes are held at once: by index, and each lock is a leaf otherwise. What was copied is added
- * when they are let go again: nothing is allocated under a lock. */
+/* All lanes are held at once, by index: who takes one of these locks takes no other. Whatever runs
+ * stands in a lane now: it leaves that after it has left its thread's list. */
 static void survey_begin(lanepool_i_survey *survey)
 {
     lanepool_pool *pool = survey->pool;
@@ -429,7 +429,8 @@ static void survey_begin(lanepool_i_survey *survey)
         for (const lanepool_i_place *place = pool->queues.queues[i].first; place != NULL;
              place = place->next) {
             lanepool_i_survey_add_task(survey, place->task);
-            placed_of(place->task)->places[i].granted = place->arrived;
+            placed_of(place->task)->places[i].surveyed =
+                place == pool->queues.queues[i].first ? LANEPOOL_I_FIRST : LANEPOOL_I_BEHIND;
         }
     for (size_t i = pool->crew.worker_count; i-- > 0;)
         lanepool_i_mutex_unlock(&pool->queues.queues[i].lock);
@@ -437,13 +438,12 @@ static void survey_begin(lanepool_i_survey *survey)
 
 static void survey_entries(lanepool_i_survey *survey, size_t index)
 {
-    const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, index);
-    const lanepool_i_placed *placed = placed_of(seen->task);
+    const lanepool_i_placed *placed = placed_of(lanepool_i_survey_seen(survey, index)->task);
     for (size_t i = 0; i < survey->pool->crew.worker_count; i++)
-        if (placed->places[i].task != NULL)
-            lanepool_i_survey_add_entry(
-                survey, index, &survey->pool->queues.queues[i], LANEPOOL_EXCLUSIVE,
-                seen->state == LANEPOOL_SNAPSHOT_RUNNING || placed->places[i].granted);
+        if (placed->places[i].surveyed != LANEPOOL_I_GONE)
+            lanepool_i_survey_add_entry(survey, index, &survey->pool->queues.queues[i],
+                                        LANEPOOL_EXCLUSIVE,
+                                        placed->places[i].surveyed == LANEPOOL_I_FIRST);
 }
 
 static void survey_lane(const lanepool_i_survey *survey, const void *place,
@@ -459,8 +459,12 @@ static void survey_lane(const lanepool_i_survey *survey, const void *place,
 
 static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
 {
-    (void)survey;
     (void)grants;
+    for (size_t index = 0; index < survey->seen.count; index++) {
+        lanepool_i_placed *placed = placed_of(lanepool_i_survey_seen(survey, index)->task);
+        for (size_t i = 0; i < survey->pool->crew.worker_count; i++)
+            placed->places[i].surveyed = LANEPOOL_I_GONE;
+    }
 }
 
 /* --- beginning and end --- */

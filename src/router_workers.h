@@ -20,12 +20,19 @@
 
 #include "router.h"
 
+/* What a survey has found of a place: it was gone already, behind others, or the first. */
+typedef enum lanepool_i_surveyed {
+    LANEPOOL_I_GONE,
+    LANEPOOL_I_BEHIND,
+    LANEPOOL_I_FIRST
+} lanepool_i_surveyed;
+
 /* A task's place in one worker's lane. Guards: Q that lane's lock, R role's holder. */
 typedef struct lanepool_i_place {
     struct lanepool_i_place *next; /* Q */
     lanepool_i_task *task;         /* R: NULL: the task is not in this lane */
     bool arrived;                  /* Q: the worker has reached it */
-    bool granted;                  /* R: the same, as the survey that goes on has seen it */
+    lanepool_i_surveyed surveyed;  /* R: how the survey that goes on has found it */
 } lanepool_i_place;
 
 /* One worker's lane. The lock is a leaf. Guards: Q the lock, A atomic, R. */

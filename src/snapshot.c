@@ -28,6 +28,7 @@ struct taking {
     const void **lanes; /* each once, by address */
     size_t lane_count;
     struct taken *taken;
+    bool stopped; /* the pool has: its lanes are no more */
 };
 
 void lanepool_snapshot_release(lanepool_snapshot *snapshot)
@@ -72,17 +73,18 @@ static void copy_entries(const lanepool_i_survey *survey, struct taken *taken)
     }
 }
 
-/* What is in no queue and runs on no thread is waiting; or a worker holds it just now. */
+/* What waits for nothing, is in no queue and runs on no thread, a worker is just taking up. What
+ * has begun to run since its lanes were looked at is shown as it was then. */
 static void settle_states(struct taken *taken, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         lanepool_snapshot_task *task = &taken->tasks[i];
-        if (task->state != LANEPOOL_SNAPSHOT_WAITING)
-            continue;
-        if (task->entry_count > 0 && task->arrived == task->entry_count)
+        if (task->arrived < task->entry_count) {
+            task->state = task->arrived > 0 ? LANEPOOL_SNAPSHOT_LATCHED : LANEPOOL_SNAPSHOT_WAITING;
+            task->worker = LANEPOOL_SNAPSHOT_NONE;
+        } else if (task->state == LANEPOOL_SNAPSHOT_WAITING) {
             task->state = LANEPOOL_SNAPSHOT_READY;
-        else if (task->arrived > 0)
-            task->state = LANEPOOL_SNAPSHOT_LATCHED;
+        }
     }
 }
 
@@ -176,6 +178,9 @@ static void describe_lanes(const struct taking *taking, struct taken *taken)
         rule->survey_lane(&taking->survey, taking->lanes[i], lane, name, NAME_SIZE);
         lane->unknown = lane->granted > known ? lane->granted - known : 0;
         lane->granted = known;
+        /* Its last task has ended meanwhile: the lane moves on when it may. */
+        if (lane->waiting > 0 && known + lane->unknown == 0)
+            lane->unknown = 1;
         lane->name = name;
     }
 }
@@ -193,7 +198,7 @@ static void copy_workers(const lanepool_i_survey *survey, struct taken *taken)
         };
     for (size_t i = 0; i < survey->seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
-        if (seen->innermost && seen->worker != LANEPOOL_SNAPSHOT_NONE)
+        if (seen->innermost && taken->tasks[i].worker != LANEPOOL_SNAPSHOT_NONE)
             taken->workers[seen->worker].task = i;
     }
 }
@@ -264,6 +269,9 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
 {
     struct taking *taking = context;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    taking->stopped = load_seq(&pool->lifecycle.stopped);
+    if (taking->stopped)
+        return;
     route_all(pool, local);
     taking->survey = (lanepool_i_survey){ .pool = pool, .local = local };
     lanepool_i_survey_look(&taking->survey);
@@ -289,14 +297,15 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
         return LANEPOOL_NOMEM;
     if (local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    if (load_seq(&pool->lifecycle.stopped))
+    /* A cancelling call is made by the role's holder. */
+    if (local->run != NULL && load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     struct taking taking = { .taken = NULL };
     lanepool_status status = lanepool_i_waits_with_role(pool, local, take, &taking);
     if (status != LANEPOOL_OK)
         return status;
     if (taking.taken == NULL)
-        return LANEPOOL_NOMEM;
+        return taking.stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     *snapshot = &taking.taken->snapshot;
     return LANEPOOL_OK;
 }

@@ -150,7 +150,7 @@ static void found_ready(lanepool_i_task *task, void *context)
     add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
 }
 
-/* Under a lock nothing is allocated: false, there was no room for all. */
+/* As below, of the spill. */
 static bool copy_spilled(lanepool_i_survey *survey, size_t room)
 {
     lanepool_i_crew *crew = &survey->pool->crew;
@@ -165,19 +165,16 @@ static bool copy_spilled(lanepool_i_survey *survey, size_t room)
     return count <= room;
 }
 
-static void add_ready(lanepool_i_survey *survey)
+/* Those that their callers are to run. */
+static bool copy_called(lanepool_i_survey *survey, size_t room)
 {
-    lanepool_i_crew *crew = &survey->pool->crew;
-    for (size_t i = 0; i < crew->worker_count; i++)
-        lanepool_i_runq_each(&crew->workers[i].queue, found_ready, survey);
-    size_t room;
-    do {
-        room = load_seq(&crew->spill_count) + ROOM;
-        if (!lanepool_i_array_reserve(&survey->seen, room, sizeof(lanepool_i_seen))) {
-            survey->lacking = true;
-            return;
-        }
-    } while (!copy_spilled(survey, room));
+    lanepool_i_waits *waits = &survey->pool->waits;
+    lanepool_i_mutex_lock(&waits->lock);
+    size_t count = load_relaxed(&waits->caller_count);
+    if (count <= room)
+        lanepool_i_waits_each_called_locked(waits, found_ready, survey);
+    lanepool_i_mutex_unlock(&waits->lock);
+    return count <= room;
 }
 
 /* Of one thread; false: there was no room. A task that has just left the list may stand in another
@@ -203,8 +200,9 @@ static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
     }
 }
 
-static bool copy_running(lanepool_i_survey *survey)
+static bool copy_running(lanepool_i_survey *survey, size_t room)
 {
+    (void)room; /* it counts what it has */
     lanepool_i_locals *locals = &survey->pool->locals;
     bool has_room = true;
     lanepool_i_mutex_lock(&locals->lock);
@@ -215,7 +213,10 @@ static bool copy_running(lanepool_i_survey *survey)
     return has_room;
 }
 
-static void add_running(lanepool_i_survey *survey)
+/* Under a lock nothing is allocated: `copy` says whether there was room for all, and is called
+ * again with more. */
+static void copy_locked(lanepool_i_survey *survey,
+                        bool (*copy)(lanepool_i_survey *survey, size_t room))
 {
     size_t before = survey->seen.count;
     for (size_t room = ROOM;; room *= 2) {
@@ -223,10 +224,19 @@ static void add_running(lanepool_i_survey *survey)
             survey->lacking = true;
             return;
         }
-        if (copy_running(survey))
+        if (copy(survey, room))
             return;
         survey->seen.count = before;
     }
+}
+
+static void add_ready(lanepool_i_survey *survey)
+{
+    lanepool_i_crew *crew = &survey->pool->crew;
+    for (size_t i = 0; i < crew->worker_count; i++)
+        lanepool_i_runq_each(&crew->workers[i].queue, found_ready, survey);
+    copy_locked(survey, copy_spilled);
+    copy_locked(survey, copy_called);
 }
 
 /* --- putting it in order --- */
@@ -260,7 +270,7 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
     begin_watch(&survey->pool->watch);
     rule->survey_begin(survey);
     add_ready(survey);
-    add_running(survey);
+    copy_locked(survey, copy_running);
     sort_seen(survey);
     for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)
         rule->survey_entries(survey, i);

@@ -84,6 +84,10 @@ void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
 /* Under the lock: the same for each caller. */
 void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom);
+/* Under the lock: the tasks that are ready and their callers'. */
+void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
+                                         void (*found)(lanepool_i_task *task, void *context),
+                                         void *context);
 /* Waits for the role, carries something out, and gives the role back. NO_THREAD: not done. */
 lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
                                            void (*action)(lanepool_pool *pool,

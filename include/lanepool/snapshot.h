@@ -105,7 +105,8 @@ typedef struct lanepool_snapshot {
  * @retval LANEPOOL_NOMEM     Memory is lacking; nothing has changed.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
  * @retval LANEPOOL_DEADLOCK  Called from inside a callback of the pool's.
- * @retval LANEPOOL_SHUT_DOWN The pool has stopped: nothing is left to be seen.
+ * @retval LANEPOOL_SHUT_DOWN The pool has stopped: nothing is left to be seen. Inside a task also
+ *                            when the pool was told to stop now.
  * @par Threads
  * Any thread, inside tasks too; may block while another thread routes.
  * @par Complexity

@@ -303,10 +303,13 @@ static void judge_order(struct judge *judge)
     }
 }
 
-static void judge_events(struct judge *judge)
+static void judge_what_was_seen(struct judge *judge)
 {
     if (judge->log->events != NULL) {
         judge_blame(&judge->verdict, "events: %s", judge->log->events);
+    }
+    if (judge->log->look != NULL) {
+        judge_blame(&judge->verdict, "snapshot: %s", judge->log->look);
     }
 }
 
@@ -322,7 +325,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     judge.ends = memory_get(workload->params.key_count, sizeof *judge.ends);
 
     judge_calls(&judge);
-    judge_events(&judge);
+    judge_what_was_seen(&judge);
     /* Without a call there is no ticket. */
     if (judge.verdict.passed) {
         judge_order(&judge);

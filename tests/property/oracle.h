@@ -65,6 +65,7 @@ struct oracle_log {
     _Atomic uint64_t closing_at;  /* the same, of any shutdown */
     bool refused;                 /* the platform has refused something on purpose */
     const char *events;           /* what was wrong with the pool's events, or NULL */
+    const char *look;             /* the same of a snapshot */
     _Atomic uint64_t clock;
 };
 

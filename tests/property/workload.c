@@ -61,6 +61,9 @@ static void draw_params(struct workload_params *params, const struct workload_sc
     params->duration_most = 1 + choose(choices, 200);
     draw_ending(params, scale, choices);
     params->traced = params->seed % 4 == 0; /* not drawn: what is drawn stays as it was */
+    if (params->seed % 4 == 1 && params->task_count <= DRAWN_TASKS_MAX) {
+        params->look_at = 1 + (uint32_t)(params->seed / 4 % (4 * params->duration_most));
+    }
 }
 
 /* --- drawing tasks --- */

@@ -71,6 +71,7 @@ struct workload_params {
     uint32_t ending_at;  /* ns after the start */
     uint32_t quiesce_at; /* the same, for a thread that quiesces; 0: none */
     bool traced;         /* events are recorded, and judged */
+    uint32_t look_at;    /* as quiesce_at, for a thread that takes a snapshot; 0: none */
 };
 
 struct workload_claim {

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "property/workload_look.h"
 #include "property/workload_tasks.h"
 #include "property/world.h"
 #include "support/event_judge.h"
@@ -13,7 +14,7 @@
 
 enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3, TRACE_EVENTS = 1 << 12 };
 
-enum role { SUBMITTER, QUIESCER, DRAINER, STOPPER, AWAITER };
+enum role { SUBMITTER, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
 
 struct actor {
     struct run *run;
@@ -133,6 +134,9 @@ static void act(void *argument)
     case QUIESCER:
         quiesce(actor->run);
         break;
+    case LOOKER:
+        workload_look(actor->run);
+        break;
     case DRAINER:
         drain(actor->run);
         break;
@@ -157,6 +161,9 @@ static void run_actors(struct run *run)
     }
     if (params->quiesce_at != 0) {
         actors[count++] = (struct actor){ run, QUIESCER, 0 };
+    }
+    if (params->look_at != 0) {
+        actors[count++] = (struct actor){ run, LOOKER, 0 };
     }
     if (params->ending == END_DRAIN || params->ending == END_BOTH) {
         actors[count++] = (struct actor){ run, DRAINER, 0 };

@@ -29,7 +29,8 @@ static const char *const names[] = { "",
                                      "late touch",
                                      "weak sleep flag",
                                      "leak",
-                                     "no barrier" };
+                                     "no barrier",
+                                     "unwatched" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

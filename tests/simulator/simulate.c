@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "property/workload_look.h"
 #include "simulator/distinct.h"
 #include "simulator/simulated_property.h"
 #include "stress/arguments.h"
@@ -149,9 +150,10 @@ static bool run_all(const struct request *request)
         steps += report.steps;
     }
     if (passed) {
-        printf("%llu interleavings, %llu of them different, %llu steps, 0 violations\n",
+        printf("%llu interleavings, %llu of them different, %llu steps, %llu waiting tasks "
+               "explained, 0 violations\n",
                (unsigned long long)request->count, (unsigned long long)distinct.count,
-               (unsigned long long)steps);
+               (unsigned long long)steps, (unsigned long long)workload_explained());
         tally(distinct.count, "interleavings");
     }
     distinct_fini(&distinct);
