@@ -1,0 +1,236 @@
+/* Owns the reading of the command line, and the texts of --help. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+#define OPTION_OUTPUT 1u
+#define OPTION_ASCII  2u
+#define OPTION_JSON   4u
+#define OPTION_WINDOW 8u
+#define OPTION_AT     16u
+#define OPTION_SPEED  32u
+
+static const char help[] =
+    "laneview: shows what a lanepool did, from a recording of its events\n"
+    "\n"
+    "laneview timeline FILE     workers and lanes as text, time to the right\n"
+    "laneview svg FILE          the same as a picture\n"
+    "laneview chrome FILE       for ui.perfetto.dev or chrome://tracing\n"
+    "laneview stats FILE        how long tasks waited and ran, what workers did\n"
+    "laneview dot FILE          who waits for whom at one moment, for Graphviz\n"
+    "laneview replay FILE       the run again, frame by frame\n"
+    "laneview scenario [NAME]   what a scenario does; without a NAME, which there are\n"
+    "laneview COMMAND --help    the options of a command\n"
+    "laneview --help | --version\n"
+    "\n"
+    "FILE may be -, standard input. Times are written 12.5ms, 3s, 200us, and count from the\n"
+    "beginning of the recording.\n"
+    "\n"
+    "Exit codes: 0 done; 1 reading or writing failed; 2 wrong file or usage.\n";
+
+static const struct command {
+    const char *name;
+    enum cli_command command;
+    unsigned options;
+    const char *help;
+} commands[] = {
+    { "timeline", CLI_TIMELINE, OPTION_ASCII | OPTION_WINDOW | OPTION_OUTPUT,
+      "laneview timeline [OPTION]... FILE   one row for each worker and lane, time to the right;\n"
+      "                         as wide as $COLUMNS says, or 100 columns\n"
+      "  --from TIME, --to TIME show this part only\n"
+      "  --ascii                no other characters than those of ASCII\n"
+      "  -o FILE                write there, not to standard output\n" },
+    { "svg", CLI_SVG, OPTION_WINDOW | OPTION_OUTPUT,
+      "laneview svg [OPTION]... FILE   a picture: workers above, lanes below, one time axis\n"
+      "  --from TIME, --to TIME show this part only\n"
+      "  -o FILE                write there, not to standard output\n" },
+    { "chrome", CLI_CHROME, OPTION_OUTPUT,
+      "laneview chrome [OPTION]... FILE   Trace Event Format, which ui.perfetto.dev and\n"
+      "                         chrome://tracing read: process 1 workers, process 2 lanes\n"
+      "  -o FILE                write there, not to standard output\n" },
+    { "stats", CLI_STATS, OPTION_JSON | OPTION_OUTPUT,
+      "laneview stats [OPTION]... FILE   how long tasks waited, were latched and ran, for each\n"
+      "                         lane and tag; what workers did; what lanes cost\n"
+      "  --json                 as JSON, with histograms, in nanoseconds\n"
+      "  -o FILE                write there, not to standard output\n" },
+    { "dot", CLI_DOT, OPTION_AT | OPTION_OUTPUT,
+      "laneview dot --at TIME [OPTION]... FILE   who waits for whom then; for dot -Tsvg\n"
+      "  --at TIME              the moment\n"
+      "  -o FILE                write there, not to standard output\n" },
+    { "replay", CLI_REPLAY, OPTION_ASCII | OPTION_SPEED,
+      "laneview replay [OPTION]... FILE   the run again as the live view shows it; without a\n"
+      "                         terminal, one line for each second of it\n"
+      "  --speed X              so many times as fast (1); a slow motion is 0.1\n"
+      "  --ascii                no other characters than those of ASCII\n" },
+    { "scenario", CLI_SCENARIO, 0,
+      "laneview scenario [NAME|FILE]   checks a scenario and prints its steps; without one, the\n"
+      "                         names of those that come with laneview\n" },
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+/* What is still to be read. */
+struct arguments {
+    char **items;
+    int count, next;
+    struct problem *problem;
+};
+
+static bool usage(struct arguments *arguments, const char *what, const char *which)
+{
+    return problem_set(arguments->problem, EXIT_CODE_INPUT, "%s%s; see laneview --help", what,
+                       which);
+}
+
+static bool is_option(const char *argument, const char *name)
+{
+    size_t size = strlen(name);
+    return strncmp(argument, name, size) == 0 && (argument[size] == 0 || argument[size] == '=');
+}
+
+/* The value of an option: --name VALUE or --name=VALUE. */
+static bool take_value(struct arguments *arguments, const char *name, const char **value)
+{
+    const char *argument = arguments->items[arguments->next - 1];
+    size_t size = strlen(name);
+    if (argument[size] == '=') {
+        *value = argument + size + 1;
+        return true;
+    }
+    if (arguments->next == arguments->count) {
+        return usage(arguments, "a value is missing after ", name);
+    }
+    *value = arguments->items[arguments->next++];
+    return true;
+}
+
+static bool take_time(struct arguments *arguments, const char *name, uint64_t *time)
+{
+    const char *value = NULL;
+    return take_value(arguments, name, &value) &&
+           (units_parse(value, time) || usage(arguments, "not a time such as 12.5ms: ", value));
+}
+
+static bool take_speed(struct arguments *arguments, unsigned *percent)
+{
+    const char *value = NULL;
+    char *end = NULL;
+    if (!take_value(arguments, "--speed", &value)) {
+        return false;
+    }
+    double speed = value[strspn(value, "0123456789.")] == 0 ? strtod(value, &end) : 0;
+    if (!end || *end || !(speed >= 0.01 && speed <= 10000)) {
+        return usage(arguments, "not a speed from 0.01 to 10000: ", value);
+    }
+    *percent = (unsigned)(speed * 100 + 0.5);
+    return true;
+}
+
+/* One option; an argument that the command does not know is a usage problem. */
+static bool take_option(struct cli *cli, struct arguments *arguments, unsigned options)
+{
+    const char *argument = arguments->items[arguments->next - 1];
+    if (strcmp(argument, "--ascii") == 0 && (options & OPTION_ASCII) != 0) {
+        cli->is_ascii = true;
+        return true;
+    }
+    if (strcmp(argument, "--json") == 0 && (options & OPTION_JSON) != 0) {
+        cli->is_json = true;
+        return true;
+    }
+    if (is_option(argument, "-o") && (options & OPTION_OUTPUT) != 0) {
+        return take_value(arguments, "-o", &cli->output);
+    }
+    if (is_option(argument, "--from") && (options & OPTION_WINDOW) != 0) {
+        return take_time(arguments, "--from", &cli->from);
+    }
+    if (is_option(argument, "--to") && (options & OPTION_WINDOW) != 0) {
+        return take_time(arguments, "--to", &cli->to);
+    }
+    if (is_option(argument, "--at") && (options & OPTION_AT) != 0) {
+        return take_time(arguments, "--at", &cli->at);
+    }
+    if (is_option(argument, "--speed") && (options & OPTION_SPEED) != 0) {
+        return take_speed(arguments, &cli->speed_percent);
+    }
+    return usage(arguments, "unknown option ", argument);
+}
+
+/* What a command needs, once all of its arguments have been read. */
+static bool check(const struct cli *cli, struct arguments *arguments, const char *command)
+{
+    if (!cli->file && cli->command != CLI_SCENARIO) {
+        return usage(arguments, command, " needs a FILE");
+    }
+    if (cli->command == CLI_DOT && cli->at == UINT64_MAX) {
+        return usage(arguments, "dot needs a moment: --at TIME", "");
+    }
+    return cli->from < cli->to || usage(arguments, "--from must be before --to", "");
+}
+
+static bool read_command(struct cli *cli, struct arguments *arguments,
+                         const struct command *command)
+{
+    bool only_files = false;
+    cli->command = command->command;
+    while (arguments->next < arguments->count) {
+        const char *argument = arguments->items[arguments->next++];
+        bool is_file = only_files || argument[0] != '-' || argument[1] == 0;
+        if (!only_files && strcmp(argument, "--") == 0) {
+            only_files = true;
+        } else if (!is_file && !take_option(cli, arguments, command->options)) {
+            return false;
+        } else if (is_file && cli->file) {
+            return usage(arguments, "only one file at a time, not also ", argument);
+        } else if (is_file) {
+            cli->file = argument;
+        }
+    }
+    return check(cli, arguments, command->name);
+}
+
+/* Whether help is asked for, before or after a command. */
+static bool wants_help(int argument_count, char **arguments)
+{
+    for (int i = 1; i < argument_count && strcmp(arguments[i], "--") != 0; i++) {
+        if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct problem *problem)
+{
+    struct arguments arguments = { argument_items, argument_count, 2, problem };
+    *cli = (struct cli){
+        .command = CLI_HELP, .help = help, .to = UINT64_MAX, .at = UINT64_MAX, .speed_percent = 100
+    };
+    if (argument_count < 2) {
+        return usage(&arguments, "a command is missing", "");
+    }
+    const struct command *command = find_command(argument_items[1]);
+    if (wants_help(argument_count, argument_items)) {
+        cli->help = command ? command->help : help;
+        return true;
+    }
+    if (strcmp(argument_items[1], "--version") == 0) {
+        cli->command = CLI_VERSION;
+        return true;
+    }
+    return command ? read_command(cli, &arguments, command)
+                   : usage(&arguments, "unknown command ", argument_items[1]);
+}

@@ -1,0 +1,37 @@
+/*
+ * The command line.
+ */
+#ifndef LANEVIEW_CLI_H
+#define LANEVIEW_CLI_H
+
+#include <stdint.h>
+
+#include "problem.h"
+
+enum cli_command {
+    CLI_HELP,
+    CLI_VERSION,
+    CLI_TIMELINE,
+    CLI_SVG,
+    CLI_CHROME,
+    CLI_STATS,
+    CLI_DOT,
+    CLI_REPLAY,
+    CLI_SCENARIO
+};
+
+struct cli {
+    enum cli_command command;
+    const char *help;   /* of CLI_HELP: what to print */
+    const char *file;   /* the recording; the scenario, or NULL to list those there are */
+    const char *output; /* NULL: standard output */
+    bool is_ascii, is_json;
+    uint64_t from, to; /* to: UINT64_MAX is the end */
+    uint64_t at;
+    unsigned speed_percent; /* of replay; 0: do not wait */
+};
+
+/* False with a usage problem. The texts point into argv. */
+bool cli_read(struct cli *cli, int argument_count, char **arguments, struct problem *problem);
+
+#endif

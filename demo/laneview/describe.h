@@ -1,0 +1,29 @@
+/*
+ * What is shown of a model, in words: the same ones in every picture.
+ */
+#ifndef LANEVIEW_DESCRIBE_H
+#define LANEVIEW_DESCRIBE_H
+
+#include "model.h"
+#include "text.h"
+
+/* The name of a task's tag; "task" or "rollup" where it has none. */
+const char *describe_tag(const struct model *model, size_t task);
+
+/* "#4", or "submission" before it has a ticket. */
+void describe_number(struct text *text, const struct model *model, size_t task);
+
+/* "#4 close". */
+void describe_task(struct text *text, const struct model *model, size_t task);
+
+/* "1/2 arrived", as it was at a time. */
+void describe_arrived(struct text *text, const struct model *model, size_t task, uint64_t time);
+
+/* Why a worker does nothing: "blocked: #4 close is latched (1/2 arrived) and waits for #2 post,
+ * which runs on worker 1". */
+void describe_idle(struct text *text, const struct model *model, const struct model_span *span);
+
+/* All that is known of a task, a fact a line: for tool tips. */
+void describe_history(struct text *text, const struct model *model, size_t task);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Whole files.
+ */
+#ifndef LANEVIEW_FILE_H
+#define LANEVIEW_FILE_H
+
+#include "problem.h"
+#include "text.h"
+
+/* Reads all of a file, "-" being standard input, into an empty text. */
+bool file_read(const char *file, struct text *text, struct problem *problem);
+
+/*
+ * Writes a file; NULL and "-" are standard output. A reader of standard output that has gone is
+ * no error: it has seen what it wanted.
+ */
+bool file_write(const char *file, const char *bytes, size_t size, struct problem *problem);
+
+#endif

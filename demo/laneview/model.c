@@ -1,0 +1,342 @@
+/* Owns the life of tasks: which event moves which task from one state to the next. */
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "model_parts.h"
+
+void model_init(struct model *model, const struct recording *recording)
+{
+    *model = (struct model){ .recording = recording,
+                             .first_waiting = MODEL_NONE,
+                             .last_waiting = MODEL_NONE };
+    model->workers = memory_zeroed(recording->worker_count, sizeof *model->workers);
+    model_update_workers(model);
+}
+
+void model_fini(struct model *model)
+{
+    for (size_t i = 0; i < model->lane_count; i++) {
+        free(model->lanes[i].name);
+        free(model->lanes[i].entries);
+        free(model->lanes[i].depths);
+    }
+    for (size_t i = 0; i < model->recording->worker_count; i++) {
+        free(model->workers[i].stack);
+        free(model->workers[i].spans);
+    }
+    free(model->tasks);
+    free(model->entries);
+    free(model->lanes);
+    free(model->aliases);
+    free(model->workers);
+    map_fini(&model->tickets);
+    map_fini(&model->submissions);
+    map_fini(&model->lane_aliases);
+}
+
+static size_t new_task(struct model *model)
+{
+    model->tasks = memory_grow(model->tasks, &model->task_capacity, model->task_count + 1,
+                               sizeof *model->tasks);
+    model->tasks[model->task_count] = (struct model_task){ .state = MODEL_SUBMITTED,
+                                                           .submit = MODEL_UNSEEN,
+                                                           .route = MODEL_UNSEEN,
+                                                           .ready = MODEL_UNSEEN,
+                                                           .start = MODEL_UNSEEN,
+                                                           .end = MODEL_UNSEEN,
+                                                           .thread = LANEPOOL_EVENT_OUTSIDE,
+                                                           .first_entry = MODEL_NONE,
+                                                           .last_entry = MODEL_NONE };
+    model->counts[MODEL_SUBMITTED]++;
+    return model->task_count++;
+}
+
+static void give_ticket(struct model *model, size_t task, uint64_t ticket)
+{
+    model->tasks[task].ticket = ticket;
+    model->tasks[task].has_ticket = true;
+    map_set(&model->tickets, 0, ticket, task);
+}
+
+/* The task with a ticket; one that was never seen before begins here. */
+static size_t task_of(struct model *model, uint64_t ticket)
+{
+    size_t task = map_get(&model->tickets, 0, ticket);
+    if (task == MAP_NONE) {
+        task = new_task(model);
+        give_ticket(model, task, ticket);
+    }
+    return task;
+}
+
+static void begin_waiting(struct model *model, size_t task)
+{
+    struct model_task *added = &model->tasks[task];
+    added->previous_waiting = model->last_waiting;
+    added->next_waiting = MODEL_NONE;
+    if (model->last_waiting == MODEL_NONE) {
+        model->first_waiting = task;
+    } else {
+        model->tasks[model->last_waiting].next_waiting = task;
+    }
+    model->last_waiting = task;
+}
+
+static void end_waiting(struct model *model, size_t task)
+{
+    const struct model_task *removed = &model->tasks[task];
+    if (removed->previous_waiting == MODEL_NONE) {
+        model->first_waiting = removed->next_waiting;
+    } else {
+        model->tasks[removed->previous_waiting].next_waiting = removed->next_waiting;
+    }
+    if (removed->next_waiting == MODEL_NONE) {
+        model->last_waiting = removed->previous_waiting;
+    } else {
+        model->tasks[removed->next_waiting].previous_waiting = removed->previous_waiting;
+    }
+}
+
+static size_t latched_entries(const struct model_task *task)
+{
+    return task->state == MODEL_WAITING && model_is_rollup(task) ? task->arrived : 0;
+}
+
+/* Tasks only go forward: false, and nothing done, if it is there already or further. */
+static bool advance(struct model *model, size_t task, enum model_state state)
+{
+    struct model_task *advanced = &model->tasks[task];
+    if (state <= advanced->state) {
+        return false;
+    }
+    if (advanced->state == MODEL_WAITING) {
+        model->latched -= latched_entries(advanced);
+        end_waiting(model, task);
+    }
+    model->counts[advanced->state]--;
+    model->counts[state]++;
+    advanced->state = state;
+    if (state == MODEL_WAITING) {
+        begin_waiting(model, task);
+    }
+    return true;
+}
+
+/* A task that is ready has arrived everywhere, whether or not all events have been seen. */
+static void arrive_everywhere(struct model *model, size_t task)
+{
+    size_t entry = model->tasks[task].first_entry;
+    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
+        model_arrive(model, entry);
+    }
+}
+
+/* A task that is over without its END and RELEASE having been seen. */
+static void give_up(struct model *model, size_t task)
+{
+    if (advance(model, task, MODEL_CANCELLED)) {
+        model_pop_run(model, task);
+    }
+    size_t entry = model->tasks[task].first_entry;
+    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
+        model_release(model, entry);
+    }
+}
+
+static void take_submit(struct model *model, const lanepool_event *event)
+{
+    size_t before = map_get(&model->submissions, 0, event->object);
+    if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
+        give_up(model, before); /* numbers are only used again when their task is over */
+    }
+    size_t task = new_task(model);
+    model->tasks[task].submit = model->now;
+    map_set(&model->submissions, 0, event->object, task);
+}
+
+static void take_route(struct model *model, const lanepool_event *event)
+{
+    size_t task = map_get(&model->submissions, 0, event->object);
+    if (task == MAP_NONE || model->tasks[task].state != MODEL_SUBMITTED ||
+        model->tasks[task].has_ticket) {
+        task = new_task(model);
+        map_set(&model->submissions, 0, event->object, task);
+    }
+    size_t before = map_get(&model->tickets, 0, event->task);
+    if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
+        give_up(model, before); /* tickets have begun again, and its end was missed */
+    }
+    give_ticket(model, task, event->task);
+    model->tasks[task].route = model->now;
+    model->tasks[task].tag = (uint8_t)event->detail;
+    advance(model, task, MODEL_WAITING);
+}
+
+static void take_enter(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    advance(model, task, MODEL_WAITING);
+    size_t entry = model_find_entry(model, task, event);
+    if (entry == MODEL_NONE) {
+        entry = model_add_entry(model, task, event, false);
+        model->entries[entry].enter = model->now;
+        model->entries[entry].shared = (event->detail & LANEPOOL_EVENT_SHARED) != 0;
+    }
+    if ((event->detail & LANEPOOL_EVENT_GRANTED) != 0) {
+        model_arrive(model, entry);
+    }
+}
+
+static void take_arrive(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    advance(model, task, MODEL_WAITING);
+    size_t entry = model_find_entry(model, task, event);
+    model_arrive(model, entry == MODEL_NONE ? model_add_entry(model, task, event, true) : entry);
+}
+
+static void take_ready(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    if (advance(model, task, MODEL_READY)) {
+        model->tasks[task].ready = model->now;
+        arrive_everywhere(model, task);
+    }
+}
+
+static void take_start(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    if (advance(model, task, MODEL_RUNNING)) {
+        model->tasks[task].start = model->now;
+        model->tasks[task].thread = event->thread;
+        arrive_everywhere(model, task);
+        if (event->thread < LANEPOOL_EVENT_OUTSIDE) {
+            model_push_run(model, event->thread, task);
+        }
+    }
+}
+
+static void take_end(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    if (advance(model, task, MODEL_ENDED)) {
+        model_pop_run(model, task);
+        model->tasks[task].end = model->now;
+        model->tasks[task].status = event->detail;
+        model->tasks[task].thread = event->thread;
+        arrive_everywhere(model, task);
+    }
+}
+
+static void take_release(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    if (advance(model, task, MODEL_ENDED)) {
+        model_pop_run(model, task); /* its END was missed */
+        model->tasks[task].end = model->now;
+    }
+    size_t entry = model_find_entry(model, task, event);
+    model_release(model, entry == MODEL_NONE ? model_add_entry(model, task, event, true) : entry);
+}
+
+/* Without a ticket it was refused: then its submission tells which it is. */
+static void take_cancel(struct model *model, const lanepool_event *event)
+{
+    size_t task = MAP_NONE;
+    if (event->task == 0 && event->object != 0) {
+        task = map_get(&model->submissions, 0, event->object);
+    }
+    if (task == MAP_NONE || model->tasks[task].state != MODEL_SUBMITTED) {
+        task = task_of(model, event->task);
+    }
+    give_up(model, task);
+}
+
+static void apply(struct model *model, const lanepool_event *event)
+{
+    switch ((lanepool_event_type)event->type) {
+    case LANEPOOL_EVENT_SUBMIT:
+        take_submit(model, event);
+        break;
+    case LANEPOOL_EVENT_ROUTE:
+        take_route(model, event);
+        break;
+    case LANEPOOL_EVENT_ENTER:
+        take_enter(model, event);
+        break;
+    case LANEPOOL_EVENT_ARRIVE:
+        take_arrive(model, event);
+        break;
+    case LANEPOOL_EVENT_READY:
+        take_ready(model, event);
+        break;
+    case LANEPOOL_EVENT_START:
+        take_start(model, event);
+        break;
+    case LANEPOOL_EVENT_END:
+        take_end(model, event);
+        break;
+    case LANEPOOL_EVENT_RELEASE:
+        take_release(model, event);
+        break;
+    case LANEPOOL_EVENT_CANCEL:
+        take_cancel(model, event);
+        break;
+    case LANEPOOL_EVENT_NAME:
+        model_name_lane(model, event);
+        break;
+    case LANEPOOL_EVENT_STEAL:
+    case LANEPOOL_EVENT_PARK:
+    case LANEPOOL_EVENT_WAKE:
+        break; /* these are about workers alone */
+    }
+}
+
+/* Whatever a worker does but PARK shows that it is awake. */
+static void watch_worker(struct model *model, const lanepool_event *event)
+{
+    if (event->thread >= model->recording->worker_count) {
+        return;
+    }
+    struct model_worker *worker = &model->workers[event->thread];
+    worker->is_asleep = event->type == LANEPOOL_EVENT_PARK;
+    if (event->type == LANEPOOL_EVENT_STEAL) {
+        worker->steals++;
+        worker->stolen += event->detail;
+    }
+}
+
+void model_feed(struct model *model, const lanepool_event *event)
+{
+    uint64_t time = event->time_ns - model->recording->zero_ns;
+    if (time > model->now) {
+        model->now = time;
+    }
+    watch_worker(model, event);
+    apply(model, event);
+    model_update_workers(model);
+}
+
+size_t model_feed_until(struct model *model, size_t fed, uint64_t time)
+{
+    const struct recording *recording = model->recording;
+    while (fed < recording->event_count &&
+           recording->events[fed].time_ns - recording->zero_ns <= time) {
+        model_feed(model, &recording->events[fed++]);
+    }
+    return fed;
+}
+
+unsigned model_arrived_at(const struct model *model, size_t task, uint64_t time)
+{
+    unsigned arrived = 0;
+    size_t entry = model->tasks[task].first_entry;
+    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
+        arrived += model->entries[entry].arrive <= time;
+    }
+    return arrived;
+}

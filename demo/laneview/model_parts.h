@@ -1,0 +1,31 @@
+/*
+ * What the files of the model share.
+ */
+#ifndef LANEVIEW_MODEL_PARTS_H
+#define LANEVIEW_MODEL_PARTS_H
+
+#include "model.h"
+
+/* The lane that an event names; MODEL_NONE if it stands for tasks. */
+size_t model_lane_of(struct model *model, const lanepool_event *event);
+
+/* Takes in a NAME event. */
+void model_name_lane(struct model *model, const lanepool_event *event);
+
+/* The entry of a task that an event of it is about; MODEL_NONE. */
+size_t model_find_entry(struct model *model, size_t task, const lanepool_event *event);
+
+/* Adds an entry, at the end of its lane or, if it must have been there before, at its head. */
+size_t model_add_entry(struct model *model, size_t task, const lanepool_event *event, bool at_head);
+
+/* The steps of an entry; each does nothing the second time. */
+void model_arrive(struct model *model, size_t entry);
+void model_release(struct model *model, size_t entry);
+
+/* Brings the spans of all workers up to what is true now. */
+void model_update_workers(struct model *model);
+
+void model_push_run(struct model *model, unsigned worker, size_t task);
+void model_pop_run(struct model *model, size_t task);
+
+#endif

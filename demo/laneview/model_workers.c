@@ -1,0 +1,154 @@
+/* Owns what workers do, and why they do nothing. */
+#include "memory.h"
+#include "model_parts.h"
+
+/* Chains of tasks that wait for each other are followed so far; only damaged files have longer. */
+#define CHAIN_MAX 1000
+
+void model_push_run(struct model *model, unsigned index, size_t task)
+{
+    struct model_worker *worker = &model->workers[index];
+    worker->stack = memory_grow(worker->stack, &worker->stack_capacity, worker->depth + 1,
+                                sizeof *worker->stack);
+    worker->stack[worker->depth++] = task;
+}
+
+/* Wherever it ran; what ran inside of it, without an END that was seen, is over, too. */
+void model_pop_run(struct model *model, size_t task)
+{
+    uint16_t thread = model->tasks[task].thread;
+    if (thread >= model->recording->worker_count) {
+        return;
+    }
+    struct model_worker *worker = &model->workers[thread];
+    for (size_t depth = worker->depth; depth > 0; depth--) {
+        if (worker->stack[depth - 1] == task) {
+            worker->depth = depth - 1;
+            return;
+        }
+    }
+}
+
+/* The task in front of an entry: the head of its lane, or the task that it stands behind. */
+static size_t in_front(const struct model *model, const struct model_entry *entry)
+{
+    if (entry->lane != MODEL_NONE) {
+        size_t head = model->lanes[entry->lane].first_open;
+        size_t task = head == MODEL_NONE ? MODEL_NONE : model->entries[head].task;
+        return task == entry->task ? MODEL_NONE : task;
+    }
+    size_t task = entry->object_type == LANEPOOL_EVENT_LANE_TASK
+                      ? map_get(&model->tickets, 0, entry->object)
+                      : MAP_NONE;
+    return task != MAP_NONE && model->tasks[task].state < MODEL_ENDED ? task : MODEL_NONE;
+}
+
+/* What a waiting task waits for first. */
+static size_t blocker(const struct model *model, const struct model_task *task)
+{
+    size_t index = task->first_entry;
+    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
+        const struct model_entry *entry = &model->entries[index];
+        if (entry->arrive == MODEL_UNSEEN && entry->release == MODEL_UNSEEN) {
+            size_t front = in_front(model, entry);
+            if (front != MODEL_NONE) {
+                return front;
+            }
+        }
+    }
+    return MODEL_NONE;
+}
+
+/* From a task that waits, along those that it waits for: the first latch, and the last task. */
+static struct model_span blocked_by(const struct model *model, size_t task)
+{
+    struct model_span cause = { .kind = MODEL_BLOCKED, .task = MODEL_NONE, .holder = task };
+    for (unsigned steps = 0; steps < CHAIN_MAX; steps++) {
+        const struct model_task *held = &model->tasks[cause.holder];
+        size_t next = held->state == MODEL_WAITING ? blocker(model, held) : MODEL_NONE;
+        if (cause.task == MODEL_NONE && held->state == MODEL_WAITING && model_is_rollup(held) &&
+            held->arrived > 0) {
+            cause.task = cause.holder;
+        }
+        if (next == MODEL_NONE) {
+            break;
+        }
+        cause.holder = next;
+    }
+    return cause;
+}
+
+static struct model_span idle(enum model_span_kind kind)
+{
+    return (struct model_span){ .kind = kind, .task = MODEL_NONE, .holder = MODEL_NONE };
+}
+
+/* With lanes per worker only the tasks of its own lane are for this worker. */
+static size_t head_of_own_lane(const struct model *model, size_t worker)
+{
+    size_t alias = map_get(&model->lane_aliases, LANEPOOL_EVENT_LANE_WORKER, worker);
+    size_t lane = alias == MAP_NONE ? MODEL_NONE : model->aliases[alias].lane;
+    size_t head = lane == MODEL_NONE ? MODEL_NONE : model->lanes[lane].first_open;
+    return head == MODEL_NONE ? MODEL_NONE : model->entries[head].task;
+}
+
+struct model_span model_cause(const struct model *model, size_t index)
+{
+    const struct model_worker *worker = &model->workers[index];
+    enum model_span_kind about_to = worker->is_asleep ? MODEL_SLEEPS : MODEL_SEARCHES;
+    size_t ready = model->counts[MODEL_READY];
+    if (worker->depth > 0) {
+        return (struct model_span){ .kind = MODEL_RUNS,
+                                    .task = worker->stack[worker->depth - 1],
+                                    .holder = MODEL_NONE };
+    }
+    if (model->recording->layout == LANEPOOL_PER_WORKER) {
+        size_t head = head_of_own_lane(model, index);
+        if (head != MODEL_NONE) {
+            return model->tasks[head].state == MODEL_READY ? idle(about_to)
+                                                           : blocked_by(model, head);
+        }
+        ready = 0; /* for others */
+    }
+    if (ready + model->counts[MODEL_SUBMITTED] > 0) {
+        return idle(about_to);
+    }
+    return model->first_waiting == MODEL_NONE ? idle(MODEL_NO_WORK)
+                                              : blocked_by(model, model->first_waiting);
+}
+
+static bool same(const struct model_span *a, const struct model_span *b)
+{
+    return a->kind == b->kind && a->task == b->task && a->holder == b->holder;
+}
+
+static void begin_span(struct model *model, struct model_worker *worker, struct model_span span)
+{
+    struct model_span *last = worker->span_count ? &worker->spans[worker->span_count - 1] : NULL;
+    if (last && same(last, &span)) {
+        return;
+    }
+    if (last && last->from == model->now) {
+        worker->span_count--; /* it did not last */
+        last = worker->span_count ? last - 1 : NULL;
+        if (last && same(last, &span)) {
+            last->to = MODEL_UNSEEN;
+            return;
+        }
+    }
+    if (last) {
+        last->to = model->now;
+    }
+    worker->spans = memory_grow(worker->spans, &worker->span_capacity, worker->span_count + 1,
+                                sizeof *worker->spans);
+    span.from = model->now;
+    span.to = MODEL_UNSEEN;
+    worker->spans[worker->span_count++] = span;
+}
+
+void model_update_workers(struct model *model)
+{
+    for (size_t i = 0; i < model->recording->worker_count; i++) {
+        begin_span(model, &model->workers[i], model_cause(model, i));
+    }
+}

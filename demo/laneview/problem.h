@@ -1,0 +1,29 @@
+/*
+ * What went wrong, in words for the user, and the exit code that tells scripts.
+ */
+#ifndef LANEVIEW_PROBLEM_H
+#define LANEVIEW_PROBLEM_H
+
+#include <stdbool.h>
+
+enum exit_code {
+    EXIT_CODE_DONE = 0,
+    EXIT_CODE_IO = 1,   /* reading or writing failed */
+    EXIT_CODE_INPUT = 2 /* a file or the command line is wrong */
+};
+
+struct problem {
+    enum exit_code code;
+    bool has_place; /* the text begins with FILE: */
+    char text[1024];
+};
+
+/* Fills the problem in; always returns false, so that callers can return it. */
+bool problem_set(struct problem *problem, enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for wrong contents of a file; the format begins with "%s:" for the file. */
+bool problem_set_place(struct problem *problem, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

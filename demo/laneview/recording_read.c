@@ -1,0 +1,213 @@
+/* Owns the reading of a recording's file; trusts nothing in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "recording.h"
+#include "recording_bytes.h"
+#include "text.h"
+
+const char *const recording_lane_types[RECORDING_LANE_TYPES] = { "", "id", "pointer", "bytes",
+                                                                 "worker" };
+
+struct reader {
+    struct recording *recording;
+    const char *file;
+    char *at, *end; /* what is still to be read */
+    unsigned long line;
+    bool has_events; /* the header is complete */
+    uint64_t announced;
+    struct problem *problem;
+};
+
+static bool wrong_line(struct reader *reader, const char *what)
+{
+    return problem_set_place(reader->problem, "%s:%lu: %s", reader->file, reader->line, what);
+}
+
+/* Reads a number up to `maximum` at *at and what separates it from the next word. */
+static bool take_number(char **at, uint64_t maximum, uint64_t *number)
+{
+    size_t digits = strspn(*at, "0123456789");
+    *number = 0;
+    for (size_t i = 0; i < digits; i++) {
+        uint64_t digit = (uint64_t)((*at)[i] - '0');
+        if (*number > (maximum - digit) / 10) {
+            return false;
+        }
+        *number = *number * 10 + digit;
+    }
+    *at += digits;
+    if (**at == ' ') {
+        ++*at;
+        return digits > 0;
+    }
+    return digits > 0 && **at == 0;
+}
+
+static bool only_number(char *at, uint64_t maximum, uint64_t *number)
+{
+    return take_number(&at, maximum, number) && *at == 0;
+}
+
+static bool read_tag(struct reader *reader, char *rest)
+{
+    uint64_t tag;
+    if (!take_number(&rest, RECORDING_TAGS - 1, &tag)) {
+        return wrong_line(reader, "expected: tag NUMBER NAME");
+    }
+    recording_name_tag(reader->recording, (unsigned)tag, rest);
+    return true;
+}
+
+static bool read_lane(struct reader *reader, char *rest)
+{
+    for (uint8_t type = 1; type < RECORDING_LANE_TYPES; type++) {
+        size_t size = strlen(recording_lane_types[type]);
+        char *number = rest + size + 1;
+        uint64_t object;
+        if (strncmp(rest, recording_lane_types[type], size) == 0 && rest[size] == ' ' &&
+            take_number(&number, UINT64_MAX, &object)) {
+            recording_name_lane(reader->recording, type, object, number);
+            return true;
+        }
+    }
+    return wrong_line(reader, "expected: lane id|pointer|bytes|worker NUMBER NAME");
+}
+
+static bool read_layout(struct reader *reader, const char *rest)
+{
+    reader->recording->layout =
+        strcmp(rest, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
+    return strcmp(rest, "worker") == 0 || strcmp(rest, "key") == 0 ||
+           wrong_line(reader, "expected: layout key|worker");
+}
+
+/* One line of the header; `word` and `rest` are its first word and what follows. */
+static bool read_statement(struct reader *reader, const char *word, char *rest)
+{
+    struct recording *recording = reader->recording;
+    uint64_t number = 0;
+    if (strcmp(word, "workers") == 0) {
+        bool good = only_number(rest, RECORDING_WORKERS_MAX, &number) && number > 0;
+        recording->worker_count = (unsigned)number;
+        return good || wrong_line(reader, "expected: workers NUMBER, from 1 to 4096");
+    }
+    if (strcmp(word, "layout") == 0) {
+        return read_layout(reader, rest);
+    }
+    if (strcmp(word, "zero") == 0) {
+        return only_number(rest, UINT64_MAX, &recording->zero_ns) ||
+               wrong_line(reader, "expected: zero NUMBER");
+    }
+    if (strcmp(word, "missed") == 0) {
+        return only_number(rest, UINT64_MAX, &recording->missed) ||
+               wrong_line(reader, "expected: missed NUMBER");
+    }
+    if (strcmp(word, "tag") == 0) {
+        return read_tag(reader, rest);
+    }
+    if (strcmp(word, "lane") == 0) {
+        return read_lane(reader, rest);
+    }
+    if (strcmp(word, "events") == 0) {
+        reader->has_events = true;
+        return only_number(rest, UINT64_MAX, &reader->announced) ||
+               wrong_line(reader, "expected: events NUMBER");
+    }
+    return wrong_line(reader, "not a line of a recording's header");
+}
+
+static bool read_header(struct reader *reader)
+{
+    size_t magic_size = strlen(RECORDING_MAGIC);
+    if ((size_t)(reader->end - reader->at) < magic_size ||
+        memcmp(reader->at, RECORDING_MAGIC, magic_size) != 0) {
+        return problem_set_place(reader->problem,
+                                 "%s: not a recording (it does not begin with "
+                                 "\"lanepool-recording 1\")",
+                                 reader->file);
+    }
+    reader->at += magic_size;
+    reader->line = 1;
+    while (!reader->has_events) {
+        char *newline = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+        reader->line++;
+        if (!newline) {
+            return wrong_line(reader, "the file ends within the header");
+        }
+        *newline = 0;
+        char *rest = reader->at + strcspn(reader->at, " ");
+        if (*rest) {
+            *rest++ = 0;
+        }
+        if (!read_statement(reader, reader->at, rest)) {
+            return false;
+        }
+        reader->at = newline + 1;
+    }
+    return reader->recording->worker_count > 0 ||
+           wrong_line(reader, "the header does not say how many workers there are");
+}
+
+static uint64_t get(const char *bytes, unsigned size)
+{
+    uint64_t number = 0;
+    for (unsigned i = size; i-- > 0;) {
+        number = number << 8 | (unsigned char)bytes[i];
+    }
+    return number;
+}
+
+static lanepool_event read_record(const char *bytes)
+{
+    return (lanepool_event){ .time_ns = get(bytes, 8),
+                             .task = get(bytes + 8, 8),
+                             .object = get(bytes + 16, 8),
+                             .detail = (uint32_t)get(bytes + 24, 4),
+                             .thread = (uint16_t)get(bytes + 28, 2),
+                             .type = (uint8_t)bytes[30],
+                             .object_type = (uint8_t)bytes[31] };
+}
+
+static bool wrong_record(struct reader *reader, uint64_t record, const char *what)
+{
+    return problem_set_place(reader->problem, "%s: record %llu: %s", reader->file,
+                             (unsigned long long)record, what);
+}
+
+static bool read_records(struct reader *reader)
+{
+    uint64_t record = 1;
+    for (; record <= reader->announced; record++) {
+        if (reader->end - reader->at < RECORDING_RECORD_SIZE) {
+            return wrong_record(reader, record, "the file ends here, before its last record");
+        }
+        lanepool_event event = read_record(reader->at);
+        const char *wrong = recording_check(reader->recording, &event);
+        if (wrong) {
+            return wrong_record(reader, record, wrong);
+        }
+        recording_add(reader->recording, &event, 1);
+        reader->at += RECORDING_RECORD_SIZE;
+    }
+    return reader->at == reader->end ||
+           wrong_record(reader, record, "more than the header announces");
+}
+
+bool recording_read(struct recording *recording, const char *file, struct problem *problem)
+{
+    struct text bytes = { 0 };
+    recording_init(recording, 0, LANEPOOL_PER_KEY, 0);
+    bool done = file_read(file, &bytes, problem);
+    if (done) {
+        struct reader reader = { .recording = recording,
+                                 .file = file,
+                                 .at = bytes.data,
+                                 .end = bytes.data + bytes.size,
+                                 .problem = problem };
+        done = read_header(&reader) && read_records(&reader);
+    }
+    text_fini(&bytes);
+    return done;
+}

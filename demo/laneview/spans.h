@@ -1,0 +1,37 @@
+/*
+ * What the head of a lane did over time: derived from a model that has been fed everything.
+ */
+#ifndef LANEVIEW_SPANS_H
+#define LANEVIEW_SPANS_H
+
+#include "model.h"
+
+enum lane_span_kind {
+    LANE_LATCHED, /* a rollup is at the head and waits for its other lanes */
+    LANE_READY,   /* the task at the head waits for a worker */
+    LANE_RUNS
+};
+
+struct lane_span {
+    uint64_t from, to;
+    enum lane_span_kind kind;
+    size_t task;
+    unsigned arrived; /* of a latched rollup, in this span */
+};
+
+struct lane_spans {
+    struct lane_span *items;
+    size_t count, capacity;
+};
+
+/* All spans of a lane, in the order of its entries. A latched span ends where another lane of the
+ * rollup arrives, and a new one begins. */
+void spans_of_lane(const struct model *model, size_t lane, struct lane_spans *spans);
+void spans_fini(struct lane_spans *spans);
+
+/* When a task began and ceased to run, as far as that is known; false if it never ran. `earliest`
+ * stands for a beginning that was missed. */
+bool spans_of_run(const struct model *model, size_t task, uint64_t earliest, uint64_t *from,
+                  uint64_t *to);
+
+#endif

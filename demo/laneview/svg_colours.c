@@ -1,0 +1,106 @@
+/* Owns the colours, and the legend that explains them. */
+#include <stdio.h>
+
+#include "describe.h"
+#include "svg_parts.h"
+
+static const char *const tag_colours[] = { "#a9c8ea", "#a8d8b9", "#cfc3ec", "#a5dadd",
+                                           "#e2cfa8", "#c3ccd8", "#ecc3d4", "#c9dd9a" };
+static const char *const rollup_colours[SVG_ROLLUP_SHADES] = { "#c8570b", "#7a3fa8", "#b3243f",
+                                                               "#15726f", "#8a6a00", "#34569c" };
+
+#define TAG_COLOURS (sizeof tag_colours / sizeof *tag_colours)
+
+const char *svg_tag_colour(unsigned tag)
+{
+    return tag_colours[(tag + TAG_COLOURS - 1) % TAG_COLOURS]; /* tags with names begin with 1 */
+}
+
+const char *svg_rollup_colour(unsigned shade)
+{
+    return rollup_colours[shade];
+}
+
+unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task)
+{
+    return (unsigned)(canvas->rollups[task] % SVG_ROLLUP_SHADES);
+}
+
+const char *svg_colour(const struct svg_canvas *canvas, size_t task)
+{
+    const struct model_task *coloured = &canvas->model->tasks[task];
+    return model_is_rollup(coloured) ? svg_rollup_colour(svg_rollup_shade(canvas, task))
+                                     : svg_tag_colour(coloured->tag);
+}
+
+struct legend {
+    struct text *svg;
+    double x, y;
+};
+
+/* Room for a sample and its text, on the next line if this one is full. */
+static void add_item(struct legend *legend, const char *sample, const char *text)
+{
+    double width = 34 + 0.86 * SVG_CHARACTER * (double)text_length(text) + 16;
+    if (legend->x + width > SVG_RIGHT && legend->x > SVG_LEFT) {
+        legend->x = SVG_LEFT;
+        legend->y += 22;
+    }
+    text_add(legend->svg,
+             "<rect x=\"%.1f\" y=\"%.1f\" width=\"26\" height=\"14\" rx=\"2.5\" %s/>\n", legend->x,
+             legend->y, sample);
+    svg_text(legend->svg, legend->x + 33, legend->y + 11.5, "font-size=\"12\"", text);
+    legend->x += width;
+}
+
+static void add_tags(struct svg_canvas *canvas, struct legend *legend)
+{
+    bool is_there[RECORDING_TAGS] = { false };
+    for (size_t i = 0; i < canvas->model->task_count; i++) {
+        const struct model_task *task = &canvas->model->tasks[i];
+        char sample[64];
+        if (model_is_rollup(task) || is_there[task->tag]) {
+            continue;
+        }
+        is_there[task->tag] = true;
+        snprintf(sample, sizeof sample, "fill=\"%s\"", svg_tag_colour(task->tag));
+        add_item(legend, sample, describe_tag(canvas->model, i));
+    }
+}
+
+static bool has_rollups(const struct model *model)
+{
+    bool found = false;
+    for (size_t i = 0; i < model->task_count && !found; i++) {
+        found = model_is_rollup(&model->tasks[i]);
+    }
+    return found;
+}
+
+double svg_legend(struct svg_canvas *canvas, double y)
+{
+    struct legend legend = { canvas->svg, SVG_LEFT, y };
+    add_tags(canvas, &legend);
+    if (has_rollups(canvas->model)) {
+        char sample[64];
+        snprintf(sample, sizeof sample, "fill=\"%s\"", svg_rollup_colour(0));
+        add_item(&legend, sample, "a rollup runs, in all of its lanes");
+    }
+    if (canvas->has_latched) {
+        add_item(&legend, "fill=\"url(#latched0)\" stroke=\"#c8570b\" stroke-opacity=\"0.6\"",
+                 "latched: at the lane's head, waits for its other lanes");
+    }
+    if (canvas->has_ready) {
+        add_item(&legend, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
+                 "ready, waits for a worker");
+    }
+    if (canvas->has_blocked) {
+        add_item(&legend, "fill=\"#fbe3e3\"", "worker blocked: all that is pending waits in lanes");
+    }
+    if (canvas->has_late) {
+        add_item(&legend, "fill=\"#fbe9b7\"", "worker about to take work");
+    }
+    add_item(&legend, "fill=\"#f1f4f7\"", "no work");
+    add_item(&legend, "fill=\"#b9c4d0\"", "below a lane: how many wait in it");
+    return legend.y + 30;
+}

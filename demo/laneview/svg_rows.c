@@ -1,0 +1,354 @@
+/* Owns the rows: what workers do, what is at the head of lanes, and how many wait behind. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+#include "memory.h"
+#include "svg_parts.h"
+#include "units.h"
+
+#define WIDTH_MIN   0.8 /* what is narrower would not be seen */
+#define WIDTH_NOTED 2.0 /* from here on a short wait is worth a mark */
+
+/* A bar of a row, about to be drawn. */
+struct bar {
+    double x, y, width;
+    struct text label; /* the longest that fits; texts are tried from long to short */
+    struct text tip;
+};
+
+/*
+ * Places a bar. False if it is outside of what is shown, or if it does not reach beyond *reached,
+ * where the row is drawn already: a row never has more bars than there is room for.
+ */
+static bool place(const struct svg_canvas *canvas, struct bar *bar, uint64_t from, uint64_t to,
+                  double *reached)
+{
+    double end = svg_x(canvas, to);
+    bar->x = svg_x(canvas, from);
+    bar->width = end - bar->x < WIDTH_MIN ? WIDTH_MIN : end - bar->x;
+    bar->label.size = bar->tip.size = 0;
+    if (to <= canvas->from || from >= canvas->to || bar->x + bar->width <= *reached) {
+        return false;
+    }
+    *reached = bar->x + bar->width;
+    return true;
+}
+
+static void draw(const struct svg_canvas *canvas, struct bar *bar, const char *style,
+                 const char *text_style)
+{
+    struct text *svg = canvas->svg;
+    text_add(svg, "<g><rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" rx=\"%s\" %s/>",
+             bar->x, bar->y, bar->width, SVG_BAR, bar->width > 5 ? "2.5" : "0", style);
+    if (bar->label.size > 0) {
+        svg_text(svg, bar->x + bar->width / 2, bar->y + SVG_BAR / 2 + 4, text_style,
+                 bar->label.data);
+    }
+    text_add(svg, "<title>");
+    text_add_xml(svg, bar->tip.data);
+    text_add(svg, "</title></g>\n");
+}
+
+static bool label_fits(const struct bar *bar)
+{
+    return SVG_CHARACTER * (double)text_length(bar->label.data) + 6 <= bar->width;
+}
+
+/* "#4 close", "#4", or nothing. */
+static void label_task(const struct svg_canvas *canvas, struct bar *bar, size_t task)
+{
+    describe_task(&bar->label, canvas->model, task);
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+        describe_number(&bar->label, canvas->model, task);
+    }
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+    }
+}
+
+static void add_duration(struct text *tip, const char *what, uint64_t from, uint64_t to)
+{
+    char start[UNITS_TEXT_SIZE], length[UNITS_TEXT_SIZE];
+    text_add(tip, "\n%s for %s, from %s on", what, units_format(length, to - from),
+             units_format(start, from));
+}
+
+static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t task)
+{
+    bool is_rollup = model_is_rollup(&canvas->model->tasks[task]);
+    struct text style = { 0 };
+    text_add(&style, "fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"%s\"", svg_colour(canvas, task),
+             bar->width > 5 ? "1" : "0");
+    label_task(canvas, bar, task);
+    describe_history(&bar->tip, canvas->model, task);
+    draw(canvas, bar, style.data,
+         is_rollup ? "text-anchor=\"middle\" font-weight=\"600\" fill=\"#ffffff\""
+                   : "text-anchor=\"middle\" fill=\"#1d2733\"");
+    text_fini(&style);
+}
+
+/* --- workers --- */
+
+/* One of the texts for a blocked worker, as far as it fits. */
+static bool try_blocked(const struct svg_canvas *canvas, struct bar *bar, const char *before,
+                        size_t first, const char *between, size_t second)
+{
+    bar->label.size = 0;
+    text_add(&bar->label, "%s", before);
+    if (first != MODEL_NONE) {
+        describe_number(&bar->label, canvas->model, first);
+    }
+    text_add(&bar->label, "%s", between);
+    if (second != MODEL_NONE) {
+        describe_number(&bar->label, canvas->model, second);
+    }
+    if (0.9 * SVG_CHARACTER * (double)text_length(bar->label.data) + 4 <= bar->width) {
+        return true;
+    }
+    bar->label.size = 0;
+    return false;
+}
+
+/* The latch and the task that holds it up, in the longest of these that fits. */
+static void label_blocked(const struct svg_canvas *canvas, struct bar *bar,
+                          const struct model_span *span)
+{
+    size_t latch = span->task, holder = span->holder;
+    bool fits =
+        latch == MODEL_NONE
+            ? try_blocked(canvas, bar, "blocked, waits for ", holder, "", MODEL_NONE)
+            : try_blocked(canvas, bar, "blocked: ", latch, " is latched, waits for ", holder) ||
+                  try_blocked(canvas, bar, "", latch, " waits for ", holder);
+    if (!fits) {
+        try_blocked(canvas, bar, "blocked", MODEL_NONE, "", MODEL_NONE);
+    }
+}
+
+static void draw_idle(struct svg_canvas *canvas, struct bar *bar, const struct model_span *span,
+                      uint64_t to)
+{
+    describe_idle(&bar->tip, canvas->model, span);
+    add_duration(&bar->tip, "idle", span->from, to);
+    if (span->kind == MODEL_BLOCKED) {
+        canvas->has_blocked = true;
+        label_blocked(canvas, bar, span);
+        draw(canvas, bar, "fill=\"#fbe3e3\"",
+             "text-anchor=\"middle\" font-size=\"11\" fill=\"#9c2b2b\"");
+    } else if (span->kind == MODEL_NO_WORK) {
+        draw(canvas, bar, "fill=\"#f1f4f7\"", "");
+    } else {
+        canvas->has_late = canvas->has_late || bar->width > WIDTH_NOTED;
+        draw(canvas, bar, "fill=\"#fbe9b7\"", "");
+    }
+}
+
+static void draw_worker(struct svg_canvas *canvas, unsigned index)
+{
+    const struct model_worker *worker = &canvas->model->workers[index];
+    struct bar bar = { .y = canvas->workers_y + index * SVG_WORKER_STEP };
+    double reached = 0;
+    struct text name = { 0 };
+    text_add(&name, "worker %u", index);
+    svg_text(canvas->svg, SVG_LEFT - 10, bar.y + SVG_BAR / 2 + 4, "text-anchor=\"end\"", name.data);
+    for (size_t i = 0; i < worker->span_count; i++) {
+        const struct model_span *span = &worker->spans[i];
+        uint64_t to = model_until(canvas->model, span->to);
+        if (!place(canvas, &bar, span->from, to, &reached)) {
+            continue;
+        }
+        if (span->kind == MODEL_RUNS) {
+            draw_run(canvas, &bar, span->task);
+        } else {
+            draw_idle(canvas, &bar, span, to);
+        }
+    }
+    text_fini(&name);
+    text_fini(&bar.label);
+    text_fini(&bar.tip);
+}
+
+void svg_worker_rows(struct svg_canvas *canvas)
+{
+    for (unsigned i = 0; i < canvas->model->recording->worker_count; i++) {
+        draw_worker(canvas, i);
+    }
+}
+
+/* --- lanes --- */
+
+static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
+{
+    unsigned needed = canvas->model->tasks[span->task].entry_count;
+    struct text style = { 0 };
+    canvas->has_latched = true;
+    text_add(&style, "fill=\"url(#latched%u)\" stroke=\"%s\" stroke-opacity=\"0.6\"",
+             svg_rollup_shade(canvas, span->task), svg_colour(canvas, span->task));
+    describe_number(&bar->label, canvas->model, span->task);
+    text_add(&bar->label, ": %u/%u arrived", span->arrived, needed);
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+        text_add(&bar->label, "%u/%u", span->arrived, needed);
+    }
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+    }
+    describe_task(&bar->tip, canvas->model, span->task);
+    text_add(&bar->tip, " is latched here: %u/%u arrived", span->arrived, needed);
+    add_duration(&bar->tip, "so", span->from, span->to);
+    draw(canvas, bar, style.data,
+         "text-anchor=\"middle\" font-weight=\"600\" fill=\"#1d2733\" stroke=\"#ffffff\" "
+         "stroke-width=\"3.5\" stroke-linejoin=\"round\" paint-order=\"stroke\"");
+    text_fini(&style);
+}
+
+static void draw_ready(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
+{
+    if (bar->width < WIDTH_NOTED) {
+        return;
+    }
+    canvas->has_ready = true;
+    label_task(canvas, bar, span->task);
+    describe_task(&bar->tip, canvas->model, span->task);
+    text_add(&bar->tip, " is ready and waits for a worker");
+    add_duration(&bar->tip, "so", span->from, span->to);
+    draw(canvas, bar, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
+         "text-anchor=\"middle\" fill=\"#66758a\"");
+}
+
+static unsigned deepest(const struct model *model)
+{
+    unsigned most = 1;
+    for (size_t i = 0; i < model->lane_count; i++) {
+        for (size_t k = 0; k < model->lanes[i].depth_count; k++) {
+            unsigned waiting = model->lanes[i].depths[k].waiting;
+            most = waiting > most ? waiting : most;
+        }
+    }
+    return most;
+}
+
+/* Steps below the bars, as high as so many tasks wait; the first highest one has its number. */
+static void draw_depth(const struct svg_canvas *canvas, const struct model_lane *lane, double y,
+                       unsigned most)
+{
+    double bottom = y + SVG_BAR + 2 + SVG_DEPTH, reached = 0;
+    struct text peak = { 0 };
+    double peak_x = 0;
+    unsigned highest = 0;
+    for (size_t i = 0; i < lane->depth_count; i++) {
+        unsigned waiting = lane->depths[i].waiting;
+        uint64_t until = i + 1 < lane->depth_count ? lane->depths[i + 1].time : canvas->model->now;
+        double x = svg_x(canvas, lane->depths[i].time), end = svg_x(canvas, until);
+        double height = SVG_DEPTH * waiting / most;
+        if (waiting == 0 || end - x < 0.05 || end <= reached) {
+            continue;
+        }
+        reached = end;
+        text_add(canvas->svg,
+                 "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#b9c4d0\"/>\n",
+                 x, bottom - height, end - x, height);
+        if (waiting > highest && end - x > 7) {
+            highest = waiting;
+            peak_x = x;
+        }
+    }
+    if (highest > 0) {
+        text_add(&peak, "%u", highest);
+        svg_text(canvas->svg, peak_x + 3, bottom - 2, "font-size=\"10\" fill=\"#3d4b5c\"",
+                 peak.data);
+    }
+    text_fini(&peak);
+}
+
+/* A name that fits before the plot. */
+static void draw_name(const struct svg_canvas *canvas, const char *name, double y)
+{
+    struct text cut = { 0 };
+    size_t room = (size_t)((SVG_LEFT - 16) / SVG_CHARACTER), length = 0, size = 0;
+    while (name[size] && length < room) {
+        size += text_character(name + size, strlen(name + size));
+        length++;
+    }
+    text_add_bytes(&cut, name, size);
+    if (name[size]) {
+        text_add(&cut, "\xe2\x80\xa6");
+    }
+    svg_text(canvas->svg, SVG_LEFT - 10, y + SVG_BAR / 2 + 4,
+             "text-anchor=\"end\" font-weight=\"600\" fill=\"#1d2733\"", cut.data);
+    text_fini(&cut);
+}
+
+static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
+{
+    const struct model_lane *lane = &canvas->model->lanes[canvas->lanes[row]];
+    struct bar bar = { .y = canvas->lanes_y + (double)row * SVG_LANE_STEP };
+    struct lane_spans spans = { 0 };
+    double reached = 0;
+    draw_name(canvas, lane->name, bar.y);
+    draw_depth(canvas, lane, bar.y, most);
+    spans_of_lane(canvas->model, canvas->lanes[row], &spans);
+    for (size_t i = 0; i < spans.count; i++) {
+        const struct lane_span *span = &spans.items[i];
+        if (!place(canvas, &bar, span->from, span->to, &reached)) {
+            continue;
+        }
+        if (span->kind == LANE_RUNS) {
+            draw_run(canvas, &bar, span->task);
+        } else if (span->kind == LANE_LATCHED) {
+            draw_latched(canvas, &bar, span);
+        } else {
+            draw_ready(canvas, &bar, span);
+        }
+    }
+    spans_fini(&spans);
+    text_fini(&bar.label);
+    text_fini(&bar.tip);
+}
+
+void svg_lane_rows(struct svg_canvas *canvas)
+{
+    unsigned most = deepest(canvas->model);
+    for (size_t row = 0; row < canvas->lane_count; row++) {
+        draw_lane(canvas, row, most);
+    }
+}
+
+/* --- rollups --- */
+
+/* The first and the last row of a task's lanes; false if fewer than two are drawn. */
+static bool rows_of(const struct svg_canvas *canvas, size_t task, size_t *first, size_t *last)
+{
+    size_t index = canvas->model->tasks[task].first_entry;
+    *first = MODEL_NONE;
+    *last = 0;
+    for (; index != MODEL_NONE; index = canvas->model->entries[index].next_of_task) {
+        size_t lane = canvas->model->entries[index].lane;
+        size_t row = lane == MODEL_NONE ? MODEL_NONE : canvas->rows[lane];
+        if (row != MODEL_NONE) {
+            *first = row < *first ? row : *first;
+            *last = row > *last ? row : *last;
+        }
+    }
+    return *first != MODEL_NONE && *last > *first;
+}
+
+void svg_rollup_ties(struct svg_canvas *canvas)
+{
+    for (size_t task = 0; task < canvas->model->task_count; task++) {
+        uint64_t from, to;
+        size_t first, last;
+        if (!model_is_rollup(&canvas->model->tasks[task]) ||
+            !spans_of_run(canvas->model, task, 0, &from, &to) || to <= canvas->from ||
+            from >= canvas->to || !rows_of(canvas, task, &first, &last)) {
+            continue;
+        }
+        double x = svg_x(canvas, from), y = canvas->lanes_y + (double)first * SVG_LANE_STEP;
+        text_add(canvas->svg,
+                 "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" rx=\"2.5\" "
+                 "fill=\"%s\" fill-opacity=\"0.3\"/>\n",
+                 x, y, svg_x(canvas, to) - x, (double)(last - first) * SVG_LANE_STEP + SVG_BAR,
+                 svg_colour(canvas, task));
+    }
+}

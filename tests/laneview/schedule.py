@@ -1,0 +1,223 @@
+"""A small simulated pool that writes recordings: what it does is known beforehand, to the nanosecond.
+
+It schedules like the library, but by the plainest of means: one event after the other, in lists.
+"""
+import heapq
+import struct
+from pathlib import Path
+
+US, MS = 1_000, 1_000_000
+(SUBMIT, ROUTE, ENTER, ARRIVE, READY, START, END, RELEASE, STEAL, PARK, WAKE, CANCEL,
+ NAME) = range(1, 14)  # fmt: skip
+ID, POINTER, BYTES, WORKER, TASK = range(1, 6)
+SHARED, GRANTED = 1, 2
+OUTSIDE = 0x8000
+ROUTING = 2 * US  # from the submit to the places in lanes
+WAKING = 5 * US  # from the work to the worker
+
+
+def record(time, type, task=0, object=0, detail=0, thread=0, object_type=0):
+    """One event, byte for byte as docs/laneview.md lays it out."""
+    return struct.pack("<QQQIHBB", time, task, object, detail, thread, type, object_type)
+
+
+def recording(events, workers=2, layout="key", zero=0, missed=0, tags=(), lanes=()):
+    """The bytes of a file. Events are records; tags and lanes are lines of the header."""
+    lines = ["lanepool-recording 1", f"workers {workers}", f"layout {layout}", f"zero {zero}",
+             f"missed {missed}", *(f"tag {tag} {name}" for tag, name in tags),
+             *(f"lane {lane}" for lane in lanes), f"events {len(events)}"]  # fmt: skip
+    return "".join(line + "\n" for line in lines).encode() + b"".join(events)
+
+
+def name_events(time, number, name, thread=OUTSIDE):
+    """The NAME events of the lane of a byte string."""
+    for at in range(0, len(name), 8):
+        part = int.from_bytes(name[at : at + 8], "little")
+        yield record(time, NAME, part, number, at, thread, BYTES)
+
+
+class Task:
+    def __init__(self, number, claims, duration, tag):
+        self.number, self.claims, self.duration, self.tag = number, claims, duration, tag
+        self.ticket = self.worker = None
+        self.lanes, self.waits = [], set()
+
+
+class Pool:
+    def __init__(self, workers=2, layout="key", zero=7_000_000_000, first_ticket=1):
+        self.workers, self.layout, self.zero = workers, layout, zero
+        self.time, self.sequence, self.ticket = 0, 0, first_ticket
+        self.agenda, self.events = [], []
+        self.tags = {}
+        self.lanes, self.numbers = {}, {}  # a lane is a list of [task, shared, granted]
+        self.ready, self.free = [], list(range(workers))
+        self.active = []
+
+    # --- the program's side ---
+
+    def submit(self, at, claims, duration, label="task"):
+        """Claims are words, one for each key; a word that ends in / is a SHARED claim."""
+        tag = self.tags.setdefault(label, len(self.tags) + 1)
+        claims = [(word.rstrip("/"), word.endswith("/")) for word in claims.split(",") if word]
+        self.sequence += 1
+        task = Task(1000 + self.sequence, claims, duration, tag)
+        self.plan(at, lambda: self.accept(task))
+        return task
+
+    def run(self):
+        for worker in range(self.workers):
+            self.note(PARK, thread=worker)
+        while self.agenda:
+            self.time, _, step = heapq.heappop(self.agenda)
+            step()
+        return self
+
+    def bytes(self, **more):
+        return recording(self.events, self.workers, self.layout, self.zero,
+                         tags=[(tag, label) for label, tag in self.tags.items()], **more)  # fmt: skip
+
+    def write(self, path, **more):
+        Path(path).write_bytes(self.bytes(**more))
+        return str(path)
+
+    # --- the pool's side ---
+
+    def plan(self, time, step):
+        self.sequence += 1
+        heapq.heappush(self.agenda, (time, self.sequence, step))
+
+    def note(self, type, task=None, object=0, detail=0, thread=OUTSIDE, object_type=0):
+        ticket = task.ticket if task and task.ticket else 0
+        self.events.append(
+            record(self.zero + self.time, type, ticket, object, detail, thread, object_type)
+        )
+
+    def accept(self, task):
+        self.note(SUBMIT, None, task.number)
+        self.plan(self.time + ROUTING, lambda: self.route(task))
+
+    def route(self, task):
+        task.ticket, self.ticket = self.ticket, (self.ticket + 1) % 2**40
+        self.note(ROUTE, task, task.number, task.tag)
+        places = self.places(task)
+        for lane, shared in places:
+            self.enter(task, lane, shared)
+        self.active.append(task)
+        if not task.waits:
+            self.make_ready(task)
+
+    def places(self, task):
+        if self.layout == "key":
+            return task.claims
+        conflicts = [other for other in self.active if self.conflict(task, other)]
+        chosen = set()
+        while conflicts:  # the lane that covers most of them
+            best = max(range(self.workers), key=lambda w: sum(w in c.lanes for c in conflicts))
+            chosen.add(best)
+            conflicts = [other for other in conflicts if best not in other.lanes]
+        if not chosen:
+            chosen = {min(range(self.workers), key=lambda w: len(self.lanes.get(w, [])))}
+        return [(lane, False) for lane in sorted(chosen)]
+
+    @staticmethod
+    def conflict(one, other):
+        return any(a == b and not (s and t) for a, s in one.claims for b, t in other.claims)
+
+    def lane_event(self, type, task, lane, detail=0, thread=OUTSIDE):
+        if self.layout == "worker":
+            self.note(type, task, lane, detail, thread, WORKER)
+            return
+        if lane not in self.numbers:
+            self.numbers[lane] = 500 + len(self.numbers)
+            self.events += name_events(self.zero + self.time, self.numbers[lane], lane.encode())
+        self.note(type, task, self.numbers[lane], detail, thread, BYTES)
+
+    def enter(self, task, lane, shared):
+        queue = self.lanes.setdefault(lane, [])
+        granted = self.layout == "key" and all(e[2] and e[1] and shared for e in queue)
+        self.lane_event(ENTER, task, lane, SHARED * shared | GRANTED * granted)
+        queue.append([task, shared, granted])
+        task.lanes.append(lane)
+        if not granted:
+            task.waits.add(lane)
+        if self.layout == "worker" and len(queue) == 1:
+            self.arrive(queue[0], lane)
+
+    def arrive(self, entry, lane, thread=OUTSIDE):
+        entry[2] = True
+        self.lane_event(ARRIVE, entry[0], lane, thread=thread)
+        entry[0].waits.discard(lane)
+        entry[0].worker = lane if self.layout == "worker" else None
+
+    def make_ready(self, task, thread=OUTSIDE):
+        self.note(READY, task, thread=thread)
+        self.ready.append(task)
+        self.plan(self.time + WAKING, self.dispatch)
+
+    def dispatch(self):
+        for task in list(self.ready):
+            worker = task.worker if self.layout == "worker" else min(self.free, default=None)
+            if worker not in self.free:
+                continue
+            self.ready.remove(task)
+            self.free.remove(worker)
+            self.note(WAKE, thread=worker)
+            self.note(START, task, thread=worker)
+            self.plan(self.time + task.duration, lambda t=task, w=worker: self.finish(t, w))
+
+    def finish(self, task, worker):
+        self.note(END, task, thread=worker)
+        self.active.remove(task)
+        for lane in task.lanes:
+            queue = self.lanes[lane]
+            queue[:] = [entry for entry in queue if entry[0] is not task]
+            self.lane_event(RELEASE, task, lane, thread=worker)
+            self.advance(queue, lane, worker)
+        self.free.append(worker)
+        self.dispatch()
+        if worker in self.free:
+            self.note(PARK, thread=worker)
+
+    def advance(self, queue, lane, worker):
+        for place, entry in enumerate(queue):
+            ahead = queue[:place]
+            if entry[2] or (ahead and not (entry[1] and all(e[1] and e[2] for e in ahead))):
+                continue
+            self.arrive(entry, lane, worker)
+            if not entry[0].waits:
+                self.make_ready(entry[0], worker)
+
+
+# --- schedules that tests and pictures use ---
+
+
+def seed(layout="key", workers=3):
+    """A and B in parallel, a rollup over both, C unaffected, then A and B in parallel again."""
+    pool = Pool(workers, layout)
+    for claims, milliseconds, label in (
+        ("A", 20, "post"), ("B", 35, "post"), ("C", 15, "post"), ("A,B", 25, "close"),
+        ("C", 20, "post"), ("C", 30, "post"), ("A", 25, "post"), ("B", 20, "post"),
+        ("C", 15, "post")):  # fmt: skip
+        pool.submit(0, claims, milliseconds * MS, label)
+    return pool.run()
+
+
+def overlapping():
+    """Rollups over A,B,C and C,D,E; D had time of its own."""
+    pool = Pool(4)
+    for claims, milliseconds, label in (
+        ("A", 10, "post"), ("B", 25, "post"), ("C", 15, "post"), ("D", 20, "post"),
+        ("E", 5, "post"), ("A,B,C", 20, "close"), ("C,D,E", 15, "close"), ("D", 10, "post"),
+        ("A", 12, "post"), ("F", 40, "post")):  # fmt: skip
+        pool.submit(0, claims, milliseconds * MS, label)
+    return pool.run()
+
+
+def hot(tasks=40):
+    """One client has nearly all of the work."""
+    pool = Pool(2)
+    for i in range(tasks):
+        pool.submit(i * 300 * US, "hot", 1 * MS, "post")
+        if i % 8 == 0:
+            pool.submit(i * 300 * US, f"client {i}", 2 * MS, "post")
+    return pool.run()
