@@ -4,11 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chrome.h"
 #include "cli.h"
+#include "dot.h"
 #include "file.h"
 #include "lanepool/lanepool.h"
 #include "model.h"
+#include "replay.h"
+#include "scenario.h"
+#include "stats.h"
 #include "svg.h"
+#include "timeline.h"
+
+#define DEFAULT_WIDTH 100
 
 /* The file's name without folders and ending. */
 static void add_title(struct text *title, const char *file)
@@ -19,52 +27,127 @@ static void add_title(struct text *title, const char *file)
     text_add_clean(title, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-static void draw_svg(const struct cli *cli, const struct model *model, struct text *output)
+static void draw_svg(const struct cli *cli, const struct model *model, const char *title,
+                     struct text *output)
 {
-    struct text title = { 0 };
-    add_title(&title, cli->file);
-    svg_draw(output, model,
-             &(struct svg_options){ .title = title.data, .from = cli->from, .to = cli->to });
-    text_fini(&title);
+    struct svg_options options = { .title = title, .from = cli->from, .to = cli->to };
+    svg_draw(output, model, &options);
 }
 
-static void draw(const struct cli *cli, const struct recording *recording, struct text *output)
+static void draw_timeline(const struct cli *cli, const struct model *model, struct text *output)
+{
+    const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    struct timeline_options options = { .width = width > 0 ? (size_t)width : DEFAULT_WIDTH,
+                                        .is_ascii = cli->is_ascii,
+                                        .from = cli->from,
+                                        .to = cli->to };
+    timeline_draw(output, model, &options);
+}
+
+static void write_stats(const struct cli *cli, const struct model *model, struct text *output)
+{
+    struct stats stats;
+    stats_gather(&stats, model);
+    if (cli->is_json) {
+        stats_write_json(output, &stats, model);
+    } else {
+        stats_write_text(output, &stats, model);
+    }
+    stats_fini(&stats);
+}
+
+static void draw(const struct cli *cli, const struct recording *recording, const char *title,
+                 struct text *output)
 {
     struct model model;
     model_init(&model, recording);
-    model_feed_until(&model, 0, MODEL_UNSEEN);
-    draw_svg(cli, &model, output);
+    if (cli->command == CLI_DOT) {
+        model_feed_until(&model, 0, cli->at);
+        model_advance(&model, cli->at);
+        dot_write(output, &model);
+    } else {
+        model_feed_until(&model, 0, MODEL_UNSEEN);
+    }
+    if (cli->command == CLI_SVG) {
+        draw_svg(cli, &model, title, output);
+    } else if (cli->command == CLI_TIMELINE) {
+        draw_timeline(cli, &model, output);
+    } else if (cli->command == CLI_CHROME) {
+        chrome_write(output, &model);
+    } else if (cli->command == CLI_STATS) {
+        write_stats(cli, &model, output);
+    }
     model_fini(&model);
+}
+
+static bool show(const struct cli *cli, const struct recording *recording, struct problem *problem)
+{
+    struct text title = { 0 }, output = { 0 };
+    bool done;
+    add_title(&title, cli->file);
+    if (cli->command == CLI_REPLAY) {
+        struct replay_options options = { .title = title.data,
+                                          .speed_percent = cli->speed_percent,
+                                          .is_ascii = cli->is_ascii };
+        done = replay_run(recording, &options, problem);
+    } else {
+        draw(cli, recording, title.data, &output);
+        done = file_write(cli->output, output.data, output.size, problem);
+    }
+    text_fini(&title);
+    text_fini(&output);
+    return done;
 }
 
 static bool run_on_recording(const struct cli *cli, struct problem *problem)
 {
     struct recording recording;
-    struct text output = { 0 };
-    bool done = recording_read(&recording, cli->file, problem);
-    if (done) {
-        draw(cli, &recording, &output);
-        done = file_write(cli->output, output.data, output.size, problem);
-    }
-    text_fini(&output);
+    bool done = recording_read(&recording, cli->file, problem) && show(cli, &recording, problem);
     recording_fini(&recording);
+    return done;
+}
+
+static bool add_scenario(struct text *text, const char *name, struct problem *problem)
+{
+    struct scenario scenario;
+    bool done = scenario_read(&scenario, name, problem);
+    if (done) {
+        scenario_describe(text, &scenario);
+    }
+    scenario_fini(&scenario);
+    return done;
+}
+
+/* The commands that need no recording print a text. */
+static bool run_without_recording(const struct cli *cli, struct problem *problem)
+{
+    struct text text = { 0 };
+    bool done = true;
+    if (cli->command == CLI_HELP) {
+        text_add(&text, "%s", cli->help);
+    } else if (cli->command == CLI_VERSION) {
+        text_add(&text, "laneview %s\n", lanepool_version());
+    } else if (cli->file) {
+        done = add_scenario(&text, cli->file, problem);
+    } else {
+        done = scenario_list(&text, problem);
+    }
+    done = done && file_write(NULL, text.data, text.size, problem);
+    text_fini(&text);
     return done;
 }
 
 static bool run(const struct cli *cli, struct problem *problem)
 {
-    struct text text = { 0 };
-    if (cli->command != CLI_HELP && cli->command != CLI_VERSION) {
+    switch (cli->command) {
+    case CLI_HELP:
+    case CLI_VERSION:
+    case CLI_SCENARIO:
+        return run_without_recording(cli, problem);
+    default:
         return run_on_recording(cli, problem);
     }
-    if (cli->command == CLI_HELP) {
-        text_add(&text, "%s", cli->help);
-    } else {
-        text_add(&text, "laneview %s\n", lanepool_version());
-    }
-    bool done = file_write(NULL, text.data, text.size, problem);
-    text_fini(&text);
-    return done;
 }
 
 int main(int argument_count, char **arguments)

@@ -310,12 +310,16 @@ static void watch_worker(struct model *model, const lanepool_event *event)
     }
 }
 
-void model_feed(struct model *model, const lanepool_event *event)
+void model_advance(struct model *model, uint64_t time)
 {
-    uint64_t time = event->time_ns - model->recording->zero_ns;
     if (time > model->now) {
         model->now = time;
     }
+}
+
+void model_feed(struct model *model, const lanepool_event *event)
+{
+    model_advance(model, event->time_ns - model->recording->zero_ns);
     watch_worker(model, event);
     apply(model, event);
     model_update_workers(model);

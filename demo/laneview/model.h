@@ -93,7 +93,8 @@ struct model_worker {
     size_t depth, stack_capacity;
     struct model_span *spans; /* without gaps from 0 on */
     size_t span_count, span_capacity;
-    uint64_t steals, stolen; /* how often it stole, and how many tasks in all */
+    uint64_t ended_ns[MODEL_SPAN_KINDS]; /* how long its spans were that have ended */
+    uint64_t steals, stolen;             /* how often it stole, and how many tasks in all */
 };
 
 /* What is known of the name of a lane that an event identifies by a number. */
@@ -135,6 +136,9 @@ void model_feed(struct model *model, const lanepool_event *event);
  * what it returned before, at first 0. */
 size_t model_feed_until(struct model *model, size_t fed, uint64_t time);
 
+/* Time goes on without an event. */
+void model_advance(struct model *model, uint64_t time);
+
 /* --- questions --- */
 
 static inline bool model_is_rollup(const struct model_task *task)
@@ -153,6 +157,9 @@ unsigned model_arrived_at(const struct model *model, size_t task, uint64_t time)
 
 /* Whether a span of BLOCKED names a rollup, and which task is behind it: see struct model_span. */
 struct model_span model_cause(const struct model *model, size_t worker);
+
+/* For how long a worker did something until now. */
+uint64_t model_worker_ns(const struct model *model, size_t worker, unsigned kind);
 
 /* Lanes in the order in which people look for them: by name, numbers by value. To be freed. */
 size_t *model_sorted_lanes(const struct model *model);

@@ -132,12 +132,14 @@ static void begin_span(struct model *model, struct model_worker *worker, struct 
         worker->span_count--; /* it did not last */
         last = worker->span_count ? last - 1 : NULL;
         if (last && same(last, &span)) {
+            worker->ended_ns[last->kind] -= last->to - last->from;
             last->to = MODEL_UNSEEN;
             return;
         }
     }
-    if (last) {
+    if (last && last->to == MODEL_UNSEEN) {
         last->to = model->now;
+        worker->ended_ns[last->kind] += last->to - last->from;
     }
     worker->spans = memory_grow(worker->spans, &worker->span_capacity, worker->span_count + 1,
                                 sizeof *worker->spans);
@@ -151,4 +153,11 @@ void model_update_workers(struct model *model)
     for (size_t i = 0; i < model->recording->worker_count; i++) {
         begin_span(model, &model->workers[i], model_cause(model, i));
     }
+}
+
+uint64_t model_worker_ns(const struct model *model, size_t index, unsigned kind)
+{
+    const struct model_worker *worker = &model->workers[index];
+    const struct model_span *last = &worker->spans[worker->span_count - 1];
+    return worker->ended_ns[kind] + (last->kind == kind ? model->now - last->from : 0);
 }

@@ -48,13 +48,14 @@ static uint64_t next_arrival(const struct model *model, size_t task, uint64_t ti
     return end;
 }
 
-static void add_latched(const struct model *model, struct lane_spans *spans, size_t task,
+static void add_latched(const struct model *model, struct lane_spans *spans, size_t entry,
                         uint64_t from, uint64_t to)
 {
+    size_t task = model->entries[entry].task;
     while (from < to) {
         bool is_split = model->tasks[task].entry_count <= SPLIT_MAX;
         uint64_t next = is_split ? next_arrival(model, task, from, to) : to;
-        add_span(spans, (struct lane_span){ from, next, LANE_LATCHED, task,
+        add_span(spans, (struct lane_span){ from, next, LANE_LATCHED, entry, task,
                                             model_arrived_at(model, task, from) });
         from = next;
     }
@@ -66,9 +67,10 @@ static uint64_t at_most(uint64_t time, uint64_t limit)
 }
 
 /* Before its run: latched until it is ready, then waiting for a worker. */
-static void add_before_run(const struct model *model, struct lane_spans *spans,
-                           const struct model_entry *entry, uint64_t run_from)
+static void add_before_run(const struct model *model, struct lane_spans *spans, size_t index,
+                           uint64_t run_from)
 {
+    const struct model_entry *entry = &model->entries[index];
     const struct model_task *task = &model->tasks[entry->task];
     uint64_t end = at_most(at_most(run_from, entry->release), model->now);
     uint64_t ready = at_most(task->ready, end);
@@ -78,9 +80,9 @@ static void add_before_run(const struct model *model, struct lane_spans *spans,
     if (!model_is_rollup(task)) {
         ready = at_most(entry->arrive, end);
     }
-    add_latched(model, spans, entry->task, entry->arrive, ready);
+    add_latched(model, spans, index, entry->arrive, ready);
     uint64_t from = entry->arrive > ready ? entry->arrive : ready;
-    add_span(spans, (struct lane_span){ from, end, LANE_READY, entry->task, 0 });
+    add_span(spans, (struct lane_span){ from, end, LANE_READY, index, entry->task, 0 });
 }
 
 void spans_of_lane(const struct model *model, size_t index, struct lane_spans *spans)
@@ -89,13 +91,14 @@ void spans_of_lane(const struct model *model, size_t index, struct lane_spans *s
     uint64_t last = 0; /* a run whose beginning was missed began after the one before it */
     spans->count = 0;
     for (size_t i = 0; i < lane->entry_count; i++) {
-        const struct model_entry *entry = &model->entries[lane->entries[i]];
+        size_t number = lane->entries[i];
+        const struct model_entry *entry = &model->entries[number];
         uint64_t from, to;
         bool ran = spans_of_run(model, entry->task, last, &from, &to);
-        add_before_run(model, spans, entry, ran ? from : MODEL_UNSEEN);
+        add_before_run(model, spans, number, ran ? from : MODEL_UNSEEN);
         if (ran) {
             to = at_most(to, entry->release);
-            add_span(spans, (struct lane_span){ from, to, LANE_RUNS, entry->task, 0 });
+            add_span(spans, (struct lane_span){ from, to, LANE_RUNS, number, entry->task, 0 });
             last = to > last ? to : last;
         }
     }

@@ -15,7 +15,7 @@ enum lane_span_kind {
 struct lane_span {
     uint64_t from, to;
     enum lane_span_kind kind;
-    size_t task;
+    size_t entry, task;
     unsigned arrived; /* of a latched rollup, in this span */
 };
 

@@ -1,0 +1,38 @@
+/*
+ * A rectangle of characters, to be drawn on and then printed.
+ */
+#ifndef LANEVIEW_CELLS_H
+#define LANEVIEW_CELLS_H
+
+#include <stdbool.h>
+
+#include "text.h"
+
+enum cells_style { CELLS_PLAIN, CELLS_BOLD, CELLS_DIM, CELLS_GOOD, CELLS_WARN, CELLS_BAD };
+
+struct cell {
+    char bytes[5]; /* one character, zero-terminated */
+    unsigned char style;
+};
+
+struct cells {
+    size_t width, height;
+    bool is_ascii; /* other characters become ? */
+    struct cell *items;
+};
+
+void cells_init(struct cells *cells, size_t width, size_t height, bool is_ascii);
+void cells_fini(struct cells *cells);
+
+/* Writes clean text; what does not fit into the row is cut. Returns the column behind it. */
+size_t cells_put(struct cells *cells, size_t x, size_t y, enum cells_style style, const char *text);
+
+/* Writes one character `count` times. */
+void cells_fill(struct cells *cells, size_t x, size_t y, size_t count, enum cells_style style,
+                const char *character);
+
+/* All rows without the spaces at their ends; `line_end` comes after each. */
+void cells_print(struct text *text, const struct cells *cells, bool has_colours,
+                 const char *line_end);
+
+#endif

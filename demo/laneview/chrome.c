@@ -1,0 +1,318 @@
+/*
+ * Owns the trace: process 1 has a thread for each worker, process 2 one for each lane; where tasks
+ * share a lane at the same time, further ones. Slices of one thread must not overlap.
+ */
+#include "chrome.h"
+
+#include <stdlib.h>
+
+#include "describe.h"
+#include "memory.h"
+#include "spans.h"
+
+#define WORKERS_PID 1
+#define LANES_PID   2
+
+/* Threads that a lane has shown its spans on: until when each is taken. */
+struct slots {
+    uint64_t *ends;
+    unsigned *threads;
+    size_t count, end_capacity, thread_capacity;
+};
+
+struct trace {
+    struct text *json;
+    const struct model *model;
+    bool has_event;
+    size_t *lanes;           /* in the order of their names */
+    unsigned lane_threads;   /* so many threads has process 2 */
+    unsigned *entry_threads; /* of process 2, for each entry with a span; 0: none */
+    struct slots slots;      /* of the lane that is being written */
+};
+
+/* Times are microseconds, with nanoseconds behind the point. */
+static void add_time(struct text *json, const char *name, uint64_t ns)
+{
+    text_add(json, ",\"%s\":%llu.%03u", name, (unsigned long long)(ns / 1000),
+             (unsigned)(ns % 1000));
+}
+
+static void begin_event(struct trace *trace, const char *phase, unsigned pid, unsigned thread)
+{
+    text_add(trace->json, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u", trace->has_event ? "," : "",
+             phase, pid, thread);
+    trace->has_event = true;
+}
+
+static void add_string(struct text *json, const char *name, const char *value)
+{
+    text_add(json, "\"%s\":", name);
+    text_add_quoted(json, value);
+}
+
+/* --- what processes and threads are called --- */
+
+static void add_metadata(struct trace *trace, const char *what, unsigned pid, unsigned thread,
+                         const char *name)
+{
+    begin_event(trace, "M", pid, thread);
+    text_add(trace->json, ",\"name\":\"%s\",\"args\":{", what);
+    add_string(trace->json, "name", name);
+    text_add(trace->json, "}}");
+}
+
+static void add_thread(struct trace *trace, unsigned pid, unsigned thread, const char *name,
+                       size_t place)
+{
+    add_metadata(trace, "thread_name", pid, thread, name);
+    begin_event(trace, "M", pid, thread);
+    text_add(trace->json, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%zu}}", place);
+}
+
+/* --- slices --- */
+
+static void begin_slice(struct trace *trace, unsigned pid, unsigned thread, uint64_t from,
+                        uint64_t to)
+{
+    begin_event(trace, "X", pid, thread);
+    add_time(trace->json, "ts", from);
+    add_time(trace->json, "dur", to - from);
+}
+
+static void end_slice(struct trace *trace, const char *category, const char *name,
+                      const struct text *why)
+{
+    text_add(trace->json, ",");
+    add_string(trace->json, "cat", category);
+    text_add(trace->json, ",");
+    add_string(trace->json, "name", name);
+    if (why->size > 0) {
+        text_add(trace->json, ",\"args\":{");
+        add_string(trace->json, "why", why->data);
+        text_add(trace->json, "}");
+    }
+    text_add(trace->json, "}");
+}
+
+/* The lanes of a task, as the arguments of its slice. */
+static void add_task_arguments(struct trace *trace, size_t task)
+{
+    const struct model *model = trace->model;
+    const char *before = "";
+    text_add(trace->json, ",\"args\":{\"ticket\":%llu,\"status\":%u,\"lanes\":[",
+             (unsigned long long)model->tasks[task].ticket, model->tasks[task].status);
+    size_t index = model->tasks[task].first_entry;
+    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
+        if (model->entries[index].lane != MODEL_NONE) {
+            text_add(trace->json, "%s", before);
+            text_add_quoted(trace->json, model->lanes[model->entries[index].lane].name);
+            before = ",";
+        }
+    }
+    text_add(trace->json, "]}}");
+}
+
+static void add_run(struct trace *trace, unsigned pid, unsigned thread, uint64_t from, uint64_t to,
+                    size_t task)
+{
+    struct text name = { 0 };
+    describe_task(&name, trace->model, task);
+    begin_slice(trace, pid, thread, from, to);
+    text_add(trace->json, ",\"cat\":\"running\",");
+    add_string(trace->json, "name", name.data);
+    add_task_arguments(trace, task);
+    text_fini(&name);
+}
+
+static void add_worker(struct trace *trace, unsigned index)
+{
+    const struct model_worker *worker = &trace->model->workers[index];
+    struct text text = { 0 };
+    text_add(&text, "worker %u", index);
+    add_thread(trace, WORKERS_PID, index + 1, text.data, index);
+    for (size_t i = 0; i < worker->span_count; i++) {
+        const struct model_span *span = &worker->spans[i];
+        uint64_t to = model_until(trace->model, span->to);
+        if (span->kind == MODEL_RUNS) {
+            add_run(trace, WORKERS_PID, index + 1, span->from, to, span->task);
+        } else if (span->kind == MODEL_BLOCKED) {
+            text.size = 0;
+            describe_idle(&text, trace->model, span);
+            begin_slice(trace, WORKERS_PID, index + 1, span->from, to);
+            end_slice(trace, "idle", "blocked", &text);
+        }
+    }
+    text_fini(&text);
+}
+
+/* --- lanes --- */
+
+/* A thread of the lane that is free from a time on: its number among the lane's. */
+static size_t free_slot(struct trace *trace, size_t row, uint64_t from)
+{
+    struct slots *slots = &trace->slots;
+    size_t slot = 0;
+    while (slot < slots->count && slots->ends[slot] > from) {
+        slot++;
+    }
+    if (slot == slots->count) {
+        const char *name = trace->model->lanes[trace->lanes[row]].name;
+        slots->ends = memory_grow(slots->ends, &slots->end_capacity, slot + 1, sizeof *slots->ends);
+        slots->threads =
+            memory_grow(slots->threads, &slots->thread_capacity, slot + 1, sizeof *slots->threads);
+        slots->threads[slots->count++] = ++trace->lane_threads;
+        add_thread(trace, LANES_PID, trace->lane_threads, name, row);
+    }
+    return slot;
+}
+
+static void add_lane_span(struct trace *trace, unsigned thread, const struct lane_span *span)
+{
+    struct text name = { 0 }, why = { 0 };
+    if (span->kind == LANE_RUNS) {
+        add_run(trace, LANES_PID, thread, span->from, span->to, span->task);
+        return;
+    }
+    describe_task(&name, trace->model, span->task);
+    if (span->kind == LANE_LATCHED) {
+        text_add(&name, ": %u/%u arrived", span->arrived,
+                 trace->model->tasks[span->task].entry_count);
+        text_add(&why, "a rollup is at the head and waits for its other lanes");
+    } else {
+        text_add(&name, ": ready");
+        text_add(&why, "the task at the head waits for a worker");
+    }
+    begin_slice(trace, LANES_PID, thread, span->from, span->to);
+    end_slice(trace, span->kind == LANE_LATCHED ? "latched" : "ready", name.data, &why);
+    text_fini(&name);
+    text_fini(&why);
+}
+
+/* All spans of one entry stand on one thread. */
+static void add_lane(struct trace *trace, size_t row, struct lane_spans *spans)
+{
+    size_t slot = 0, entry = MODEL_NONE;
+    trace->slots.count = 0;
+    spans_of_lane(trace->model, trace->lanes[row], spans);
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct lane_span *span = &spans->items[i];
+        if (span->entry != entry) {
+            entry = span->entry;
+            slot = free_slot(trace, row, span->from);
+        }
+        trace->slots.ends[slot] = span->to;
+        trace->entry_threads[entry] = trace->slots.threads[slot];
+        add_lane_span(trace, trace->slots.threads[slot], span);
+    }
+}
+
+/* --- arrows --- */
+
+static void add_arrow_end(struct trace *trace, const char *phase, unsigned pid, unsigned thread,
+                          uint64_t time, size_t id)
+{
+    begin_event(trace, phase, pid, thread);
+    add_time(trace->json, "ts", time);
+    text_add(trace->json, ",\"cat\":\"arrival\",\"name\":\"arrival\",\"id\":%zu%s}", id,
+             *phase == 'f' ? ",\"bp\":\"e\"" : "");
+}
+
+/* From each lane of a rollup, when it arrived there, to its start on the worker. */
+static void add_arrows(struct trace *trace)
+{
+    const struct model *model = trace->model;
+    for (size_t i = 0; i < model->entry_count; i++) {
+        const struct model_entry *entry = &model->entries[i];
+        const struct model_task *task = &model->tasks[entry->task];
+        if (!model_is_rollup(task) || trace->entry_threads[i] == 0 || task->start == MODEL_UNSEEN ||
+            entry->arrive == MODEL_UNSEEN || task->thread >= LANEPOOL_EVENT_OUTSIDE) {
+            continue;
+        }
+        uint64_t arrive = entry->arrive < task->start ? entry->arrive : task->start;
+        add_arrow_end(trace, "s", LANES_PID, trace->entry_threads[i], arrive, i + 1);
+        add_arrow_end(trace, "f", WORKERS_PID, task->thread + 1u, task->start, i + 1);
+    }
+}
+
+/* --- counters --- */
+
+static void add_counter(struct trace *trace, const char *name, uint64_t time, size_t value)
+{
+    begin_event(trace, "C", WORKERS_PID, 0);
+    add_time(trace->json, "ts", time);
+    text_add(trace->json, ",\"name\":\"%s\",\"args\":{\"%s\":%zu}}", name, name, value);
+}
+
+struct counters {
+    size_t pending, ready, latched;
+};
+
+static struct counters count(const struct model *model)
+{
+    size_t ready = model->counts[MODEL_READY];
+    return (struct counters){ model->counts[MODEL_SUBMITTED] + model->counts[MODEL_WAITING] +
+                                  ready + model->counts[MODEL_RUNNING],
+                              ready, model->latched };
+}
+
+static void add_changed(struct trace *trace, uint64_t time, const struct counters *old,
+                        const struct counters *new)
+{
+    if (new->pending != old->pending) {
+        add_counter(trace, "pending tasks", time, new->pending);
+    }
+    if (new->ready != old->ready) {
+        add_counter(trace, "ready tasks", time, new->ready);
+    }
+    if (new->latched != old->latched) {
+        add_counter(trace, "latched entries", time, new->latched);
+    }
+}
+
+/* Fed again from the beginning: one value for each moment, the last one. */
+static void add_counters(struct trace *trace)
+{
+    const struct recording *recording = trace->model->recording;
+    struct counters shown = { 0 }, now;
+    struct model again;
+    model_init(&again, recording);
+    for (size_t i = 0; i < recording->event_count; i++) {
+        uint64_t before = again.now;
+        now = count(&again);
+        model_feed(&again, &recording->events[i]);
+        if (again.now != before) {
+            add_changed(trace, before, &shown, &now);
+            shown = now;
+        }
+    }
+    now = count(&again);
+    add_changed(trace, again.now, &shown, &now);
+    model_fini(&again);
+}
+
+void chrome_write(struct text *json, const struct model *model)
+{
+    struct lane_spans spans = { 0 };
+    struct trace trace = { .json = json, .model = model, .lanes = model_sorted_lanes(model) };
+    trace.entry_threads = memory_zeroed(model->entry_count, sizeof *trace.entry_threads);
+    text_add(json,
+             "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"missed events\":%llu},"
+             "\"traceEvents\":[",
+             (unsigned long long)model->recording->missed);
+    add_metadata(&trace, "process_name", WORKERS_PID, 0, "workers");
+    add_metadata(&trace, "process_name", LANES_PID, 0, "lanes");
+    for (unsigned i = 0; i < model->recording->worker_count; i++) {
+        add_worker(&trace, i);
+    }
+    for (size_t row = 0; row < model->lane_count; row++) {
+        add_lane(&trace, row, &spans);
+    }
+    add_arrows(&trace);
+    add_counters(&trace);
+    text_add(json, "\n]}\n");
+    spans_fini(&spans);
+    free(trace.lanes);
+    free(trace.entry_threads);
+    free(trace.slots.ends);
+    free(trace.slots.threads);
+}

@@ -1,0 +1,185 @@
+/*
+ * Owns the graph: a cluster for each lane with its queue, a node for each task, and an edge from
+ * each task to what it waits for. The oldest entries of long queues are drawn.
+ */
+#include "dot.h"
+
+#include <stdlib.h>
+
+#include "describe.h"
+#include "units.h"
+
+#define QUEUE_MAX 12 /* entries of a lane that are drawn */
+
+static void add_label(struct text *dot, const char *before, const struct text *label)
+{
+    text_add(dot, "%slabel=", before);
+    text_add_quoted(dot, label->data);
+}
+
+/* How a task stands, by its look. */
+static const char *look_of(const struct model_task *task, bool is_granted)
+{
+    if (task->state == MODEL_RUNNING) {
+        return "style=\"filled,rounded\", fillcolor=\"#a8d8b9\"";
+    }
+    if (task->state >= MODEL_ENDED) {
+        return "style=\"filled,rounded\", fillcolor=\"#e4e8ed\"";
+    }
+    if (task->state == MODEL_READY) {
+        return "style=\"filled,rounded\", fillcolor=\"#fbe9b7\"";
+    }
+    return is_granted ? "style=\"filled,rounded,dashed\", fillcolor=\"#f6d2b8\""
+                      : "style=\"rounded\"";
+}
+
+static void add_state(struct text *label, const struct model *model, size_t index, bool is_granted)
+{
+    const struct model_task *task = &model->tasks[index];
+    if (task->state == MODEL_RUNNING && task->thread < LANEPOOL_EVENT_OUTSIDE) {
+        text_add(label, ": runs on worker %u", task->thread);
+    } else if (task->state == MODEL_RUNNING) {
+        text_add(label, ": runs outside");
+    } else if (task->state >= MODEL_ENDED) {
+        text_add(label, ": over");
+    } else if (task->state == MODEL_READY) {
+        text_add(label, ": ready");
+    } else if (is_granted) {
+        text_add(label, ": latched, ");
+        describe_arrived(label, model, index, model->now);
+    }
+}
+
+static void add_entry(struct text *dot, const struct model *model, size_t index)
+{
+    const struct model_entry *entry = &model->entries[index];
+    bool is_granted = entry->arrive != MODEL_UNSEEN;
+    struct text label = { 0 };
+    describe_task(&label, model, entry->task);
+    add_state(&label, model, entry->task, is_granted);
+    if (entry->shared) {
+        text_add(&label, " (shared)");
+    }
+    text_add(dot, "    e%zu [%s, ", index, look_of(&model->tasks[entry->task], is_granted));
+    add_label(dot, "", &label);
+    text_add(dot, "];\n");
+    text_fini(&label);
+}
+
+/* A lane that is empty is left out. Each entry points to the one in front of it. */
+static void add_lane(struct text *dot, const struct model *model, size_t number)
+{
+    const struct model_lane *lane = &model->lanes[number];
+    struct text label = { 0 };
+    size_t index = lane->first_open, drawn = 0;
+    if (index == MODEL_NONE) {
+        return;
+    }
+    text_add(&label, "lane %s", lane->name);
+    text_add(dot, "  subgraph cluster_%zu {\n    style=rounded; color=\"#8795a6\"; ", number);
+    add_label(dot, "", &label);
+    text_add(dot, ";\n");
+    for (; index != MODEL_NONE && drawn < QUEUE_MAX; index = model->entries[index].next, drawn++) {
+        add_entry(dot, model, index);
+        if (drawn > 0) {
+            text_add(dot, "    e%zu -> e%zu;\n", index, model->entries[index].previous);
+        }
+    }
+    if (index != MODEL_NONE) {
+        text_add(dot, "    more%zu [shape=plaintext, label=\"and %zu more\"];\n", number,
+                 lane->open - drawn);
+        text_add(dot, "    more%zu -> e%zu;\n", number, model->entries[index].previous);
+    }
+    text_add(dot, "  }\n");
+    text_fini(&label);
+}
+
+/* The entries of a rollup are one task: tied together, without a direction. */
+static void add_ties(struct text *dot, const struct model *model, size_t task)
+{
+    size_t before = MODEL_NONE, index = model->tasks[task].first_entry;
+    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
+        const struct model_entry *entry = &model->entries[index];
+        if (entry->lane == MODEL_NONE || entry->release != MODEL_UNSEEN) {
+            continue;
+        }
+        if (before != MODEL_NONE) {
+            text_add(dot,
+                     "  e%zu -> e%zu [dir=none, style=bold, color=\"#c8570b\", "
+                     "constraint=false];\n",
+                     before, index);
+        }
+        before = index;
+    }
+}
+
+/* With a rule of the program's own, tasks stand behind tasks: these have no lane to be drawn in. */
+static void add_behind(struct text *dot, const struct model *model, size_t task)
+{
+    struct text label = { 0 };
+    size_t index = model->tasks[task].first_entry;
+    describe_task(&label, model, task);
+    add_state(&label, model, task, false);
+    text_add(dot, "  t%llu [%s, ", (unsigned long long)model->tasks[task].ticket,
+             look_of(&model->tasks[task], false));
+    add_label(dot, "", &label);
+    text_add(dot, "];\n");
+    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
+        const struct model_entry *entry = &model->entries[index];
+        if (entry->arrive == MODEL_UNSEEN && entry->object_type == LANEPOOL_EVENT_LANE_TASK) {
+            text_add(dot, "  t%llu -> t%llu;\n", (unsigned long long)model->tasks[task].ticket,
+                     (unsigned long long)entry->object);
+        }
+    }
+    text_fini(&label);
+}
+
+static void add_workers(struct text *dot, const struct model *model)
+{
+    for (unsigned i = 0; i < model->recording->worker_count; i++) {
+        struct model_span cause = model_cause(model, i);
+        struct text label = { 0 };
+        text_add(&label, "worker %u: ", i);
+        if (cause.kind == MODEL_RUNS) {
+            text_add(&label, "runs ");
+            describe_task(&label, model, cause.task);
+        } else {
+            cause.from = model->now;
+            describe_idle(&label, model, &cause);
+        }
+        text_add(dot, "  w%u [shape=plaintext, ", i);
+        add_label(dot, "", &label);
+        text_add(dot, "];\n");
+        if (i > 0) {
+            text_add(dot, "  w%u -> w%u [style=invis];\n", i - 1, i);
+        }
+        text_fini(&label);
+    }
+}
+
+void dot_write(struct text *dot, const struct model *model)
+{
+    size_t *order = model_sorted_lanes(model);
+    char number[UNITS_TEXT_SIZE];
+    text_add(dot,
+             "digraph lanes {\n  rankdir=RL; fontname=\"sans-serif\"; labelloc=t;\n"
+             "  label=\"at %s: %zu waiting, %zu ready, %zu running\";\n"
+             "  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n",
+             units_format(number, model->now), model->counts[MODEL_WAITING],
+             model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
+    add_workers(dot, model);
+    for (size_t i = 0; i < model->lane_count; i++) {
+        add_lane(dot, model, order[i]);
+    }
+    for (size_t i = 0; i < model->task_count; i++) {
+        const struct model_task *task = &model->tasks[i];
+        if (task->state < MODEL_ENDED && model_is_rollup(task)) {
+            add_ties(dot, model, i);
+        }
+        if (task->state < MODEL_ENDED && task->lane_count == 0 && task->has_ticket) {
+            add_behind(dot, model, i);
+        }
+    }
+    text_add(dot, "}\n");
+    free(order);
+}

@@ -1,0 +1,215 @@
+/* Owns the look of a frame. */
+#include "frame.h"
+
+#include <stdlib.h>
+
+#include "describe.h"
+#include "units.h"
+
+#define NAME_WIDTH  14
+#define STATE_WIDTH 30
+#define DEPTH_SHOWN 40 /* entries of a queue that get a mark */
+#define BUSY_WIDTH  11
+
+struct frame {
+    struct cells *cells;
+    const struct model *model;
+    size_t y;
+};
+
+/* --- heading --- */
+
+static void add_counts(struct text *text, const struct model *model)
+{
+    const size_t *counts = model->counts;
+    text_add(text, "%zu pending, %zu ready, %zu latched",
+             counts[MODEL_SUBMITTED] + counts[MODEL_WAITING] + counts[MODEL_READY] +
+                 counts[MODEL_RUNNING],
+             counts[MODEL_READY], model->latched);
+}
+
+static void draw_heading(struct frame *frame, const char *title)
+{
+    struct text text = { 0 };
+    char number[UNITS_TEXT_SIZE];
+    size_t x = cells_put(frame->cells, 0, frame->y, CELLS_BOLD, title);
+    text_add(&text, "%s%s   ", *title ? "   " : "", units_format(number, frame->model->now));
+    add_counts(&text, frame->model);
+    cells_put(frame->cells, x, frame->y, CELLS_PLAIN, text.data);
+    frame->y += 2;
+    text_fini(&text);
+}
+
+/* --- workers --- */
+
+static enum cells_style style_of(enum model_span_kind kind)
+{
+    switch (kind) {
+    case MODEL_RUNS:
+        return CELLS_GOOD;
+    case MODEL_BLOCKED:
+        return CELLS_BAD;
+    case MODEL_NO_WORK:
+        return CELLS_DIM;
+    default:
+        return CELLS_WARN;
+    }
+}
+
+static void draw_worker(struct frame *frame, unsigned index)
+{
+    const struct model *model = frame->model;
+    struct model_span cause = model_cause(model, index);
+    struct text text = { 0 };
+    char number[UNITS_TEXT_SIZE];
+    text_add(&text, "worker %u", index);
+    cells_put(frame->cells, 0, frame->y, CELLS_PLAIN, text.data);
+    text.size = 0;
+    if (cause.kind == MODEL_RUNS) {
+        uint64_t start = model->tasks[cause.task].start;
+        text_add(&text, "runs ");
+        describe_task(&text, model, cause.task);
+        text_add(&text, " for %s", units_format(number, model->now - model_until(model, start)));
+    } else {
+        cause.from = model->now;
+        describe_idle(&text, model, &cause);
+    }
+    cells_put(frame->cells, NAME_WIDTH, frame->y, style_of(cause.kind), text.data);
+    uint64_t percent =
+        model->now > 0 ? model_worker_ns(model, index, MODEL_RUNS) * 100 / model->now : 0;
+    if (frame->cells->width > NAME_WIDTH + BUSY_WIDTH) {
+        text.size = 0;
+        text_add(&text, "  %3llu %% busy", (unsigned long long)percent);
+        cells_put(frame->cells, frame->cells->width - BUSY_WIDTH, frame->y, CELLS_DIM, text.data);
+    }
+    frame->y++;
+    text_fini(&text);
+}
+
+/* --- lanes --- */
+
+/* The task at the head of a lane, and how it stands. */
+static enum cells_style add_head(struct text *text, const struct model *model,
+                                 const struct model_entry *entry)
+{
+    const struct model_task *task = &model->tasks[entry->task];
+    if (task->state == MODEL_WAITING && entry->arrive != MODEL_UNSEEN && model_is_rollup(task)) {
+        text_add(text, "latched ");
+        describe_number(text, model, entry->task);
+        text_add(text, " ");
+        describe_arrived(text, model, entry->task, model->now);
+        return CELLS_BAD;
+    }
+    text_add(text, "%s ",
+             task->state == MODEL_RUNNING ? "runs"
+             : task->state == MODEL_READY ? "ready"
+             : task->state < MODEL_READY  ? "waiting"
+                                          : "over");
+    describe_task(text, model, entry->task);
+    return task->state == MODEL_RUNNING ? CELLS_GOOD : CELLS_WARN;
+}
+
+static void draw_lane(struct frame *frame, const struct model_lane *lane)
+{
+    struct text text = { 0 };
+    enum cells_style style = CELLS_DIM;
+    cells_put(frame->cells, 0, frame->y, CELLS_PLAIN, lane->name);
+    cells_fill(frame->cells, NAME_WIDTH - 1, frame->y, frame->cells->width, CELLS_PLAIN, " ");
+    if (lane->first_open == MODEL_NONE) {
+        text_add(&text, "empty");
+    } else {
+        style = add_head(&text, frame->model, &frame->model->entries[lane->first_open]);
+    }
+    cells_put(frame->cells, NAME_WIDTH, frame->y, style, text.data);
+    if (lane->waiting > 0) {
+        size_t x = NAME_WIDTH + STATE_WIDTH;
+        size_t marks = lane->waiting < DEPTH_SHOWN ? lane->waiting : DEPTH_SHOWN;
+        text.size = 0;
+        text_add(&text, " %u", lane->waiting);
+        cells_fill(frame->cells, x - 1, frame->y, 1, CELLS_PLAIN, " ");
+        cells_fill(frame->cells, x, frame->y, marks, CELLS_DIM,
+                   frame->cells->is_ascii ? "o" : "\xe2\x96\xa0");
+        cells_put(frame->cells, x + marks, frame->y, CELLS_DIM, text.data);
+    }
+    frame->y++;
+    text_fini(&text);
+}
+
+/* As many as there is room for; the last row says how many are not shown. */
+static void draw_lanes(struct frame *frame, size_t end)
+{
+    const struct model *model = frame->model;
+    size_t *order = model_sorted_lanes(model);
+    size_t room = end > frame->y ? end - frame->y : 0;
+    size_t shown = model->lane_count <= room ? model->lane_count : room > 0 ? room - 1 : 0;
+    for (size_t i = 0; i < shown; i++) {
+        draw_lane(frame, &model->lanes[order[i]]);
+    }
+    if (shown < model->lane_count && room > 0) {
+        struct text text = { 0 };
+        text_add(&text, "and %zu more lanes", model->lane_count - shown);
+        cells_put(frame->cells, 0, frame->y++, CELLS_DIM, text.data);
+        text_fini(&text);
+    }
+    free(order);
+}
+
+/* --- idle time --- */
+
+static uint64_t sum_of_kind(const struct model *model, unsigned kind)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < model->recording->worker_count; i++) {
+        sum += model_worker_ns(model, i, kind);
+    }
+    return sum;
+}
+
+static void draw_idle_times(struct frame *frame)
+{
+    struct text text = { 0 };
+    char blocked[UNITS_TEXT_SIZE], none[UNITS_TEXT_SIZE], other[UNITS_TEXT_SIZE];
+    text_add(&text, "idle time of all workers: blocked %s, no work %s, about to work %s",
+             units_format(blocked, sum_of_kind(frame->model, MODEL_BLOCKED)),
+             units_format(none, sum_of_kind(frame->model, MODEL_NO_WORK)),
+             units_format(other, sum_of_kind(frame->model, MODEL_SEARCHES) +
+                                     sum_of_kind(frame->model, MODEL_SLEEPS)));
+    cells_put(frame->cells, 0, frame->cells->height - 1, CELLS_PLAIN, text.data);
+    text_fini(&text);
+}
+
+void frame_draw(struct cells *cells, const struct model *model, const struct frame_options *options)
+{
+    struct frame frame = { cells, model, 0 };
+    cells_init(cells, options->width, options->height, options->is_ascii);
+    draw_heading(&frame, options->title);
+    for (unsigned i = 0; i < model->recording->worker_count; i++) {
+        draw_worker(&frame, i);
+    }
+    frame.y++;
+    draw_lanes(&frame, cells->height > 2 ? cells->height - 2 : 0);
+    if (cells->height > 0) {
+        draw_idle_times(&frame);
+    }
+}
+
+void frame_line(struct text *text, const struct model *model)
+{
+    char number[UNITS_TEXT_SIZE];
+    size_t runs = 0;
+    struct model_span blocked = { .kind = MODEL_NO_WORK };
+    for (unsigned i = 0; i < model->recording->worker_count; i++) {
+        struct model_span cause = model_cause(model, i);
+        runs += cause.kind == MODEL_RUNS;
+        blocked = cause.kind == MODEL_BLOCKED ? cause : blocked;
+    }
+    text_add(text, "%s: %zu of %u workers run; ", units_format(number, model->now), runs,
+             model->recording->worker_count);
+    add_counts(text, model);
+    if (blocked.kind == MODEL_BLOCKED) {
+        blocked.from = model->now;
+        text_add(text, "; ");
+        describe_idle(text, model, &blocked);
+    }
+    text_add(text, "\n");
+}

@@ -1,0 +1,120 @@
+/* Owns where scenarios lie, and what is printed about them. */
+#include "scenario_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "scenario.h"
+#include "units.h"
+
+#define ENDING ".scenario"
+
+static bool has_ending(const char *name)
+{
+    size_t size = strlen(name), ending = strlen(ENDING);
+    return size > ending && strcmp(name + size - ending, ENDING) == 0;
+}
+
+void scenario_find(struct text *file, const char *name)
+{
+    bool is_file = strchr(name, '/') || has_ending(name) || strcmp(name, "-") == 0;
+    text_add(file, "%s%s%s", is_file ? "" : LANEVIEW_SCENARIOS "/", name, is_file ? "" : ENDING);
+}
+
+bool scenario_load(struct text *text, const char *name, const char *file, struct problem *problem)
+{
+    if (strcmp(name, file) != 0 && access(file, F_OK) != 0) {
+        return problem_set(problem, EXIT_CODE_INPUT,
+                           "there is no scenario %s; laneview scenario prints those there are",
+                           name);
+    }
+    return file_read(file, text, problem);
+}
+
+/* --- the list --- */
+
+static int is_scenario(const struct dirent *entry)
+{
+    return has_ending(entry->d_name);
+}
+
+/* The name, and the comment on the file's first line. */
+static bool add_item(struct text *list, const char *file_name, struct problem *problem)
+{
+    struct text path = { 0 }, text = { 0 };
+    size_t size = strlen(file_name) - strlen(ENDING);
+    text_add(&path, "%s/%s", LANEVIEW_SCENARIOS, file_name);
+    bool read = file_read(path.data, &text, problem);
+    if (read) {
+        size_t begin = strspn(text.data, "# "), end = strcspn(text.data, "\n");
+        text_add(list, "%-16.*s ", (int)size, file_name);
+        text_add_clean(list, text.data + begin, end > begin ? end - begin : 0);
+        text_add(list, "\n");
+    }
+    text_fini(&path);
+    text_fini(&text);
+    return read;
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+bool scenario_list(struct text *text, struct problem *problem)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(LANEVIEW_SCENARIOS, &entries, is_scenario, compare_names);
+    bool done = count >= 0 || problem_set(problem, EXIT_CODE_IO, "%s cannot be read: %s",
+                                          LANEVIEW_SCENARIOS, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        done = done && add_item(text, entries[i]->d_name, problem);
+        free(entries[i]);
+    }
+    free(entries);
+    return done;
+}
+
+/* --- one scenario --- */
+
+static void describe_step(struct text *text, const struct scenario *scenario,
+                          const struct scenario_step *step)
+{
+    char number[UNITS_TEXT_SIZE];
+    if (step->is_pause) {
+        text_add(text, "after %s\n", units_format(number, step->duration_ns));
+        return;
+    }
+    text_add(text, "%s", step->claim_count > 1 ? "rollup" : "task");
+    for (size_t i = 0; i < step->claim_count; i++) {
+        const struct scenario_claim *claim = &scenario->claims[step->first_claim + i];
+        const char *key = scenario->keys[claim->key];
+        text_add(text, "%s", i > 0 ? "," : " ");
+        text_add_clean(text, key, strlen(key));
+        text_add(text, "%s", claim->is_shared ? ":shared" : "");
+    }
+    text_add(text, " for %s", units_format(number, step->duration_ns));
+    if (step->tag > 0) {
+        text_add(text, " label ");
+        text_add_clean(text, scenario->tags[step->tag], strlen(scenario->tags[step->tag]));
+    }
+    text_add(text, "\n");
+}
+
+void scenario_describe(struct text *text, const struct scenario *scenario)
+{
+    size_t tasks = 0;
+    for (size_t i = 0; i < scenario->step_count; i++) {
+        tasks += !scenario->steps[i].is_pause;
+    }
+    text_add(text, "%u workers, lanes per %s, %zu clients, %zu tasks\n", scenario->worker_count,
+             scenario->layout == LANEPOOL_PER_WORKER ? "worker" : "key", scenario->key_count,
+             tasks);
+    for (size_t i = 0; i < scenario->step_count; i++) {
+        describe_step(text, scenario, &scenario->steps[i]);
+    }
+}

@@ -1,0 +1,219 @@
+/* Owns the text timeline. */
+#include "timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cells.h"
+#include "describe.h"
+#include "spans.h"
+#include "units.h"
+
+#define NAME_MIN  9
+#define NAME_MAX  24
+#define PLOT_MIN  20
+#define WIDTH_MAX 1000
+#define TICK_ROOM 12 /* columns for a mark of the axis */
+
+/* What bars are filled with; in this order in the legend. */
+struct glyphs {
+    const char *runs, *latched, *ready, *blocked, *about_to, *cut;
+};
+
+static const struct glyphs plain_glyphs = { "=", "%", "-", ".", "~", "." };
+static const struct glyphs drawn_glyphs = {
+    "\xe2\x95\x90", "\xe2\x96\x92", "\xe2\x94\x84", "\xc2\xb7", "~", "\xe2\x80\xa6"
+};
+
+struct sheet {
+    const struct model *model;
+    const struct glyphs *glyphs;
+    struct cells cells;
+    struct text label;
+    size_t left, columns; /* the plot */
+    uint64_t from, to;
+};
+
+static size_t column(const struct sheet *sheet, uint64_t time)
+{
+    uint64_t within = time < sheet->from ? 0 : time - sheet->from;
+    uint64_t span = sheet->to - sheet->from;
+    return (size_t)(within >= span ? sheet->columns : within * sheet->columns / span);
+}
+
+/* A bar with the sheet's label in it, which begins where the bar does, so that it parts bars. */
+static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, const char *glyph)
+{
+    size_t begin = column(sheet, from), end = column(sheet, to);
+    if (to <= sheet->from || begin == end) {
+        return; /* narrower than a column: what fills the column is shown */
+    }
+    cells_fill(&sheet->cells, sheet->left + begin, y, end - begin, CELLS_PLAIN, glyph);
+    if (text_length(sheet->label.data) < end - begin) {
+        cells_put(&sheet->cells, sheet->left + begin, y, CELLS_PLAIN, sheet->label.data);
+    } else {
+        cells_put(&sheet->cells, sheet->left + begin, y, CELLS_PLAIN, "|");
+    }
+}
+
+static void draw_task(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, size_t task,
+                      const char *glyph)
+{
+    size_t room = column(sheet, to) - column(sheet, from);
+    sheet->label.size = 0;
+    describe_task(&sheet->label, sheet->model, task);
+    if (text_length(sheet->label.data) >= room) {
+        sheet->label.size = 0;
+        describe_number(&sheet->label, sheet->model, task);
+    }
+    draw_bar(sheet, y, from, to, glyph);
+}
+
+static void draw_name(struct sheet *sheet, size_t y, const char *name)
+{
+    size_t end = cells_put(&sheet->cells, 0, y, CELLS_PLAIN, name);
+    if (end >= sheet->left) {
+        cells_fill(&sheet->cells, sheet->left - 1, y, sheet->cells.width, CELLS_PLAIN, " ");
+        cells_put(&sheet->cells, sheet->left - 2, y, CELLS_PLAIN, sheet->glyphs->cut);
+    }
+}
+
+static void draw_worker(struct sheet *sheet, size_t y, unsigned index)
+{
+    const struct model_worker *worker = &sheet->model->workers[index];
+    char name[24];
+    snprintf(name, sizeof name, "worker %u", index);
+    draw_name(sheet, y, name);
+    for (size_t i = 0; i < worker->span_count; i++) {
+        const struct model_span *span = &worker->spans[i];
+        uint64_t to = model_until(sheet->model, span->to);
+        sheet->label.size = 0;
+        text_add(&sheet->label, "%s", "");
+        if (span->kind == MODEL_RUNS) {
+            draw_task(sheet, y, span->from, to, span->task, sheet->glyphs->runs);
+        } else if (span->kind == MODEL_BLOCKED) {
+            if (span->task != MODEL_NONE) {
+                describe_number(&sheet->label, sheet->model, span->task);
+            }
+            text_add(&sheet->label, "%swaits for ", span->task != MODEL_NONE ? " " : "");
+            describe_number(&sheet->label, sheet->model, span->holder);
+            draw_bar(sheet, y, span->from, to, sheet->glyphs->blocked);
+        } else if (span->kind != MODEL_NO_WORK) {
+            draw_bar(sheet, y, span->from, to, sheet->glyphs->about_to);
+        }
+    }
+}
+
+/* The greatest number that waits within each column. */
+static void draw_depth(struct sheet *sheet, size_t y, const struct model_lane *lane)
+{
+    cells_put(&sheet->cells, 2, y, CELLS_PLAIN, "waiting");
+    for (size_t i = 0; i < lane->depth_count; i++) {
+        unsigned waiting = lane->depths[i].waiting;
+        uint64_t until = i + 1 < lane->depth_count ? lane->depths[i + 1].time : sheet->model->now;
+        char digit[2] = { (char)(waiting > 9 ? '+' : '0' + waiting), 0 };
+        if (waiting > 0 && until > sheet->from) {
+            size_t begin = column(sheet, lane->depths[i].time), end = column(sheet, until);
+            cells_fill(&sheet->cells, sheet->left + begin, y, end - begin, CELLS_PLAIN, digit);
+        }
+    }
+}
+
+static void draw_lane(struct sheet *sheet, size_t y, size_t index)
+{
+    struct lane_spans spans = { 0 };
+    const struct model_lane *lane = &sheet->model->lanes[index];
+    draw_name(sheet, y, lane->name);
+    spans_of_lane(sheet->model, index, &spans);
+    for (size_t i = 0; i < spans.count; i++) {
+        const struct lane_span *span = &spans.items[i];
+        if (span->kind != LANE_LATCHED) {
+            draw_task(sheet, y, span->from, span->to, span->task,
+                      span->kind == LANE_RUNS ? sheet->glyphs->runs : sheet->glyphs->ready);
+            continue;
+        }
+        sheet->label.size = 0;
+        describe_number(&sheet->label, sheet->model, span->task);
+        text_add(&sheet->label, " %u/%u arrived", span->arrived,
+                 sheet->model->tasks[span->task].entry_count);
+        draw_bar(sheet, y, span->from, span->to, sheet->glyphs->latched);
+    }
+    spans_fini(&spans);
+    draw_depth(sheet, y + 1, lane);
+}
+
+static void draw_axis(struct sheet *sheet, size_t y)
+{
+    uint64_t step = units_step(sheet->to - sheet->from, (unsigned)(sheet->columns / TICK_ROOM));
+    uint64_t tick = (sheet->from + step - 1) / step * step;
+    for (; tick < sheet->to; tick += step) {
+        char number[UNITS_TEXT_SIZE];
+        size_t x = sheet->left + column(sheet, tick);
+        x = cells_put(&sheet->cells, x, y, CELLS_PLAIN, "|");
+        cells_put(&sheet->cells, x, y, CELLS_PLAIN, units_format_mark(number, tick, step));
+    }
+}
+
+static void add_legend(struct text *text, const struct sheet *sheet)
+{
+    const struct glyphs *glyphs = sheet->glyphs;
+    text_add(text,
+             "\n%s runs  %s latched: at the head, waits for other lanes  %s ready, waits for "
+             "a worker\n",
+             glyphs->runs, glyphs->latched, glyphs->ready);
+    text_add(text,
+             "%s worker blocked: all that is pending waits in lanes  %s work is there, not "
+             "taken yet\n",
+             glyphs->blocked, glyphs->about_to);
+    if (sheet->model->recording->missed > 0) {
+        text_add(text, "%llu events were missed\n",
+                 (unsigned long long)sheet->model->recording->missed);
+    }
+}
+
+static size_t name_width(const struct model *model)
+{
+    size_t width = NAME_MIN;
+    for (size_t i = 0; i < model->lane_count; i++) {
+        size_t length = text_length(model->lanes[i].name);
+        width = length > width ? length : width;
+    }
+    return width < NAME_MAX ? width : NAME_MAX;
+}
+
+static void lay_out(struct sheet *sheet, size_t width, bool is_ascii)
+{
+    const struct model *model = sheet->model;
+    size_t rows = model->recording->worker_count + 2 * model->lane_count + 2;
+    sheet->left = name_width(model) + 1;
+    width = width < WIDTH_MAX ? width : WIDTH_MAX;
+    sheet->columns = width > sheet->left + PLOT_MIN ? width - sheet->left : PLOT_MIN;
+    cells_init(&sheet->cells, sheet->left + sheet->columns, rows, is_ascii);
+}
+
+void timeline_draw(struct text *text, const struct model *model,
+                   const struct timeline_options *options)
+{
+    struct sheet sheet = { .model = model,
+                           .glyphs = options->is_ascii ? &plain_glyphs : &drawn_glyphs,
+                           .from = options->from,
+                           .to = model_until(model, options->to) };
+    if (sheet.to <= sheet.from) {
+        sheet.to = sheet.from + 1;
+    }
+    size_t y = 0, *order = model_sorted_lanes(model);
+    lay_out(&sheet, options->width, options->is_ascii);
+    for (unsigned i = 0; i < model->recording->worker_count; i++) {
+        draw_worker(&sheet, y++, i);
+    }
+    y++;
+    for (size_t i = 0; i < model->lane_count; i++, y += 2) {
+        draw_lane(&sheet, y, order[i]);
+    }
+    draw_axis(&sheet, y);
+    cells_print(text, &sheet.cells, false, "\n");
+    add_legend(text, &sheet);
+    cells_fini(&sheet.cells);
+    text_fini(&sheet.label);
+    free(order);
+}

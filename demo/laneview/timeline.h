@@ -1,0 +1,20 @@
+/*
+ * A whole run as text: a row for each worker and each lane, time to the right.
+ */
+#ifndef LANEVIEW_TIMELINE_H
+#define LANEVIEW_TIMELINE_H
+
+#include "model.h"
+#include "text.h"
+
+struct timeline_options {
+    size_t width; /* columns in all */
+    bool is_ascii;
+    uint64_t from, to; /* the part of the run that is shown; to: MODEL_UNSEEN is the end */
+};
+
+/* The model has been fed all events. */
+void timeline_draw(struct text *text, const struct model *model,
+                   const struct timeline_options *options);
+
+#endif
