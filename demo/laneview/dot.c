@@ -11,9 +11,9 @@
 
 #define QUEUE_MAX 12 /* entries of a lane that are drawn */
 
-static void add_label(struct text *dot, const char *before, const struct text *label)
+static void add_label(struct text *dot, const struct text *label)
 {
-    text_add(dot, "%slabel=", before);
+    text_add(dot, "label=");
     text_add_quoted(dot, label->data);
 }
 
@@ -61,7 +61,7 @@ static void add_entry(struct text *dot, const struct model *model, size_t index)
         text_add(&label, " (shared)");
     }
     text_add(dot, "    e%zu [%s, ", index, look_of(&model->tasks[entry->task], is_granted));
-    add_label(dot, "", &label);
+    add_label(dot, &label);
     text_add(dot, "];\n");
     text_fini(&label);
 }
@@ -77,7 +77,7 @@ static void add_lane(struct text *dot, const struct model *model, size_t number)
     }
     text_add(&label, "lane %s", lane->name);
     text_add(dot, "  subgraph cluster_%zu {\n    style=rounded; color=\"#8795a6\"; ", number);
-    add_label(dot, "", &label);
+    add_label(dot, &label);
     text_add(dot, ";\n");
     for (; index != MODEL_NONE && drawn < QUEUE_MAX; index = model->entries[index].next, drawn++) {
         add_entry(dot, model, index);
@@ -122,7 +122,7 @@ static void add_behind(struct text *dot, const struct model *model, size_t task)
     add_state(&label, model, task, false);
     text_add(dot, "  t%llu [%s, ", (unsigned long long)model->tasks[task].ticket,
              look_of(&model->tasks[task], false));
-    add_label(dot, "", &label);
+    add_label(dot, &label);
     text_add(dot, "];\n");
     for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
         const struct model_entry *entry = &model->entries[index];
@@ -134,6 +134,7 @@ static void add_behind(struct text *dot, const struct model *model, size_t task)
     text_fini(&label);
 }
 
+/* Lines of the heading: strings that are put together, each with its end. */
 static void add_workers(struct text *dot, const struct model *model)
 {
     for (unsigned i = 0; i < model->recording->worker_count; i++) {
@@ -147,12 +148,9 @@ static void add_workers(struct text *dot, const struct model *model)
             cause.from = model->now;
             describe_idle(&label, model, &cause);
         }
-        text_add(dot, "  w%u [shape=plaintext, ", i);
-        add_label(dot, "", &label);
-        text_add(dot, "];\n");
-        if (i > 0) {
-            text_add(dot, "  w%u -> w%u [style=invis];\n", i - 1, i);
-        }
+        text_add(dot, " +\n    ");
+        text_add_quoted(dot, label.data);
+        text_add(dot, " + \"\\l\"");
         text_fini(&label);
     }
 }
@@ -162,12 +160,13 @@ void dot_write(struct text *dot, const struct model *model)
     size_t *order = model_sorted_lanes(model);
     char number[UNITS_TEXT_SIZE];
     text_add(dot,
-             "digraph lanes {\n  rankdir=RL; fontname=\"sans-serif\"; labelloc=t;\n"
-             "  label=\"at %s: %zu waiting, %zu ready, %zu running\";\n"
-             "  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n",
+             "digraph lanes {\n  rankdir=RL; fontname=\"sans-serif\"; fontsize=12; labelloc=t; "
+             "labeljust=l;\n"
+             "  label=\"at %s: %zu waiting, %zu ready, %zu running\\l\"",
              units_format(number, model->now), model->counts[MODEL_WAITING],
              model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
     add_workers(dot, model);
+    text_add(dot, ";\n  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n");
     for (size_t i = 0; i < model->lane_count; i++) {
         add_lane(dot, model, order[i]);
     }

@@ -9,7 +9,7 @@
 #define NAME_WIDTH  14
 #define STATE_WIDTH 30
 #define DEPTH_SHOWN 40 /* entries of a queue that get a mark */
-#define BUSY_WIDTH  11
+#define BUSY_WIDTH  12
 
 struct frame {
     struct cells *cells;

@@ -104,10 +104,27 @@ static void draw_worker(struct sheet *sheet, size_t y, unsigned index)
     }
 }
 
-/* The greatest number that waits within each column. */
+/* "#4 1/2 arrived" or, with less room, "1/2". */
+static void draw_latched(struct sheet *sheet, size_t y, const struct lane_span *span)
+{
+    size_t room = column(sheet, span->to) - column(sheet, span->from);
+    unsigned needed = sheet->model->tasks[span->task].entry_count;
+    sheet->label.size = 0;
+    describe_number(&sheet->label, sheet->model, span->task);
+    text_add(&sheet->label, " %u/%u arrived", span->arrived, needed);
+    if (text_length(sheet->label.data) >= room) {
+        sheet->label.size = 0;
+        text_add(&sheet->label, "%u/%u", span->arrived, needed);
+    }
+    draw_bar(sheet, y, span->from, span->to, sheet->glyphs->latched);
+}
+
+/* How many wait, a digit for each column. */
 static void draw_depth(struct sheet *sheet, size_t y, const struct model_lane *lane)
 {
-    cells_put(&sheet->cells, 2, y, CELLS_PLAIN, "waiting");
+    if (lane->depth_count > 1) {
+        cells_put(&sheet->cells, 2, y, CELLS_PLAIN, "waiting");
+    }
     for (size_t i = 0; i < lane->depth_count; i++) {
         unsigned waiting = lane->depths[i].waiting;
         uint64_t until = i + 1 < lane->depth_count ? lane->depths[i + 1].time : sheet->model->now;
@@ -132,11 +149,7 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
                       span->kind == LANE_RUNS ? sheet->glyphs->runs : sheet->glyphs->ready);
             continue;
         }
-        sheet->label.size = 0;
-        describe_number(&sheet->label, sheet->model, span->task);
-        text_add(&sheet->label, " %u/%u arrived", span->arrived,
-                 sheet->model->tasks[span->task].entry_count);
-        draw_bar(sheet, y, span->from, span->to, sheet->glyphs->latched);
+        draw_latched(sheet, y, span);
     }
     spans_fini(&spans);
     draw_depth(sheet, y + 1, lane);

@@ -1,0 +1,206 @@
+/* The model: event by event, as a live view feeds it, and when events are missing. */
+#include <string.h>
+
+#include "frame.h"
+#include "model.h"
+#include "support/test.h"
+
+struct story {
+    struct recording recording;
+    struct model model;
+};
+
+static void begin(struct story *story, lanepool_layout layout)
+{
+    recording_init(&story->recording, 2, layout, 0);
+    model_init(&story->model, &story->recording);
+}
+
+static void end(struct story *story)
+{
+    model_fini(&story->model);
+    recording_fini(&story->recording);
+}
+
+/* An event of a task, in the lane of an id where it has one. */
+static void tell_on(struct story *story, uint16_t thread, uint64_t time, int type, uint64_t task,
+                    uint64_t object, uint32_t detail)
+{
+    lanepool_event event = { .time_ns = time,
+                             .task = task,
+                             .object = object,
+                             .detail = detail,
+                             .thread = thread,
+                             .type = (uint8_t)type,
+                             .object_type = LANEPOOL_EVENT_LANE_ID };
+    model_feed(&story->model, &event);
+}
+
+static void tell(struct story *story, uint64_t time, int type, uint64_t task, uint64_t object,
+                 uint32_t detail)
+{
+    tell_on(story, 0, time, type, task, object, detail);
+}
+
+/* Task 1 runs in lane 1; rollup 2 is latched in lane 2 and waits for lane 1. */
+static void tell_latch(struct story *story)
+{
+    tell(story, 10, LANEPOOL_EVENT_ROUTE, 1, 101, 0);
+    tell(story, 10, LANEPOOL_EVENT_ENTER, 1, 1, LANEPOOL_EVENT_GRANTED);
+    tell(story, 10, LANEPOOL_EVENT_READY, 1, 0, 0);
+    tell(story, 20, LANEPOOL_EVENT_START, 1, 0, 0);
+    tell(story, 30, LANEPOOL_EVENT_ROUTE, 2, 102, 0);
+    tell(story, 30, LANEPOOL_EVENT_ENTER, 2, 1, 0);
+    tell(story, 30, LANEPOOL_EVENT_ENTER, 2, 2, LANEPOOL_EVENT_GRANTED);
+}
+
+Test(models, idle_worker_names_the_latch_and_the_task_that_holds_it_up)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    expect_eq(model_cause(&story.model, 1).kind, MODEL_NO_WORK);
+    tell_latch(&story);
+    struct model_span cause = model_cause(&story.model, 1);
+    expect_eq(cause.kind, MODEL_BLOCKED);
+    expect_eq(story.model.tasks[cause.task].ticket, 2);
+    expect_eq(story.model.tasks[cause.holder].ticket, 1);
+    expect_eq(story.model.latched, 1);
+    tell(&story, 40, LANEPOOL_EVENT_END, 1, 0, 0);
+    tell(&story, 40, LANEPOOL_EVENT_RELEASE, 1, 1, 0);
+    tell(&story, 40, LANEPOOL_EVENT_ARRIVE, 2, 1, 0);
+    tell(&story, 40, LANEPOOL_EVENT_READY, 2, 0, 0);
+    expect_eq(story.model.latched, 0);
+    expect_eq(model_cause(&story.model, 1).kind, MODEL_SEARCHES);
+    tell_on(&story, 1, 50, LANEPOOL_EVENT_START, 2, 0, 0);
+    expect_eq(model_cause(&story.model, 1).kind, MODEL_RUNS);
+    expect_eq(model_cause(&story.model, 0).kind, MODEL_NO_WORK);
+    expect_eq(model_worker_ns(&story.model, 1, MODEL_BLOCKED), 10);
+    end(&story);
+}
+
+Test(models, task_is_first_seen_at_its_end)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell(&story, 5, LANEPOOL_EVENT_END, 9, 0, 0);
+    tell(&story, 5, LANEPOOL_EVENT_RELEASE, 9, 1, 0);
+    expect_eq(story.model.task_count, 1);
+    expect_eq(story.model.tasks[0].state, MODEL_ENDED);
+    expect_eq(story.model.tasks[0].start, MODEL_UNSEEN);
+    expect_eq(story.model.lanes[0].open, 0);
+    expect_eq(story.model.lanes[0].waiting, 0);
+    end(&story);
+}
+
+Test(models, release_ends_a_task_whose_end_was_missed)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell_latch(&story);
+    tell(&story, 60, LANEPOOL_EVENT_RELEASE, 1, 1, 0);
+    expect_eq(story.model.counts[MODEL_RUNNING], 0);
+    expect_eq(story.model.workers[0].depth, 0);
+    end(&story);
+}
+
+Test(models, tickets_begin_again_and_submissions_are_used_again)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    for (uint64_t round = 0; round < 3; round++) {
+        uint64_t ticket = round % 2 == 0 ? RECORDING_TICKET_COUNT - 1 : 0;
+        tell(&story, 10 * round, LANEPOOL_EVENT_SUBMIT, 0, 7, 0);
+        tell(&story, 10 * round, LANEPOOL_EVENT_ROUTE, ticket, 7, 0);
+        tell(&story, 10 * round, LANEPOOL_EVENT_READY, ticket, 0, 0);
+        tell(&story, 10 * round, LANEPOOL_EVENT_START, ticket, 0, 0);
+        tell(&story, 10 * round + 4, LANEPOOL_EVENT_END, ticket, 0, 0);
+    }
+    expect_eq(story.model.task_count, 3);
+    expect_eq(story.model.counts[MODEL_ENDED], 3);
+    end(&story);
+}
+
+Test(models, task_that_waits_inside_of_a_task_runs_others_on_top)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell(&story, 10, LANEPOOL_EVENT_START, 1, 0, 0);
+    tell(&story, 20, LANEPOOL_EVENT_START, 2, 0, 0);
+    expect_eq(story.model.tasks[model_cause(&story.model, 0).task].ticket, 2);
+    tell(&story, 30, LANEPOOL_EVENT_END, 2, 0, 0);
+    expect_eq(story.model.tasks[model_cause(&story.model, 0).task].ticket, 1);
+    end(&story);
+}
+
+Test(models, refused_submission_is_pending_no_longer)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell(&story, 10, LANEPOOL_EVENT_SUBMIT, 0, 7, 0);
+    expect_eq(story.model.counts[MODEL_SUBMITTED], 1);
+    tell(&story, 20, LANEPOOL_EVENT_CANCEL, 0, 7, 0);
+    expect_eq(story.model.counts[MODEL_SUBMITTED], 0);
+    expect_eq(story.model.counts[MODEL_CANCELLED], 1);
+    end(&story);
+}
+
+Test(models, byte_string_keeps_its_lane_under_another_number)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    for (uint64_t number = 5; number < 7; number++) {
+        lanepool_event event = { .task = 'A' | 'B' << 8,
+                                 .object = number,
+                                 .type = LANEPOOL_EVENT_NAME,
+                                 .object_type = LANEPOOL_EVENT_LANE_BYTES };
+        model_feed(&story.model, &event);
+        event.type = LANEPOOL_EVENT_ENTER;
+        event.task = number;
+        model_feed(&story.model, &event);
+    }
+    expect_eq(story.model.lane_count, 1);
+    expect(strcmp(story.model.lanes[0].name, "AB") == 0);
+    expect_eq(story.model.lanes[0].entry_count, 2);
+    end(&story);
+}
+
+Test(models, worker_with_a_lane_of_its_own_is_blocked_by_the_latch_in_it)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_WORKER);
+    for (uint64_t lane = 0; lane < 2; lane++) {
+        lanepool_event event = { .task = 1,
+                                 .object = lane,
+                                 .type = LANEPOOL_EVENT_ENTER,
+                                 .object_type = LANEPOOL_EVENT_LANE_WORKER };
+        model_feed(&story.model, &event);
+    }
+    lanepool_event event = { .task = 1,
+                             .object = 1,
+                             .thread = 1,
+                             .type = LANEPOOL_EVENT_ARRIVE,
+                             .object_type = LANEPOOL_EVENT_LANE_WORKER };
+    model_feed(&story.model, &event);
+    expect_eq(model_cause(&story.model, 1).kind, MODEL_BLOCKED);
+    expect_eq(story.model.tasks[model_cause(&story.model, 1).task].ticket, 1);
+    end(&story);
+}
+
+Test(models, frame_of_any_size_is_drawn)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell_latch(&story);
+    for (size_t width = 0; width < 60; width += 3) {
+        for (size_t height = 0; height < 12; height++) {
+            struct cells cells;
+            struct text text = { 0 };
+            frame_draw(&cells, &story.model,
+                       &(struct frame_options){ .title = "t", .width = width, .height = height });
+            cells_print(&text, &cells, true, "\n");
+            text_fini(&text);
+            cells_fini(&cells);
+        }
+    }
+    end(&story);
+}
