@@ -275,8 +275,12 @@ static void draw_name(const struct svg_canvas *canvas, const char *name, double 
     if (name[size]) {
         text_add(&cut, "\xe2\x80\xa6");
     }
+    text_add(canvas->svg, "<g>");
     svg_text(canvas->svg, SVG_LEFT - 10, y + SVG_BAR / 2 + 4,
              "text-anchor=\"end\" font-weight=\"600\" fill=\"#1d2733\"", cut.data);
+    text_add(canvas->svg, "<title>");
+    text_add_xml(canvas->svg, name);
+    text_add(canvas->svg, "</title></g>\n");
     text_fini(&cut);
 }
 

@@ -30,7 +30,8 @@ def recording(events, workers=2, layout="key", zero=0, missed=0, tags=(), lanes=
 
 
 def name_events(time, number, name, thread=OUTSIDE):
-    """The NAME events of the lane of a byte string."""
+    """The NAME events of the lane of a byte string: long names are cut."""
+    name = name[:64]
     for at in range(0, len(name), 8):
         part = int.from_bytes(name[at : at + 8], "little")
         yield record(time, NAME, part, number, at, thread, BYTES)

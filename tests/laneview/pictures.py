@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The SVG is well-formed and shows what happened: rollups across their lanes, latches, idle workers.
+
+usage: pictures.py LANEVIEW
+"""
+import re
+import xml.etree.ElementTree as ET
+
+import schedule
+from views import Views, check
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = ['<&">', "]]>", "é中", "\x1b[31m", "a'b", "x" * 200]
+
+
+def bars(root):
+    """(first line of the tool tip, x, y, width) of every bar."""
+    for group in root.iter(SVG + "g"):
+        rect, title = group.find(SVG + "rect"), group.find(SVG + "title")
+        if rect is not None:
+            place = (float(rect.get(name)) for name in ("x", "y", "width"))
+            yield (title.text.split("\n")[0], *place)
+
+
+def check_seed(views):
+    schedule.seed().write(views.path / "seed.rec")
+    root = ET.fromstring(views.run("svg", "seed.rec").stdout)
+    texts = [text.text for text in root.iter(SVG + "text")]
+    for wanted in ("worker 0", "worker 2", "A", "B", "C", "20 ms", "seed", "post"):
+        check(wanted in texts, f"the picture lacks {wanted!r}: {texts}")
+    closes = [bar for bar in bars(root) if bar[0] == "#4 close"]
+    check(len(closes) == 3, f"the rollup is on one worker and in two lanes: {closes}")
+    check(len({(x, width) for _, x, _, width in closes}) == 1, "at the same time in all of them")
+    latched = [bar for bar in bars(root) if bar[0] == "#4 close is latched here: 1/2 arrived"]
+    check(len(latched) == 1, f"it is latched in one lane: {latched}")
+    check(abs(latched[0][1] + latched[0][3] - closes[0][1]) < 0.5, "until it runs")
+    idle = [bar[0] for bar in bars(root) if bar[0].startswith("blocked")]
+    check("blocked: #4 close is latched (1/2 arrived) and waits for #2 post, which runs on worker 1"
+          in idle, f"the idle worker says why: {idle}")  # fmt: skip
+    names = {text.text: float(text.get("y")) for text in root.iter(SVG + "text") if text.text in "ABC"}
+    c_bars = [b for b in bars(root) if abs(b[2] - names["C"]) < 30 and b[0] in ("#6 post", "#5 post")]
+    check(len(c_bars) >= 2, "the third client goes on")
+
+
+def check_window(views):
+    whole = list(bars(ET.fromstring(views.run("svg", "seed.rec").stdout)))
+    part = list(bars(ET.fromstring(
+        views.run("svg", "--from", "40ms", "--to", "50ms", "seed.rec").stdout)))  # fmt: skip
+    check(any(name == "#1 post" for name, *_ in whole), "#1 is in the whole picture")
+    check(not any(name == "#1 post" for name, *_ in part), "but not from 40 to 50 ms")
+    check(any(name == "#4 close" for name, *_ in part), "where #4 is")
+    for name, x, _, width in whole + part:
+        check(x >= 0 and width > 0 and x + width <= 1000, f"{name} is inside of the picture")
+
+
+def check_hostile_names(views):
+    events = []
+    for number, name in enumerate(HOSTILE):
+        events += schedule.name_events(number, number, name.encode())
+        ticket = number + 1
+        events.append(schedule.record(number, schedule.ROUTE, ticket, 100 + number, 1))
+        events.append(schedule.record(number, schedule.ENTER, ticket, number,
+                                      schedule.GRANTED, 0, schedule.BYTES))  # fmt: skip
+        events.append(schedule.record(number + 1, schedule.START, ticket))
+        events.append(schedule.record(number + 9, schedule.END, ticket))
+    events += schedule.name_events(99, 99, b"\xff\xfe\x00z")
+    events.append(schedule.record(99, schedule.ENTER, 1, 99, 0, 0, schedule.BYTES))
+    contents = schedule.recording(events, tags=[(1, HOSTILE[0])])
+    views.write("hostile<&>.rec", contents)
+    svg = views.run("svg", "hostile<&>.rec").stdout
+    root = ET.fromstring(svg)
+    texts = [text.text for text in root.iter(SVG + "text")]
+    for name in ("é中", '<&">', "\\x1b[31m", "\\xff\\xfe\\x…", "hostile<&>"):
+        check(name in texts, f"{name!r} is in {texts}")
+    tips = [title.text for title in root.iter(SVG + "title")]
+    check("\\xff\\xfe\\x00z" in tips, "a name that is cut is whole in its tool tip")
+    check(b"\x1b" not in svg, "no control character is in the picture")
+    return "hostile<&>.rec"
+
+
+def check_harmless(views, name):
+    svg = views.text("svg", name)
+    check("<script" not in svg and "onload" not in svg, "there is no script in it")
+    check("http" not in re.sub(r'xmlns="[^"]*"', "", svg), "and it refers to nothing outside")
+    check(svg == views.text("svg", name), f"{name}: the same bytes each time")
+
+
+def check_large(views):
+    """A row has no more bars than there is room for."""
+    pool = schedule.Pool(2)
+    for i in range(6000):
+        pool.submit(i * 700, f"c{i % 100}", 1000, "post")
+    pool.run().write(views.path / "large.rec")
+    svg = views.run("svg", "large.rec").stdout
+    ET.fromstring(svg)
+    check(len(svg) < 6_000_000, f"the picture of 6000 tasks has {len(svg)} bytes")
+    check(b"64 of 100 lanes are drawn" in svg, "it says that lanes are left out")
+
+
+def main():
+    views = Views()
+    check_seed(views)
+    check_window(views)
+    for name in ("seed.rec", check_hostile_names(views)):
+        check_harmless(views, name)
+    for name, pool in (("over", schedule.overlapping()), ("worker", schedule.seed("worker"))):
+        pool.write(views.path / f"{name}.rec")
+        ET.fromstring(views.run("svg", f"{name}.rec").stdout)
+    views.write("empty.rec", schedule.recording([]))
+    ET.fromstring(views.run("svg", "empty.rec").stdout)
+    check_large(views)
+    print("pictures: well-formed, and they show what happened")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""The Chrome trace is JSON and keeps the rules of the Trace Event Format.
+
+usage: traces.py LANEVIEW
+"""
+import json
+from collections import defaultdict
+
+import pictures
+import schedule
+from views import Views, check
+
+WORKERS, LANES = 1, 2
+
+
+def load(views, name):
+    return json.loads(views.run("chrome", name).stdout)["traceEvents"]
+
+
+def check_fields(events):
+    for event in events:
+        check(event["ph"] in "MXsfC", f"a known phase: {event}")
+        check(isinstance(event["pid"], int) and isinstance(event["tid"], int), f"ids: {event}")
+        check(isinstance(event["name"], str), f"a name: {event}")
+        if event["ph"] != "M":
+            check(event["ts"] >= 0, f"a time: {event}")
+        if event["ph"] == "X":
+            check(event["dur"] >= 0, f"a duration: {event}")
+
+
+def check_slices_do_not_overlap(events):
+    threads = defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            threads[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+    for thread, slices in threads.items():
+        slices.sort()
+        for (_, end), (begin, _) in zip(slices, slices[1:]):
+            check(end <= begin + 0.0011, f"slices of {thread} overlap at {begin}")
+    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    check(set(threads) <= named, f"threads without a name: {set(threads) - named}")
+
+
+def check_arrows(events):
+    """Each begins in a slice of a lane and ends, not earlier, in one of a worker."""
+    begins = {event["id"]: event for event in events if event["ph"] == "s"}
+    ends = {event["id"]: event for event in events if event["ph"] == "f"}
+    check(begins.keys() == ends.keys(), "each arrow has two ends")
+    slices = [event for event in events if event["ph"] == "X"]
+    for number, begin in begins.items():
+        end = ends[number]
+        check(begin["pid"] == LANES and end["pid"] == WORKERS, "from a lane to a worker")
+        check(begin["ts"] <= end["ts"], "arrows point forwards")
+        for place in (begin, end):
+            check(any((s["pid"], s["tid"]) == (place["pid"], place["tid"])
+                      and s["ts"] <= place["ts"] <= s["ts"] + s["dur"] for s in slices),
+                  f"an arrow ends in a slice: {place}")  # fmt: skip
+    return len(begins)
+
+
+def check_counters(events):
+    last = {}
+    for event in events:
+        if event["ph"] == "C":
+            last[event["name"]] = event["args"][event["name"]]
+            check(last[event["name"]] >= 0, f"a count: {event}")
+    check(set(last) == {"pending tasks", "ready tasks", "latched entries"}, f"counters: {last}")
+    check(not any(last.values()), f"in the end nothing is pending: {last}")
+
+
+def check_all(views, name):
+    events = load(views, name)
+    check_fields(events)
+    check_slices_do_not_overlap(events)
+    check(views.run("chrome", name).stdout == views.run("chrome", name).stdout, "the same bytes")
+    return events
+
+
+def main():
+    views = Views()
+    schedule.overlapping().write(views.path / "over.rec")
+    events = check_all(views, "over.rec")
+    check(check_arrows(events) == 6, "an arrow for each entry of the two rollups")
+    check_counters(events)
+    processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    check(processes == {WORKERS: "workers", LANES: "lanes"}, f"processes: {processes}")
+    close = [e for e in events if e["ph"] == "X" and e["name"] == "#6 close"]
+    check([e["pid"] for e in close] == [WORKERS, LANES, LANES, LANES], "#6 on a worker, in 3 lanes")
+    check(close[0]["args"]["lanes"] == ["A", "B", "C"], f"its lanes: {close[0]}")
+    check(any(e["name"] == "#7 close: 2/3 arrived" for e in events), "a latch says how many arrived")
+
+    pool = schedule.Pool(4)
+    for milliseconds in (5, 9, 7):
+        pool.submit(0, "A/", milliseconds * schedule.MS, "read")
+    pool.submit(0, "A", schedule.MS, "post")
+    pool.run().write(views.path / "shared.rec")
+    lanes = {e["tid"] for e in check_all(views, "shared.rec") if (e["pid"], e["ph"]) == (LANES, "X")}
+    check(len(lanes) == 3, f"three share the lane at once, on threads {lanes}")
+
+    name = pictures.check_hostile_names(views)
+    names = {e["args"]["name"] for e in check_all(views, name) if e["name"] == "thread_name"}
+    check({'<&">', "\\x1b[31m", "é中"} <= names, f"names: {names}")
+    schedule.seed("worker").write(views.path / "worker.rec")
+    check_arrows(check_all(views, "worker.rec"))
+    print("traces: valid")
+
+
+if __name__ == "__main__":
+    main()
