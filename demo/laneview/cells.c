@@ -51,10 +51,16 @@ void cells_fill(struct cells *cells, size_t x, size_t y, size_t count, enum cell
     }
 }
 
+bool cells_is_blank(const struct cells *cells, size_t x, size_t y)
+{
+    return x >= cells->width || y >= cells->height ||
+           strcmp(cells->items[y * cells->width + x].bytes, " ") == 0;
+}
+
 static size_t used_width(const struct cells *cells, size_t y)
 {
     size_t width = cells->width;
-    while (width > 0 && strcmp(cells->items[y * cells->width + width - 1].bytes, " ") == 0) {
+    while (width > 0 && cells_is_blank(cells, width - 1, y)) {
         width--;
     }
     return width;

@@ -31,6 +31,9 @@ size_t cells_put(struct cells *cells, size_t x, size_t y, enum cells_style style
 void cells_fill(struct cells *cells, size_t x, size_t y, size_t count, enum cells_style style,
                 const char *character);
 
+/* Whether nothing is written at a place. */
+bool cells_is_blank(const struct cells *cells, size_t x, size_t y);
+
 /* All rows without the spaces at their ends; `line_end` comes after each. */
 void cells_print(struct text *text, const struct cells *cells, bool has_colours,
                  const char *line_end);

@@ -175,8 +175,8 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
     }
     describe_task(&name, trace->model, span->task);
     if (span->kind == LANE_LATCHED) {
-        text_add(&name, ": %u/%u arrived", span->arrived,
-                 trace->model->tasks[span->task].entry_count);
+        text_add(&name, ": ");
+        describe_latch(&name, trace->model, span);
         text_add(&why, "a rollup is at the head and waits for its other lanes");
     } else {
         text_add(&name, ": ready");

@@ -34,6 +34,15 @@ void describe_arrived(struct text *text, const struct model *model, size_t task,
              model->tasks[task].entry_count);
 }
 
+void describe_latch(struct text *text, const struct model *model, const struct lane_span *span)
+{
+    if (span->arrived > 0) {
+        text_add(text, "%u/%u arrived", span->arrived, model->tasks[span->task].entry_count);
+    } else {
+        text_add(text, "latched");
+    }
+}
+
 /* Where the task was that others wait for, when their waiting began. */
 static void add_place(struct text *text, const struct model *model, size_t task, uint64_t time)
 {

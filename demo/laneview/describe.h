@@ -5,6 +5,7 @@
 #define LANEVIEW_DESCRIBE_H
 
 #include "model.h"
+#include "spans.h"
 #include "text.h"
 
 /* The name of a task's tag; "task" or "rollup" where it has none. */
@@ -18,6 +19,9 @@ void describe_task(struct text *text, const struct model *model, size_t task);
 
 /* "1/2 arrived", as it was at a time. */
 void describe_arrived(struct text *text, const struct model *model, size_t task, uint64_t time);
+
+/* "2/3 arrived" of a latched span; "latched" if the number changes within it. */
+void describe_latch(struct text *text, const struct model *model, const struct lane_span *span);
 
 /* Why a worker does nothing: "blocked: #4 close is latched (1/2 arrived) and waits for #2 post,
  * which runs on worker 1". */

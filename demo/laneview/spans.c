@@ -52,11 +52,11 @@ static void add_latched(const struct model *model, struct lane_spans *spans, siz
                         uint64_t from, uint64_t to)
 {
     size_t task = model->entries[entry].task;
+    bool is_split = model->tasks[task].entry_count <= SPLIT_MAX;
     while (from < to) {
-        bool is_split = model->tasks[task].entry_count <= SPLIT_MAX;
         uint64_t next = is_split ? next_arrival(model, task, from, to) : to;
-        add_span(spans, (struct lane_span){ from, next, LANE_LATCHED, entry, task,
-                                            model_arrived_at(model, task, from) });
+        unsigned arrived = is_split ? model_arrived_at(model, task, from) : 0;
+        add_span(spans, (struct lane_span){ from, next, LANE_LATCHED, entry, task, arrived });
         from = next;
     }
 }

@@ -16,7 +16,7 @@ struct lane_span {
     uint64_t from, to;
     enum lane_span_kind kind;
     size_t entry, task;
-    unsigned arrived; /* of a latched rollup, in this span */
+    unsigned arrived; /* of a latched rollup, in this span; 0: the number changes within it */
 };
 
 struct lane_spans {
@@ -25,7 +25,7 @@ struct lane_spans {
 };
 
 /* All spans of a lane, in the order of its entries. A latched span ends where another lane of the
- * rollup arrives, and a new one begins. */
+ * rollup arrives, and a new one begins; not so for rollups over very many lanes. */
 void spans_of_lane(const struct model *model, size_t lane, struct lane_spans *spans);
 void spans_fini(struct lane_spans *spans);
 

@@ -180,22 +180,23 @@ void svg_worker_rows(struct svg_canvas *canvas)
 
 static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
-    unsigned needed = canvas->model->tasks[span->task].entry_count;
     struct text style = { 0 };
     canvas->has_latched = true;
     text_add(&style, "fill=\"url(#latched%u)\" stroke=\"%s\" stroke-opacity=\"0.6\"",
              svg_rollup_shade(canvas, span->task), svg_colour(canvas, span->task));
     describe_number(&bar->label, canvas->model, span->task);
-    text_add(&bar->label, ": %u/%u arrived", span->arrived, needed);
-    if (!label_fits(bar)) {
+    text_add(&bar->label, ": ");
+    describe_latch(&bar->label, canvas->model, span);
+    if (!label_fits(bar) && span->arrived > 0) {
         bar->label.size = 0;
-        text_add(&bar->label, "%u/%u", span->arrived, needed);
+        text_add(&bar->label, "%u/%u", span->arrived, canvas->model->tasks[span->task].entry_count);
     }
     if (!label_fits(bar)) {
         bar->label.size = 0;
     }
     describe_task(&bar->tip, canvas->model, span->task);
-    text_add(&bar->tip, " is latched here: %u/%u arrived", span->arrived, needed);
+    text_add(&bar->tip, " is latched here: ");
+    describe_latch(&bar->tip, canvas->model, span);
     add_duration(&bar->tip, "so", span->from, span->to);
     draw(canvas, bar, style.data,
          "text-anchor=\"middle\" font-weight=\"600\" fill=\"#1d2733\" stroke=\"#ffffff\" "

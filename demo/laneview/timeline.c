@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cells.h"
 #include "describe.h"
+#include "memory.h"
 #include "spans.h"
 #include "units.h"
 
@@ -17,12 +19,18 @@
 
 /* What bars are filled with; in this order in the legend. */
 struct glyphs {
-    const char *runs, *latched, *ready, *blocked, *about_to, *cut;
+    const char *runs, *latched, *ready, *blocked, *about_to, *little, *cut;
 };
 
-static const struct glyphs plain_glyphs = { "=", "%", "-", ".", "~", "." };
+static const struct glyphs plain_glyphs = { "=", "%", "-", ".", "~", ":", "." };
 static const struct glyphs drawn_glyphs = {
-    "\xe2\x95\x90", "\xe2\x96\x92", "\xe2\x94\x84", "\xc2\xb7", "~", "\xe2\x80\xa6"
+    "\xe2\x95\x90", "\xe2\x96\x92", "\xe2\x94\x84", "\xc2\xb7", "~", ":", "\xe2\x80\xa6"
+};
+
+/* Of a column, the time of bars that are narrower than it. */
+struct narrow {
+    uint64_t ns[2]; /* runs, and anything else */
+    const char *other;
 };
 
 struct sheet {
@@ -30,7 +38,8 @@ struct sheet {
     const struct glyphs *glyphs;
     struct cells cells;
     struct text label;
-    size_t left, columns; /* the plot */
+    struct narrow *narrow; /* of each column of the row that is drawn */
+    size_t left, columns;  /* the plot */
     uint64_t from, to;
 };
 
@@ -41,12 +50,25 @@ static size_t column(const struct sheet *sheet, uint64_t time)
     return (size_t)(within >= span ? sheet->columns : within * sheet->columns / span);
 }
 
+static void note_narrow(struct sheet *sheet, size_t at, uint64_t ns, const char *glyph)
+{
+    bool is_run = glyph == sheet->glyphs->runs;
+    if (at < sheet->columns) {
+        sheet->narrow[at].ns[is_run ? 0 : 1] += ns;
+        sheet->narrow[at].other = is_run ? sheet->narrow[at].other : glyph;
+    }
+}
+
 /* A bar with the sheet's label in it, which begins where the bar does, so that it parts bars. */
 static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, const char *glyph)
 {
     size_t begin = column(sheet, from), end = column(sheet, to);
-    if (to <= sheet->from || begin == end) {
-        return; /* narrower than a column: what fills the column is shown */
+    if (to <= sheet->from) {
+        return;
+    }
+    if (begin == end || to - from < (sheet->to - sheet->from) / sheet->columns) {
+        note_narrow(sheet, begin, to - from, glyph);
+        return;
     }
     cells_fill(&sheet->cells, sheet->left + begin, y, end - begin, CELLS_PLAIN, glyph);
     if (text_length(sheet->label.data) < end - begin) {
@@ -54,6 +76,27 @@ static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, 
     } else {
         cells_put(&sheet->cells, sheet->left + begin, y, CELLS_PLAIN, "|");
     }
+}
+
+/* Where no bar begins or is: what took most of the column's time, if it took half of it. */
+static void draw_narrow(struct sheet *sheet, size_t y)
+{
+    uint64_t half = (sheet->to - sheet->from) / sheet->columns / 2;
+    for (size_t i = 0; i < sheet->columns; i++) {
+        const struct narrow *narrow = &sheet->narrow[i];
+        size_t x = sheet->left + i;
+        if (!cells_is_blank(&sheet->cells, x, y)) {
+            continue;
+        }
+        if (narrow->ns[0] > half) {
+            cells_put(&sheet->cells, x, y, CELLS_PLAIN, sheet->glyphs->runs);
+        } else if (narrow->ns[1] > half) {
+            cells_put(&sheet->cells, x, y, CELLS_PLAIN, narrow->other);
+        } else if (narrow->ns[0] > 0) {
+            cells_put(&sheet->cells, x, y, CELLS_PLAIN, sheet->glyphs->little);
+        }
+    }
+    memset(sheet->narrow, 0, sheet->columns * sizeof *sheet->narrow);
 }
 
 static void draw_task(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, size_t task,
@@ -102,19 +145,21 @@ static void draw_worker(struct sheet *sheet, size_t y, unsigned index)
             draw_bar(sheet, y, span->from, to, sheet->glyphs->about_to);
         }
     }
+    draw_narrow(sheet, y);
 }
 
 /* "#4 1/2 arrived" or, with less room, "1/2". */
 static void draw_latched(struct sheet *sheet, size_t y, const struct lane_span *span)
 {
     size_t room = column(sheet, span->to) - column(sheet, span->from);
-    unsigned needed = sheet->model->tasks[span->task].entry_count;
     sheet->label.size = 0;
     describe_number(&sheet->label, sheet->model, span->task);
-    text_add(&sheet->label, " %u/%u arrived", span->arrived, needed);
-    if (text_length(sheet->label.data) >= room) {
+    text_add(&sheet->label, " ");
+    describe_latch(&sheet->label, sheet->model, span);
+    if (text_length(sheet->label.data) >= room && span->arrived > 0) {
         sheet->label.size = 0;
-        text_add(&sheet->label, "%u/%u", span->arrived, needed);
+        text_add(&sheet->label, "%u/%u", span->arrived,
+                 sheet->model->tasks[span->task].entry_count);
     }
     draw_bar(sheet, y, span->from, span->to, sheet->glyphs->latched);
 }
@@ -152,6 +197,7 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
         draw_latched(sheet, y, span);
     }
     spans_fini(&spans);
+    draw_narrow(sheet, y);
     draw_depth(sheet, y + 1, lane);
 }
 
@@ -201,6 +247,7 @@ static void lay_out(struct sheet *sheet, size_t width, bool is_ascii)
     sheet->left = name_width(model) + 1;
     width = width < WIDTH_MAX ? width : WIDTH_MAX;
     sheet->columns = width > sheet->left + PLOT_MIN ? width - sheet->left : PLOT_MIN;
+    sheet->narrow = memory_zeroed(sheet->columns, sizeof *sheet->narrow);
     cells_init(&sheet->cells, sheet->left + sheet->columns, rows, is_ascii);
 }
 
@@ -228,5 +275,6 @@ void timeline_draw(struct text *text, const struct model *model,
     add_legend(text, &sheet);
     cells_fini(&sheet.cells);
     text_fini(&sheet.label);
+    free(sheet.narrow);
     free(order);
 }
