@@ -10,8 +10,8 @@
 void model_init(struct model *model, const struct recording *recording)
 {
     *model = (struct model){ .recording = recording,
-                             .first_waiting = MODEL_NONE,
-                             .last_waiting = MODEL_NONE };
+                             .submitted = { MODEL_NONE, MODEL_NONE },
+                             .waiting = { MODEL_NONE, MODEL_NONE } };
     model->workers = memory_zeroed(recording->worker_count, sizeof *model->workers);
     model_update_workers(model);
 }
@@ -37,6 +37,29 @@ void model_fini(struct model *model)
     map_fini(&model->lane_aliases);
 }
 
+/* The tasks of two states are listed. */
+static struct model_list *list_of(struct model *model, enum model_state state)
+{
+    return state == MODEL_SUBMITTED ? &model->submitted
+           : state == MODEL_WAITING ? &model->waiting
+                                    : NULL;
+}
+
+static void append(struct model *model, struct model_list *list, size_t task)
+{
+    model->tasks[task].previous = list->last;
+    model->tasks[task].next = MODEL_NONE;
+    *(list->last == MODEL_NONE ? &list->first : &model->tasks[list->last].next) = task;
+    list->last = task;
+}
+
+static void take_out(struct model *model, struct model_list *list, size_t task)
+{
+    size_t previous = model->tasks[task].previous, next = model->tasks[task].next;
+    *(previous == MODEL_NONE ? &list->first : &model->tasks[previous].next) = next;
+    *(next == MODEL_NONE ? &list->last : &model->tasks[next].previous) = previous;
+}
+
 static size_t new_task(struct model *model)
 {
     model->tasks = memory_grow(model->tasks, &model->task_capacity, model->task_count + 1,
@@ -47,10 +70,12 @@ static size_t new_task(struct model *model)
                                                            .ready = MODEL_UNSEEN,
                                                            .start = MODEL_UNSEEN,
                                                            .end = MODEL_UNSEEN,
+                                                           .submitter = UINT16_MAX,
                                                            .thread = LANEPOOL_EVENT_OUTSIDE,
                                                            .first_entry = MODEL_NONE,
                                                            .last_entry = MODEL_NONE };
     model->counts[MODEL_SUBMITTED]++;
+    append(model, &model->submitted, model->task_count);
     return model->task_count++;
 }
 
@@ -72,34 +97,6 @@ static size_t task_of(struct model *model, uint64_t ticket)
     return task;
 }
 
-static void begin_waiting(struct model *model, size_t task)
-{
-    struct model_task *added = &model->tasks[task];
-    added->previous_waiting = model->last_waiting;
-    added->next_waiting = MODEL_NONE;
-    if (model->last_waiting == MODEL_NONE) {
-        model->first_waiting = task;
-    } else {
-        model->tasks[model->last_waiting].next_waiting = task;
-    }
-    model->last_waiting = task;
-}
-
-static void end_waiting(struct model *model, size_t task)
-{
-    const struct model_task *removed = &model->tasks[task];
-    if (removed->previous_waiting == MODEL_NONE) {
-        model->first_waiting = removed->next_waiting;
-    } else {
-        model->tasks[removed->previous_waiting].next_waiting = removed->next_waiting;
-    }
-    if (removed->next_waiting == MODEL_NONE) {
-        model->last_waiting = removed->previous_waiting;
-    } else {
-        model->tasks[removed->next_waiting].previous_waiting = removed->previous_waiting;
-    }
-}
-
 static size_t latched_entries(const struct model_task *task)
 {
     return task->state == MODEL_WAITING && model_is_rollup(task) ? task->arrived : 0;
@@ -112,15 +109,15 @@ static bool advance(struct model *model, size_t task, enum model_state state)
     if (state <= advanced->state) {
         return false;
     }
-    if (advanced->state == MODEL_WAITING) {
-        model->latched -= latched_entries(advanced);
-        end_waiting(model, task);
+    model->latched -= latched_entries(advanced);
+    if (list_of(model, advanced->state)) {
+        take_out(model, list_of(model, advanced->state), task);
     }
     model->counts[advanced->state]--;
     model->counts[state]++;
     advanced->state = state;
-    if (state == MODEL_WAITING) {
-        begin_waiting(model, task);
+    if (list_of(model, state)) {
+        append(model, list_of(model, state), task);
     }
     return true;
 }
@@ -134,10 +131,9 @@ static void arrive_everywhere(struct model *model, size_t task)
     }
 }
 
-/* A task that is over without its END and RELEASE having been seen. */
-static void give_up(struct model *model, size_t task)
+void model_give_up(struct model *model, size_t task)
 {
-    if (advance(model, task, MODEL_CANCELLED)) {
+    if (model->tasks[task].state < MODEL_ENDED && advance(model, task, MODEL_CANCELLED)) {
         model_pop_run(model, task);
     }
     size_t entry = model->tasks[task].first_entry;
@@ -150,11 +146,26 @@ static void take_submit(struct model *model, const lanepool_event *event)
 {
     size_t before = map_get(&model->submissions, 0, event->object);
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
-        give_up(model, before); /* numbers are only used again when their task is over */
+        model_give_up(model, before); /* numbers are only used again when their task is over */
     }
     size_t task = new_task(model);
     model->tasks[task].submit = model->now;
+    model->tasks[task].submitter = event->thread;
     map_set(&model->submissions, 0, event->object, task);
+}
+
+/* A thread's tasks are accepted in the order of its submits: what it submitted before has been
+ * routed, too, even if that was not seen. */
+static void give_up_submitted_before(struct model *model, size_t task)
+{
+    size_t before = model->submitted.first;
+    while (before != task && before != MODEL_NONE) {
+        size_t next = model->tasks[before].next;
+        if (model->tasks[before].submitter == model->tasks[task].submitter) {
+            model_give_up(model, before);
+        }
+        before = next;
+    }
 }
 
 static void take_route(struct model *model, const lanepool_event *event)
@@ -167,11 +178,12 @@ static void take_route(struct model *model, const lanepool_event *event)
     }
     size_t before = map_get(&model->tickets, 0, event->task);
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
-        give_up(model, before); /* tickets have begun again, and its end was missed */
+        model_give_up(model, before); /* tickets have begun again, and its end was missed */
     }
     give_ticket(model, task, event->task);
     model->tasks[task].route = model->now;
     model->tasks[task].tag = (uint8_t)event->detail;
+    give_up_submitted_before(model, task);
     advance(model, task, MODEL_WAITING);
 }
 
@@ -253,7 +265,7 @@ static void take_cancel(struct model *model, const lanepool_event *event)
     if (task == MAP_NONE || model->tasks[task].state != MODEL_SUBMITTED) {
         task = task_of(model, event->task);
     }
-    give_up(model, task);
+    model_give_up(model, task);
 }
 
 static void apply(struct model *model, const lanepool_event *event)

@@ -31,13 +31,19 @@ struct model_task {
     uint64_t ticket;
     bool has_ticket;
     uint8_t tag;
-    uint16_t thread; /* where it runs or ran */
-    uint32_t status; /* a lanepool_status, once it has ended */
+    uint16_t submitter; /* the thread that handed it in, if that was seen */
+    uint16_t thread;    /* where it runs or ran */
+    uint32_t status;    /* a lanepool_status, once it has ended */
     uint64_t submit, route, ready, start, end;
-    size_t first_entry, last_entry;        /* of model->entries, or MODEL_NONE */
-    unsigned entry_count, lane_count;      /* of these, those in lanes */
-    unsigned arrived;                      /* entries that are granted */
-    size_t previous_waiting, next_waiting; /* while it is WAITING */
+    size_t first_entry, last_entry;   /* of model->entries, or MODEL_NONE */
+    unsigned entry_count, lane_count; /* of these, those in lanes */
+    unsigned arrived;                 /* entries that are granted */
+    size_t previous, next;            /* in the list of its state, while there is one */
+};
+
+/* Tasks in the order in which they came. */
+struct model_list {
+    size_t first, last;
 };
 
 struct model_entry {
@@ -117,12 +123,12 @@ struct model {
     size_t lane_count, lane_capacity;
     struct model_alias *aliases;
     size_t alias_count, alias_capacity;
-    struct model_worker *workers; /* recording->worker_count of them */
-    size_t counts[MODEL_STATES];  /* tasks in each state */
-    size_t latched;               /* entries of rollups that are latched now */
-    size_t first_waiting, last_waiting;
-    struct map tickets, submissions; /* to tasks */
-    struct map lane_aliases;         /* to aliases */
+    struct model_worker *workers;         /* recording->worker_count of them */
+    size_t counts[MODEL_STATES];          /* tasks in each state */
+    size_t latched;                       /* entries of rollups that are latched now */
+    struct model_list submitted, waiting; /* the tasks in these two states */
+    struct map tickets, submissions;      /* to tasks */
+    struct map lane_aliases;              /* to aliases */
 };
 
 /* The recording must outlive the model. */

@@ -206,6 +206,21 @@ size_t model_add_entry(struct model *model, size_t task, const lanepool_event *e
     return index;
 }
 
+/* What stood before an entry that has arrived is over, unless both share the lane. */
+static void give_up_before(struct model *model, size_t index)
+{
+    const struct model_entry *entry = &model->entries[index];
+    size_t before = model->lanes[entry->lane].first_open;
+    while (before != index && before != MODEL_NONE) {
+        size_t next = model->entries[before].next;
+        if (!entry->shared || !model->entries[before].shared) {
+            model_give_up(model, model->entries[before].task);
+            next = model->lanes[entry->lane].first_open; /* others may have gone with it */
+        }
+        before = next;
+    }
+}
+
 void model_arrive(struct model *model, size_t index)
 {
     struct model_entry *entry = &model->entries[index];
@@ -221,6 +236,7 @@ void model_arrive(struct model *model, size_t index)
     if (entry->lane != MODEL_NONE) {
         model->lanes[entry->lane].waiting--;
         note_depth(model, &model->lanes[entry->lane]);
+        give_up_before(model, index);
     }
 }
 

@@ -22,6 +22,9 @@ size_t model_add_entry(struct model *model, size_t task, const lanepool_event *e
 void model_arrive(struct model *model, size_t entry);
 void model_release(struct model *model, size_t entry);
 
+/* A task that is over without its END and RELEASE having been seen. */
+void model_give_up(struct model *model, size_t task);
+
 /* Brings the spans of all workers up to what is true now. */
 void model_update_workers(struct model *model);
 

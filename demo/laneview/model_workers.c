@@ -113,8 +113,8 @@ struct model_span model_cause(const struct model *model, size_t index)
     if (ready + model->counts[MODEL_SUBMITTED] > 0) {
         return idle(about_to);
     }
-    return model->first_waiting == MODEL_NONE ? idle(MODEL_NO_WORK)
-                                              : blocked_by(model, model->first_waiting);
+    return model->waiting.first == MODEL_NONE ? idle(MODEL_NO_WORK)
+                                              : blocked_by(model, model->waiting.first);
 }
 
 static bool same(const struct model_span *a, const struct model_span *b)

@@ -103,6 +103,47 @@ Test(models, release_ends_a_task_whose_end_was_missed)
     end(&story);
 }
 
+Test(models, task_whose_end_was_missed_is_over_when_the_next_of_its_lane_arrives)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell_latch(&story);
+    tell(&story, 60, LANEPOOL_EVENT_ARRIVE, 2, 1, 0);
+    expect_eq(story.model.counts[MODEL_RUNNING], 0);
+    expect_eq(story.model.workers[0].depth, 0);
+    expect_eq(story.model.lanes[0].open, 1);
+    end(&story);
+}
+
+Test(models, shared_entries_hold_a_lane_together)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    for (uint64_t ticket = 1; ticket < 4; ticket++) {
+        tell(&story, 10, LANEPOOL_EVENT_ENTER, ticket, 1,
+             LANEPOOL_EVENT_GRANTED | LANEPOOL_EVENT_SHARED);
+    }
+    expect_eq(story.model.lanes[0].open, 3);
+    expect_eq(story.model.lanes[0].waiting, 0);
+    tell(&story, 20, LANEPOOL_EVENT_ENTER, 4, 1, 0);
+    tell(&story, 30, LANEPOOL_EVENT_ARRIVE, 4, 1, 0);
+    expect_eq(story.model.lanes[0].open, 1);
+    end(&story);
+}
+
+Test(models, submit_whose_route_was_missed_is_pending_no_longer)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell(&story, 10, LANEPOOL_EVENT_SUBMIT, 0, 7, 0);
+    tell_on(&story, 1, 10, LANEPOOL_EVENT_SUBMIT, 0, 8, 0);
+    tell(&story, 20, LANEPOOL_EVENT_SUBMIT, 0, 9, 0);
+    tell(&story, 30, LANEPOOL_EVENT_ROUTE, 3, 9, 0);
+    expect_eq(story.model.counts[MODEL_SUBMITTED], 1); /* another thread's */
+    expect_eq(story.model.counts[MODEL_CANCELLED], 1);
+    end(&story);
+}
+
 Test(models, tickets_begin_again_and_submissions_are_used_again)
 {
     struct story story;
