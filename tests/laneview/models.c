@@ -227,6 +227,23 @@ Test(models, worker_with_a_lane_of_its_own_is_blocked_by_the_latch_in_it)
     end(&story);
 }
 
+Test(models, worker_with_a_lane_of_its_own_has_no_work_in_another_lane)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_WORKER);
+    lanepool_event event = { .task = 1,
+                             .object = 1,
+                             .thread = 1,
+                             .type = LANEPOOL_EVENT_ENTER,
+                             .object_type = LANEPOOL_EVENT_LANE_WORKER };
+    model_feed(&story.model, &event);
+    event.type = LANEPOOL_EVENT_READY;
+    model_feed(&story.model, &event);
+    expect_eq(model_cause(&story.model, 0).kind, MODEL_NO_WORK);
+    expect_eq(model_cause(&story.model, 1).kind, MODEL_SEARCHES);
+    end(&story);
+}
+
 Test(models, frame_of_any_size_is_drawn)
 {
     struct story story;

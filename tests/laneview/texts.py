@@ -21,6 +21,7 @@ def check_timeline(views):
     check("#4 1/2 arrived" in lines["A"] and "#4 close" in lines["A"], f"lane A: {lines}")
     check("arrived" not in lines["B"], f"B is not latched, it runs until then: {lines}")
     check(lines["A"].index("#4 close") == lines["B"].index("#4 close"), "#4 begins in both at once")
+    check(len(lines["B"]) == 10 + 90 * 80 // 85, f"B ends after 80 of 85 ms: {lines}")
     check("#4" not in lines["C"], f"C has nothing to do with it: {lines}")
     worker = [line for line in text.splitlines() if line.startswith("worker 0")][0]
     check("#4 waits for #2" in worker, f"the idle worker says why: {worker}")
