@@ -28,7 +28,7 @@ static bool place(const struct svg_canvas *canvas, struct bar *bar, uint64_t fro
     bar->x = svg_x(canvas, from);
     bar->width = end - bar->x < WIDTH_MIN ? WIDTH_MIN : end - bar->x;
     bar->label.size = bar->tip.size = 0;
-    if (to <= canvas->from || from >= canvas->to || bar->x + bar->width <= *reached) {
+    if (to <= canvas->from || from >= canvas->to || end <= *reached) {
         return false;
     }
     *reached = bar->x + bar->width;
