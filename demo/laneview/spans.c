@@ -56,7 +56,13 @@ static void add_latched(const struct model *model, struct lane_spans *spans, siz
     while (from < to) {
         uint64_t next = is_split ? next_arrival(model, task, from, to) : to;
         unsigned arrived = is_split ? model_arrived_at(model, task, from) : 0;
-        add_span(spans, (struct lane_span){ from, next, LANE_LATCHED, entry, task, arrived });
+        add_span(spans, (struct lane_span){ .from = from,
+                                            .to = next,
+                                            .kind = LANE_LATCHED,
+                                            .entry = entry,
+                                            .task = task,
+                                            .slot_count = 1,
+                                            .arrived = arrived });
         from = next;
     }
 }
@@ -82,7 +88,12 @@ static void add_before_run(const struct model *model, struct lane_spans *spans, 
     }
     add_latched(model, spans, index, entry->arrive, ready);
     uint64_t from = entry->arrive > ready ? entry->arrive : ready;
-    add_span(spans, (struct lane_span){ from, end, LANE_READY, index, entry->task, 0 });
+    add_span(spans, (struct lane_span){ .from = from,
+                                        .to = end,
+                                        .kind = LANE_READY,
+                                        .entry = index,
+                                        .task = entry->task,
+                                        .slot_count = 1 });
 }
 
 void spans_of_lane(const struct model *model, size_t index, struct lane_spans *spans)
@@ -98,7 +109,12 @@ void spans_of_lane(const struct model *model, size_t index, struct lane_spans *s
         add_before_run(model, spans, number, ran ? from : MODEL_UNSEEN);
         if (ran) {
             to = at_most(to, entry->release);
-            add_span(spans, (struct lane_span){ from, to, LANE_RUNS, number, entry->task, 0 });
+            add_span(spans, (struct lane_span){ .from = from,
+                                                .to = to,
+                                                .kind = LANE_RUNS,
+                                                .entry = number,
+                                                .task = entry->task,
+                                                .slot_count = 1 });
             last = to > last ? to : last;
         }
     }

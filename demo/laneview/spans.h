@@ -16,6 +16,7 @@ struct lane_span {
     uint64_t from, to;
     enum lane_span_kind kind;
     size_t entry, task;
+    unsigned slot, slot_count; /* its place among those that share the lane at that time */
     unsigned arrived; /* of a latched rollup, in this span; 0: the number changes within it */
 };
 
@@ -27,6 +28,13 @@ struct lane_spans {
 /* All spans of a lane, in the order of its entries. A latched span ends where another lane of the
  * rollup arrives, and a new one begins; not so for rollups over very many lanes. */
 void spans_of_lane(const struct model *model, size_t lane, struct lane_spans *spans);
+
+/* Divides spans that overlap into pieces, each with a slot. Of more than SPANS_SLOTS at a time only
+ * so many stay. Afterwards they are in the order of time. */
+void spans_divide(struct lane_spans *spans);
+
+#define SPANS_SLOTS 6
+
 void spans_fini(struct lane_spans *spans);
 
 /* When a task began and ceased to run, as far as that is known; false if it never ran. `earliest`

@@ -7,12 +7,13 @@
 #include "svg_parts.h"
 #include "units.h"
 
-#define WIDTH_MIN   0.8 /* what is narrower would not be seen */
-#define WIDTH_NOTED 2.0 /* from here on a short wait is worth a mark */
+#define WIDTH_MIN    0.8 /* what is narrower would not be seen */
+#define LABEL_HEIGHT 13.0
+#define WIDTH_NOTED  2.0 /* from here on a short wait is worth a mark */
 
 /* A bar of a row, about to be drawn. */
 struct bar {
-    double x, y, width;
+    double x, y, width, height;
     struct text label; /* the longest that fits; texts are tried from long to short */
     struct text tip;
 };
@@ -26,6 +27,7 @@ static bool place(const struct svg_canvas *canvas, struct bar *bar, uint64_t fro
 {
     double end = svg_x(canvas, to);
     bar->x = svg_x(canvas, from);
+    bar->x = bar->x < *reached ? *reached : bar->x;
     bar->width = end - bar->x < WIDTH_MIN ? WIDTH_MIN : end - bar->x;
     bar->label.size = bar->tip.size = 0;
     if (to <= canvas->from || from >= canvas->to || end <= *reached) {
@@ -40,9 +42,9 @@ static void draw(const struct svg_canvas *canvas, struct bar *bar, const char *s
 {
     struct text *svg = canvas->svg;
     text_add(svg, "<g><rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" rx=\"%s\" %s/>",
-             bar->x, bar->y, bar->width, SVG_BAR, bar->width > 5 ? "2.5" : "0", style);
-    if (bar->label.size > 0) {
-        svg_text(svg, bar->x + bar->width / 2, bar->y + SVG_BAR / 2 + 4, text_style,
+             bar->x, bar->y, bar->width, bar->height, bar->width > 5 ? "2.5" : "0", style);
+    if (bar->label.size > 0 && bar->height > LABEL_HEIGHT) {
+        svg_text(svg, bar->x + bar->width / 2, bar->y + bar->height / 2 + 4, text_style,
                  bar->label.data);
     }
     text_add(svg, "<title>");
@@ -147,7 +149,7 @@ static void draw_idle(struct svg_canvas *canvas, struct bar *bar, const struct m
 static void draw_worker(struct svg_canvas *canvas, unsigned index)
 {
     const struct model_worker *worker = &canvas->model->workers[index];
-    struct bar bar = { .y = canvas->workers_y + index * SVG_WORKER_STEP };
+    struct bar bar = { .y = canvas->workers_y + index * SVG_WORKER_STEP, .height = SVG_BAR };
     double reached = 0;
     struct text name = { 0 };
     text_add(&name, "worker %u", index);
@@ -288,15 +290,18 @@ static void draw_name(const struct svg_canvas *canvas, const char *name, double 
 static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
 {
     const struct model_lane *lane = &canvas->model->lanes[canvas->lanes[row]];
-    struct bar bar = { .y = canvas->lanes_y + (double)row * SVG_LANE_STEP };
+    struct bar bar = { 0 };
     struct lane_spans spans = { 0 };
-    double reached = 0;
-    draw_name(canvas, lane->name, bar.y);
-    draw_depth(canvas, lane, bar.y, most);
+    double y = canvas->lanes_y + (double)row * SVG_LANE_STEP, reached[SPANS_SLOTS] = { 0 };
+    draw_name(canvas, lane->name, y);
+    draw_depth(canvas, lane, y, most);
     spans_of_lane(canvas->model, canvas->lanes[row], &spans);
+    spans_divide(&spans);
     for (size_t i = 0; i < spans.count; i++) {
         const struct lane_span *span = &spans.items[i];
-        if (!place(canvas, &bar, span->from, span->to, &reached)) {
+        bar.height = SVG_BAR / span->slot_count;
+        bar.y = y + bar.height * span->slot;
+        if (!place(canvas, &bar, span->from, span->to, &reached[span->slot])) {
             continue;
         }
         if (span->kind == LANE_RUNS) {

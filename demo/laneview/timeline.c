@@ -187,8 +187,12 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
     const struct model_lane *lane = &sheet->model->lanes[index];
     draw_name(sheet, y, lane->name);
     spans_of_lane(sheet->model, index, &spans);
+    spans_divide(&spans);
     for (size_t i = 0; i < spans.count; i++) {
         const struct lane_span *span = &spans.items[i];
+        if (span->slot > 0) {
+            continue; /* others share the lane: the first of them is shown */
+        }
         if (span->kind != LANE_LATCHED) {
             draw_task(sheet, y, span->from, span->to, span->task,
                       span->kind == LANE_RUNS ? sheet->glyphs->runs : sheet->glyphs->ready);

@@ -90,6 +90,22 @@ def check_harmless(views, name):
     check(svg == views.text("svg", name), f"{name}: the same bytes each time")
 
 
+def check_shared(views):
+    """Those who share a lane stand one below the other, none hides another."""
+    pool = schedule.Pool(4)
+    for milliseconds in (20, 30, 10):
+        pool.submit(0, "A/", milliseconds * schedule.MS, "read")
+    pool.submit(0, "A", 5 * schedule.MS, "post")
+    pool.run().write(views.path / "shared.rec")
+    root = ET.fromstring(views.run("svg", "shared.rec").stdout)
+    in_lane = [bar for bar in bars(root) if bar[2] > 200 and bar[0][0] == "#"]
+    check({bar[0] for bar in in_lane} == {"#1 read", "#2 read", "#3 read", "#4 post"}, f"{in_lane}")
+    for one in in_lane:
+        for other in in_lane:
+            check(one == other or one[2] != other[2] or one[1] + one[3] <= other[1] + 0.1
+                  or other[1] + other[3] <= one[1] + 0.1, f"{one} and {other} overlap")  # fmt: skip
+
+
 def check_large(views):
     """A row has no more bars than there is room for."""
     pool = schedule.Pool(2)
@@ -113,6 +129,7 @@ def main():
         ET.fromstring(views.run("svg", f"{name}.rec").stdout)
     views.write("empty.rec", schedule.recording([]))
     ET.fromstring(views.run("svg", "empty.rec").stdout)
+    check_shared(views)
     check_large(views)
     print("pictures: well-formed, and they show what happened")
 
