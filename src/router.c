@@ -118,7 +118,7 @@ static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
         return;
     }
     give_ticket(&pool->router, task);
-    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_ROUTE))
+    if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, task))
         lanepool_i_ring_write_task(local->ring, LANEPOOL_EVENT_ROUTE, task, (uintptr_t)task, 0,
                                    lanepool_i_task_tag(task));
     pool->rule->route(pool, local, task, grants);

@@ -9,7 +9,7 @@ bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker
 {
     rings->capacity = 0;
     rings->worker_count = worker_count;
-    rings->types = ALL_TYPES;
+    rings->choice = ALL_TYPES;
     atomic_init(&rings->first, NULL);
     if (events > 0)
         for (rings->capacity = 1; rings->capacity < events;)
@@ -61,7 +61,7 @@ static void add_locked(lanepool_i_rings *rings, lanepool_i_ring *ring)
     if (thread >= rings->worker_count)
         thread = (thread - rings->worker_count) | LANEPOOL_EVENT_OUTSIDE;
     ring->thread = (uint16_t)thread;
-    atomic_init(&ring->types, rings->types);
+    atomic_init(&ring->choice, rings->choice);
     store_release(&rings->first, ring);
 }
 
@@ -125,7 +125,7 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
 void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
                            uint64_t object, uint8_t object_type, uint32_t detail)
 {
-    if ((SAME_MOMENT >> type & 1) == 0 || load_relaxed(&ring->types) != ALL_TYPES)
+    if ((SAME_MOMENT >> type & 1) == 0 || (uint32_t)load_relaxed(&ring->choice) != ALL_TYPES)
         ring->time_ns = lanepool_i_clock_now();
     probe(type, ticket, object, detail);
     uint64_t number = load_relaxed(&ring->written);

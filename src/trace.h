@@ -25,11 +25,12 @@
 
 /* Guards: I immutable, A atomic, T the thread that has the ring. */
 typedef struct lanepool_i_ring {
-    _Atomic uint32_t types;                              /* A: a bit for each that is wanted */
-    _Atomic bool taken;                                  /* A: a thread has it */
-    uint16_t thread;                                     /* I: its number in events */
-    size_t number;                                       /* I: its place among the rings, from 0 */
-    size_t capacity;                                     /* I: in events, a power of two */
+    _Atomic uint64_t choice; /* A: a bit for each type that is wanted | of tickets, from bit 32, the
+                                lowest bits that have to be 0 */
+    _Atomic bool taken;      /* A: a thread has it */
+    uint16_t thread;         /* I: its number in events */
+    size_t number;           /* I: its place among the rings, from 0 */
+    size_t capacity;         /* I: in events, a power of two */
     struct lanepool_i_ring *next;                        /* I: the one made before */
     uint64_t time_ns;                                    /* T: of the event before */
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t written; /* A: T writes */
@@ -42,7 +43,7 @@ typedef struct lanepool_i_rings {
     size_t capacity;                  /* I: of each ring; 0: nothing is recorded */
     size_t worker_count;              /* I */
     _Atomic(lanepool_i_ring *) first; /* A: L writes: the newest */
-    uint32_t types;                   /* L: for rings to come */
+    uint64_t choice;                  /* L: for rings to come */
 } lanepool_i_rings;
 
 bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count);
@@ -61,7 +62,15 @@ void lanepool_i_rings_leave(lanepool_i_ring *ring);
  * event says is found out behind it. */
 static inline bool lanepool_i_records(const lanepool_i_ring *ring, lanepool_event_type type)
 {
-    return __builtin_expect(ring != NULL, 0) && (load_relaxed(&ring->types) >> type & 1) != 0;
+    return __builtin_expect(ring != NULL, 0) && (load_relaxed(&ring->choice) >> type & 1) != 0;
+}
+
+/* The same for a task's event, where not all tasks are chosen. */
+static inline bool lanepool_i_records_task(const lanepool_i_ring *ring, lanepool_event_type type,
+                                           const lanepool_i_task *task)
+{
+    return lanepool_i_records(ring, type) &&
+           (lanepool_i_task_ticket(task) & load_relaxed(&ring->choice) >> 32) == 0;
 }
 
 /* Writes an event; `ticket` is the task's, or 0. */
@@ -84,7 +93,7 @@ static inline void lanepool_i_trace(lanepool_i_ring *ring, lanepool_event_type t
 static inline void lanepool_i_trace_task(lanepool_i_ring *ring, lanepool_event_type type,
                                          const lanepool_i_task *task, uint32_t detail)
 {
-    if (lanepool_i_records(ring, type))
+    if (lanepool_i_records_task(ring, type, task))
         lanepool_i_ring_write_task(ring, type, task, 0, 0, detail);
 }
 
@@ -93,7 +102,7 @@ static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_typ
                                        const lanepool_i_task *task, uint64_t object,
                                        uint8_t object_type, uint32_t detail)
 {
-    if (lanepool_i_records(ring, type))
+    if (lanepool_i_records_task(ring, type, task))
         lanepool_i_ring_write_task(ring, type, task, object, object_type, detail);
 }
 

@@ -14,6 +14,9 @@
 
 #include <string.h>
 
+/* For threads to come: until there are more, a read allocates nothing. */
+#define ROOM 16
+
 /* One ring as a reader sees it. */
 struct place {
     lanepool_i_ring *ring;
@@ -31,6 +34,28 @@ struct lanepool_trace_reader {
     uint64_t missed;
 };
 
+static size_t count_rings(const lanepool_trace_reader *reader)
+{
+    const lanepool_i_ring *newest = load_acquire(&reader->rings->first);
+    return newest == NULL ? 0 : newest->number + 1;
+}
+
+static bool make_room(lanepool_trace_reader *reader, size_t count)
+{
+    if (count <= reader->capacity)
+        return true;
+    size_t capacity = 2 * count;
+    struct place *places = lanepool_i_memory_alloc(capacity * sizeof *places);
+    if (places == NULL)
+        return false;
+    if (reader->count > 0)
+        memcpy(places, reader->places, reader->count * sizeof *places);
+    lanepool_i_memory_free(reader->places);
+    reader->places = places;
+    reader->capacity = capacity;
+    return true;
+}
+
 lanepool_status lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader **reader)
 {
     if (reader != NULL)
@@ -41,6 +66,10 @@ lanepool_status lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader *
     if (made == NULL)
         return LANEPOOL_NOMEM;
     *made = (lanepool_trace_reader){ .rings = &pool->rings };
+    if (!make_room(made, count_rings(made) + ROOM)) {
+        lanepool_i_memory_free(made);
+        return LANEPOOL_NOMEM;
+    }
     *reader = made;
     return LANEPOOL_OK;
 }
@@ -101,22 +130,6 @@ static bool look(lanepool_trace_reader *reader, struct place *place)
 }
 
 /* --- all rings --- */
-
-static bool make_room(lanepool_trace_reader *reader, size_t count)
-{
-    if (count <= reader->capacity)
-        return true;
-    size_t capacity = 2 * count;
-    struct place *places = lanepool_i_memory_alloc(capacity * sizeof *places);
-    if (places == NULL)
-        return false;
-    if (reader->count > 0)
-        memcpy(places, reader->places, reader->count * sizeof *places);
-    lanepool_i_memory_free(reader->places);
-    reader->places = places;
-    reader->capacity = capacity;
-    return true;
-}
 
 /* Rings are never taken out of the list: those that are not known yet are in front. */
 static bool find_rings(lanepool_trace_reader *reader)
@@ -191,15 +204,18 @@ lanepool_status lanepool_trace_read(lanepool_trace_reader *reader, lanepool_even
 
 /* --- the choice --- */
 
-lanepool_status lanepool_trace_choose(lanepool_pool *pool, uint32_t types)
+/* A task that is handed in has no ticket yet. */
+lanepool_status lanepool_trace_choose(lanepool_pool *pool, uint32_t types, uint32_t every)
 {
-    if (pool == NULL || pool->rings.capacity == 0)
+    if (pool == NULL || pool->rings.capacity == 0 || every == 0 || (every & (every - 1)) != 0)
         return LANEPOOL_INVALID;
+    if (every > 1)
+        types &= ~(1u << LANEPOOL_EVENT_SUBMIT);
     lanepool_i_rings *rings = &pool->rings;
     lanepool_i_mutex_lock(&rings->lock);
-    rings->types = types;
+    rings->choice = types | (uint64_t)(every - 1) << 32;
     for (lanepool_i_ring *ring = load_relaxed(&rings->first); ring != NULL; ring = ring->next)
-        store_relaxed(&ring->types, types);
+        store_relaxed(&ring->choice, rings->choice);
     lanepool_i_mutex_unlock(&rings->lock);
     return LANEPOOL_OK;
 }

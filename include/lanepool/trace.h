@@ -119,7 +119,9 @@ lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader **reader);
  * @retval LANEPOOL_INVALID An argument is NULL.
  * @retval LANEPOOL_NOMEM   Memory is lacking: nothing has been read.
  * @par Threads
- * Any thread, inside tasks and callbacks too, one at a time for each reader; never blocks.
+ * Any thread, inside tasks and callbacks too, one at a time for each reader; never blocks. Also in
+ * a signal handler, such as one for crashes, while at most 16 threads have come to the pool since
+ * the reader was opened or has read: it takes no lock, and allocates for more threads only.
  * @par Complexity
  * O(events x threads).
  */
@@ -145,18 +147,24 @@ LANEPOOL_API uint64_t lanepool_trace_missed(const lanepool_trace_reader *reader)
 LANEPOOL_API void lanepool_trace_close(lanepool_trace_reader *reader);
 
 /**
- * Chooses which events are recorded from now on; at first all are. Threads that are just writing
- * one may do so under the earlier choice.
+ * Chooses what is recorded from now on; at first everything is. Threads that are just writing an
+ * event may do so under the earlier choice.
+ *
+ * A sample of the tasks is enough for how long tasks wait and run, and costs a fraction; what each
+ * lane does at each moment cannot be told from it.
  *
  * @param pool  A pool with `trace_events`.
  * @param types A bit (1u << type) for each lanepool_event_type that is wanted; 0: none.
+ * @param every Of tasks, those whose ticket is a multiple of it: a power of two; 1: all. Beyond 1
+ *              no SUBMIT is recorded, since a task has no ticket then.
  * @retval LANEPOOL_OK      Done.
- * @retval LANEPOOL_INVALID pool is NULL, or records no events.
+ * @retval LANEPOOL_INVALID pool is NULL, or records no events, or `every` is no power of two.
  * @par Threads
  * Any thread; never blocks.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_trace_choose(lanepool_pool *pool,
-                                                                       uint32_t types);
+                                                                       uint32_t types,
+                                                                       uint32_t every);
 
 #ifdef __cplusplus
 }

@@ -133,3 +133,65 @@ Test(crashes, exit_beside_a_busy_pool_calls_the_handlers_and_ends)
     expect_eq(WEXITSTATUS(status), EXIT_CODE);
     expect(at_the_end);
 }
+
+/* --- the last events --- */
+
+enum { EVENTS_MAX = 256 };
+
+/* What the handler has found, in memory that the parent sees. */
+struct last_events {
+    size_t count;
+    lanepool_event events[EVENTS_MAX];
+    lanepool_trace_reader *reader;
+};
+
+static struct last_events *last_events; /* for the handler, which has no argument */
+
+static void read_events(int signal_number)
+{
+    struct last_events *found = last_events;
+
+    if (lanepool_trace_read(found->reader, found->events, EVENTS_MAX, &found->count) !=
+        LANEPOOL_OK) {
+        found->count = 0;
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void crash_with_a_handler(void *context)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool;
+
+    last_events = context;
+    options.workers = 2;
+    options.trace_events = EVENTS_MAX;
+    task.function = abort_inside;
+    if (lanepool_pool_create(&options, &pool) != LANEPOOL_OK ||
+        lanepool_trace_open(pool, &last_events->reader) != LANEPOOL_OK ||
+        signal(SIGABRT, read_events) == SIG_ERR ||
+        lanepool_pool_submit(pool, &task) != LANEPOOL_OK) {
+        return;
+    }
+    (void)!lanepool_pool_quiesce(pool, LANEPOOL_FOREVER); /* comes to no end */
+}
+
+Test(crashes, the_last_events_can_be_read_in_a_crash)
+{
+    struct last_events *found = process_shared_memory(sizeof *found);
+    int status = process_run_apart(crash_with_a_handler, found);
+    uint32_t starts = 0;
+    uint32_t ends = 0;
+
+    for (size_t i = 0; i < found->count; i++) {
+        starts += found->events[i].type == LANEPOOL_EVENT_START;
+        ends += found->events[i].type == LANEPOOL_EVENT_END;
+    }
+    process_shared_memory_free(found, sizeof *found);
+    expect(WIFSIGNALED(status));
+    expect_eq(WTERMSIG(status), SIGABRT);
+    expect_eq(starts, 1);
+    expect_eq(ends, 0);
+}

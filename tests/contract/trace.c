@@ -65,7 +65,7 @@ Test(trace, a_pool_without_rings_has_no_events)
 
     expect_status(lanepool_trace_open(pool, &reader), LANEPOOL_INVALID);
     expect(reader == NULL);
-    expect_status(lanepool_trace_choose(pool, 0), LANEPOOL_INVALID);
+    expect_status(lanepool_trace_choose(pool, 0, 1), LANEPOOL_INVALID);
     pool_end(pool);
 }
 
@@ -84,7 +84,9 @@ Test(trace, wrong_arguments_are_refused)
     expect_eq(count, 0);
     expect_status(lanepool_trace_read(reader, NULL, 1, &count), LANEPOOL_INVALID);
     expect_status(lanepool_trace_read(reader, &event, 1, NULL), LANEPOOL_INVALID);
-    expect_status(lanepool_trace_choose(NULL, 0), LANEPOOL_INVALID);
+    expect_status(lanepool_trace_choose(NULL, 0, 1), LANEPOOL_INVALID);
+    expect_status(lanepool_trace_choose(pool, 0, 0), LANEPOOL_INVALID);
+    expect_status(lanepool_trace_choose(pool, 0, 12), LANEPOOL_INVALID);
     lanepool_trace_close(reader);
     lanepool_trace_close(NULL);
     pool_end(pool);
@@ -183,7 +185,7 @@ Test(trace, overwritten_events_are_counted_exactly)
     uint64_t read = 0;
     size_t count;
 
-    expect_ok(lanepool_trace_choose(pool, 1u << LANEPOOL_EVENT_SUBMIT));
+    expect_ok(lanepool_trace_choose(pool, 1u << LANEPOOL_EVENT_SUBMIT, 1));
     for (uint32_t i = 0; i < TASKS; i++) {
         expect_ok(step_submit_on(pool, &steps[i], i % 7));
     }
@@ -194,6 +196,36 @@ Test(trace, overwritten_events_are_counted_exactly)
     } while (count > 0);
     expect(read > 0 && read <= 16);
     expect_eq(read + lanepool_trace_missed(reader), TASKS);
+    lanepool_trace_close(reader);
+    pool_end(pool);
+}
+
+Test(trace, a_sample_of_the_tasks_can_be_recorded)
+{
+    enum { TASKS = 1000, EVERY = 64 };
+    static struct step steps[TASKS];
+    static lanepool_event events[READ_MAX];
+    lanepool_pool *pool = traced_pool(2, EVENTS);
+    lanepool_trace_reader *reader = open_reader(pool);
+    uint32_t chosen = 0;
+
+    expect_ok(lanepool_trace_choose(pool, UINT32_MAX, EVERY));
+    for (uint32_t i = 0; i < TASKS; i++) {
+        expect_ok(step_submit_on(pool, &steps[i], i % 7));
+    }
+    pool_settle(pool);
+    for (uint32_t i = 0; i < TASKS; i++) {
+        chosen += steps[i].ticket % EVERY == 0;
+    }
+    size_t count = read_all(reader, events);
+    expect_eq(count_of(events, count, LANEPOOL_EVENT_SUBMIT), 0);
+    expect_eq(count_of(events, count, LANEPOOL_EVENT_ROUTE), chosen);
+    expect_eq(count_of(events, count, LANEPOOL_EVENT_READY), chosen);
+    expect_eq(count_of(events, count, LANEPOOL_EVENT_END), chosen);
+    expect_eq(count_of(events, count, LANEPOOL_EVENT_RELEASE), chosen);
+    for (size_t i = 0; i < count; i++) {
+        expect_eq(events[i].task % EVERY, 0);
+    }
     lanepool_trace_close(reader);
     pool_end(pool);
 }

@@ -5,7 +5,8 @@
  *                                     the program's; the same with kinds for tasks with one key
  *     --pending N                     the limit on pending tasks; without it there is none
  *     --trace N                       how many events each thread keeps; without it nothing is
- *                                     recorded */
+ *                                     recorded
+ *     --sample N                      of which tasks: every N-th; a power of two */
 #include <lanepool/lanepool.h>
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 static lanepool_pool *pool;
 static lanepool_options options = LANEPOOL_OPTIONS_INIT;
 static bool has_kinds;
+static uint32_t sample = 1;
 
 static int run(lanepool_run *call_run, void *context, lanepool_call call)
 {
@@ -63,6 +65,8 @@ static bool set_option(const char *name, const char *value)
         options.pending_max = count;
     else if (strcmp(name, "trace") == 0)
         options.trace_events = count;
+    else if (strcmp(name, "sample") == 0)
+        sample = (uint32_t)count;
     else
         return false;
     return count > 0;
@@ -74,6 +78,8 @@ static void start(const struct bench_setup *setup)
     if (options.pending_max == 0)
         options.pending_max = LANEPOOL_UNLIMITED;
     bench_require(lanepool_pool_create(&options, &pool) == LANEPOOL_OK, "a pool");
+    if (options.trace_events > 0)
+        bench_require(lanepool_trace_choose(pool, UINT32_MAX, sample) == LANEPOOL_OK, "a sample");
 }
 
 /* Fills in what is submitted. Returns how many claims it has used. */

@@ -1,0 +1,112 @@
+/* Those who look at a pool beside its work: readers of events, and takers of snapshots. */
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+#include "support/event_judge.h"
+
+enum { RING = 4, ASKED_MAX = 3 };
+
+/* --- 39 --- */
+
+static _Atomic uint32_t named;
+static struct scene_task *from_inside;
+
+/* Called by the role's holder: it submits, takes its time, and may not look at the pool. */
+static size_t name_that_submits(void *user, const lanepool_claim *key, char *text, size_t size)
+{
+    lanepool_snapshot *snapshot;
+
+    (void)user;
+    EXPECT(size > 0);
+    if (atomic_fetch_add(&named, 1) == 0) {
+        EXPECT_STATUS(OK, scene_submit(from_inside));
+        EXPECT_STATUS(DEADLOCK, lanepool_snapshot_take(scene.pool, &snapshot));
+    }
+    text[0] = (char)('A' + key->key.id);
+    return 1;
+}
+
+/* Each event is read or missed; what is read of a task comes in the order in which it happened. */
+static void read_slowly(void *argument)
+{
+    static const uint8_t steps[] = { LANEPOOL_EVENT_ROUTE, LANEPOOL_EVENT_READY,
+                                     LANEPOOL_EVENT_START, LANEPOOL_EVENT_END };
+    lanepool_trace_reader *reader = argument;
+    uint8_t last[SCENE_TASKS_MAX] = { 0 };
+    lanepool_event event;
+    size_t count;
+
+    do {
+        EXPECT_STATUS(OK, lanepool_trace_read(reader, &event, 1, &count));
+        for (size_t i = 0; count > 0 && i < sizeof steps; i++) {
+            uint64_t task = event.task % SCENE_TASKS_MAX;
+            if (event.type != steps[i])
+                continue;
+            EXPECT(event.type > last[task]);
+            last[task] = event.type;
+        }
+    } while (count > 0);
+}
+
+static void scenario_39_names_that_submit_and_rings_that_overflow(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_trace_reader *reader;
+
+    atomic_store(&named, 0);
+    options.workers = 2;
+    options.trace_events = RING;
+    options.key_name = name_that_submits;
+    scene_open(&options);
+    EXPECT_STATUS(OK, lanepool_trace_open(scene.pool, &reader));
+    from_inside = scene_task("C");
+    scene_task("A")->takes = 3;
+    scene_task("AB")->takes = 2;
+    scene_task("B");
+    scene_spawn(read_slowly, reader);
+    for (int i = 1; i <= ASKED_MAX; i++)
+        EXPECT_STATUS(OK, scene_submit(&scene.tasks[i]));
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    scene_join();
+    read_slowly(reader);
+    lanepool_trace_close(reader);
+    scene_close();
+}
+
+/* --- 45 --- */
+
+static struct scene_task *behind;
+
+static void look(void *argument)
+{
+    lanepool_snapshot *snapshot;
+    lanepool_snapshot_reason reasons[4];
+    size_t count;
+
+    (void)argument;
+    EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &snapshot));
+    for (size_t i = 0; i < snapshot->task_count; i++) {
+        EXPECT_STATUS(OK, lanepool_snapshot_explain(snapshot, i, reasons, 4, &count));
+        bool held_up = snapshot->tasks[i].state == LANEPOOL_SNAPSHOT_WAITING;
+        EXPECT(held_up == (count > 0));
+        EXPECT(!held_up || snapshot->tasks[i].context == behind);
+    }
+    lanepool_snapshot_release(snapshot);
+}
+
+/* The block of the first one may be read just when it is given back and used again. */
+static void scenario_45_a_look_at_a_task_that_ends(void)
+{
+    scene_open_with(1);
+    scene_task("A");
+    behind = scene_task("A");
+    scene_task("B");
+    EXPECT_STATUS(OK, scene_submit(&scene.tasks[0]));
+    EXPECT_STATUS(OK, scene_submit(behind));
+    scene_spawn(look, NULL);
+    EXPECT_STATUS(OK, scene_submit(&scene.tasks[2]));
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_seeing,
+               SCENARIO(scenario_39_names_that_submit_and_rings_that_overflow, RANDOM),
+               SCENARIO(scenario_45_a_look_at_a_task_that_ends, EXHAUSTIVE));
