@@ -17,6 +17,7 @@
 #include "lanepool/stats.h"
 #include "lanepool/status.h"
 #include "lanepool/task.h"
+#include "lanepool/times.h"
 #include "lanepool/trace.h"
 #include "lanepool/version.h"
 

@@ -1,0 +1,51 @@
+/* Owns the buckets; see histogram.h. */
+#include "histogram.h"
+
+/* The first 16 buckets hold one value each; then a power of two has 16. */
+static size_t bucket_of(uint64_t ns)
+{
+    size_t shift = 0;
+    while (ns >> shift >= 2 * LANEPOOL_I_SUB_BUCKETS)
+        shift++;
+    size_t bucket = shift * LANEPOOL_I_SUB_BUCKETS + (size_t)(ns >> shift);
+    return bucket < LANEPOOL_I_BUCKETS ? bucket : LANEPOOL_I_BUCKETS - 1;
+}
+
+/* The largest value that belongs there. */
+static uint64_t end_of(size_t bucket)
+{
+    if (bucket < 2 * LANEPOOL_I_SUB_BUCKETS)
+        return bucket;
+    size_t shift = bucket / LANEPOOL_I_SUB_BUCKETS - 1;
+    uint64_t first = bucket % LANEPOOL_I_SUB_BUCKETS + LANEPOOL_I_SUB_BUCKETS;
+    return ((first + 1) << shift) - 1;
+}
+
+void lanepool_i_histogram_add(lanepool_i_histogram *histogram, uint64_t ns)
+{
+    histogram->count++;
+    if (ns > histogram->max_ns)
+        histogram->max_ns = ns;
+    histogram->buckets[bucket_of(ns)]++;
+}
+
+/* The value that `share` of a hundred do not exceed. */
+static uint64_t percentile(const lanepool_i_histogram *histogram, uint64_t share)
+{
+    uint64_t wanted = (histogram->count * share + 99) / 100;
+    uint64_t seen = 0;
+    for (size_t i = 0; i < LANEPOOL_I_BUCKETS; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= wanted && seen > 0) {
+            uint64_t end = end_of(i);
+            return end < histogram->max_ns && i < LANEPOOL_I_BUCKETS - 1 ? end : histogram->max_ns;
+        }
+    }
+    return 0;
+}
+
+lanepool_durations lanepool_i_histogram_durations(const lanepool_i_histogram *histogram)
+{
+    return (lanepool_durations){ histogram->count, percentile(histogram, 50),
+                                 percentile(histogram, 99), histogram->max_ns };
+}

@@ -1,0 +1,23 @@
+/*
+ * Durations in a histogram of a fixed size: 16 buckets for each power of two, so
+ * that a bucket's upper end is at most a sixteenth above its lower end.
+ */
+#ifndef LANEPOOL_SRC_HISTOGRAM_H
+#define LANEPOOL_SRC_HISTOGRAM_H
+
+#include "lanepool/times.h"
+
+#define LANEPOOL_I_SUB_BUCKETS 16
+/* Up to 2^43 ns, some two hours and a half; what is longer is in the last. */
+#define LANEPOOL_I_BUCKETS (40 * LANEPOOL_I_SUB_BUCKETS)
+
+typedef struct lanepool_i_histogram {
+    uint64_t count;
+    uint64_t max_ns;
+    uint32_t buckets[LANEPOOL_I_BUCKETS];
+} lanepool_i_histogram;
+
+void lanepool_i_histogram_add(lanepool_i_histogram *histogram, uint64_t ns);
+lanepool_durations lanepool_i_histogram_durations(const lanepool_i_histogram *histogram);
+
+#endif
