@@ -154,6 +154,7 @@ void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_ty
         uint64_t part = 0;
         for (size_t i = 0; i < sizeof part && at + i < size; i++)
             part |= (uint64_t)(unsigned char)name[at + i] << (8 * i);
-        lanepool_i_ring_write(ring, LANEPOOL_EVENT_NAME, part, lane, lane_type, (uint32_t)at);
+        lanepool_i_ring_write(ring, LANEPOOL_EVENT_NAME, part, lane, lane_type,
+                              (uint32_t)(at | size << 16));
     }
 }

@@ -59,20 +59,17 @@ static struct model_alias *alias_of(struct model *model, const lanepool_event *e
     return &model->aliases[index];
 }
 
-/* Up to eight bytes, the first one lowest; the name ends where zeros fill the part up. */
+/* Up to eight bytes, the first one lowest. What of a name is missing stays as it was. */
 void model_name_lane(struct model *model, const lanepool_event *event)
 {
     struct model_alias *alias = alias_of(model, event);
-    size_t at = event->detail;
-    if (at == 0) {
-        alias->size = 0;
+    size_t at = event->detail & 0xFFFF;
+    alias->size = event->detail >> 16;
+    if (alias->size > sizeof alias->name) {
+        alias->size = sizeof alias->name;
     }
-    for (size_t i = 0; i < 8 && at + i < sizeof alias->name; i++) {
-        unsigned char byte = (unsigned char)(event->task >> 8 * i);
-        alias->name[at + i] = (char)byte;
-        if (byte != 0 && at + i + 1 > alias->size) {
-            alias->size = at + i + 1;
-        }
+    for (size_t i = 0; i < 8 && at + i < alias->size; i++) {
+        alias->name[at + i] = (char)(unsigned char)(event->task >> 8 * i);
     }
     alias->is_new = true;
 }

@@ -82,7 +82,8 @@ static const char *check_lane(const struct recording *recording, const lanepool_
         event->object >= recording->worker_count) {
         return "the lane of a worker that is not there";
     }
-    if (event->type == LANEPOOL_EVENT_NAME && (event->detail >= LANEPOOL_EVENT_NAME_MAX ||
+    if (event->type == LANEPOOL_EVENT_NAME && (event->detail >> 16 > LANEPOOL_EVENT_NAME_MAX ||
+                                               (event->detail & 0xFFFF) >= event->detail >> 16 ||
                                                event->object_type > LANEPOOL_EVENT_LANE_WORKER)) {
         return "not a part of a lane's name";
     }

@@ -48,8 +48,8 @@ typedef enum lanepool_event_type {
                                      so; without a ticket [object: its submission], it was refused
                                      because the pool had been shut down meanwhile */
     LANEPOOL_EVENT_NAME = 13    /**< a part of a lane's name [object: the lane; detail: where in the
-                                     name the part stands; task: up to eight bytes of it, the first
-                                     one lowest] */
+                                   name the part stands, and from bit 16 on the size of the whole;
+                                   task: up to eight bytes of it, the first one lowest] */
 } lanepool_event_type;
 
 /** In the detail of LANEPOOL_EVENT_ENTER. */

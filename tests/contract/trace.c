@@ -384,18 +384,22 @@ Test(trace, what_does_not_run_is_cancelled)
 /* --- names --- */
 
 /* Puts the parts of a lane's name together; the lane is the one that the task entered. */
-static void name_of(const lanepool_event *events, size_t count, uint64_t task, char *name)
+static size_t name_of(const lanepool_event *events, size_t count, uint64_t task, char *name)
 {
+    size_t size = 0;
+
     const lanepool_event *enter = find(events, count, LANEPOOL_EVENT_ENTER, task, 0);
 
     for (size_t i = 0; i < count; i++) {
         if (events[i].type != LANEPOOL_EVENT_NAME || events[i].object != enter->object) {
             continue;
         }
+        size = events[i].detail >> 16;
         for (size_t at = 0; at < 8; at++) {
-            name[events[i].detail + at] = (char)(events[i].task >> (8 * at));
+            name[(events[i].detail & 0xFFFF) + at] = (char)(events[i].task >> (8 * at));
         }
     }
+    return size;
 }
 
 static size_t client_name(void *user, const lanepool_claim *key, char *text, size_t size)
@@ -419,7 +423,7 @@ Test(trace, byte_strings_name_their_lanes)
     expect_ok(lanepool_pool_submit(pool, &task));
     pool_settle(pool);
     size_t count = read_all(reader, events);
-    name_of(events, count, step.ticket, name);
+    expect_eq(name_of(events, count, step.ticket, name), strlen("Assets:Bank:Checking"));
     expect(strcmp(name, "Assets:Bank:Checking") == 0);
     lanepool_trace_close(reader);
     pool_end(pool);
@@ -442,7 +446,7 @@ Test(trace, a_program_can_name_its_keys)
     expect_ok(step_submit_on(pool, &step, 17));
     pool_settle(pool);
     size_t count = read_all(reader, events);
-    name_of(events, count, step.ticket, name);
+    expect_eq(name_of(events, count, step.ticket, name), strlen("client 17"));
     expect(strcmp(name, "client 17") == 0);
     lanepool_trace_close(reader);
     pool_end(pool);

@@ -191,6 +191,7 @@ Test(models, byte_string_keeps_its_lane_under_another_number)
     begin(&story, LANEPOOL_PER_KEY);
     for (uint64_t number = 5; number < 7; number++) {
         lanepool_event event = { .task = 'A' | 'B' << 8,
+                                 .detail = 2 << 16,
                                  .object = number,
                                  .type = LANEPOOL_EVENT_NAME,
                                  .object_type = LANEPOOL_EVENT_LANE_BYTES };

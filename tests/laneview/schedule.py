@@ -34,7 +34,7 @@ def name_events(time, number, name, thread=OUTSIDE):
     name = name[:64]
     for at in range(0, len(name), 8):
         part = int.from_bytes(name[at : at + 8], "little")
-        yield record(time, NAME, part, number, at, thread, BYTES)
+        yield record(time, NAME, part, number, at | len(name) << 16, thread, BYTES)
 
 
 class Task:
