@@ -286,7 +286,8 @@ void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_task *top = load_relaxed(&pool->router.finished);
     do
-        store_relaxed(&task->next, top);
+        store_release(&task->next,
+                      top); /* a survey that sees it sees the task off its thread's list */
     while (!cas_seq(&pool->router.finished, &top, task));
 }
 

@@ -288,17 +288,24 @@ static void survey_begin(lanepool_i_survey *survey)
     each_pending(survey->pool, survey_task, survey);
 }
 
-/* What a task was told to wait for is known to what it waits for; so the rule is asked anew. A task
- * that has finished since it was seen is not reaped before the survey ends. */
+/* What a task was told to wait for is known to what it waits for; so the rule is asked anew. All
+ * that run or are ready, and the nearest one that waits: that one leads to the others. */
 static void survey_entries(lanepool_i_survey *survey, size_t index)
 {
     const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, index);
     if (seen->state != LANEPOOL_SNAPSHOT_WAITING)
         return;
-    for (size_t older = index; older-- > 0;) {
-        lanepool_i_task *other = lanepool_i_survey_seen(survey, older)->task;
-        if (lanepool_i_conflict(survey->pool, survey->local, seen->task, other))
-            lanepool_i_survey_add_behind(survey, index, older);
+    bool has_waiting = false;
+    size_t count = 0;
+    for (size_t older = index; older-- > 0 && count < LANEPOOL_SNAPSHOT_BEHIND_MAX;) {
+        const lanepool_i_seen *other = lanepool_i_survey_seen(survey, older);
+        bool waits = other->state == LANEPOOL_SNAPSHOT_WAITING;
+        if ((waits && has_waiting) ||
+            !lanepool_i_conflict(survey->pool, survey->local, seen->task, other->task))
+            continue;
+        has_waiting = has_waiting || waits;
+        lanepool_i_survey_add_behind(survey, index, older);
+        count++;
     }
 }
 
@@ -340,4 +347,5 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .survey_begin = survey_begin,
     .survey_entries = survey_entries,
     .survey_end = survey_end,
+    .survey_is_over = is_finished,
 };

@@ -57,6 +57,8 @@ typedef struct lanepool_i_rule {
     void (*survey_lane)(const lanepool_i_survey *survey, const void *lane,
                         lanepool_snapshot_lane *described, char *name, size_t size);
     void (*survey_end)(lanepool_i_survey *survey, lanepool_i_grants *grants);
+    /* R: whether the task has finished, where lanes are not stopped; else NULL. */
+    bool (*survey_is_over)(lanepool_i_task *task);
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;

@@ -56,6 +56,8 @@ void lanepool_i_runq_each(const lanepool_i_runq *queue,
 {
     uint32_t head = load_seq(&queue->head);
     uint32_t tail = load_seq(&queue->tail);
-    for (; head != tail && tail - head <= LANEPOOL_I_RUNQ_SLOTS; head++)
+    for (; tail - head > LANEPOOL_I_RUNQ_SLOTS; tail = load_seq(&queue->tail))
+        head = load_seq(&queue->head); /* it had moved on when the tail was read */
+    for (; head != tail; head++)
         found(load_relaxed(&queue->slots[LANEPOOL_I_RUNQ_SLOT(head)]), context);
 }

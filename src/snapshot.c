@@ -28,7 +28,10 @@ struct taking {
     const void **lanes; /* each once, by address */
     size_t lane_count;
     struct taken *taken;
-    bool stopped; /* the pool has: its lanes are no more */
+    bool stopped;            /* the pool has: its lanes are no more */
+    lanepool_future *future; /* of the task that is asked about; or NULL */
+    bool finished;           /* that one has */
+    size_t asked;            /* its index, or NONE */
 };
 
 void lanepool_snapshot_release(lanepool_snapshot *snapshot)
@@ -265,6 +268,19 @@ static void route_all(lanepool_pool *pool, lanepool_i_local *local)
         lanepool_i_router_route(pool, local);
 }
 
+/* By its block: a task that was not routed has no ticket yet. */
+static void find_asked(struct taking *taking)
+{
+    lanepool_i_mutex_lock(&taking->future->lock);
+    const lanepool_i_task *task = taking->future->complete ? NULL : taking->future->task;
+    lanepool_i_mutex_unlock(&taking->future->lock);
+    taking->finished = task == NULL;
+    taking->asked = LANEPOOL_SNAPSHOT_NONE;
+    for (size_t i = 0; i < taking->survey.seen.count && task != NULL; i++)
+        if (lanepool_i_survey_seen(&taking->survey, i)->task == task)
+            taking->asked = i;
+}
+
 static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
 {
     struct taking *taking = context;
@@ -279,6 +295,8 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
         taking->taken = make(taking);
     if (taking->taken != NULL)
         fill(taking, taking->taken);
+    if (taking->future != NULL)
+        find_asked(taking);
     lanepool_i_survey_end(&taking->survey, &grants);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_count_up(&local->latched, grants.latched);
@@ -286,12 +304,8 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
     lanepool_i_survey_fini(&taking->survey);
 }
 
-lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **snapshot)
+static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking)
 {
-    if (snapshot != NULL)
-        *snapshot = NULL;
-    if (pool == NULL || snapshot == NULL)
-        return LANEPOOL_INVALID;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
         return LANEPOOL_NOMEM;
@@ -300,15 +314,59 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
     /* A cancelling call is made by the role's holder. */
     if (local->run != NULL && load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
+    lanepool_status status = lanepool_i_waits_with_role(pool, local, take, taking);
+    if (status == LANEPOOL_OK && taking->taken == NULL)
+        status = taking->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
+    return status;
+}
+
+lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **snapshot)
+{
     struct taking taking = { .taken = NULL };
-    lanepool_status status = lanepool_i_waits_with_role(pool, local, take, &taking);
+    if (snapshot != NULL)
+        *snapshot = NULL;
+    if (pool == NULL || snapshot == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_status status = take_with_role(pool, &taking);
+    if (status == LANEPOOL_OK)
+        *snapshot = &taking.taken->snapshot;
+    return status;
+}
+
+/* --- from a future --- */
+
+static lanepool_pool *pool_of(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    lanepool_pool *pool = future->complete ? NULL : future->pool;
+    lanepool_i_mutex_unlock(&future->lock);
+    return pool;
+}
+
+lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context)
+{
+    static const char finished[] = "the task has finished\n";
+    static const char between[] = "the task is just being submitted, taken up or let go\n";
+    if (future == NULL || write == NULL)
+        return LANEPOOL_INVALID;
+    struct taking taking = { .future = future, .finished = true };
+    lanepool_pool *pool = pool_of(future);
+    lanepool_status status = pool != NULL ? take_with_role(pool, &taking) : LANEPOOL_OK;
     if (status != LANEPOOL_OK)
         return status;
-    if (taking.taken == NULL)
-        return taking.stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
-    *snapshot = &taking.taken->snapshot;
-    return LANEPOOL_OK;
+    if (taking.finished)
+        write(context, finished, sizeof finished - 1);
+    else if (taking.asked == LANEPOOL_SNAPSHOT_NONE)
+        write(context, between, sizeof between - 1);
+    else
+        status = lanepool_snapshot_write_reasons(
+            &taking.taken->snapshot, taking.taken->tasks[taking.asked].ticket, write, context);
+    if (taking.taken != NULL)
+        lanepool_snapshot_release(&taking.taken->snapshot);
+    return status;
 }
+
+/* --- looking something up --- */
 
 size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
 {

@@ -10,10 +10,13 @@
 
 /* --- the watch --- */
 
+/* Stands in `kept` while nobody looks. Never dereferenced. */
+#define CLOSED ((lanepool_i_task *)1)
+
 void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier)
 {
     atomic_init(&watch->word, has_barrier ? 0 : LANEPOOL_I_NO_BARRIER);
-    atomic_init(&watch->kept, NULL);
+    atomic_init(&watch->kept, CLOSED);
 }
 
 static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
@@ -21,37 +24,24 @@ static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
     return &task->as.narrow[0].next;
 }
 
-static void give_kept(lanepool_pool *pool, lanepool_i_local *local)
-{
-    lanepool_i_task *task = exchange_seq(&pool->watch.kept, NULL);
-    while (task != NULL) {
-        lanepool_i_task *next = (lanepool_i_task *)load_relaxed(kept_link(task));
-        lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
-        task = next;
-    }
-}
-
-/* Looks again after it has put the block there: either this look or the surveyor's last one sees
- * the other. */
 bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_i_watch *watch = &pool->watch;
     if ((load_seq(&watch->word) & LANEPOOL_I_NO_BARRIER) != 0)
         store_seq(&local->running, load_relaxed(&local->running));
-    if ((load_seq(&watch->word) & LANEPOOL_I_WATCHED) == 0)
-        return false;
-    lanepool_i_task *top = load_relaxed(&watch->kept);
-    do
+    lanepool_i_task *top = load_seq(&watch->kept);
+    do {
+        if (top == CLOSED)
+            return false;
         store_relaxed(kept_link(task), (uintptr_t)top);
-    while (!cas_seq(&watch->kept, &top, task));
-    if ((load_seq(&watch->word) & LANEPOOL_I_WATCHED) == 0)
-        give_kept(pool, local);
+    } while (!cas_seq(&watch->kept, &top, task));
     return true;
 }
 
 static void begin_watch(lanepool_i_watch *watch)
 {
     uint32_t word = load_relaxed(&watch->word);
+    store_seq(&watch->kept, NULL);
     store_seq(&watch->word, word | LANEPOOL_I_WATCHED);
     if ((word & LANEPOOL_I_NO_BARRIER) == 0)
         lanepool_i_barrier_others();
@@ -61,7 +51,12 @@ static void end_watch(lanepool_pool *pool, lanepool_i_local *local)
 {
     uint32_t word = load_relaxed(&pool->watch.word);
     store_seq(&pool->watch.word, word & ~LANEPOOL_I_WATCHED);
-    give_kept(pool, local);
+    lanepool_i_task *task = exchange_seq(&pool->watch.kept, CLOSED);
+    while (task != NULL) {
+        lanepool_i_task *next = (lanepool_i_task *)load_relaxed(kept_link(task));
+        lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+        task = next;
+    }
 }
 
 /* --- arrays --- */
@@ -264,6 +259,20 @@ static void sort_seen(lanepool_i_survey *survey)
     survey->seen.count = kept;
 }
 
+/* Where lanes cannot be stopped: what has finished by now is left out. What is shown as running was
+ * looked at last, so all that it waited for is left out, too. */
+static void drop_over(lanepool_i_survey *survey)
+{
+    bool (*is_over)(lanepool_i_task * task) = survey->pool->rule->survey_is_over;
+    lanepool_i_seen *seen = survey->seen.items;
+    size_t kept = 0;
+    for (size_t i = 0; i < survey->seen.count && is_over != NULL; i++)
+        if (!is_over(seen[i].task))
+            seen[kept++] = seen[i];
+    if (is_over != NULL)
+        survey->seen.count = kept;
+}
+
 void lanepool_i_survey_look(lanepool_i_survey *survey)
 {
     const lanepool_i_rule *rule = survey->pool->rule;
@@ -271,6 +280,7 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
     rule->survey_begin(survey);
     add_ready(survey);
     copy_locked(survey, copy_running);
+    drop_over(survey);
     sort_seen(survey);
     for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)
         rule->survey_entries(survey, i);

@@ -7,10 +7,10 @@
  *
  * A running task may end at any time. So that its block can be read all the same,
  * the pool is *watched* from the beginning of a survey to its end: blocks of tasks
- * that finish are kept. Who finishes a task takes it from its thread's list of
- * running ones and then looks whether the pool is watched; the surveyor says that
- * it is and then looks at the lists. It is the surveyor that pays for this order:
- * it has all other threads pass a barrier in between. Where there is no such
+ * that finish are kept, in a list that is open only then and that the surveyor alone empties. Who
+ * finishes a task takes it from its thread's list of running ones and then looks whether the pool
+ * is watched; the surveyor says that it is and then looks at the lists. It is the surveyor that
+ * pays for this order: it has all other threads pass a barrier in between. Where there is no such
  * barrier, both sides use the total order of `seq` operations.
  */
 #ifndef LANEPOOL_SRC_SURVEY_H

@@ -2,9 +2,6 @@
 #include "trace.h"
 
 #define ALL_TYPES UINT32_MAX
-/* They follow at once on an END, or on one another, and other threads have no part in them. */
-#define SAME_MOMENT (1u << LANEPOOL_EVENT_RELEASE | 1u << LANEPOOL_EVENT_NAME)
-
 bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count)
 {
     rings->capacity = 0;
@@ -12,8 +9,8 @@ bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker
     rings->choice = ALL_TYPES;
     atomic_init(&rings->first, NULL);
     if (events > 0)
-        for (rings->capacity = 1; rings->capacity < events;)
-            rings->capacity *= 2;
+        for (rings->capacity = 1; rings->capacity <= events;)
+            rings->capacity *= 2; /* one more: the next to be written cannot be read */
     return lanepool_i_mutex_init(&rings->lock);
 }
 
@@ -49,7 +46,6 @@ static lanepool_i_ring *make(size_t capacity)
     atomic_init(&ring->taken, true);
     atomic_init(&ring->written, 0);
     ring->capacity = capacity;
-    ring->time_ns = 0;
     return ring;
 }
 
@@ -125,12 +121,10 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
 void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
                            uint64_t object, uint8_t object_type, uint32_t detail)
 {
-    if ((SAME_MOMENT >> type & 1) == 0 || (uint32_t)load_relaxed(&ring->choice) != ALL_TYPES)
-        ring->time_ns = lanepool_i_clock_now();
     probe(type, ticket, object, detail);
     uint64_t number = load_relaxed(&ring->written);
     size_t at = (size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS;
-    store_release(&ring->words[at], ring->time_ns);
+    store_release(&ring->words[at], lanepool_i_clock_now());
     store_release(&ring->words[at + 1], ticket);
     store_release(&ring->words[at + 2], object);
     store_release(&ring->words[at + 3], detail | (uint64_t)ring->thread << 32 |

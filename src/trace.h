@@ -32,7 +32,6 @@ typedef struct lanepool_i_ring {
     size_t number;           /* I: its place among the rings, from 0 */
     size_t capacity;         /* I: in events, a power of two */
     struct lanepool_i_ring *next;                        /* I: the one made before */
-    uint64_t time_ns;                                    /* T: of the event before */
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t written; /* A: T writes */
     _Atomic uint64_t words[];                            /* A: T writes */
 } lanepool_i_ring;

@@ -107,8 +107,8 @@ typedef struct lanepool_options {
                                      clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
     void *user;                 /**< passed to is_compatible, on_error and key_name */
-    size_t trace_events; /**< how many events each thread keeps, 32 bytes each, rounded up to a
-                              power of two; 0: nothing is recorded; see trace.h */
+    size_t trace_events; /**< how many events each thread keeps at least, 32 bytes for each of
+                              the next power of two; 0: nothing is recorded; see trace.h */
     lanepool_key_name_fn key_name; /**< how keys are called; NULL: byte strings by their bytes,
                                         others by their numbers */
 } lanepool_options;

@@ -25,6 +25,9 @@ extern "C" {
 /** In place of an index: there is none. */
 #define LANEPOOL_SNAPSHOT_NONE SIZE_MAX
 
+/** With an `is_compatible`: behind how many tasks one is shown at most. */
+#define LANEPOOL_SNAPSHOT_BEHIND_MAX 64u
+
 /** How a task stands. */
 typedef enum lanepool_snapshot_state {
     LANEPOOL_SNAPSHOT_WAITING = 0, /**< it stands behind others in every lane that it has entered */
@@ -48,7 +51,8 @@ typedef struct lanepool_snapshot_task {
     size_t arrived;                /**< how many of them are granted */
 } lanepool_snapshot_task;
 
-/** A task's place in a lane. With an `is_compatible`: a task that it stands behind. */
+/** A task's place in a lane. With an `is_compatible`: a task that it stands behind, namely those
+ * that run or are ready, and the nearest one that waits itself. */
 typedef struct lanepool_snapshot_entry {
     size_t task;   /**< whose it is */
     size_t lane;   /**< NONE: it has no lane, and stands behind a task */
@@ -79,7 +83,7 @@ typedef struct lanepool_snapshot_worker {
 /** A pool at one moment. Tasks stand in the order of their tickets. */
 typedef struct lanepool_snapshot {
     uint64_t time_ns;                        /**< when, by the monotonic clock */
-    uint64_t unrouted;                       /**< tasks that were accepted while it was taken */
+    uint64_t unrouted;                       /**< tasks that were just being submitted */
     const lanepool_snapshot_task *tasks;     /**< `task_count` */
     size_t task_count;                       /**< how many tasks */
     const lanepool_snapshot_entry *entries;  /**< `entry_count`, by task */
@@ -92,10 +96,15 @@ typedef struct lanepool_snapshot {
 } lanepool_snapshot;
 
 /**
- * Takes a snapshot. Everything that was accepted before is routed first.
+ * * Takes a snapshot. What was accepted before is routed first; a task whose submitter is still in
+ * its call on another thread may be left out.
  *
  * Meanwhile no task is routed and no lane moves on; running tasks go on. With an `is_compatible` of
- * the caller's it asks about each waiting task and all that came before it.
+ * the caller's it asks about each waiting task and those that came before it.
+ *
+ * Unlike a submit, this waits for whoever routes, and so for the program's own callbacks that are
+ * called then (`is_compatible`, `key_name`, with a rule of the program's `release`, hand-backs and
+ * cancelling calls): do not hold a lock here that one of them takes.
  *
  * @param pool     The pool.
  * @param snapshot Receives the snapshot, which the caller gives back with
@@ -182,8 +191,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_dot(
     const lanepool_snapshot *snapshot, lanepool_write_fn write, void *context);
 
 /**
- * Says why a task does not run, from its future: takes a snapshot and writes the task's reasons. Of
- * a task that has finished, or that is just being taken by a worker, it says so.
+ * * Says why a task does not run, from its future: takes a snapshot and writes the task's reasons.
+ * Of a task that has finished, or that is just being submitted, taken up or let go, it says so.
  *
  * @param future  The task's.
  * @param write   Called for each piece of text, before this returns.

@@ -2,15 +2,15 @@
  * @file
  * What happens to tasks, lanes and workers, as a stream of events.
  *
- * A pool whose option `trace_events` is not 0 keeps a ring of that many events
+ * * A pool whose option `trace_events` is not 0 keeps a ring of at least that many events
  * for each of its threads and for each thread that submits. Nothing waits for
  * readers: when a ring is full its oldest event is overwritten, and each reader
  * knows how many it has missed. A pool without rings records nothing, at the
  * cost of a predictable branch for each event.
  *
- * Where the system has <sys/sdt.h> the library also has a static probe for each
- * event, in every pool: provider `lanepool`, the event's name in small letters,
- * with the arguments task, object and detail.
+ * * Where the system has <sys/sdt.h> such a pool also has a static probe for each
+ * event: provider `lanepool`, the event's name in small letters, with the
+ * arguments task, object and detail.
  */
 #ifndef LANEPOOL_TRACE_H
 #define LANEPOOL_TRACE_H
@@ -131,7 +131,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_trace_read(lanepool_tr
                                                                      size_t *count);
 
 /**
- * How many events this reader has missed, since they were overwritten before it came. Exact.
+ * * How many events this reader has missed, since they were overwritten before it came, or were
+ * about to be. Exact: each event is either read or counted here.
  *
  * @par Threads
  * As for lanepool_trace_read().

@@ -4,7 +4,7 @@
 
 #include "property/workload_tasks.h"
 
-/* Takes a snapshot when the workload says. What is wrong with it goes to the log. */
+/* Takes snapshots when the workload says. What is wrong with it goes to the log. */
 void workload_look(struct run *run);
 
 /* How many waiting tasks have been explained, by all lookers of this process so far. */

@@ -107,6 +107,40 @@ static void scenario_45_a_look_at_a_task_that_ends(void)
     scene_close();
 }
 
+/* --- two looks --- */
+
+static struct scene_task *first_of_two;
+
+/* Of what is seen everything is as it was submitted. */
+static void look_twice(void *argument)
+{
+    lanepool_snapshot *snapshot;
+
+    (void)argument;
+    for (int i = 0; i < 2; i++) {
+        EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &snapshot));
+        for (size_t task = 0; task < snapshot->task_count; task++) {
+            const struct scene_task *of = snapshot->tasks[task].context;
+            EXPECT(of == first_of_two || of == first_of_two + 1);
+            EXPECT(snapshot->tasks[task].entry_count == 1);
+        }
+        lanepool_snapshot_release(snapshot);
+    }
+}
+
+/* Who finished a task beside the first look gave back what was kept for the second. */
+static void regress_what_is_kept_for_the_next_look_stays(void)
+{
+    scene_open_with(2);
+    first_of_two = scene_task("A");
+    scene_task("B");
+    EXPECT_STATUS(OK, scene_submit(first_of_two));
+    EXPECT_STATUS(OK, scene_submit(first_of_two + 1));
+    scene_spawn(look_twice, NULL);
+    scene_close();
+}
+
 SCENARIO_TABLE(scenarios_seeing,
                SCENARIO(scenario_39_names_that_submit_and_rings_that_overflow, RANDOM),
-               SCENARIO(scenario_45_a_look_at_a_task_that_ends, EXHAUSTIVE));
+               SCENARIO(scenario_45_a_look_at_a_task_that_ends, EXHAUSTIVE),
+               SCENARIO(regress_what_is_kept_for_the_next_look_stays, RANDOM));
