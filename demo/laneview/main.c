@@ -9,6 +9,7 @@
 #include "dot.h"
 #include "file.h"
 #include "lanepool/lanepool.h"
+#include "memory.h"
 #include "model.h"
 #include "replay.h"
 #include "scenario.h"
@@ -155,6 +156,7 @@ int main(int argument_count, char **arguments)
     struct cli cli;
     struct problem problem;
     signal(SIGPIPE, SIG_IGN);
+    memory_set_message("laneview: out of memory");
     if (!cli_read(&cli, argument_count, arguments, &problem) || !run(&cli, &problem)) {
         fprintf(stderr, "%s%s\n", problem.has_place ? "" : "laneview: ", problem.text);
         return (int)problem.code;

@@ -106,7 +106,8 @@ bool book_problem(const struct book *book, struct problem *problem, uint32_t sou
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return problem_set_place(problem, book->sources.items[source]->name, line, text);
+    return problem_set_place(problem, "%s:%lu: %s", book->sources.items[source]->name,
+                             (unsigned long)line, text);
 }
 
 void book_fini(struct book *book)

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "inspect.h"
 #include "lanepool/lanepool.h"
+#include "memory.h"
 
 static bool run_cli(struct cli *cli, struct problem *problem)
 {
@@ -31,6 +32,7 @@ int main(int argument_count, char **arguments)
     struct cli cli;
     struct problem problem;
     int code = EXIT_CODE_DONE;
+    memory_set_message("ledgerbatch: out of memory; run the same command again to resume");
     if (!cli_read(&cli, argument_count, arguments, &problem) || !run_cli(&cli, &problem)) {
         fprintf(stderr, "%s%s\n", problem.has_place ? "" : "ledgerbatch: ", problem.text);
         code = (int)problem.code;

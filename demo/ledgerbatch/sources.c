@@ -65,7 +65,7 @@ static bool check_utf8(const struct source *source, struct problem *problem)
             for (size_t i = 0; i < at; i++) {
                 line += text[i] == '\n';
             }
-            return problem_set_place(problem, source->name, line, "this is not UTF-8 text");
+            return problem_set_place(problem, "%s:%lu: this is not UTF-8 text", source->name, line);
         }
         at += more + 1;
     }
@@ -87,8 +87,8 @@ struct source *sources_add(struct sources *sources, const char *name)
 bool sources_accept(struct source *source, struct problem *problem)
 {
     if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
-        return problem_set_place(problem, source->name, 1,
-                                 "a byte-order mark is not in the portable subset");
+        return problem_set_place(problem, "%s:1: a byte-order mark is not in the portable subset",
+                                 source->name);
     }
     if (!check_utf8(source, problem)) {
         return false;

@@ -1,14 +1,22 @@
-/* Owns nothing: a thin layer over the allocator that never returns NULL. */
+/* Owns what is said when memory runs out; else a thin layer over the allocator. */
 #include "memory.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+static const char *lack_message = "out of memory";
+
+void memory_set_message(const char *message)
+{
+    lack_message = message;
+}
 
 static void *checked(void *memory)
 {
     if (!memory) {
-        fputs("ledgerbatch: out of memory; run the same command again to resume\n", stderr);
+        fprintf(stderr, "%s\n", lack_message);
         exit(1);
     }
     return memory;
@@ -33,4 +41,10 @@ void *memory_grow(void *items, size_t *capacity, size_t needed, size_t item_size
     }
     *capacity = larger;
     return checked(realloc(items, larger * item_size));
+}
+
+char *memory_copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(memory_zeroed(size, 1), text, size);
 }

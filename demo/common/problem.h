@@ -1,21 +1,23 @@
 /*
  * What went wrong, in words for the user, and the exit code that tells scripts.
  */
-#ifndef LANEVIEW_PROBLEM_H
-#define LANEVIEW_PROBLEM_H
+#ifndef DEMO_PROBLEM_H
+#define DEMO_PROBLEM_H
 
 #include <stdbool.h>
 
 enum exit_code {
     EXIT_CODE_DONE = 0,
-    EXIT_CODE_IO = 1,   /* reading or writing failed */
-    EXIT_CODE_INPUT = 2 /* a file or the command line is wrong */
+    EXIT_CODE_IO = 1,    /* reading, writing or a database failed */
+    EXIT_CODE_INPUT = 2, /* a file or the command line is wrong */
+    EXIT_CODE_HELD = 3,  /* of ledgerbatch: a lane is quarantined, some tasks are held */
+    EXIT_CODE_OTHER = 4  /* of ledgerbatch: the database belongs to other input or rules */
 };
 
 struct problem {
     enum exit_code code;
     bool has_place; /* the text begins with FILE: */
-    char text[1024];
+    char text[1536];
 };
 
 /* Fills the problem in; always returns false, so that callers can return it. */
