@@ -296,9 +296,10 @@ void chrome_write(struct text *json, const struct model *model)
     struct trace trace = { .json = json, .model = model, .lanes = model_sorted_lanes(model) };
     trace.entry_threads = memory_zeroed(model->entry_count, sizeof *trace.entry_threads);
     text_add(json,
-             "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"missed events\":%llu},"
-             "\"traceEvents\":[",
-             (unsigned long long)model->recording->missed);
+             "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"missed events\":%llu,"
+             "\"ends early\":%s},\"traceEvents\":[",
+             (unsigned long long)model->recording->missed,
+             model->recording->is_cut ? "true" : "false");
     add_metadata(&trace, "process_name", WORKERS_PID, 0, "workers");
     add_metadata(&trace, "process_name", LANES_PID, 0, "lanes");
     for (unsigned i = 0; i < model->recording->worker_count; i++) {

@@ -21,21 +21,11 @@ static char *default_name(uint8_t type, uint64_t object)
     return memory_copy_text(name);
 }
 
-static const char *recorded_name(const struct recording *recording, uint8_t type, uint64_t object)
-{
-    for (size_t i = 0; i < recording->lane_count; i++) {
-        if (recording->lanes[i].type == type && recording->lanes[i].object == object) {
-            return recording->lanes[i].name;
-        }
-    }
-    return NULL;
-}
-
 static size_t new_lane(struct model *model, uint8_t type, uint64_t object)
 {
     model->lanes = memory_grow(model->lanes, &model->lane_capacity, model->lane_count + 1,
                                sizeof *model->lanes);
-    const char *name = recorded_name(model->recording, type, object);
+    const char *name = recording_lane_name(model->recording, type, object);
     model->lanes[model->lane_count] =
         (struct model_lane){ .type = type,
                              .object = object,

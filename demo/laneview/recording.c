@@ -1,12 +1,10 @@
-/* Owns recordings in memory, what a good event is, and the writing of the file. */
+/* Owns recordings in memory, and what a good event is. */
 #include "recording.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
 #include "memory.h"
-#include "recording_bytes.h"
 #include "text.h"
 
 void recording_init(struct recording *recording, unsigned worker_count, lanepool_layout layout,
@@ -25,6 +23,7 @@ void recording_fini(struct recording *recording)
         free(recording->lanes[i].name);
     }
     free(recording->lanes);
+    map_fini(&recording->lane_indexes);
     free(recording->events);
     *recording = (struct recording){ 0 };
 }
@@ -47,8 +46,17 @@ void recording_name_lane(struct recording *recording, uint8_t type, uint64_t obj
 {
     recording->lanes = memory_grow(recording->lanes, &recording->lane_capacity,
                                    recording->lane_count + 1, sizeof *recording->lanes);
+    if (map_get(&recording->lane_indexes, type, object) == MAP_NONE) {
+        map_set(&recording->lane_indexes, type, object, recording->lane_count);
+    }
     recording->lanes[recording->lane_count++] =
         (struct recording_lane){ type, object, clean_copy(name) };
+}
+
+const char *recording_lane_name(const struct recording *recording, uint8_t type, uint64_t object)
+{
+    size_t index = map_get(&recording->lane_indexes, type, object);
+    return index == MAP_NONE ? NULL : recording->lanes[index].name;
 }
 
 void recording_add(struct recording *recording, const lanepool_event *events, size_t count)
@@ -111,54 +119,4 @@ const char *recording_check(const struct recording *recording, const lanepool_ev
         return "not a tag";
     }
     return has_lane(event) ? check_lane(recording, event) : NULL;
-}
-
-static void add_header(struct text *text, const struct recording *recording)
-{
-    text_add(text, RECORDING_MAGIC "workers %u\nlayout %s\nzero %llu\nmissed %llu\n",
-             recording->worker_count, recording->layout == LANEPOOL_PER_WORKER ? "worker" : "key",
-             (unsigned long long)recording->zero_ns, (unsigned long long)recording->missed);
-    for (unsigned tag = 0; tag < RECORDING_TAGS; tag++) {
-        if (recording->tags[tag]) {
-            text_add(text, "tag %u %s\n", tag, recording->tags[tag]);
-        }
-    }
-    for (size_t i = 0; i < recording->lane_count; i++) {
-        const struct recording_lane *lane = &recording->lanes[i];
-        text_add(text, "lane %s %llu %s\n", recording_lane_types[lane->type],
-                 (unsigned long long)lane->object, lane->name);
-    }
-    text_add(text, "events %llu\n", (unsigned long long)recording->event_count);
-}
-
-static void put(unsigned char *bytes, uint64_t number, unsigned size)
-{
-    for (unsigned i = 0; i < size; i++) {
-        bytes[i] = (unsigned char)(number >> 8 * i);
-    }
-}
-
-static void add_record(struct text *text, const lanepool_event *event)
-{
-    unsigned char bytes[RECORDING_RECORD_SIZE];
-    put(bytes, event->time_ns, 8);
-    put(bytes + 8, event->task, 8);
-    put(bytes + 16, event->object, 8);
-    put(bytes + 24, event->detail, 4);
-    put(bytes + 28, event->thread, 2);
-    bytes[30] = event->type;
-    bytes[31] = event->object_type;
-    text_add_bytes(text, (const char *)bytes, sizeof bytes);
-}
-
-bool recording_write(const struct recording *recording, const char *file, struct problem *problem)
-{
-    struct text text = { 0 };
-    add_header(&text, recording);
-    for (size_t i = 0; i < recording->event_count; i++) {
-        add_record(&text, &recording->events[i]);
-    }
-    bool written = file_write(file, text.data, text.size, problem);
-    text_fini(&text);
-    return written;
 }

@@ -4,7 +4,13 @@
 #ifndef LANEVIEW_RECORDING_BYTES_H
 #define LANEVIEW_RECORDING_BYTES_H
 
-#define RECORDING_MAGIC "lanepool-recording 1\n"
+#define RECORDING_WORD  "lanepool-recording "
+#define RECORDING_MAGIC RECORDING_WORD "1\n"
+
+/* The last line of a header when nobody knows yet how many records will follow: then a record of
+ * this type ends them. Its task is how many events were missed, its object how many were not. */
+#define RECORDING_OPEN_END "events open\n"
+#define RECORDING_END      0
 
 #define RECORDING_LANE_TYPES 5
 

@@ -16,6 +16,7 @@ struct reader {
     char *at, *end; /* what is still to be read */
     unsigned long line;
     bool has_events; /* the header is complete */
+    bool is_open;    /* it announces no number */
     uint64_t announced;
     struct problem *problem;
 };
@@ -112,8 +113,9 @@ static bool read_statement(struct reader *reader, const char *word, char *rest)
     }
     if (strcmp(word, "events") == 0) {
         reader->has_events = true;
-        return only_number(rest, UINT64_MAX, &reader->announced) ||
-               wrong_line(reader, "expected: events NUMBER");
+        reader->is_open = strcmp(rest, "open") == 0;
+        return reader->is_open || only_number(rest, UINT64_MAX, &reader->announced) ||
+               wrong_line(reader, "expected: events NUMBER|open");
     }
     return wrong_line(reader, "not a line of a recording's header");
 }
@@ -176,23 +178,65 @@ static bool wrong_record(struct reader *reader, uint64_t record, const char *wha
                              (unsigned long long)record, what);
 }
 
-static bool read_records(struct reader *reader)
+static bool has_record(const struct reader *reader)
+{
+    return reader->end - reader->at >= RECORDING_RECORD_SIZE;
+}
+
+/* Reads one event, the record of this number. */
+static bool take_event(struct reader *reader, uint64_t record)
+{
+    lanepool_event event = read_record(reader->at);
+    const char *wrong = recording_check(reader->recording, &event);
+    if (wrong) {
+        return wrong_record(reader, record, wrong);
+    }
+    recording_add(reader->recording, &event, 1);
+    reader->at += RECORDING_RECORD_SIZE;
+    return true;
+}
+
+static bool read_announced(struct reader *reader)
 {
     uint64_t record = 1;
     for (; record <= reader->announced; record++) {
-        if (reader->end - reader->at < RECORDING_RECORD_SIZE) {
+        if (!has_record(reader)) {
             return wrong_record(reader, record, "the file ends here, before its last record");
         }
-        lanepool_event event = read_record(reader->at);
-        const char *wrong = recording_check(reader->recording, &event);
-        if (wrong) {
-            return wrong_record(reader, record, wrong);
+        if (!take_event(reader, record)) {
+            return false;
         }
-        recording_add(reader->recording, &event, 1);
-        reader->at += RECORDING_RECORD_SIZE;
     }
     return reader->at == reader->end ||
            wrong_record(reader, record, "more than the header announces");
+}
+
+/* The record that ends an open recording. */
+static bool read_end(struct reader *reader, uint64_t record)
+{
+    lanepool_event end = read_record(reader->at);
+    if (end.object != record - 1) {
+        return wrong_record(reader, record, "it ends the recording, and counts other events");
+    }
+    reader->recording->missed = end.task;
+    return reader->end - reader->at == RECORDING_RECORD_SIZE ||
+           wrong_record(reader, record + 1, "more behind the end of the recording");
+}
+
+/* Without its last record, or with half a record, it is what was written before it was cut. */
+static bool read_open(struct reader *reader)
+{
+    uint64_t record = 1;
+    for (; has_record(reader); record++) {
+        if (read_record(reader->at).type == RECORDING_END) {
+            return read_end(reader, record);
+        }
+        if (!take_event(reader, record)) {
+            return false;
+        }
+    }
+    reader->recording->is_cut = true;
+    return true;
 }
 
 bool recording_read(struct recording *recording, const char *file, struct problem *problem)
@@ -206,7 +250,8 @@ bool recording_read(struct recording *recording, const char *file, struct proble
                                  .at = bytes.data,
                                  .end = bytes.data + bytes.size,
                                  .problem = problem };
-        done = read_header(&reader) && read_records(&reader);
+        done =
+            read_header(&reader) && (reader.is_open ? read_open(&reader) : read_announced(&reader));
     }
     text_fini(&bytes);
     return done;

@@ -74,8 +74,9 @@ static void add_workers(struct text *text, const struct model *model)
 void stats_write_text(struct text *text, const struct stats *stats, const struct model *model)
 {
     char number[UNITS_TEXT_SIZE];
-    text_add(text, "%zu tasks in %s; %llu events missed\n", model->task_count,
-             units_format(number, model->now), (unsigned long long)model->recording->missed);
+    text_add(text, "%zu tasks in %s; %llu events missed%s\n", model->task_count,
+             units_format(number, model->now), (unsigned long long)model->recording->missed,
+             model->recording->is_cut ? "; the recording ends early" : "");
     add_head(text, "lane");
     for (size_t i = 0; i < stats->lane_count; i++) {
         add_group(text, &stats->lanes[i]);
@@ -155,10 +156,12 @@ void stats_write_json(struct text *json, const struct stats *stats, const struct
 {
     bool is_first = true;
     text_add(json,
-             "{\"tasks\":%zu,\"duration_ns\":%llu,\"missed_events\":%llu,\"latched_ns\":%llu,"
+             "{\"tasks\":%zu,\"duration_ns\":%llu,\"missed_events\":%llu,\"ends_early\":%s,"
+             "\"latched_ns\":%llu,"
              "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\n\"lanes\":[",
              model->task_count, (unsigned long long)model->now,
-             (unsigned long long)model->recording->missed, (unsigned long long)stats->latched_ns,
+             (unsigned long long)model->recording->missed,
+             model->recording->is_cut ? "true" : "false", (unsigned long long)stats->latched_ns,
              (unsigned long long)stats->latched_waiting_ns,
              (unsigned long long)sum_of_kind(model, MODEL_BLOCKED));
     for (size_t i = 0; i < stats->lane_count; i++) {

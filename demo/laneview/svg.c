@@ -60,6 +60,9 @@ static void add_title(struct svg_canvas *canvas, const struct svg_options *optio
     if (recording->missed > 0) {
         text_add(&facts, "; %llu events were missed", (unsigned long long)recording->missed);
     }
+    if (recording->is_cut) {
+        text_add(&facts, "; the recording ends early");
+    }
     if (canvas->lane_count < canvas->model->lane_count) {
         text_add(&facts, "; %zu of %zu lanes are drawn", canvas->lane_count,
                  canvas->model->lane_count);

@@ -232,6 +232,9 @@ static void add_legend(struct text *text, const struct sheet *sheet)
         text_add(text, "%llu events were missed\n",
                  (unsigned long long)sheet->model->recording->missed);
     }
+    if (sheet->model->recording->is_cut) {
+        text_add(text, "the recording ends early\n");
+    }
 }
 
 static size_t name_width(const struct model *model)

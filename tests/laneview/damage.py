@@ -42,7 +42,7 @@ HEADERS = [
     ("workers 2\ntag 256 x\nevents 0\n", 3, "expected: tag NUMBER NAME"),
     ("workers 2\nlane task 1 x\nevents 0\n", 3,
      "expected: lane id|pointer|bytes|worker NUMBER NAME"),
-    ("workers 2\nevents\n", 3, "expected: events NUMBER"),
+    ("workers 2\nevents\n", 3, "expected: events NUMBER|open"),
     ("workers 2\nhello\nevents 0\n", 3, "not a line of a recording's header"),
     ("workers 2\n", 3, "the file ends within the header"),
 ]  # fmt: skip
@@ -76,6 +76,30 @@ def check_cuts(views, contents, header_size):
             number = (size - header_size) // 32 + 1
             check(said == f"cut.rec: record {number}: the file ends here, before its last record\n",
                   f"after {size} bytes: {said}")  # fmt: skip
+
+
+def check_open(views, events):
+    """A recording whose end is open: cut anywhere, it is what was written before."""
+    whole = recording(events, workers=1)
+    head = whole[: len(whole) - 32 * len(events)].replace(b"events %d\n" % len(events),
+                                                          b"events open\n")  # fmt: skip
+    end = record(0, 0, 7, len(events))
+    for size in range(32 * len(events) + 32):
+        views.write("cut.rec", (head + b"".join(events) + end)[: len(head) + size])
+        found = views.text("stats", "cut.rec")
+        check("0 events missed; the recording ends early\n" in found, f"after {size}: {found}")
+    views.write("open.rec", head + b"".join(events) + end)
+    found = views.text("stats", "open.rec")
+    check("7 events missed\n" in found, f"whole: {found}")
+    views.write("counted.rec", recording(events, workers=1, missed=7))
+    check(views.text("timeline", "open.rec") == views.text("timeline", "counted.rec"), "the same")
+    number = len(events) + 1
+    views.write("x.rec", head + b"".join(events) + record(0, 0, 7, len(events) - 1))
+    views.wrong(f"x.rec: record {number}: it ends the recording, and counts other events",
+                "stats", "x.rec")  # fmt: skip
+    views.write("x.rec", head + b"".join(events) + end + b"?")
+    views.wrong(f"x.rec: record {number + 1}: more behind the end of the recording",
+                "stats", "x.rec")  # fmt: skip
 
 
 def check_result(views, command, name, what):
@@ -128,6 +152,7 @@ def main():
     small.submit(0, "A,B", schedule.MS, "close")
     contents = small.run().bytes(lanes=["id 4 four"])
     check_cuts(views, contents, len(contents) - 32 * len(small.events))
+    check_open(views, small.events)
     contents = pools[2].bytes(lanes=["id 4 four"])
     header_size = len(contents) - 32 * len(pools[2].events)
     shown = check_flips(views, contents, header_size, options.flips, chance)

@@ -96,6 +96,74 @@ Test(recordings, bytes_are_as_described_on_every_machine)
     remove(file);
 }
 
+/* The file that `made` makes when it is written while the events come. */
+static void stream(const struct recording *made, const char *file)
+{
+    struct recording_stream stream;
+    struct problem problem;
+    expect(recording_stream_open(&stream, file, &problem));
+    expect(recording_stream_begin(&stream, made, &problem));
+    for (size_t i = 0; i < made->event_count; i++) {
+        expect(recording_stream_add(&stream, &made->events[i], 1, &problem));
+    }
+    expect(recording_stream_end(&stream, 5, &problem));
+    recording_stream_fini(&stream);
+}
+
+Test(recordings, what_is_written_while_events_come_is_read_again)
+{
+    struct recording made, found;
+    struct problem problem;
+    char *file = temporary_file();
+    make(&made);
+    for (int i = 0; i < 2; i++) { /* the second time over a recording */
+        stream(&made, file);
+        expect(recording_read(&found, file, &problem));
+        expect_eq(found.worker_count, 2);
+        expect_eq(found.missed, 5);
+        expect_eq(found.event_count, 2);
+        expect_eq(found.events[1].time_ns, events[1].time_ns);
+        expect(strcmp(recording_lane_name(&found, LANEPOOL_EVENT_LANE_ID, 0x0102030405060708),
+                      "A \\xff client") == 0);
+        expect(!recording_lane_name(&found, LANEPOOL_EVENT_LANE_ID, 1));
+        expect(!found.is_cut);
+        recording_fini(&found);
+    }
+    recording_fini(&made);
+    remove(file);
+}
+
+Test(recordings, other_files_are_not_overwritten)
+{
+    struct recording_stream stream;
+    struct problem problem;
+    struct text bytes = { 0 };
+    char *file = temporary_file();
+    expect(file_write(file, "2024-01-02 A journal\n", 21, &problem));
+    expect(!recording_stream_open(&stream, file, &problem));
+    expect_eq(problem.code, EXIT_CODE_IO);
+    recording_stream_fini(&stream);
+    expect(file_read(file, &bytes, &problem));
+    expect_eq(bytes.size, 21);
+    text_fini(&bytes);
+    remove(file);
+}
+
+Test(recordings, file_that_was_not_begun_is_not_left_behind)
+{
+    struct recording_stream stream;
+    struct problem problem;
+    char *file = temporary_file();
+    expect(recording_stream_open(&stream, file, &problem));
+    recording_stream_fini(&stream);
+    expect(access(file, F_OK) == 0); /* it was there before */
+    remove(file);
+    expect(recording_stream_open(&stream, file, &problem));
+    expect(access(file, F_OK) == 0);
+    recording_stream_fini(&stream);
+    expect(access(file, F_OK) != 0);
+}
+
 Test(recordings, file_that_cannot_be_written_is_reported)
 {
     struct recording made;
