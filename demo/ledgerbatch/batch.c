@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "memory.h"
-#include "timeline.h"
 
 bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, struct problem *problem)
 {
@@ -136,7 +135,7 @@ static int run_body(struct batch *batch, const struct task *task)
     return BATCH_FAILED;
 }
 
-/* As if each task asked a slow service: it makes lanes and latches visible in a timeline. */
+/* As if each task asked a slow service: it makes lanes and latches visible in a recording. */
 static void wait_first(const struct batch *batch)
 {
     struct timespec left = { (time_t)(batch->task_wait_us / 1000000),
@@ -149,18 +148,14 @@ int batch_task(lanepool_run *run, void *context, lanepool_call call)
 {
     const struct task *task = context;
     struct batch *batch = task->batch;
+    (void)run;
     if (call == LANEPOOL_CALL_CANCELLED) {
         return 0;
     }
-    uint64_t start_ns = batch->timeline ? timeline_now() : 0;
     if (batch->task_wait_us > 0) {
         wait_first(batch);
     }
     int code = is_held(batch, task) ? 0 : run_body(batch, task);
-    if (batch->timeline) {
-        timeline_record(batch->timeline, plan_seq(batch->plan, task), lanepool_run_worker(run),
-                        start_ns);
-    }
     atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
     return code;
 }

@@ -26,8 +26,6 @@ struct failure {
     char reason[200];
 };
 
-struct timeline; /* see timeline.h */
-
 struct batch {
     const struct plan *plan;
     int64_t *balances;        /* by cell */
@@ -35,8 +33,7 @@ struct batch {
     int64_t *after;           /* by posting: the balance after it */
     struct lane_state *lanes; /* by lane */
     struct commit_queue queue;
-    struct timeline *timeline; /* NULL when none is kept */
-    unsigned task_wait_us;     /* each task waits so long first: --task-wait-us */
+    unsigned task_wait_us; /* each task waits so long first: --task-wait-us */
     pthread_mutex_t failures_mutex;
     struct failure *failures; /* guarded by failures_mutex, as are the counts */
     size_t failure_count, failure_capacity;

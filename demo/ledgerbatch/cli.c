@@ -23,7 +23,7 @@ const char cli_help[] =
     "  --monthly LIST           month-end rollups: statement,accrual=RATE,close\n"
     "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
     "  --commit-size N          transactions that share a commit (8192)\n"
-    "  --timeline FILE          record which worker ran which task when\n"
+    "  --trace FILE             record what the workers do; laneview shows it\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
     "  A PATTERN is a shell glob over the whole name of an account; --commutative and\n"
     "  --no-overdraft may be repeated.\n"
@@ -159,8 +159,8 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (is_option(argument, "--out")) {
         return take_value(arguments, "--out", &run->folder);
     }
-    if (is_option(argument, "--timeline")) {
-        return take_value(arguments, "--timeline", &run->timeline);
+    if (is_option(argument, "--trace")) {
+        return take_value(arguments, "--trace", &run->watch.trace);
     }
     if (is_option(argument, "--workers")) {
         bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);

@@ -2,12 +2,18 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "timeline.h"
 
 #define BAR_WIDTH 40
 #define REDRAW_NS 100000000u
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 void progress_begin(struct progress *progress, size_t total)
 {
@@ -16,7 +22,7 @@ void progress_begin(struct progress *progress, size_t total)
 
 void progress_draw(struct progress *progress, const char *what, size_t done)
 {
-    uint64_t now = progress->is_shown ? timeline_now() : 0;
+    uint64_t now = progress->is_shown ? now_ns() : 0;
     if (!progress->is_shown || progress->total == 0 || now < progress->next_ns) {
         return;
     }

@@ -9,7 +9,6 @@
 #include "output.h"
 #include "store_names.h"
 #include "submit.h"
-#include "timeline.h"
 
 struct runner {
     const struct run_options *options;
@@ -17,7 +16,7 @@ struct runner {
     struct batch batch;
     struct committer committer;
     struct progress progress;
-    struct timeline timeline;
+    struct watch watch;
     struct store *store;
     size_t skipped;
     bool has_batch;
@@ -120,6 +119,7 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
     memcpy(last_seqs, runner->committer.last_seqs, size);
     struct submitter submitter = { .batch = &runner->batch,
                                    .progress = &runner->progress,
+                                   .watch = &runner->watch,
                                    .last_seqs = last_seqs,
                                    .workers = runner->options->workers };
     bool ran = run_with(runner, &submitter, problem);
@@ -201,14 +201,9 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
     }
     runner->has_batch = true;
     runner->batch.task_wait_us = runner->options->task_wait_us;
-    if (runner->options->timeline) {
-        timeline_init(&runner->timeline, runner->plan.task_count);
-        runner->batch.timeline = &runner->timeline;
-    }
     committer_init(&runner->committer, &runner->batch, runner->store);
-    return run_batch(runner, facts, problem) &&
-           (!runner->options->timeline ||
-            timeline_write(&runner->timeline, &runner->plan, runner->options->timeline, problem));
+    bool has_run = run_batch(runner, facts, problem);
+    return watch_report(&runner->watch, has_run, problem);
 }
 
 static bool run_plan(struct runner *runner, struct problem *problem)
@@ -236,14 +231,12 @@ bool run_command(struct run_options *options, struct problem *problem)
     runner.plan.rules = options->rules;
     rules_init(&options->rules); /* the plan owns them now */
     bool done = plan_make(&runner.plan, options->files, options->file_count, problem) &&
-                run_plan(&runner, problem);
+                watch_open(&runner.watch, &options->watch, problem) && run_plan(&runner, problem);
     if (runner.has_batch) {
         committer_fini(&runner.committer);
         batch_fini(&runner.batch);
     }
-    if (runner.batch.timeline) {
-        timeline_fini(&runner.timeline);
-    }
+    watch_fini(&runner.watch);
     store_close(runner.store);
     plan_fini(&runner.plan);
     return done;

@@ -6,11 +6,12 @@
 
 #include "problem.h"
 #include "rules.h"
+#include "watch.h"
 
 struct run_options {
     struct rules rules;
     const char *database, *folder;
-    const char *timeline;  /* NULL: none is kept */
+    struct watch_options watch;
     unsigned workers;      /* 0: one a CPU */
     unsigned task_wait_us; /* see --task-wait-us */
     size_t commit_size;    /* effects that a commit waits for */

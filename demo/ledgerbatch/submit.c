@@ -93,6 +93,7 @@ static void add_task(struct submission *submission, const struct plan *plan, str
     *next = (lanepool_task)LANEPOOL_TASK_INIT;
     next->function = batch_task;
     next->context = task;
+    next->tag = watch_tag(task, submission->lanes.count);
     next->claim_count = submission->claim_count - first;
     submission->first_claims[submission->task_count++] = first;
 }
@@ -173,6 +174,7 @@ static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, 
     if (status != LANEPOOL_OK && good) {
         good = pool_problem(problem, "finish", status);
     }
+    watch_end(submitter->watch);
     return lanepool_pool_destroy(pool) == LANEPOOL_OK && good;
 }
 
@@ -184,10 +186,12 @@ bool submit_run(struct submitter *submitter, struct problem *problem)
     options.pending_max = PENDING_MAX;
     options.on_error = batch_on_error;
     options.user = submitter->batch;
+    watch_prepare(submitter->watch, &options);
     lanepool_status status = lanepool_pool_create(&options, &pool);
     if (status != LANEPOOL_OK) {
         return pool_problem(problem, "be created", status);
     }
+    watch_start(submitter->watch, submitter->batch->plan, pool);
     bool good = submit_all(pool, submitter, problem);
     return finish_pool(pool, submitter, good, problem);
 }

@@ -6,10 +6,12 @@
 
 #include "batch.h"
 #include "progress.h"
+#include "watch.h"
 
 struct submitter {
     struct batch *batch;
     struct progress *progress;
+    struct watch *watch;
     const uint32_t *last_seqs; /* by lane: what was done before this run */
     unsigned workers;
     size_t skipped; /* tasks that were done before */

@@ -33,13 +33,6 @@ static void must(bool condition, const char *what)
     }
 }
 
-/* No timeline is kept, so nobody asks which worker runs a task. */
-size_t lanepool_run_worker(const lanepool_run *run)
-{
-    (void)run;
-    abort();
-}
-
 static void allow_steps(const struct plan *plan)
 {
     uint64_t parts = plan->task_count;

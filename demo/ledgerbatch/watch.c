@@ -1,0 +1,121 @@
+/* Owns what is known of a batch before its first event: names, sizes, the zero of time. */
+#include "watch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "text.h"
+
+/* So many events are kept for all threads together, and for each at least and at most. */
+#define EVENTS_IN_ALL ((size_t)1 << 21)
+#define EVENTS_MIN    ((size_t)1 << 12)
+#define EVENTS_MAX    ((size_t)1 << 18)
+
+/* Of a transaction over several clients, which is a rollup as well, and of the kinds of task. */
+#define TAG_TRANSFER 4u
+
+static const char *const tag_names[] = { [TASK_POST] = "post",
+                                         [TASK_STATEMENT] = "statement",
+                                         [TASK_ACCRUAL] = "accrual",
+                                         [TASK_CLOSE] = "close",
+                                         [TAG_TRANSFER] = "transfer" };
+
+uint32_t watch_tag(const struct task *task, size_t lane_count)
+{
+    return task->kind == TASK_POST && lane_count > 1 ? TAG_TRANSFER : task->kind;
+}
+
+bool watch_open(struct watch *watch, const struct watch_options *options, struct problem *problem)
+{
+    *watch = (struct watch){ .options = options };
+    if (!options->trace) {
+        return true;
+    }
+    signal(SIGPIPE, SIG_IGN); /* whoever stops to look on must not stop the batch */
+    watch->has_recorder = true;
+    return recorder_open(&watch->recorder, options->trace, problem);
+}
+
+void watch_fini(struct watch *watch)
+{
+    if (watch->has_recorder) {
+        recorder_fini(&watch->recorder);
+    }
+    recording_fini(&watch->head);
+}
+
+static size_t events_of_each(unsigned workers)
+{
+    long cpus = workers == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    size_t threads = (workers > 0 ? workers : cpus > 0 ? (size_t)cpus : 1) + 1;
+    size_t events = EVENTS_IN_ALL / threads;
+    return events < EVENTS_MIN ? EVENTS_MIN : events > EVENTS_MAX ? EVENTS_MAX : events;
+}
+
+void watch_prepare(struct watch *watch, lanepool_options *options)
+{
+    struct timespec now;
+    if (!watch->has_recorder) {
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t zero_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    recording_init(&watch->head, 0, options->layout, zero_ns);
+    options->trace_events = events_of_each(options->workers);
+}
+
+static void name_lane(struct recording *head, uint64_t key, const char *before, struct slice name,
+                      const char *after)
+{
+    struct text text = { 0 };
+    text_add(&text, "%s%.*s%s", before, SLICE_ARGUMENTS(name), after);
+    recording_name_lane(head, LANEPOOL_EVENT_LANE_ID, key, text.data);
+    text_fini(&text);
+}
+
+/* The keys are those of submit.c. */
+static void name_all(struct recording *head, const struct plan *plan)
+{
+    for (uint32_t tag = 0; tag < sizeof tag_names / sizeof *tag_names; tag++) {
+        recording_name_tag(head, tag, tag_names[tag]);
+    }
+    for (size_t i = 0; i < plan->clients.count; i++) {
+        name_lane(head, i, "", plan->clients.items[i].name, "");
+    }
+    recording_name_lane(head, LANEPOOL_EVENT_LANE_ID, plan_house_lane(plan), "(house)");
+    for (size_t i = 0; i < plan->clients.group_count; i++) {
+        name_lane(head, plan_house_lane(plan) + 1 + i, "(group ", plan->clients.groups[i].name,
+                  ")");
+    }
+}
+
+void watch_start(struct watch *watch, const struct plan *plan, lanepool_pool *pool)
+{
+    if (watch->has_recorder) {
+        watch->head.worker_count = (unsigned)lanepool_pool_worker_count(pool);
+        name_all(&watch->head, plan);
+        recorder_start(&watch->recorder, &watch->head, pool);
+    }
+}
+
+void watch_end(struct watch *watch)
+{
+    if (watch->has_recorder) {
+        recorder_end(&watch->recorder);
+    }
+}
+
+bool watch_report(const struct watch *watch, bool has_run, struct problem *problem)
+{
+    if (!watch->has_recorder || !watch->recorder.has_failed) {
+        return has_run;
+    }
+    if (!has_run) {
+        fprintf(stderr, "ledgerbatch: %s\n", watch->recorder.problem.text);
+        return false;
+    }
+    return problem_set(problem, EXIT_CODE_IO, "%s; the batch is finished all the same",
+                       watch->recorder.problem.text);
+}
