@@ -29,7 +29,7 @@ void cells_fini(struct cells *cells)
 size_t cells_put(struct cells *cells, size_t x, size_t y, enum cells_style style, const char *text)
 {
     while (*text && x < cells->width && y < cells->height) {
-        struct cell *cell = &cells->items[y * cells->width + x];
+        struct cells_character *cell = &cells->items[y * cells->width + x];
         size_t size = text_character(text, strlen(text));
         if (size == 0) {
             break;
@@ -73,7 +73,7 @@ void cells_print(struct text *text, const struct cells *cells, bool has_colours,
         unsigned char style = CELLS_PLAIN;
         size_t width = used_width(cells, y);
         for (size_t x = 0; x < width; x++) {
-            const struct cell *cell = &cells->items[y * cells->width + x];
+            const struct cells_character *cell = &cells->items[y * cells->width + x];
             if (has_colours && cell->style != style) {
                 style = cell->style;
                 text_add(text, "%s%s", escapes[CELLS_PLAIN],

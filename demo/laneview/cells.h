@@ -10,7 +10,7 @@
 
 enum cells_style { CELLS_PLAIN, CELLS_BOLD, CELLS_DIM, CELLS_GOOD, CELLS_WARN, CELLS_BAD };
 
-struct cell {
+struct cells_character {
     char bytes[5]; /* one character, zero-terminated */
     unsigned char style;
 };
@@ -18,7 +18,7 @@ struct cell {
 struct cells {
     size_t width, height;
     bool is_ascii; /* other characters become ? */
-    struct cell *items;
+    struct cells_character *items;
 };
 
 void cells_init(struct cells *cells, size_t width, size_t height, bool is_ascii);

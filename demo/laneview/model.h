@@ -145,6 +145,10 @@ size_t model_feed_until(struct model *model, size_t fed, uint64_t time);
 /* Time goes on without an event. */
 void model_advance(struct model *model, uint64_t time);
 
+/* Forgets tasks that are over and what was before: enough for frames, not for pictures over time.
+ * What workers did until now stays in their sums. */
+void model_forget(struct model *model);
+
 /* --- questions --- */
 
 static inline bool model_is_rollup(const struct model_task *task)

@@ -24,6 +24,8 @@ const char cli_help[] =
     "  --accrual-accounts PATTERN  accounts that earn interest (*Savings*)\n"
     "  --commit-size N          transactions that share a commit (8192)\n"
     "  --trace FILE             record what the workers do; laneview shows it\n"
+    "  --live                   draw what the workers do; without a terminal, a line a second\n"
+    "  --ascii                  draw it with no other characters than those of ASCII\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
     "  A PATTERN is a shell glob over the whole name of an account; --commutative and\n"
     "  --no-overdraft may be repeated.\n"
@@ -159,6 +161,14 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (is_option(argument, "--out")) {
         return take_value(arguments, "--out", &run->folder);
     }
+    if (strcmp(argument, "--live") == 0) {
+        run->watch.is_live = true;
+        return true;
+    }
+    if (strcmp(argument, "--ascii") == 0) {
+        run->watch.is_ascii = true;
+        return true;
+    }
     if (is_option(argument, "--trace")) {
         return take_value(arguments, "--trace", &run->watch.trace);
     }
@@ -198,6 +208,9 @@ static bool read_run(struct cli *cli, struct arguments *arguments)
     }
     if (cli->run.database[0] == 0 || cli->run.folder[0] == 0) {
         return usage(arguments, "--db and --out need a name", "");
+    }
+    if (cli->run.watch.is_ascii && !cli->run.watch.is_live) {
+        return usage(arguments, "--ascii is about --live, which is not given", "");
     }
     return cli->run.file_count > 0 ||
            usage(arguments, "run needs a FILE, or - for standard input", "");

@@ -15,9 +15,10 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void progress_begin(struct progress *progress, size_t total)
+void progress_begin(struct progress *progress, size_t total, bool is_wanted)
 {
-    *progress = (struct progress){ .is_shown = isatty(STDERR_FILENO) == 1, .total = total };
+    bool is_shown = is_wanted && isatty(STDERR_FILENO) == 1;
+    *progress = (struct progress){ .is_shown = is_shown, .total = total };
 }
 
 void progress_draw(struct progress *progress, const char *what, size_t done)

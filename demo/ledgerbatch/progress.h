@@ -14,7 +14,8 @@ struct progress {
     size_t total;
 };
 
-void progress_begin(struct progress *progress, size_t total);
+/* `is_wanted` is false where something else is drawn. */
+void progress_begin(struct progress *progress, size_t total, bool is_wanted);
 void progress_draw(struct progress *progress, const char *what, size_t done);
 /* Wipes the bar away. */
 void progress_end(struct progress *progress);

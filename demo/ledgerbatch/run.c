@@ -99,7 +99,7 @@ static bool run_with(struct runner *runner, struct submitter *submitter, struct 
         return false;
     }
     runner->skipped = submitter->skipped;
-    progress_begin(&runner->progress, runner->plan.task_count);
+    progress_begin(&runner->progress, runner->plan.task_count, !runner->options->watch.is_live);
     struct problem commit_problem;
     bool ran = submit_run(submitter, problem);
     commit_queue_close(&runner->batch.queue);

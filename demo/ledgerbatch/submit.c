@@ -191,7 +191,7 @@ bool submit_run(struct submitter *submitter, struct problem *problem)
     if (status != LANEPOOL_OK) {
         return pool_problem(problem, "be created", status);
     }
-    watch_start(submitter->watch, submitter->batch->plan, pool);
+    watch_start(submitter->watch, submitter->batch, submitter->skipped, pool);
     bool good = submit_all(pool, submitter, problem);
     return finish_pool(pool, submitter, good, problem);
 }

@@ -27,21 +27,32 @@ uint32_t watch_tag(const struct task *task, size_t lane_count)
     return task->kind == TASK_POST && lane_count > 1 ? TAG_TRANSFER : task->kind;
 }
 
+static bool is_watching(const struct watch *watch)
+{
+    return watch->has_recorder || watch->has_live;
+}
+
 bool watch_open(struct watch *watch, const struct watch_options *options, struct problem *problem)
 {
-    *watch = (struct watch){ .options = options };
-    if (!options->trace) {
-        return true;
+    *watch = (struct watch){ .options = options,
+                             .has_recorder = options->trace != NULL,
+                             .has_live = options->is_live };
+    if (is_watching(watch)) {
+        signal(SIGPIPE, SIG_IGN); /* whoever stops to look on must not stop the batch */
     }
-    signal(SIGPIPE, SIG_IGN); /* whoever stops to look on must not stop the batch */
-    watch->has_recorder = true;
-    return recorder_open(&watch->recorder, options->trace, problem);
+    if (watch->has_live) {
+        live_open(&watch->live, options->is_ascii);
+    }
+    return !watch->has_recorder || recorder_open(&watch->recorder, options->trace, problem);
 }
 
 void watch_fini(struct watch *watch)
 {
     if (watch->has_recorder) {
         recorder_fini(&watch->recorder);
+    }
+    if (watch->has_live) {
+        live_fini(&watch->live);
     }
     recording_fini(&watch->head);
 }
@@ -57,7 +68,7 @@ static size_t events_of_each(unsigned workers)
 void watch_prepare(struct watch *watch, lanepool_options *options)
 {
     struct timespec now;
-    if (!watch->has_recorder) {
+    if (!is_watching(watch)) {
         return;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -91,12 +102,21 @@ static void name_all(struct recording *head, const struct plan *plan)
     }
 }
 
-void watch_start(struct watch *watch, const struct plan *plan, lanepool_pool *pool)
+void watch_start(struct watch *watch, const struct batch *batch, size_t done_before,
+                 lanepool_pool *pool)
 {
+    struct problem problem;
+    if (!is_watching(watch)) {
+        return;
+    }
+    watch->head.worker_count = (unsigned)lanepool_pool_worker_count(pool);
+    name_all(&watch->head, batch->plan);
     if (watch->has_recorder) {
-        watch->head.worker_count = (unsigned)lanepool_pool_worker_count(pool);
-        name_all(&watch->head, plan);
         recorder_start(&watch->recorder, &watch->head, pool);
+    }
+    if (watch->has_live &&
+        !live_start(&watch->live, &watch->head, batch, done_before, pool, &problem)) {
+        fprintf(stderr, "ledgerbatch: %s\n", problem.text);
     }
 }
 
@@ -104,6 +124,9 @@ void watch_end(struct watch *watch)
 {
     if (watch->has_recorder) {
         recorder_end(&watch->recorder);
+    }
+    if (watch->has_live) {
+        live_end(&watch->live);
     }
 }
 

@@ -1,21 +1,23 @@
 /*
- * Watching a batch: --trace records what its pool does.
+ * Watching a batch: --trace records what its pool does, --live draws it meanwhile.
  */
 #ifndef LEDGERBATCH_WATCH_H
 #define LEDGERBATCH_WATCH_H
 
-#include "plan.h"
+#include "live.h"
 #include "recorder.h"
 
 struct watch_options {
     const char *trace; /* the file of a recording; NULL: none */
+    bool is_live, is_ascii;
 };
 
 struct watch {
     const struct watch_options *options;
     struct recording head; /* what is known before the first event */
     struct recorder recorder;
-    bool has_recorder;
+    struct live live;
+    bool has_recorder, has_live;
 };
 
 /* Refuses what cannot be written, before anything has changed. To be finished in either case. */
@@ -30,7 +32,8 @@ uint32_t watch_tag(const struct task *task, size_t lane_count);
 
 /* After the pool's creation, before its first task; and when it has ended, before it is destroyed.
  */
-void watch_start(struct watch *watch, const struct plan *plan, lanepool_pool *pool);
+void watch_start(struct watch *watch, const struct batch *batch, size_t done_before,
+                 lanepool_pool *pool);
 void watch_end(struct watch *watch);
 
 /* At the end of a run that has gone well or not: whether watching has, too. When both have failed

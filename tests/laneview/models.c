@@ -245,6 +245,53 @@ Test(models, worker_with_a_lane_of_its_own_has_no_work_in_another_lane)
     end(&story);
 }
 
+static void add_frame(struct text *text, const struct model *model)
+{
+    struct cells cells;
+    frame_draw(&cells, model, &(struct frame_options){ .title = "t", .width = 90, .height = 20 });
+    cells_print(text, &cells, true, "\n");
+    cells_fini(&cells);
+}
+
+/* Task n enters two lanes; then task n - 3 runs and leaves its own. */
+static void tell_step(struct story *story, uint64_t n)
+{
+    uint64_t time = 10 * n, ended = n - 3;
+    tell_on(story, LANEPOOL_EVENT_OUTSIDE, time, LANEPOOL_EVENT_SUBMIT, 0, 100 + n % 7, 0);
+    tell(story, time + 1, LANEPOOL_EVENT_ROUTE, n, 100 + n % 7, (uint32_t)(n % 2));
+    tell(story, time + 1, LANEPOOL_EVENT_ENTER, n, n % 5, n % 3 ? LANEPOOL_EVENT_GRANTED : 0);
+    tell(story, time + 1, LANEPOOL_EVENT_ENTER, n, 5 + n % 4, LANEPOOL_EVENT_SHARED);
+    if (n > 3) {
+        tell(story, time + 2, LANEPOOL_EVENT_READY, ended, 0, 0);
+        tell_on(story, n % 2, time + 3, LANEPOOL_EVENT_START, ended, 0, 0);
+        tell_on(story, n % 2, time + 5, LANEPOOL_EVENT_END, ended, 0, 0);
+        tell_on(story, n % 2, time + 5, LANEPOOL_EVENT_RELEASE, ended, ended % 5, 0);
+        tell_on(story, n % 2, time + 6, LANEPOOL_EVENT_RELEASE, ended, 5 + ended % 4, 0);
+    }
+}
+
+Test(models, forgetting_what_is_over_changes_no_frame)
+{
+    struct story whole, kept;
+    begin(&whole, LANEPOOL_PER_KEY);
+    begin(&kept, LANEPOOL_PER_KEY);
+    for (uint64_t n = 1; n <= 60; n++) {
+        struct text wanted = { 0 }, found = { 0 };
+        tell_step(&whole, n);
+        tell_step(&kept, n);
+        model_forget(&kept.model);
+        add_frame(&wanted, &whole.model);
+        add_frame(&found, &kept.model);
+        expect(strcmp(found.data, wanted.data) == 0);
+        text_fini(&wanted);
+        text_fini(&found);
+    }
+    expect_eq(whole.model.task_count, 60);
+    expect_eq(kept.model.task_count, 3);
+    end(&whole);
+    end(&kept);
+}
+
 Test(models, frame_of_any_size_is_drawn)
 {
     struct story story;

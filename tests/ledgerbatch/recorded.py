@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A run that is recorded: laneview shows every task once, and the results are the same.
 
-usage: trace.py LEDGERBATCH LANEVIEW
+usage: recorded.py LEDGERBATCH LANEVIEW
 """
 import json
 import os
@@ -62,6 +62,19 @@ class Batch:
         events = json.loads(run(self.viewer, "chrome", recording).stdout)["traceEvents"]
         return [event for event in events
                 if event.get("cat") == "running" and event["pid"] == process]  # fmt: skip
+
+
+def small_batch(folder, binary, viewer):
+    """39 tasks, of which everything is known."""
+    path = folder / "books.journal"
+    path.write_text(journal(), encoding="utf-8")
+    return Batch(folder, binary, viewer, path, RULES)
+
+
+def large_batch(folder, binary, viewer):
+    path, rules = determinism.smallbank(binary, folder, 4000, 1)
+    (folder / "large").mkdir()
+    return Batch(folder / "large", binary, viewer, path, rules)
 
 
 def check_recording(batch, wanted):
@@ -222,13 +235,9 @@ def main():
     books.skip_without("sqlite3")
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
-        small = folder / "books.journal"
-        small.write_text(journal(), encoding="utf-8")
-        check_small(Batch(folder, binary, viewer, small, RULES))
-        large, rules = determinism.smallbank(binary, folder, 4000, 1)
-        (folder / "large").mkdir()
-        check_large(Batch(folder / "large", binary, viewer, large, rules))
-    print(f"trace: {sum(TASKS.values())} tasks are recorded once each; the results are the same")
+        check_small(small_batch(folder, binary, viewer))
+        check_large(large_batch(folder, binary, viewer))
+    print(f"recorded: {sum(TASKS.values())} tasks are recorded once each; the results are the same")
 
 
 if __name__ == "__main__":

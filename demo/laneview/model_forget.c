@@ -1,0 +1,148 @@
+/* Owns the forgetting of what is over, so that a live view of a long run keeps its size. */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "model.h"
+
+/* From old indexes to new ones; MODEL_NONE: forgotten, or none before. */
+struct moves {
+    size_t *tasks, *entries;
+};
+
+static size_t moved(const size_t *indexes, size_t index)
+{
+    return index == MODEL_NONE ? MODEL_NONE : indexes[index];
+}
+
+/* A task is kept until it is over and has left all of its lanes. */
+static bool is_kept(const struct model *model, const struct model_task *task)
+{
+    bool is_open = task->state < MODEL_ENDED;
+    size_t entry = task->first_entry;
+    for (; !is_open && entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
+        is_open = model->entries[entry].release == MODEL_UNSEEN;
+    }
+    return is_open;
+}
+
+/* Moves those that are kept together, in their order; their links still lead to old indexes. */
+static struct moves move(struct model *model)
+{
+    struct moves moves = { memory_zeroed(model->task_count, sizeof *moves.tasks),
+                           memory_zeroed(model->entry_count, sizeof *moves.entries) };
+    size_t tasks = 0, entries = 0;
+    for (size_t i = 0; i < model->task_count; i++) {
+        moves.tasks[i] = is_kept(model, &model->tasks[i]) ? tasks++ : MODEL_NONE;
+    }
+    for (size_t i = 0; i < model->entry_count; i++) {
+        bool stays = moves.tasks[model->entries[i].task] != MODEL_NONE;
+        moves.entries[i] = stays ? entries++ : MODEL_NONE;
+        if (stays) {
+            model->entries[moves.entries[i]] = model->entries[i];
+        }
+    }
+    for (size_t i = 0; i < model->task_count; i++) {
+        if (moves.tasks[i] != MODEL_NONE) {
+            model->tasks[moves.tasks[i]] = model->tasks[i];
+        }
+    }
+    model->task_count = tasks;
+    model->entry_count = entries;
+    return moves;
+}
+
+static void relink_tasks(struct model *model, const struct moves *moves)
+{
+    for (size_t i = 0; i < model->task_count; i++) {
+        struct model_task *task = &model->tasks[i];
+        task->first_entry = moved(moves->entries, task->first_entry);
+        task->last_entry = moved(moves->entries, task->last_entry);
+        if (task->state == MODEL_SUBMITTED || task->state == MODEL_WAITING) {
+            task->previous = moved(moves->tasks, task->previous);
+            task->next = moved(moves->tasks, task->next);
+        }
+    }
+    struct model_list *lists[] = { &model->submitted, &model->waiting };
+    for (size_t i = 0; i < 2; i++) {
+        lists[i]->first = moved(moves->tasks, lists[i]->first);
+        lists[i]->last = moved(moves->tasks, lists[i]->last);
+    }
+}
+
+static void relink_entries(struct model *model, const struct moves *moves)
+{
+    for (size_t i = 0; i < model->entry_count; i++) {
+        struct model_entry *entry = &model->entries[i];
+        entry->task = moved(moves->tasks, entry->task);
+        entry->next_of_task = moved(moves->entries, entry->next_of_task);
+        if (entry->lane != MODEL_NONE && entry->release == MODEL_UNSEEN) {
+            entry->previous = moved(moves->entries, entry->previous);
+            entry->next = moved(moves->entries, entry->next);
+        }
+    }
+}
+
+/* Of a lane's past only the entries of tasks that are kept stay. */
+static void relink_lanes(struct model *model, const struct moves *moves)
+{
+    for (size_t i = 0; i < model->lane_count; i++) {
+        struct model_lane *lane = &model->lanes[i];
+        size_t kept = 0;
+        lane->first_open = moved(moves->entries, lane->first_open);
+        lane->last_open = moved(moves->entries, lane->last_open);
+        for (size_t j = 0; j < lane->entry_count; j++) {
+            size_t entry = moved(moves->entries, lane->entries[j]);
+            if (entry != MODEL_NONE) {
+                lane->entries[kept++] = entry;
+            }
+        }
+        lane->entry_count = kept;
+        if (lane->depth_count > 1) {
+            lane->depths[0] = lane->depths[lane->depth_count - 1];
+            lane->depth_count = 1;
+        }
+    }
+}
+
+/* Of a worker's past only the sums stay. */
+static void relink_workers(struct model *model, const struct moves *moves)
+{
+    for (size_t i = 0; i < model->recording->worker_count; i++) {
+        struct model_worker *worker = &model->workers[i];
+        for (size_t depth = 0; depth < worker->depth; depth++) {
+            worker->stack[depth] = moved(moves->tasks, worker->stack[depth]);
+        }
+        struct model_span *last = &worker->spans[worker->span_count - 1];
+        last->task = moved(moves->tasks, last->task);
+        last->holder = moved(moves->tasks, last->holder);
+        worker->spans[0] = *last;
+        worker->span_count = 1;
+    }
+}
+
+static void relink_map(struct map *map, const struct moves *moves)
+{
+    struct map kept = { 0 };
+    for (size_t i = 0; i < map->slot_count; i++) {
+        const struct map_slot *slot = &map->slots[i];
+        size_t index = slot->index == MAP_NONE ? MODEL_NONE : moves->tasks[slot->index];
+        if (index != MODEL_NONE) {
+            map_set(&kept, slot->type, slot->number, index);
+        }
+    }
+    map_fini(map);
+    *map = kept;
+}
+
+void model_forget(struct model *model)
+{
+    struct moves moves = move(model);
+    relink_tasks(model, &moves);
+    relink_entries(model, &moves);
+    relink_lanes(model, &moves);
+    relink_workers(model, &moves);
+    relink_map(&model->tickets, &moves);
+    relink_map(&model->submissions, &moves);
+    free(moves.tasks);
+    free(moves.entries);
+}

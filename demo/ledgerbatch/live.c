@@ -1,0 +1,145 @@
+/* Owns the live view of a batch: its pace, its signals, and a model that does not grow for ever. */
+#include "live.h"
+
+#include <time.h>
+
+#include "file.h"
+#include "frame.h"
+#include "screen.h"
+
+#define FRAME_NS      50000000u
+#define SECOND_NS     1000000000u
+#define TASKS_AT_MOST 65536
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* --- signals --- */
+
+void live_open(struct live *live, bool is_ascii)
+{
+    static const int numbers[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP };
+    *live = (struct live){ .is_ascii = is_ascii, .has_screen = screen_is_there() };
+    sigemptyset(&live->signals);
+    for (size_t i = 0; live->has_screen && i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action;
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+            sigaddset(&live->signals, numbers[i]);
+        }
+    }
+    pthread_sigmask(SIG_BLOCK, &live->signals, &live->unblocked);
+}
+
+/* Each signal does what it always does, but only when the terminal is in order. */
+static void obey_signals(struct live *live)
+{
+    const struct timespec at_once = { 0, 0 };
+    int number = live->has_screen ? sigtimedwait(&live->signals, NULL, &at_once) : -1;
+    if (number < 0) {
+        return;
+    }
+    screen_end();
+    if (number == SIGTSTP) {
+        raise(SIGSTOP); /* this thread first: it must not draw until the program goes on */
+    } else {
+        pthread_sigmask(SIG_UNBLOCK, &live->signals, NULL);
+        raise(number); /* does not return */
+    }
+    screen_begin();
+    live->next_ns = 0;
+}
+
+/* --- drawing --- */
+
+static void draw_frame(const struct live *live)
+{
+    struct problem ignored; /* whoever cannot be shown anything cannot be told so */
+    struct text title = { 0 };
+    size_t done = atomic_load_explicit(&live->batch->done_count, memory_order_relaxed);
+    text_add(&title, "ledgerbatch: %zu of %zu tasks", live->done_before + done,
+             live->batch->plan->task_count);
+    if (live->missed > 0) {
+        text_add(&title, ", %llu events missed", (unsigned long long)live->missed);
+    }
+    struct screen_options options = { .title = title.data, .is_ascii = live->is_ascii };
+    screen_draw(&live->model, &options, &ignored);
+    text_fini(&title);
+}
+
+static void draw(const struct live *live)
+{
+    struct problem ignored;
+    struct text line = { 0 };
+    if (live->has_screen) {
+        draw_frame(live);
+        return;
+    }
+    frame_line(&line, &live->model);
+    file_write(NULL, line.data, line.size, &ignored);
+    text_fini(&line);
+}
+
+static void look(void *context, const lanepool_event *events, size_t count)
+{
+    struct live *live = context;
+    obey_signals(live);
+    for (size_t i = 0; i < count; i++) {
+        model_feed(&live->model, &events[i]);
+    }
+    if (live->model.task_count >= live->forget_at) {
+        model_forget(&live->model);
+        live->forget_at = 2 * live->model.task_count + TASKS_AT_MOST;
+    }
+    uint64_t now = now_ns();
+    if (now >= live->next_ns) {
+        if (count == 0) { /* all that has happened is known */
+            model_advance(&live->model, now - live->model.recording->zero_ns);
+        }
+        live->missed = lanepool_trace_missed(live->tap.reader);
+        draw(live);
+        live->next_ns = now + (live->has_screen ? FRAME_NS : SECOND_NS);
+    }
+}
+
+/* --- the view --- */
+
+bool live_start(struct live *live, const struct recording *head, const struct batch *batch,
+                size_t done_before, lanepool_pool *pool, struct problem *problem)
+{
+    live->batch = batch;
+    live->done_before = done_before;
+    live->forget_at = TASKS_AT_MOST;
+    live->next_ns = live->has_screen ? 0 : head->zero_ns + SECOND_NS;
+    live->has_model = true;
+    model_init(&live->model, head);
+    if (live->has_screen) {
+        screen_begin();
+    }
+    live->is_tapped = tap_start(&live->tap, pool, look, live, problem);
+    return live->is_tapped;
+}
+
+void live_end(struct live *live)
+{
+    struct problem ignored; /* a view that has ended early has drawn what it could */
+    if (live->is_tapped) {
+        tap_end(&live->tap, &live->missed, &ignored);
+        draw(live);
+    }
+    if (live->has_screen) {
+        screen_end();
+    }
+    pthread_sigmask(SIG_SETMASK, &live->unblocked, NULL);
+}
+
+void live_fini(struct live *live)
+{
+    if (live->has_model) {
+        model_fini(&live->model);
+    }
+    pthread_sigmask(SIG_SETMASK, &live->unblocked, NULL); /* when it was never started */
+}
