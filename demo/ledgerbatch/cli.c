@@ -146,6 +146,26 @@ static bool take_rule(struct arguments *arguments, struct rules *rules, const ch
     return true;
 }
 
+/* Options of watching; *known says whether the argument was one. */
+static bool take_watch(struct arguments *arguments, struct watch_options *watch,
+                       const char *argument, bool *known)
+{
+    *known = true;
+    if (is_option(argument, "--trace")) {
+        return take_value(arguments, "--trace", &watch->trace);
+    }
+    if (strcmp(argument, "--live") == 0) {
+        watch->is_live = true;
+        return true;
+    }
+    if (strcmp(argument, "--ascii") == 0) {
+        watch->is_ascii = true;
+        return true;
+    }
+    *known = false;
+    return true;
+}
+
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
                             const char *argument)
 {
@@ -155,22 +175,15 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (known) {
         return read_rule;
     }
+    bool read_watch = take_watch(arguments, &run->watch, argument, &known);
+    if (known) {
+        return read_watch;
+    }
     if (is_option(argument, "--db")) {
         return take_value(arguments, "--db", &run->database);
     }
     if (is_option(argument, "--out")) {
         return take_value(arguments, "--out", &run->folder);
-    }
-    if (strcmp(argument, "--live") == 0) {
-        run->watch.is_live = true;
-        return true;
-    }
-    if (strcmp(argument, "--ascii") == 0) {
-        run->watch.is_ascii = true;
-        return true;
-    }
-    if (is_option(argument, "--trace")) {
-        return take_value(arguments, "--trace", &run->watch.trace);
     }
     if (is_option(argument, "--workers")) {
         bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);

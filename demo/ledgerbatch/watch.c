@@ -8,9 +8,9 @@
 
 #include "text.h"
 
-/* So many events are kept for all threads together, and for each at least and at most. */
+/* So many events are kept for all threads together, 64 MiB, and for each at least and at most. */
 #define EVENTS_IN_ALL ((size_t)1 << 21)
-#define EVENTS_MIN    ((size_t)1 << 12)
+#define EVENTS_MIN    ((size_t)1 << 11)
 #define EVENTS_MAX    ((size_t)1 << 18)
 
 /* Of a transaction over several clients, which is a rollup as well, and of the kinds of task. */
@@ -61,8 +61,11 @@ static size_t events_of_each(unsigned workers)
 {
     long cpus = workers == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
     size_t threads = (workers > 0 ? workers : cpus > 0 ? (size_t)cpus : 1) + 1;
-    size_t events = EVENTS_IN_ALL / threads;
-    return events < EVENTS_MIN ? EVENTS_MIN : events > EVENTS_MAX ? EVENTS_MAX : events;
+    size_t events = EVENTS_MAX;
+    while (events > EVENTS_MIN && events * threads > EVENTS_IN_ALL) {
+        events /= 2;
+    }
+    return events;
 }
 
 void watch_prepare(struct watch *watch, lanepool_options *options)
