@@ -12,6 +12,7 @@
 #define OPTION_WINDOW 8u
 #define OPTION_AT     16u
 #define OPTION_SPEED  32u
+#define OPTION_POOL   64u
 
 static const char help[] =
     "laneview: shows what a lanepool did, from a recording of its events\n"
@@ -22,6 +23,7 @@ static const char help[] =
     "laneview stats FILE        how long tasks waited and ran, what workers did\n"
     "laneview dot FILE          who waits for whom at one moment, for Graphviz\n"
     "laneview replay FILE       the run again, frame by frame\n"
+    "laneview record NAME -o FILE   runs a scenario on a real pool and records what happens\n"
     "laneview scenario [NAME]   what a scenario does; without a NAME, which there are\n"
     "laneview COMMAND --help    the options of a command\n"
     "laneview --help | --version\n"
@@ -30,6 +32,10 @@ static const char help[] =
     "beginning of the recording.\n"
     "\n"
     "Exit codes: 0 done; 1 reading or writing failed; 2 wrong file or usage.\n";
+
+#define POOL_HELP                                                                  \
+    "  --workers N            so many workers, not as many as the scenario says\n" \
+    "  --layout worker|key    where lanes live, not as the scenario says\n"
 
 static const struct command {
     const char *name;
@@ -65,6 +71,13 @@ static const struct command {
       "                         terminal, one line for each second of it\n"
       "  --speed X              so many times as fast (1); a slow motion is 0.1\n"
       "  --ascii                no other characters than those of ASCII\n" },
+    { "record", CLI_RECORD, OPTION_OUTPUT | OPTION_POOL | OPTION_SPEED,
+      "laneview record [OPTION]... NAME|FILE -o FILE   runs a scenario's tasks on a real pool; "
+      "they\n"
+      "                         sleep for as long as they are to take. SIGINT ends the run: what\n"
+      "                         has happened until then is written\n"
+      "  -o FILE                the recording; - is standard output\n" POOL_HELP
+      "  --speed X              so many times as fast (1)\n" },
     { "scenario", CLI_SCENARIO, 0,
       "laneview scenario [NAME|FILE]   checks a scenario and prints its steps; without one, the\n"
       "                         names of those that come with laneview\n" },
@@ -129,6 +142,33 @@ static bool take_speed(struct arguments *arguments, unsigned *percent)
     return true;
 }
 
+static bool take_workers(struct arguments *arguments, unsigned *count)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, "--workers", &value)) {
+        return false;
+    }
+    size_t digits = strspn(value, "0123456789");
+    unsigned long number = digits > 0 && digits < 6 ? strtoul(value, NULL, 10) : 0;
+    if (value[digits] != 0 || number < 1 || number > LANEPOOL_WORKERS_MAX) {
+        return usage(arguments, "not a number of workers from 1 to 1024: ", value);
+    }
+    *count = (unsigned)number;
+    return true;
+}
+
+static bool take_layout(struct arguments *arguments, struct cli *cli)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, "--layout", &value)) {
+        return false;
+    }
+    cli->has_layout = true;
+    cli->layout = strcmp(value, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
+    return strcmp(value, "worker") == 0 || strcmp(value, "key") == 0 ||
+           usage(arguments, "not a layout, worker or key: ", value);
+}
+
 /* One option; an argument that the command does not know is a usage problem. */
 static bool take_option(struct cli *cli, struct arguments *arguments, unsigned options)
 {
@@ -156,6 +196,12 @@ static bool take_option(struct cli *cli, struct arguments *arguments, unsigned o
     if (is_option(argument, "--speed") && (options & OPTION_SPEED) != 0) {
         return take_speed(arguments, &cli->speed_percent);
     }
+    if (is_option(argument, "--workers") && (options & OPTION_POOL) != 0) {
+        return take_workers(arguments, &cli->worker_count);
+    }
+    if (is_option(argument, "--layout") && (options & OPTION_POOL) != 0) {
+        return take_layout(arguments, cli);
+    }
     return usage(arguments, "unknown option ", argument);
 }
 
@@ -163,7 +209,12 @@ static bool take_option(struct cli *cli, struct arguments *arguments, unsigned o
 static bool check(const struct cli *cli, struct arguments *arguments, const char *command)
 {
     if (!cli->file && cli->command != CLI_SCENARIO) {
-        return usage(arguments, command, " needs a FILE");
+        return usage(arguments, command,
+                     cli->command == CLI_RECORD ? " needs the NAME of a scenario"
+                                                : " needs a FILE");
+    }
+    if (cli->command == CLI_RECORD && !cli->output) {
+        return usage(arguments, "record needs to know where: -o FILE", "");
     }
     if (cli->command == CLI_DOT && cli->at == UINT64_MAX) {
         return usage(arguments, "dot needs a moment: --at TIME", "");

@@ -9,9 +9,11 @@
 #include "dot.h"
 #include "file.h"
 #include "lanepool/lanepool.h"
+#include "live.h"
 #include "model.h"
 #include "replay.h"
 #include "scenario.h"
+#include "signals.h"
 #include "stats.h"
 #include "svg.h"
 #include "timeline.h"
@@ -145,6 +147,8 @@ static bool run(const struct cli *cli, struct problem *problem)
     case CLI_VERSION:
     case CLI_SCENARIO:
         return run_without_recording(cli, problem);
+    case CLI_RECORD:
+        return live_run(cli, problem);
     default:
         return run_on_recording(cli, problem);
     }
@@ -158,6 +162,9 @@ int main(int argument_count, char **arguments)
     if (!cli_read(&cli, argument_count, arguments, &problem) || !run(&cli, &problem)) {
         fprintf(stderr, "%s%s\n", problem.has_place ? "" : "laneview: ", problem.text);
         return (int)problem.code;
+    }
+    if (signals_end() != 0) {
+        signals_die(signals_end());
     }
     return EXIT_CODE_DONE;
 }
