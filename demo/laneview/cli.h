@@ -19,7 +19,9 @@ enum cli_command {
     CLI_DOT,
     CLI_REPLAY,
     CLI_SCENARIO,
-    CLI_RECORD
+    CLI_RECORD,
+    CLI_PLAY,
+    CLI_COMPARE
 };
 
 struct cli {

@@ -9,7 +9,8 @@ import subprocess
 import schedule
 from views import Views, check
 
-COMMANDS = ("timeline", "svg", "chrome", "stats", "dot", "replay", "record", "scenario")
+COMMANDS = ("timeline", "svg", "chrome", "stats", "dot", "replay", "record", "play", "compare",
+            "scenario")  # fmt: skip
 
 WRONG = [
     ((), "a command is missing"),
@@ -33,6 +34,9 @@ WRONG = [
     (("record", "seed", "-o", "x", "--workers", "99999999999999999999"),
      "not a number of workers from 1 to 1024: 99999999999999999999"),
     (("record", "seed", "-o", "x", "--layout", "lane"), "not a layout, worker or key: lane"),
+    (("play", "--speed", "2"), "play needs the NAME of a scenario"),
+    (("play", "seed", "-o", "x"), "unknown option -o"),
+    (("compare", "seed", "--layout", "key"), "unknown option --layout"),
     (("svg", "--layout", "key", "x"), "unknown option --layout"),
     (("scenario", "a", "b"), "only one file at a time, not also b"),
 ]
