@@ -70,6 +70,11 @@ class Terminal:
             check(time.monotonic() < deadline, f"no {wanted} on the screen:\n{screen}")
             time.sleep(0.02)
 
+    def wait_for_line(self, wanted):
+        """A line that was printed, behind a prompt perhaps, if the command was typed before it came."""
+        self.wait(lambda screen: any(line.removeprefix("# ").removeprefix("$ ") == wanted
+                                     for line in screen.splitlines()))  # fmt: skip
+
     def resize(self, width, height):
         self.tmux("resize-window", "-x", width, "-y", height)
 
@@ -79,11 +84,10 @@ class Terminal:
         self.enter(f"clear; {MODES} >before; {before} {binary} {arguments}; {END}")
 
     def check_put_back(self, code=0):
-        self.wait(lambda screen: f"code-{code}" in screen.splitlines())
+        self.wait_for_line(f"code-{code}")
         self.wait(lambda _: (self.views.path / "after").exists())
         self.enter("cmp before after && echo as-it-was; rm after")
-        self.wait(lambda screen: any(line.endswith("as-it-was") and "echo" not in line
-                                     for line in screen.splitlines()))  # fmt: skip
+        self.wait_for_line("as-it-was")
 
 
 def check_play(views, width, height):
@@ -209,7 +213,8 @@ def check_looks(views):
         terminal.type("q")
         terminal.check_put_back()
         terminal.laneview(f"play overlapping --ascii {SLOWLY}")
-        check(terminal.wait(("2/3 arrived", "oo")).isascii(), "--ascii")
+        for text in ("oo", "2/3 arrived"):
+            check(terminal.wait(text).isascii(), "--ascii")
         terminal.type("q")
         terminal.check_put_back()
 
@@ -247,6 +252,12 @@ def check_no_terminal(views):
     process.terminate()
     check(process.wait(SECONDS) == -signal.SIGTERM, "it ends as SIGTERM ends programs")
     process.stdout.close()
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([views.binary, "play", "seed"], cwd=views.path, stdout=full,
+                                    stderr=subprocess.PIPE)  # fmt: skip
+        check((result.returncode, result.stderr) == (1, b"laneview: standard output cannot be written: "
+              b"No space left on device\n"), f"on a full disk: {result}")  # fmt: skip
     views.wrong("laneview: there is no scenario nothing; laneview scenario prints those there are",
                 "play", "nothing")  # fmt: skip
 
