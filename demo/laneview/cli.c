@@ -6,12 +6,14 @@
 
 #include "units.h"
 
-#define OPTION_OUTPUT 1u
-#define OPTION_ASCII  2u
-#define OPTION_JSON   4u
-#define OPTION_WINDOW 8u
-#define OPTION_AT     16u
-#define OPTION_SPEED  32u
+#define OPTION_OUTPUT  1u
+#define OPTION_ASCII   2u
+#define OPTION_JSON    4u
+#define OPTION_WINDOW  8u
+#define OPTION_AT      16u
+#define OPTION_SPEED   32u
+#define OPTION_WORKERS 64u
+#define OPTION_LAYOUT  128u
 
 static const char help[] =
     "laneview: shows what a lanepool did, from a recording of its events\n"
@@ -22,6 +24,9 @@ static const char help[] =
     "laneview stats FILE        how long tasks waited and ran, what workers did\n"
     "laneview dot FILE          who waits for whom at one moment, for Graphviz\n"
     "laneview replay FILE       the run again, frame by frame\n"
+    "laneview record NAME -o FILE   runs a scenario on a real pool and records what happens\n"
+    "laneview play NAME         runs a scenario on a real pool and shows it as it happens\n"
+    "laneview compare NAME      the same scenario with both layouts, in figures\n"
     "laneview scenario [NAME]   what a scenario does; without a NAME, which there are\n"
     "laneview COMMAND --help    the options of a command\n"
     "laneview --help | --version\n"
@@ -30,6 +35,15 @@ static const char help[] =
     "beginning of the recording.\n"
     "\n"
     "Exit codes: 0 done; 1 reading or writing failed; 2 wrong file or usage.\n";
+
+#define POOL_HELP                                                                  \
+    "  --workers N            so many workers, not as many as the scenario says\n" \
+    "  --layout worker|key    where lanes live, not as the scenario says\n"
+
+#define KEYS_HELP                                                                                  \
+    "Keys: p or space: pause, and go on. s: a step, to the next task that comes in, reaches the\n" \
+    "head of a lane, starts or ends. d: a graph of the moment, in the file laneview-N.dot; N is\n" \
+    "the first number that is free. q: quit.\n"
 
 static const struct command {
     const char *name;
@@ -64,7 +78,32 @@ static const struct command {
       "laneview replay [OPTION]... FILE   the run again as the live view shows it; without a\n"
       "                         terminal, one line for each second of it\n"
       "  --speed X              so many times as fast (1); a slow motion is 0.1\n"
-      "  --ascii                no other characters than those of ASCII\n" },
+      "  --ascii                no other characters than those of ASCII\n" KEYS_HELP
+      "While the run is paused no time goes by. It ends by itself where keys cannot be read.\n" },
+    { "record", CLI_RECORD, OPTION_OUTPUT | OPTION_WORKERS | OPTION_LAYOUT | OPTION_SPEED,
+      "laneview record [OPTION]... NAME|FILE -o FILE   runs a scenario's tasks on a real pool; "
+      "they\n"
+      "                         sleep for as long as they are to take. SIGINT ends the run: what\n"
+      "                         has happened until then is written\n"
+      "  -o FILE                the recording; - is standard output\n" POOL_HELP
+      "  --speed X              so many times as fast (1)\n" },
+    { "play", CLI_PLAY, OPTION_ASCII | OPTION_WORKERS | OPTION_LAYOUT | OPTION_SPEED,
+      "laneview play [OPTION]... NAME|FILE   runs a scenario's tasks on a real pool and draws "
+      "what\n"
+      "                         workers and lanes do, 20 times a second; without a terminal, one\n"
+      "                         line a second\n"
+      "  --speed X              so many times as fast (1): what takes 10 ms takes 100 ms with "
+      "0.1\n" POOL_HELP
+      "  --ascii                no other characters than those of ASCII\n" KEYS_HELP
+      "Pausing stops the submitter and the picture, not the pool: tasks that were submitted go\n"
+      "on, and what they do is kept. s shows it bit by bit, and submits the next task when there\n"
+      "is nothing left; p goes on with what is now.\n" },
+    { "compare", CLI_COMPARE, OPTION_WORKERS | OPTION_SPEED,
+      "laneview compare [OPTION]... NAME|FILE   runs a scenario's tasks with lanes per key, then "
+      "with\n"
+      "                         lanes per worker, and prints what that took, side by side\n"
+      "  --speed X              so many times as fast (1)\n"
+      "  --workers N            so many workers, not as many as the scenario says\n" },
     { "scenario", CLI_SCENARIO, 0,
       "laneview scenario [NAME|FILE]   checks a scenario and prints its steps; without one, the\n"
       "                         names of those that come with laneview\n" },
@@ -129,6 +168,33 @@ static bool take_speed(struct arguments *arguments, unsigned *percent)
     return true;
 }
 
+static bool take_workers(struct arguments *arguments, unsigned *count)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, "--workers", &value)) {
+        return false;
+    }
+    size_t digits = strspn(value, "0123456789");
+    unsigned long number = digits > 0 && digits < 6 ? strtoul(value, NULL, 10) : 0;
+    if (value[digits] != 0 || number < 1 || number > LANEPOOL_WORKERS_MAX) {
+        return usage(arguments, "not a number of workers from 1 to 1024: ", value);
+    }
+    *count = (unsigned)number;
+    return true;
+}
+
+static bool take_layout(struct arguments *arguments, struct cli *cli)
+{
+    const char *value = NULL;
+    if (!take_value(arguments, "--layout", &value)) {
+        return false;
+    }
+    cli->has_layout = true;
+    cli->layout = strcmp(value, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
+    return strcmp(value, "worker") == 0 || strcmp(value, "key") == 0 ||
+           usage(arguments, "not a layout, worker or key: ", value);
+}
+
 /* One option; an argument that the command does not know is a usage problem. */
 static bool take_option(struct cli *cli, struct arguments *arguments, unsigned options)
 {
@@ -156,14 +222,29 @@ static bool take_option(struct cli *cli, struct arguments *arguments, unsigned o
     if (is_option(argument, "--speed") && (options & OPTION_SPEED) != 0) {
         return take_speed(arguments, &cli->speed_percent);
     }
+    if (is_option(argument, "--workers") && (options & OPTION_WORKERS) != 0) {
+        return take_workers(arguments, &cli->worker_count);
+    }
+    if (is_option(argument, "--layout") && (options & OPTION_LAYOUT) != 0) {
+        return take_layout(arguments, cli);
+    }
     return usage(arguments, "unknown option ", argument);
+}
+
+static bool runs_a_scenario(const struct cli *cli)
+{
+    return cli->command == CLI_RECORD || cli->command == CLI_PLAY || cli->command == CLI_COMPARE;
 }
 
 /* What a command needs, once all of its arguments have been read. */
 static bool check(const struct cli *cli, struct arguments *arguments, const char *command)
 {
     if (!cli->file && cli->command != CLI_SCENARIO) {
-        return usage(arguments, command, " needs a FILE");
+        return usage(arguments, command,
+                     runs_a_scenario(cli) ? " needs the NAME of a scenario" : " needs a FILE");
+    }
+    if (cli->command == CLI_RECORD && !cli->output) {
+        return usage(arguments, "record needs to know where: -o FILE", "");
     }
     if (cli->command == CLI_DOT && cli->at == UINT64_MAX) {
         return usage(arguments, "dot needs a moment: --at TIME", "");

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "lanepool/pool.h"
 #include "problem.h"
 
 enum cli_command {
@@ -17,18 +18,24 @@ enum cli_command {
     CLI_STATS,
     CLI_DOT,
     CLI_REPLAY,
-    CLI_SCENARIO
+    CLI_SCENARIO,
+    CLI_RECORD,
+    CLI_PLAY,
+    CLI_COMPARE
 };
 
 struct cli {
     enum cli_command command;
     const char *help;   /* of CLI_HELP: what to print */
-    const char *file;   /* the recording; the scenario, or NULL to list those there are */
+    const char *file;   /* the recording; or the scenario, or NULL to list those there are */
     const char *output; /* NULL: standard output */
     bool is_ascii, is_json;
     uint64_t from, to; /* to: UINT64_MAX is the end */
     uint64_t at;
-    unsigned speed_percent; /* of replay; 0: do not wait */
+    unsigned speed_percent;
+    unsigned worker_count; /* 0: as the scenario says */
+    bool has_layout;       /* otherwise likewise */
+    lanepool_layout layout;
 };
 
 /* False with a usage problem. The texts point into argv. */

@@ -98,6 +98,27 @@ void describe_idle(struct text *text, const struct model *model, const struct mo
     }
 }
 
+void describe_idle_short(struct text *text, const struct model *model,
+                         const struct model_span *span)
+{
+    if (span->kind != MODEL_BLOCKED || span->holder == MODEL_NONE) {
+        describe_idle(text, model, span);
+        return;
+    }
+    text_add(text, "blocked: ");
+    if (span->task != MODEL_NONE) {
+        describe_number(text, model, span->task);
+        text_add(text, " is latched (%u/%u), ", model_arrived_at(model, span->task, span->from),
+                 model->tasks[span->task].entry_count);
+    }
+    text_add(text, "waits for ");
+    describe_number(text, model, span->holder);
+    const struct model_task *holder = &model->tasks[span->holder];
+    if (holder->state == MODEL_RUNNING && holder->thread < LANEPOOL_EVENT_OUTSIDE) {
+        text_add(text, " on worker %u", holder->thread);
+    }
+}
+
 static void add_moment(struct text *text, const char *what, uint64_t time)
 {
     char number[UNITS_TEXT_SIZE];

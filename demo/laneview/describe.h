@@ -27,6 +27,10 @@ void describe_latch(struct text *text, const struct model *model, const struct l
  * which runs on worker 1". */
 void describe_idle(struct text *text, const struct model *model, const struct model_span *span);
 
+/* The same where there is less room: "blocked: #4 is latched (1/2), waits for #2 on worker 1". */
+void describe_idle_short(struct text *text, const struct model *model,
+                         const struct model_span *span);
+
 /* All that is known of a task, a fact a line: for tool tips. */
 void describe_history(struct text *text, const struct model *model, size_t task);
 

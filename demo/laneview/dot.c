@@ -1,6 +1,6 @@
 /*
- * Owns the graph: a cluster for each lane with its queue, a node for each task, and an edge from
- * each task to what it waits for. The oldest entries of long queues are drawn.
+ * Owns the graph: a row for each lane with its queue, a node for each entry, and an edge from
+ * each to what it waits for. The oldest entries of long queues are drawn.
  */
 #include "dot.h"
 
@@ -60,38 +60,61 @@ static void add_entry(struct text *dot, const struct model *model, size_t index)
     if (entry->shared) {
         text_add(&label, " (shared)");
     }
-    text_add(dot, "    e%zu [%s, ", index, look_of(&model->tasks[entry->task], is_granted));
+    text_add(dot, "  e%zu [%s, ", index, look_of(&model->tasks[entry->task], is_granted));
     add_label(dot, &label);
     text_add(dot, "];\n");
     text_fini(&label);
 }
 
-/* A lane that is empty is left out. Each entry points to the one in front of it. */
-static void add_lane(struct text *dot, const struct model *model, size_t number)
+/* An entry points to the one in front of it; heads stand to the left. */
+static void add_edge(struct text *dot, const char *kind, size_t entry, size_t front)
+{
+    text_add(dot, "  e%zu -> %s%zu [dir=back];\n", front, kind, entry);
+}
+
+/* A row: its name, its head, those that wait. A lane that is empty is left out. */
+static bool add_lane(struct text *dot, const struct model *model, size_t number)
 {
     const struct model_lane *lane = &model->lanes[number];
     struct text label = { 0 };
     size_t index = lane->first_open, drawn = 0;
     if (index == MODEL_NONE) {
-        return;
+        return false;
     }
     text_add(&label, "lane %s", lane->name);
-    text_add(dot, "  subgraph cluster_%zu {\n    style=rounded; color=\"#8795a6\"; ", number);
+    text_add(dot, "  l%zu [shape=plaintext, fontsize=12, ", number);
     add_label(dot, &label);
-    text_add(dot, ";\n");
+    text_add(dot, "];\n  l%zu -> e%zu [style=invis];\n", number, index);
     for (; index != MODEL_NONE && drawn < QUEUE_MAX; index = model->entries[index].next, drawn++) {
         add_entry(dot, model, index);
         if (drawn > 0) {
-            text_add(dot, "    e%zu -> e%zu;\n", index, model->entries[index].previous);
+            add_edge(dot, "e", index, model->entries[index].previous);
         }
     }
     if (index != MODEL_NONE) {
-        text_add(dot, "    more%zu [shape=plaintext, label=\"and %zu more\"];\n", number,
+        text_add(dot, "  more%zu [shape=plaintext, label=\"and %zu more\"];\n", number,
                  lane->open - drawn);
-        text_add(dot, "    more%zu -> e%zu;\n", number, model->entries[index].previous);
+        add_edge(dot, "more", number, model->entries[index].previous);
     }
-    text_add(dot, "  }\n");
     text_fini(&label);
+    return true;
+}
+
+/* One below the other, in the order of their names. */
+static void add_lanes(struct text *dot, const struct model *model)
+{
+    size_t *order = model_sorted_lanes(model);
+    size_t above = MODEL_NONE;
+    for (size_t i = 0; i < model->lane_count; i++) {
+        if (!add_lane(dot, model, order[i])) {
+            continue;
+        }
+        if (above != MODEL_NONE) {
+            text_add(dot, "  { rank=same; l%zu -> l%zu [style=invis]; }\n", above, order[i]);
+        }
+        above = order[i];
+    }
+    free(order);
 }
 
 /* The entries of a rollup are one task: tied together, without a direction. */
@@ -157,19 +180,17 @@ static void add_workers(struct text *dot, const struct model *model)
 
 void dot_write(struct text *dot, const struct model *model)
 {
-    size_t *order = model_sorted_lanes(model);
     char number[UNITS_TEXT_SIZE];
     text_add(dot,
-             "digraph lanes {\n  rankdir=RL; fontname=\"sans-serif\"; fontsize=12; labelloc=t; "
+             "digraph lanes {\n  rankdir=LR; newrank=true; ranksep=0.35; fontname=\"sans-serif\"; "
+             "fontsize=12; labelloc=t; "
              "labeljust=l;\n"
              "  label=\"at %s: %zu waiting, %zu ready, %zu running\\l\"",
              units_format(number, model->now), model->counts[MODEL_WAITING],
              model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
     add_workers(dot, model);
-    text_add(dot, ";\n  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n");
-    for (size_t i = 0; i < model->lane_count; i++) {
-        add_lane(dot, model, order[i]);
-    }
+    text_add(dot, " + \" \\l\";\n  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n");
+    add_lanes(dot, model);
     for (size_t i = 0; i < model->task_count; i++) {
         const struct model_task *task = &model->tasks[i];
         if (task->state < MODEL_ENDED && model_is_rollup(task)) {
@@ -180,5 +201,4 @@ void dot_write(struct text *dot, const struct model *model)
         }
     }
     text_add(dot, "}\n");
-    free(order);
 }

@@ -32,19 +32,22 @@ bool file_read(const char *file, struct text *text, struct problem *problem)
            problem_set(problem, EXIT_CODE_IO, "%s cannot be read: %s", file, strerror(error));
 }
 
-static bool write_standard(const char *bytes, size_t size, struct problem *problem)
+bool file_print(const char *bytes, size_t size, bool *is_gone, struct problem *problem)
 {
+    *is_gone = false;
     if (fwrite(bytes, 1, size, stdout) == size && fflush(stdout) == 0) {
         return true;
     }
-    return errno == EPIPE || problem_set(problem, EXIT_CODE_IO,
-                                         "standard output cannot be written: %s", strerror(errno));
+    *is_gone = errno == EPIPE;
+    return *is_gone || problem_set(problem, EXIT_CODE_IO, "standard output cannot be written: %s",
+                                   strerror(errno));
 }
 
 bool file_write(const char *file, const char *bytes, size_t size, struct problem *problem)
 {
     if (is_standard(file)) {
-        return write_standard(bytes, size, problem);
+        bool is_gone;
+        return file_print(bytes, size, &is_gone, problem);
     }
     FILE *target = fopen(file, "wb");
     if (!target) {
@@ -59,4 +62,12 @@ bool file_write(const char *file, const char *bytes, size_t size, struct problem
     }
     return written ||
            problem_set(problem, EXIT_CODE_IO, "%s cannot be written: %s", file, strerror(error));
+}
+
+void file_add_title(struct text *title, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file;
+    const char *dot = strrchr(name, '.');
+    text_add_clean(title, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }

@@ -16,4 +16,10 @@ bool file_read(const char *file, struct text *text, struct problem *problem);
  */
 bool file_write(const char *file, const char *bytes, size_t size, struct problem *problem);
 
+/* Writes to standard output; `is_gone` tells whether its reader has gone. */
+bool file_print(const char *bytes, size_t size, bool *is_gone, struct problem *problem);
+
+/* A file's name without folders and ending, clean. */
+void file_add_title(struct text *title, const char *file);
+
 #endif

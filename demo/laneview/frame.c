@@ -14,7 +14,7 @@
 struct frame {
     struct cells *cells;
     const struct model *model;
-    size_t y;
+    size_t y, end; /* the next row; where those of workers and lanes end */
 };
 
 /* --- heading --- */
@@ -37,6 +37,14 @@ static void draw_heading(struct frame *frame, const char *title)
     add_counts(&text, frame->model);
     cells_put(frame->cells, x, frame->y, CELLS_PLAIN, text.data);
     frame->y += 2;
+    text_fini(&text);
+}
+
+static void draw_rest(struct frame *frame, size_t count, const char *of_what)
+{
+    struct text text = { 0 };
+    text_add(&text, "and %zu more %s", count, of_what);
+    cells_put(frame->cells, 0, frame->y++, CELLS_DIM, text.data);
     text_fini(&text);
 }
 
@@ -73,6 +81,10 @@ static void draw_worker(struct frame *frame, unsigned index)
     } else {
         cause.from = model->now;
         describe_idle(&text, model, &cause);
+        if (NAME_WIDTH + text_length(text.data) + BUSY_WIDTH > frame->cells->width) {
+            text.size = 0;
+            describe_idle_short(&text, model, &cause);
+        }
     }
     cells_put(frame->cells, NAME_WIDTH, frame->y, style_of(cause.kind), text.data);
     uint64_t percent =
@@ -84,6 +96,23 @@ static void draw_worker(struct frame *frame, unsigned index)
     }
     frame->y++;
     text_fini(&text);
+}
+
+/* With little room, half of it is for lanes; the last row says how many are not shown. */
+static void draw_workers(struct frame *frame)
+{
+    const struct model *model = frame->model;
+    size_t room = frame->end > frame->y + 1 ? frame->end - frame->y - 1 : 0;
+    size_t count = model->recording->worker_count, lanes = model->lane_count;
+    size_t share = lanes < room / 2 ? room - lanes : room - room / 2;
+    size_t shown = count <= share ? count : share > 0 ? share - 1 : 0;
+    for (unsigned i = 0; i < shown; i++) {
+        draw_worker(frame, i);
+    }
+    if (shown < count && share > 0) {
+        draw_rest(frame, count - shown, "workers");
+    }
+    frame->y++;
 }
 
 /* --- lanes --- */
@@ -136,20 +165,17 @@ static void draw_lane(struct frame *frame, const struct model_lane *lane)
 }
 
 /* As many as there is room for; the last row says how many are not shown. */
-static void draw_lanes(struct frame *frame, size_t end)
+static void draw_lanes(struct frame *frame)
 {
     const struct model *model = frame->model;
     size_t *order = model_sorted_lanes(model);
-    size_t room = end > frame->y ? end - frame->y : 0;
+    size_t room = frame->end > frame->y ? frame->end - frame->y : 0;
     size_t shown = model->lane_count <= room ? model->lane_count : room > 0 ? room - 1 : 0;
     for (size_t i = 0; i < shown; i++) {
         draw_lane(frame, &model->lanes[order[i]]);
     }
     if (shown < model->lane_count && room > 0) {
-        struct text text = { 0 };
-        text_add(&text, "and %zu more lanes", model->lane_count - shown);
-        cells_put(frame->cells, 0, frame->y++, CELLS_DIM, text.data);
-        text_fini(&text);
+        draw_rest(frame, model->lane_count - shown, "lanes");
     }
     free(order);
 }
@@ -165,7 +191,7 @@ static uint64_t sum_of_kind(const struct model *model, unsigned kind)
     return sum;
 }
 
-static void draw_idle_times(struct frame *frame)
+static void draw_idle_times(struct frame *frame, size_t y)
 {
     struct text text = { 0 };
     char blocked[UNITS_TEXT_SIZE], none[UNITS_TEXT_SIZE], other[UNITS_TEXT_SIZE];
@@ -174,22 +200,34 @@ static void draw_idle_times(struct frame *frame)
              units_format(none, sum_of_kind(frame->model, MODEL_NO_WORK)),
              units_format(other, sum_of_kind(frame->model, MODEL_SEARCHES) +
                                      sum_of_kind(frame->model, MODEL_SLEEPS)));
-    cells_put(frame->cells, 0, frame->cells->height - 1, CELLS_PLAIN, text.data);
+    cells_put(frame->cells, 0, y, CELLS_PLAIN, text.data);
     text_fini(&text);
+}
+
+/* Around workers and lanes: the heading and the idle time, each with an empty row. */
+#define OTHER_ROWS 4
+
+size_t frame_height(const struct model *model)
+{
+    return model->recording->worker_count + 1 + model->lane_count + OTHER_ROWS;
 }
 
 void frame_draw(struct cells *cells, const struct model *model, const struct frame_options *options)
 {
-    struct frame frame = { cells, model, 0 };
+    size_t height = options->height;
+    struct frame frame = { cells, model, 0, 0 };
     cells_init(cells, options->width, options->height, options->is_ascii);
-    draw_heading(&frame, options->title);
-    for (unsigned i = 0; i < model->recording->worker_count; i++) {
-        draw_worker(&frame, i);
+    if (options->footer && height > 0) {
+        cells_put(cells, 0, --height, CELLS_BOLD, options->footer);
     }
-    frame.y++;
-    draw_lanes(&frame, cells->height > 2 ? cells->height - 2 : 0);
-    if (cells->height > 0) {
-        draw_idle_times(&frame);
+    frame.end = height > 2 ? height - 2 : 0;
+    if (height > 0) {
+        draw_heading(&frame, options->title);
+    }
+    draw_workers(&frame);
+    draw_lanes(&frame);
+    if (height > 1) {
+        draw_idle_times(&frame, height - 1);
     }
 }
 

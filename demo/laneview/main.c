@@ -9,24 +9,17 @@
 #include "dot.h"
 #include "file.h"
 #include "lanepool/lanepool.h"
+#include "live.h"
 #include "memory.h"
 #include "model.h"
-#include "replay.h"
 #include "scenario.h"
+#include "show.h"
+#include "signals.h"
 #include "stats.h"
 #include "svg.h"
 #include "timeline.h"
 
 #define DEFAULT_WIDTH 100
-
-/* The file's name without folders and ending. */
-static void add_title(struct text *title, const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    const char *name = slash ? slash + 1 : file;
-    const char *dot = strrchr(name, '.');
-    text_add_clean(title, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
-}
 
 static void draw_svg(const struct cli *cli, const struct model *model, const char *title,
                      struct text *output)
@@ -86,12 +79,13 @@ static bool show(const struct cli *cli, const struct recording *recording, struc
 {
     struct text title = { 0 }, output = { 0 };
     bool done;
-    add_title(&title, cli->file);
+    file_add_title(&title, cli->file);
     if (cli->command == CLI_REPLAY) {
-        struct replay_options options = { .title = title.data,
-                                          .speed_percent = cli->speed_percent,
-                                          .is_ascii = cli->is_ascii };
-        done = replay_run(recording, &options, problem);
+        struct show_options options = { .title = title.data,
+                                        .speed_percent = cli->speed_percent,
+                                        .is_ascii = cli->is_ascii };
+        signals_hold();
+        done = show_recording(recording, &options, problem);
     } else {
         draw(cli, recording, title.data, &output);
         done = file_write(cli->output, output.data, output.size, problem);
@@ -146,6 +140,10 @@ static bool run(const struct cli *cli, struct problem *problem)
     case CLI_VERSION:
     case CLI_SCENARIO:
         return run_without_recording(cli, problem);
+    case CLI_RECORD:
+    case CLI_PLAY:
+    case CLI_COMPARE:
+        return live_run(cli, problem);
     default:
         return run_on_recording(cli, problem);
     }
@@ -160,6 +158,9 @@ int main(int argument_count, char **arguments)
     if (!cli_read(&cli, argument_count, arguments, &problem) || !run(&cli, &problem)) {
         fprintf(stderr, "%s%s\n", problem.has_place ? "" : "laneview: ", problem.text);
         return (int)problem.code;
+    }
+    if (signals_end() != 0) {
+        signals_die(signals_end());
     }
     return EXIT_CODE_DONE;
 }

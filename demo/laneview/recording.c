@@ -75,15 +75,13 @@ static bool has_lane(const lanepool_event *event)
            event->type == LANEPOOL_EVENT_RELEASE || event->type == LANEPOOL_EVENT_NAME;
 }
 
-/* After LANE_TASK comes the type of those that stand behind the tasks of a kind. */
-#define LANE_TYPE_MAX (LANEPOOL_EVENT_LANE_TASK + 1)
-
 /* Sums of times stay far from the end of 64 bits, and are exact as floating-point numbers. */
 #define SPAN_NS_MAX ((uint64_t)1 << 53)
 
 static const char *check_lane(const struct recording *recording, const lanepool_event *event)
 {
-    if (event->object_type < LANEPOOL_EVENT_LANE_ID || event->object_type > LANE_TYPE_MAX) {
+    if (event->object_type < LANEPOOL_EVENT_LANE_ID ||
+        event->object_type > LANEPOOL_EVENT_LANE_KIND) {
         return "not a type of lane";
     }
     if (event->object_type == LANEPOOL_EVENT_LANE_WORKER &&

@@ -1,5 +1,6 @@
 /* Owns the colours, and the legend that explains them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "describe.h"
 #include "svg_parts.h"
@@ -38,10 +39,20 @@ struct legend {
     double x, y;
 };
 
+/* The width of a text of the legend, about, in the wider ones of usual fonts. */
+static double width_of(const char *text)
+{
+    double width = 0;
+    for (; *text; text++) {
+        width += strchr(" ijlrtf,.:'", *text) ? 4.2 : strchr("mw", *text) ? 10.4 : 7.5;
+    }
+    return width;
+}
+
 /* Room for a sample and its text, on the next line if this one is full. */
 static void add_item(struct legend *legend, const char *sample, const char *text)
 {
-    double width = 34 + 0.86 * SVG_CHARACTER * (double)text_length(text) + 16;
+    double width = 34 + width_of(text) + 14;
     if (legend->x + width > SVG_RIGHT && legend->x > SVG_LEFT) {
         legend->x = SVG_LEFT;
         legend->y += 22;

@@ -183,6 +183,9 @@ void svg_worker_rows(struct svg_canvas *canvas)
 static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
     struct text style = { 0 };
+    if (bar->width < 1) {
+        return; /* its outline alone would be wider */
+    }
     canvas->has_latched = true;
     text_add(&style, "fill=\"url(#latched%u)\" stroke=\"%s\" stroke-opacity=\"0.6\"",
              svg_rollup_shade(canvas, span->task), svg_colour(canvas, span->task));
@@ -259,7 +262,9 @@ static void draw_depth(const struct svg_canvas *canvas, const struct model_lane 
     }
     if (highest > 0) {
         text_add(&peak, "%u", highest);
-        svg_text(canvas->svg, peak_x + 3, bottom - 2, "font-size=\"10\" fill=\"#3d4b5c\"",
+        svg_text(canvas->svg, peak_x + 3, bottom - 2,
+                 "font-size=\"10\" fill=\"#3d4b5c\" stroke=\"#ffffff\" stroke-width=\"2.5\" "
+                 "stroke-linejoin=\"round\" paint-order=\"stroke\"",
                  peak.data);
     }
     text_fini(&peak);

@@ -5,7 +5,7 @@
 
 #include "file.h"
 #include "frame.h"
-#include "screen.h"
+#include "terminal.h"
 
 #define FRAME_NS      50000000u
 #define SECOND_NS     1000000000u
@@ -23,7 +23,7 @@ static uint64_t now_ns(void)
 void live_open(struct live *live, bool is_ascii)
 {
     static const int numbers[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP };
-    *live = (struct live){ .is_ascii = is_ascii, .has_screen = screen_is_there() };
+    *live = (struct live){ .is_ascii = is_ascii, .has_screen = terminal_is_there() };
     sigemptyset(&live->signals);
     for (size_t i = 0; live->has_screen && i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action;
@@ -42,14 +42,14 @@ static void obey_signals(struct live *live)
     if (number < 0) {
         return;
     }
-    screen_end();
+    terminal_leave();
     if (number == SIGTSTP) {
         raise(SIGSTOP); /* this thread first: it must not draw until the program goes on */
     } else {
         pthread_sigmask(SIG_UNBLOCK, &live->signals, NULL);
         raise(number); /* does not return */
     }
-    screen_begin();
+    terminal_enter();
     live->next_ns = 0;
 }
 
@@ -65,8 +65,13 @@ static void draw_frame(const struct live *live)
     if (live->missed > 0) {
         text_add(&title, ", %llu events missed", (unsigned long long)live->missed);
     }
-    struct screen_options options = { .title = title.data, .is_ascii = live->is_ascii };
-    screen_draw(&live->model, &options, &ignored);
+    struct frame_options options = { .title = title.data, .is_ascii = live->is_ascii };
+    struct cells cells;
+    bool is_gone;
+    terminal_size(&options.width, &options.height);
+    frame_draw(&cells, &live->model, &options);
+    terminal_draw(&cells, &is_gone, &ignored);
+    cells_fini(&cells);
     text_fini(&title);
 }
 
@@ -117,7 +122,7 @@ bool live_start(struct live *live, const struct recording *head, const struct ba
     live->has_model = true;
     model_init(&live->model, head);
     if (live->has_screen) {
-        screen_begin();
+        terminal_enter();
     }
     live->is_tapped = tap_start(&live->tap, pool, look, live, problem);
     return live->is_tapped;
@@ -131,7 +136,7 @@ void live_end(struct live *live)
         draw(live);
     }
     if (live->has_screen) {
-        screen_end();
+        terminal_leave();
     }
     pthread_sigmask(SIG_SETMASK, &live->unblocked, NULL);
 }

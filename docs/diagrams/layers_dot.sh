@@ -35,13 +35,20 @@ done | awk -v table="../docs/diagrams/layers.txt" '
         return file in node ? file : stem
     }
     NF == 2 && of($1) != of($2) { edge[of($1), of($2)] = 1 }
-    # Whether b is reached from a by another way than the edge itself.
-    function reaches(a, b, direct,    pair, parts) {
-        for (pair in edge) {
-            split(pair, parts, SUBSEP)
-            if (parts[1] != a || (direct && parts[2] == b)) continue
-            if (parts[2] == b || reaches(parts[2], b, 0)) return 1
-        }
+    # Whether b is reached from a by another way than the edge itself. Two nodes may include each
+    # other, each being a .h and a .c: what was passed is not passed again.
+    function reaches(a, b,    pair, parts, passed, found) {
+        passed[a] = 1
+        do {
+            found = 0
+            for (pair in edge) {
+                split(pair, parts, SUBSEP)
+                if (!(parts[1] in passed) || parts[2] in passed) continue
+                if (parts[1] == a && parts[2] == b) continue
+                if (parts[2] == b) return 1
+                passed[parts[2]] = found = 1
+            }
+        } while (found)
         return 0
     }
     END {
@@ -61,7 +68,7 @@ done | awk -v table="../docs/diagrams/layers.txt" '
         }
         for (pair in edge) {
             split(pair, parts, SUBSEP)
-            if (!reaches(parts[1], parts[2], 1))
+            if (!reaches(parts[1], parts[2]))
                 printf "    \"%s\" -> \"%s\";\n", parts[1], parts[2] | "LC_ALL=C sort"
         }
         close("LC_ALL=C sort")

@@ -9,7 +9,8 @@ import subprocess
 import schedule
 from views import Views, check
 
-COMMANDS = ("timeline", "svg", "chrome", "stats", "dot", "replay", "scenario")
+COMMANDS = ("timeline", "svg", "chrome", "stats", "dot", "replay", "record", "play", "compare",
+            "scenario")  # fmt: skip
 
 WRONG = [
     ((), "a command is missing"),
@@ -26,6 +27,17 @@ WRONG = [
     (("replay", "--speed", "0", "x"), "not a speed from 0.01 to 10000: 0"),
     (("replay", "--speed", "1e3", "x"), "not a speed from 0.01 to 10000: 1e3"),
     (("replay", "-o", "y", "x"), "unknown option -o"),
+    (("record", "-o", "x"), "record needs the NAME of a scenario"),
+    (("record", "seed"), "record needs to know where: -o FILE"),
+    (("record", "seed", "-o", "x", "--workers", "0"), "not a number of workers from 1 to 1024: 0"),
+    (("record", "seed", "-o", "x", "--workers=2x"), "not a number of workers from 1 to 1024: 2x"),
+    (("record", "seed", "-o", "x", "--workers", "99999999999999999999"),
+     "not a number of workers from 1 to 1024: 99999999999999999999"),
+    (("record", "seed", "-o", "x", "--layout", "lane"), "not a layout, worker or key: lane"),
+    (("play", "--speed", "2"), "play needs the NAME of a scenario"),
+    (("play", "seed", "-o", "x"), "unknown option -o"),
+    (("compare", "seed", "--layout", "key"), "unknown option --layout"),
+    (("svg", "--layout", "key", "x"), "unknown option --layout"),
     (("scenario", "a", "b"), "only one file at a time, not also b"),
 ]
 

@@ -5,7 +5,7 @@ usage: scenarios.py LANEVIEW
 """
 from views import Views, check
 
-SHIPPED = {"hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "seed",
+SHIPPED = {"latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "seed",
            "shared", "slow-member"}  # fmt: skip
 
 # A text, the line of its error, and the error.

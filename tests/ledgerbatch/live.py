@@ -20,8 +20,8 @@ import books
 import recorded
 from books import check
 
-BEGIN = b"\033[?25l"  # no cursor
-END = b"\033[0m\033[?25h"
+BEGIN = b"\033[?1049h\033[?25l\033[2J"  # the other screen, without a cursor
+END = b"\033[?25h\033[?1049l"
 LINE = re.compile(r"[0-9.]+ (ns|us|ms|s): \d+ of 2 workers run; \d+ pending, \d+ ready, \d+ latched")
 COLOUR = re.compile(rb"\033\[\d+m")
 

@@ -16,6 +16,7 @@ ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in processes of
 ls /usr/include/sqlite3.h | libsqlite3-dev | the demo's database
 command -v sqlite3 | sqlite3 | comparing the demo's databases
 command -v python3 | python3 | the demo's tests
+command -v tmux | tmux | laneview on a terminal
 command -v ledger | ledger | the demo against another program
 command -v hledger | hledger | the demo against a second one
 command -v clang | clang | fuzz targets

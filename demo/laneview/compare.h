@@ -1,0 +1,14 @@
+/*
+ * Two runs of the same tasks, one with lanes per key and one with lanes per worker, in figures.
+ */
+#ifndef LANEVIEW_COMPARE_H
+#define LANEVIEW_COMPARE_H
+
+#include "recording.h"
+#include "text.h"
+
+/* Both recordings are complete. */
+void compare_write(struct text *text, const char *title, const struct recording *per_key,
+                   const struct recording *per_worker);
+
+#endif

@@ -1,0 +1,107 @@
+/* Owns what is done with a scenario that runs: it is recorded, shown, or compared. */
+#include "live.h"
+
+#include "compare.h"
+#include "file.h"
+#include "scenario.h"
+#include "session.h"
+#include "show.h"
+#include "signals.h"
+
+#define TURN_NS 2000000u /* so often events are read at least */
+
+/* Until its end, or until a signal asks for it. */
+static bool run_to_end(struct session *session, struct problem *problem)
+{
+    bool done = true;
+    while (done && !session->is_over) {
+        if (signals_end() != 0) {
+            session_stop(session);
+        }
+        done = session_turn(session, true, problem);
+        if (done && !session->is_over) {
+            signals_wait(-1, session_idle_ns(session, TURN_NS));
+        }
+    }
+    return done;
+}
+
+static bool record(const struct cli *cli, const struct scenario *scenario, struct problem *problem)
+{
+    struct session session;
+    if (!session_begin(&session, scenario, cli->speed_percent, problem)) {
+        return false;
+    }
+    bool done =
+        run_to_end(&session, problem) && recording_write(&session.recording, cli->output, problem);
+    session_fini(&session);
+    return done;
+}
+
+/* Until its end, its user's or its reader's. */
+static bool play(const struct cli *cli, const struct scenario *scenario, struct problem *problem)
+{
+    struct session session;
+    struct text title = { 0 };
+    if (!session_begin(&session, scenario, cli->speed_percent, problem)) {
+        return false;
+    }
+    file_add_title(&title, cli->file);
+    struct show_options options = { .title = title.data, .is_ascii = cli->is_ascii };
+    bool done = show_session(&session, &options, problem);
+    session_fini(&session);
+    text_fini(&title);
+    return done;
+}
+
+/* Half a comparison says nothing: a signal ends it without a word. */
+static bool compare(const struct cli *cli, struct scenario *scenario, struct problem *problem)
+{
+    static const lanepool_layout layouts[2] = { LANEPOOL_PER_KEY, LANEPOOL_PER_WORKER };
+    struct session sessions[2];
+    unsigned begun = 0;
+    bool done = true;
+    while (done && begun < 2 && signals_end() == 0) {
+        scenario->layout = layouts[begun];
+        done = session_begin(&sessions[begun], scenario, cli->speed_percent, problem);
+        begun += done;
+        done = done && run_to_end(&sessions[begun - 1], problem);
+    }
+    if (done && signals_end() == 0) {
+        struct text text = { 0 }, title = { 0 };
+        file_add_title(&title, cli->file);
+        compare_write(&text, title.data, &sessions[0].recording, &sessions[1].recording);
+        done = file_write(NULL, text.data, text.size, problem);
+        text_fini(&text);
+        text_fini(&title);
+    }
+    while (begun > 0) {
+        session_fini(&sessions[--begun]);
+    }
+    return done;
+}
+
+static void choose(struct scenario *scenario, const struct cli *cli)
+{
+    if (cli->worker_count > 0) {
+        scenario->worker_count = cli->worker_count;
+    }
+    if (cli->has_layout) {
+        scenario->layout = cli->layout;
+    }
+}
+
+bool live_run(const struct cli *cli, struct problem *problem)
+{
+    struct scenario scenario;
+    signals_hold();
+    bool done = scenario_read(&scenario, cli->file, problem);
+    if (done) {
+        choose(&scenario, cli);
+        done = cli->command == CLI_RECORD ? record(cli, &scenario, problem)
+               : cli->command == CLI_PLAY ? play(cli, &scenario, problem)
+                                          : compare(cli, &scenario, problem);
+    }
+    scenario_fini(&scenario);
+    return done;
+}

@@ -1,0 +1,302 @@
+/* Owns a scenario's pool, the bodies of its tasks, and the reading of its events. */
+#include "session.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "memory.h"
+
+#define SECOND_NS 1000000000u
+
+/* All rings together may have so many events, and each at least so many: those of one worker are
+ * read every few milliseconds. */
+#define EVENTS_IN_ALL    ((size_t)1 << 18)
+#define EVENTS_OF_A_RING ((size_t)1 << 12)
+#define EVENTS_AT_ONCE   4096
+
+/* Between two readings no more is submitted than fits into a ring. */
+#define SUBMITS_AT_ONCE 200
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static bool failed(struct problem *problem, const char *what, lanepool_status status)
+{
+    return problem_set(problem, EXIT_CODE_IO, "%s: %s", what, lanepool_status_text(status));
+}
+
+/* --- bodies --- */
+
+/* Sleeps until its time is over: a picture shows tasks, not what they fight for. */
+static int work(lanepool_run *run, void *context, lanepool_call call)
+{
+    const struct session_job *job = context;
+    struct session *session = job->session;
+    (void)run;
+    if (call == LANEPOOL_CALL_CANCELLED || job->duration_ns == 0) {
+        return 0;
+    }
+    uint64_t end = clock_ns() + job->duration_ns;
+    struct timespec until = { (time_t)(end / SECOND_NS), (long)(end % SECOND_NS) };
+    pthread_mutex_lock(&session->mutex);
+    while (!session->is_stopped &&
+           pthread_cond_timedwait(&session->ended, &session->mutex, &until) == 0) {
+    }
+    pthread_mutex_unlock(&session->mutex);
+    return 0;
+}
+
+/* --- submitting --- */
+
+static uint64_t scaled(const struct session *session, uint64_t ns)
+{
+    return ns / session->speed_percent * 100 +
+           ns % session->speed_percent * 100 / session->speed_percent;
+}
+
+static bool submit(struct session *session, const struct scenario_step *step,
+                   struct problem *problem)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    for (size_t i = 0; i < step->claim_count; i++) {
+        const struct scenario_claim *claim = &session->scenario->claims[step->first_claim + i];
+        session->claims[i] =
+            lanepool_claim_id(claim->key, claim->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+    }
+    task.function = work;
+    task.context = &session->jobs[step - session->scenario->steps];
+    task.claims = session->claims;
+    task.claim_count = step->claim_count;
+    task.tag = step->tag;
+    lanepool_status status = lanepool_pool_submit(session->pool, &task);
+    return status == LANEPOOL_OK || failed(problem, "a task cannot be submitted", status);
+}
+
+/* Pauses are counted from when they were due, so that being late does not add up. */
+static bool do_step(struct session *session, struct problem *problem)
+{
+    const struct scenario_step *step = &session->scenario->steps[session->next_step++];
+    if (step->is_pause) {
+        session->due_ns += scaled(session, step->duration_ns);
+        return true;
+    }
+    return submit(session, step, problem);
+}
+
+static bool has_steps(const struct session *session)
+{
+    return !session->is_shut_down && session->next_step < session->scenario->step_count;
+}
+
+bool session_submit_next(struct session *session, struct problem *problem)
+{
+    const struct scenario_step *steps = session->scenario->steps;
+    while (has_steps(session) && steps[session->next_step].is_pause) {
+        session->next_step++;
+    }
+    return !has_steps(session) || do_step(session, problem);
+}
+
+static bool submit_what_is_due(struct session *session, struct problem *problem)
+{
+    uint64_t now = session_now(session);
+    bool done = true;
+    for (unsigned i = 0; i < SUBMITS_AT_ONCE && done && has_steps(session); i++) {
+        if (session->due_ns > now) {
+            break;
+        }
+        done = do_step(session, problem);
+    }
+    return done;
+}
+
+/* --- reading --- */
+
+static bool read_events(struct session *session, struct problem *problem)
+{
+    static lanepool_event events[EVENTS_AT_ONCE];
+    uint64_t now = session_now(session);
+    size_t count;
+    do {
+        lanepool_status status =
+            lanepool_trace_read(session->reader, events, EVENTS_AT_ONCE, &count);
+        if (status != LANEPOOL_OK) {
+            return failed(problem, "events cannot be read", status);
+        }
+        recording_add(&session->recording, events, count);
+    } while (count == EVENTS_AT_ONCE);
+    session->read_ns = now;
+    session->recording.missed = lanepool_trace_missed(session->reader);
+    return true;
+}
+
+/* Once the pool has ended, all events are there to be read. */
+static bool has_ended(struct session *session, struct problem *problem)
+{
+    if (!session->is_shut_down && !has_steps(session)) {
+        lanepool_status status = lanepool_pool_shutdown(session->pool);
+        session->is_shut_down = true;
+        if (status != LANEPOOL_OK) {
+            return failed(problem, "the pool cannot be shut down", status);
+        }
+    }
+    return session->is_shut_down && lanepool_pool_await(session->pool, 0) == LANEPOOL_OK;
+}
+
+bool session_turn(struct session *session, bool submits, struct problem *problem)
+{
+    if (session->is_over) {
+        return true;
+    }
+    if (!submits && session->due_ns < session_now(session)) {
+        session->due_ns = session_now(session);
+    }
+    if (submits && !submit_what_is_due(session, problem)) {
+        return false;
+    }
+    bool is_last = has_ended(session, problem);
+    if (!read_events(session, problem)) {
+        return false;
+    }
+    session->is_over = is_last;
+    return true;
+}
+
+bool session_has_pending(const struct session *session)
+{
+    lanepool_stats stats;
+    return !session->is_over &&
+           lanepool_pool_stats(session->pool, &stats, NULL, 0) == LANEPOOL_OK && stats.pending > 0;
+}
+
+uint64_t session_idle_ns(const struct session *session, uint64_t ns)
+{
+    uint64_t now = session_now(session);
+    if (!has_steps(session)) {
+        return ns;
+    }
+    if (session->due_ns <= now) {
+        return 0;
+    }
+    return session->due_ns - now < ns ? session->due_ns - now : ns;
+}
+
+uint64_t session_now(const struct session *session)
+{
+    return clock_ns() - session->recording.zero_ns;
+}
+
+/* --- beginning and end --- */
+
+/*
+ * Clients are numbers to the pool, and their names stand in the recording's header. As byte strings
+ * they would be named by events, which can be missed, and which cut long names.
+ */
+static void name_all(struct session *session)
+{
+    const struct scenario *scenario = session->scenario;
+    for (size_t key = 0; key < scenario->key_count; key++) {
+        recording_name_lane(&session->recording, LANEPOOL_EVENT_LANE_ID, key, scenario->keys[key]);
+    }
+    for (unsigned tag = 1; tag <= scenario->tag_count; tag++) {
+        recording_name_tag(&session->recording, tag, scenario->tags[tag]);
+    }
+}
+
+static void make_jobs(struct session *session)
+{
+    const struct scenario *scenario = session->scenario;
+    size_t most_claims = 0;
+    session->jobs = memory_zeroed(scenario->step_count, sizeof *session->jobs);
+    for (size_t i = 0; i < scenario->step_count; i++) {
+        const struct scenario_step *step = &scenario->steps[i];
+        session->jobs[i] = (struct session_job){ session, scaled(session, step->duration_ns) };
+        most_claims = step->claim_count > most_claims ? step->claim_count : most_claims;
+    }
+    session->claims = memory_zeroed(most_claims, sizeof *session->claims);
+}
+
+static bool make_condition(struct session *session)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0) {
+        return false;
+    }
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(&session->ended, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    if (made && pthread_mutex_init(&session->mutex, NULL) != 0) {
+        pthread_cond_destroy(&session->ended);
+        made = false;
+    }
+    return made;
+}
+
+static bool make_pool(struct session *session, struct problem *problem)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    size_t share = EVENTS_IN_ALL / (session->scenario->worker_count + 1);
+    options.workers = session->scenario->worker_count;
+    options.layout = session->scenario->layout;
+    options.trace_events = share > EVENTS_OF_A_RING ? share : EVENTS_OF_A_RING;
+    lanepool_status status = lanepool_pool_create(&options, &session->pool);
+    if (status != LANEPOOL_OK) {
+        return failed(problem, "the pool cannot be made", status);
+    }
+    status = lanepool_trace_open(session->pool, &session->reader);
+    if (status != LANEPOOL_OK) {
+        lanepool_pool_destroy(session->pool);
+        return failed(problem, "events cannot be read", status);
+    }
+    return true;
+}
+
+static void free_all(struct session *session)
+{
+    recording_fini(&session->recording);
+    free(session->jobs);
+    free(session->claims);
+    pthread_cond_destroy(&session->ended);
+    pthread_mutex_destroy(&session->mutex);
+}
+
+bool session_begin(struct session *session, const struct scenario *scenario, unsigned speed_percent,
+                   struct problem *problem)
+{
+    *session = (struct session){ .scenario = scenario, .speed_percent = speed_percent };
+    if (!make_condition(session)) {
+        return problem_set(problem, EXIT_CODE_IO, "the tasks' clock cannot be made");
+    }
+    make_jobs(session);
+    recording_init(&session->recording, scenario->worker_count, scenario->layout, clock_ns());
+    name_all(session);
+    if (!make_pool(session, problem)) {
+        free_all(session);
+        return false;
+    }
+    return true;
+}
+
+void session_stop(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+    session->is_stopped = true;
+    pthread_cond_broadcast(&session->ended);
+    pthread_mutex_unlock(&session->mutex);
+    if (!session->is_over) {
+        session->is_shut_down = true;
+        (void)!lanepool_pool_shutdown_now(session->pool, NULL, NULL);
+    }
+}
+
+void session_fini(struct session *session)
+{
+    session_stop(session);
+    lanepool_trace_close(session->reader);
+    lanepool_pool_destroy(session->pool);
+    free_all(session);
+}

@@ -1,0 +1,163 @@
+/* Owns what keys do: pausing, steps, and graphs of the moment. */
+#include <string.h>
+#include <unistd.h>
+
+#include "describe.h"
+#include "dot.h"
+#include "file.h"
+#include "show_parts.h"
+
+#define GRAPHS_MAX 10000
+
+/* --- steps --- */
+
+/* What is worth a step of its own; other events come along with the one before them. */
+static bool is_moment(const lanepool_event *event)
+{
+    return event->type == LANEPOOL_EVENT_ROUTE || event->type == LANEPOOL_EVENT_ARRIVE ||
+           event->type == LANEPOOL_EVENT_START || event->type == LANEPOOL_EVENT_END ||
+           event->type == LANEPOOL_EVENT_CANCEL;
+}
+
+static void note_lane(struct show *show, const lanepool_event *event)
+{
+    const struct model *model = &show->model;
+    size_t alias = map_get(&model->lane_aliases, event->object_type, event->object);
+    size_t lane = alias == MAP_NONE ? MODEL_NONE : model->aliases[alias].lane;
+    text_add(&show->notes, " reaches the head of %s",
+             lane == MODEL_NONE ? "a lane" : model->lanes[lane].name);
+}
+
+static void note_moment(struct show *show, const lanepool_event *event)
+{
+    size_t task = map_get(&show->model.tickets, 0, event->task);
+    show->notes.size = 0;
+    if (task == MAP_NONE) {
+        text_add(&show->notes, "a task is refused");
+        return;
+    }
+    describe_task(&show->notes, &show->model, task);
+    if (event->type == LANEPOOL_EVENT_ARRIVE) {
+        note_lane(show, event);
+    } else if (event->type == LANEPOOL_EVENT_START) {
+        text_add(&show->notes, " starts");
+    } else {
+        text_add(&show->notes, "%s",
+                 event->type == LANEPOOL_EVENT_ROUTE ? " comes in"
+                 : event->type == LANEPOOL_EVENT_END ? " ends"
+                                                     : " is cancelled");
+    }
+}
+
+/* One moment, and what comes along with it; false if there is none yet. */
+static bool do_step(struct show *show)
+{
+    const lanepool_event *events = show->recording->events;
+    bool has_moment = false;
+    while (show->fed < show->recording->event_count) {
+        const lanepool_event *event = &events[show->fed];
+        if (is_moment(event) && has_moment) {
+            break;
+        }
+        model_feed(&show->model, event);
+        show->fed++;
+        if (is_moment(event)) {
+            has_moment = true;
+            note_moment(show, event);
+        }
+    }
+    show->time_ns = show->model.now;
+    return has_moment;
+}
+
+bool show_do_steps(struct show *show, bool is_quiet, struct problem *problem)
+{
+    while (show->steps > 0 && do_step(show)) {
+        show->steps--;
+    }
+    if (show->steps == 0 || !is_quiet) {
+        return true;
+    }
+    if (show_is_over(show)) {
+        show->steps = 0;
+        return true;
+    }
+    return !show->session || session_submit_next(show->session, problem);
+}
+
+/* --- graphs --- */
+
+/* The first name that no file has yet. */
+static bool find_name(struct text *name)
+{
+    for (unsigned number = 1; number < GRAPHS_MAX; number++) {
+        name->size = 0;
+        text_add(name, "laneview-%u.dot", number);
+        if (access(name->data, F_OK) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A graph that cannot be written does not end the run. */
+static void write_graph(struct show *show)
+{
+    struct text dot = { 0 }, name = { 0 };
+    struct problem problem;
+    show->notes.size = 0;
+    dot_write(&dot, &show->model);
+    if (!find_name(&name)) {
+        text_add(&show->notes, "there are too many graphs here already");
+    } else if (file_write(name.data, dot.data, dot.size, &problem)) {
+        text_add(&show->notes, "%s is written", name.data);
+    } else {
+        text_add_clean(&show->notes, problem.text, strlen(problem.text));
+    }
+    text_fini(&dot);
+    text_fini(&name);
+}
+
+/* --- keys --- */
+
+void show_take_key(struct show *show, char key)
+{
+    switch (key) {
+    case 'p':
+    case ' ':
+        show->is_paused = !show->is_paused;
+        show->steps = 0;
+        show->notes.size = 0;
+        break;
+    case 's':
+        show->is_paused = true;
+        show->steps++;
+        break;
+    case 'd':
+        write_graph(show);
+        break;
+    case 'q':
+    case 0:
+        show->quits = true;
+        break;
+    default:
+        break;
+    }
+}
+
+void show_add_footer(struct text *text, const struct show *show)
+{
+    if (show_is_over(show)) {
+        text_add(text, "over: ");
+    } else if (show->is_paused) {
+        text_add(text, "paused: ");
+    }
+    if (show->notes.size > 0) {
+        text_add(text, "%s   ", show->notes.data);
+    }
+    if (show_is_over(show)) {
+        text_add(text, "d graph  q quit");
+    } else {
+        text_add(text, "p %s  s step  d graph  q quit", show->is_paused ? "go on" : "pause");
+    }
+}

@@ -1,0 +1,85 @@
+/* Owns the signals that a run in progress obeys. */
+#include "signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/select.h>
+
+#define SECOND_NS 1000000000u
+
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+static volatile sig_atomic_t end_signal, was_resized, must_stop;
+static sigset_t before; /* what was blocked before signals_hold() */
+
+static void take(int signal)
+{
+    if (signal == SIGWINCH) {
+        was_resized = 1;
+    } else if (signal == SIGTSTP) {
+        must_stop = 1;
+    } else {
+        end_signal = signal;
+    }
+}
+
+static void hold(sigset_t *held, int signal)
+{
+    struct sigaction action = { .sa_handler = take }, old;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(signal, NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+        sigaddset(held, signal);
+        sigaction(signal, &action, NULL);
+    }
+}
+
+void signals_hold(void)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    for (unsigned i = 0; i < sizeof ending / sizeof *ending; i++) {
+        hold(&held, ending[i]);
+    }
+    hold(&held, SIGTSTP);
+    hold(&held, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &held, &before);
+}
+
+bool signals_wait(int file, uint64_t ns)
+{
+    struct timespec limit = { (time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS) };
+    fd_set files;
+    FD_ZERO(&files);
+    if (file >= 0) {
+        FD_SET(file, &files);
+    }
+    return pselect(file + 1, &files, NULL, NULL, &limit, &before) > 0;
+}
+
+int signals_end(void)
+{
+    return end_signal;
+}
+
+static bool take_mark(volatile sig_atomic_t *mark)
+{
+    bool was_set = *mark != 0;
+    *mark = 0;
+    return was_set;
+}
+
+bool signals_take_resize(void)
+{
+    return take_mark(&was_resized);
+}
+
+bool signals_take_stop(void)
+{
+    return take_mark(&must_stop);
+}
+
+void signals_die(int signal_number)
+{
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}

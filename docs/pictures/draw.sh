@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Draws the pictures of this folder from the recordings of real pools that lie in it.
+#
+#     draw.sh [--record] <laneview> [<folder>]
+#
+# They go to the folder, or to this one. With --record the scenarios are run and recorded anew
+# first: times differ a little each time, and so does which worker runs what.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+record=no
+if [ "${1:-}" = --record ]; then
+    record=yes
+    shift
+fi
+laneview=$1
+folder=${2:-$here}
+
+if [ $record = yes ]; then
+    "$laneview" record seed -o "$here/seed.recording"
+    "$laneview" record latches -o "$here/latches.recording"
+fi
+mkdir -p "$folder"
+for name in seed latches; do
+    "$laneview" svg "$here/$name.recording" -o "$folder/$name.svg"
+done
+
+# Moments between what happens in the scenario at 10, 25, 40 and 60 ms.
+if command -v dot >/dev/null; then
+    for moment in 5 18 32 50 65; do
+        "$laneview" dot --at ${moment}ms "$here/latches.recording" |
+            dot -Tsvg -o "$folder/latches-$moment.svg"
+    done
+else
+    echo "dot is not there (Debian: graphviz); the graphs are left out"
+fi

@@ -1,0 +1,59 @@
+"""Reads recordings of real pools, without laneview's help, and judges them."""
+import struct
+from collections import defaultdict
+
+import schedule
+from views import check
+
+
+class Run:
+    """The header's lines by their first word, and the events, each a dictionary."""
+
+    FIELDS = ("time", "task", "object", "detail", "thread", "type", "object_type")
+
+    def __init__(self, contents):
+        lines, marker, rest = contents.partition(b"\nevents ")
+        check(marker, "a header")
+        self.header = [line.split(" ", 1) for line in lines.decode().split("\n")]
+        count, _, records = rest.partition(b"\n")
+        check(len(records) == 32 * int(count), f"{count} records have {len(records)} bytes")
+        self.events = [dict(zip(self.FIELDS, fields)) for fields in struct.iter_unpack("<QQQIHBB", records)]
+        self.starts = self.once(schedule.START)
+        self.ends = self.once(schedule.END)
+
+    def values(self, word):
+        return [line[1] for line in self.header if line[0] == word]
+
+    def of(self, type, **wanted):
+        return [event for event in self.events if event["type"] == type
+                and all(event[name] == value for name, value in wanted.items())]  # fmt: skip
+
+    def once(self, type):
+        """The events of a type that comes once for each task, by ticket."""
+        found = {}
+        for event in self.of(type):
+            check(event["task"] not in found, f"twice: {event}")
+            found[event["task"]] = event
+        return found
+
+    def lanes(self):
+        """The names of numbered lanes, and the lanes of each task with whether they are shared."""
+        names = dict(value.split(" ", 2)[1:] for value in self.values("lane"))
+        claims = defaultdict(dict)
+        for event in self.of(schedule.ENTER):
+            claims[event["task"]][names[str(event["object"])]] = bool(event["detail"] & schedule.SHARED)
+        return claims
+
+    def overlap(self, one, other):
+        return (self.starts[one]["time"] < self.ends[other]["time"]
+                and self.starts[other]["time"] < self.ends[one]["time"])  # fmt: skip
+
+    def check_order(self):
+        """Of two tasks that conflict, the earlier one has ended before the other starts."""
+        claims = self.lanes()
+        for one in claims:
+            for other in claims:
+                if one < other and any(not (claims[one][lane] and claims[other][lane])
+                                       for lane in claims[one].keys() & claims[other].keys()):
+                    check(self.ends[one]["time"] <= self.starts[other]["time"],
+                          f"#{one} and #{other} conflict")  # fmt: skip
