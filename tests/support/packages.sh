@@ -24,6 +24,7 @@ ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a | libclang-rt-de
 command -v gcovr | gcovr | which lines the tests reach
 command -v spin | spin | the models of the protocols
 ls /usr/include/valgrind/callgrind.h | valgrind | the instructions that a task costs
+ls /usr/include/*/sys/sdt.h | systemtap-sdt-dev | static probes of the events
 END
 }
 

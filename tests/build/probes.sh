@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The shared library has a static probe for each event, by its name, where the system has them.
+#
+#     probes.sh <include directory> <shared library> <C compiler>
+set -euo pipefail
+
+include=$1
+shared=$2
+compiler=$3
+
+if ! echo '#include <sys/sdt.h>' | "$compiler" -E - >/dev/null 2>&1; then
+    echo "there is no <sys/sdt.h>"
+    exit 77
+fi
+if ! command -v readelf >/dev/null; then
+    echo "there is no readelf"
+    exit 77
+fi
+
+events=$(grep -oE 'LANEPOOL_EVENT_[A-Z]+ = [0-9]+, */\*\*<|LANEPOOL_EVENT_NAME = [0-9]+' \
+    "$include/lanepool/trace.h" | sed -E 's/LANEPOOL_EVENT_([A-Z]+).*/\L\1/' | sort -u)
+probes=$(readelf -n "$shared" | awk '$1 == "Provider:" { mine = $2 == "lanepool" }
+    $1 == "Name:" && mine { print $2 }' | sort -u)
+
+if ! diff <(echo "$events") <(echo "$probes"); then
+    echo "events (<) and probes (>) differ; a library built before there was <sys/sdt.h> has none"
+    exit 1
+fi
