@@ -138,7 +138,8 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
            (unsigned)options->routing <= LANEPOOL_ROUTING_SUBMITTER &&
-           options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX;
+           options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX &&
+           (options->tag_names != NULL || options->tag_name_count == 0);
 }
 
 static void fill_defaults(lanepool_options *options)

@@ -50,14 +50,21 @@ void lanepool_snapshot_release(lanepool_snapshot *snapshot)
 
 /* --- tasks and entries --- */
 
+static const char *label_of(const lanepool_options *options, uint32_t tag)
+{
+    return tag < options->tag_name_count ? options->tag_names[tag] : NULL;
+}
+
 static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
 {
     for (size_t i = 0; i < survey->seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
+        uint32_t tag = lanepool_i_task_tag(seen->task);
         taken->tasks[i] = (lanepool_snapshot_task){ .ticket = seen->ticket,
                                                     .function = seen->task->function,
                                                     .context = seen->task->context,
-                                                    .tag = lanepool_i_task_tag(seen->task),
+                                                    .tag = tag,
+                                                    .label = label_of(&survey->pool->options, tag),
                                                     .state = seen->state,
                                                     .worker = seen->worker };
     }

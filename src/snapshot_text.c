@@ -41,18 +41,23 @@ void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char 
         lanepool_i_out_text(out, "s");
 }
 
-void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task)
-{
-    lanepool_i_out_text(out, "task ");
-    lanepool_i_out_number(out, snapshot->tasks[task].ticket);
-}
-
 static void out_name(const lanepool_i_out *out, const char *name)
 {
     for (; *name != '\0'; name++) {
         unsigned char byte = (unsigned char)*name;
         bool plain = byte >= 0x80 || (byte >= ' ' && byte != 0x7f && byte != '"' && byte != '\\');
         out->write(out->context, plain ? name : "?", 1);
+    }
+}
+
+void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task)
+{
+    lanepool_i_out_text(out, "task ");
+    lanepool_i_out_number(out, snapshot->tasks[task].ticket);
+    if (snapshot->tasks[task].label != NULL) {
+        lanepool_i_out_text(out, " (");
+        out_name(out, snapshot->tasks[task].label);
+        lanepool_i_out_text(out, ")");
     }
 }
 

@@ -17,7 +17,7 @@ void lanepool_i_out_number(const lanepool_i_out *out, uint64_t number);
 /* "1 task", "2 tasks" */
 void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char *what);
 
-/* "task 12" */
+/* "task 12 (close)" */
 void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task);
 /* The lane's name, or its number, in a form that fits on a line: what is not printable, and quotes,
  * are replaced. */

@@ -111,13 +111,16 @@ typedef struct lanepool_options {
                               the next power of two; 0: nothing is recorded; see trace.h */
     lanepool_key_name_fn key_name; /**< how keys are called; NULL: byte strings by their bytes,
                                         others by their numbers */
+    const char *const *tag_names; /**< how tags are called, by tag; names may be NULL. The array and
+                                     the names must outlive the pool and its snapshots */
+    size_t tag_name_count;        /**< how many there are; tags beyond have no names */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0                                                                                   \
+            0, 0, 0, 0                                                                             \
     }
 
 /**

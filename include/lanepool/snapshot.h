@@ -43,6 +43,7 @@ typedef struct lanepool_snapshot_task {
     lanepool_task_fn function;     /**< as submitted */
     void *context;                 /**< as submitted; still the task's: it may be gone by now */
     uint32_t tag;                  /**< as submitted */
+    const char *label;             /**< how its tag is called; NULL: it has no name */
     lanepool_snapshot_state state; /**< how it stands */
     size_t worker;                 /**< which worker runs it; NONE: it does not run, or on another
                                         thread */

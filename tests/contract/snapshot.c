@@ -228,6 +228,40 @@ Test(snapshot, the_graph_points_from_who_waits_to_whom)
     stand_down(&stand);
 }
 
+Test(snapshot, tasks_are_called_by_their_tags)
+{
+    static const char *const names[] = { NULL, "post", "\"close\"" };
+    struct text text = { .size = 0 };
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct step waiting = { 0 };
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_task first = step_task(&holder, &claim, 1);
+    lanepool_task second = step_task(&waiting, &claim, 1);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_future *future;
+
+    options.workers = 1;
+    options.tag_name_count = 3;
+    expect_status(lanepool_pool_create(&options, &(lanepool_pool *){ NULL }), LANEPOOL_INVALID);
+    options.tag_names = names;
+    lanepool_pool *pool = pool_make_with(&options);
+    gate_init(&gate);
+    first.tag = 1;
+    second.tag = 2;
+    second.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &first));
+    expect_ok(lanepool_pool_submit(pool, &second));
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_explain(future, collect, &text));
+    expect(has(&text, " (?close?) stands in lane 1 with 1 before it: task "));
+    expect(has(&text, " (post) runs on worker 0\n"));
+    gate_open(&gate, 1);
+    lanepool_future_release(future);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
 /* --- other layouts and rules --- */
 
 Test(snapshot, lanes_of_workers_are_shown)
