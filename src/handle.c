@@ -25,14 +25,14 @@ static bool make_key(lanepool_pool *pool, lanepool_i_local *local, const lanepoo
             lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
         if (key->value.bytes == NULL)
             return false;
-        key->hash = key->value.bytes->hash & LANEPOOL_I_HASH_MASK;
+        lanepool_i_key_set_hash(key, key->value.bytes->hash);
         return true;
     }
     bool is_id = claim->type == LANEPOOL_KEY_ID;
     key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
     key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
-    key->hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, key->value.id, key->type) &
-                LANEPOOL_I_HASH_MASK;
+    uint64_t seed = pool->keys.index.seed;
+    lanepool_i_key_set_hash(key, lanepool_i_keyindex_hash_word(seed, key->value.id, key->type));
     return true;
 }
 

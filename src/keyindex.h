@@ -56,6 +56,12 @@ struct lanepool_i_key {
     uint32_t held : 31; /* handles that keep the lane */
 };
 
+/* Hashes have no more bits than the field: the mask is for the compiler. */
+static inline void lanepool_i_key_set_hash(lanepool_i_key *key, uint32_t hash)
+{
+    key->hash = hash & LANEPOOL_I_HASH_MASK;
+}
+
 #define LANEPOOL_I_SEGMENTS 32
 
 typedef struct lanepool_i_keyindex {

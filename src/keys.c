@@ -155,12 +155,12 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     lanepool_i_key wanted = { .type = type & 3u };
     if (type == LANEPOOL_I_TYPE_BYTES) {
         wanted.value.bytes = entry->at.bytes;
-        wanted.hash = entry->at.bytes->hash & LANEPOOL_I_HASH_MASK;
+        lanepool_i_key_set_hash(&wanted, entry->at.bytes->hash);
         return lanepool_i_keys_resolve(pool, local, &wanted);
     }
     wanted.value.id = entry->at.id;
-    wanted.hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type) &
-                  LANEPOOL_I_HASH_MASK;
+    uint32_t hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
+    lanepool_i_key_set_hash(&wanted, hash);
     return make_lane(pool, local, &wanted);
 }
 

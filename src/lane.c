@@ -38,9 +38,8 @@ void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool_event_type type
                            uint32_t granted, lanepool_i_ring *ring)
 {
     bool shared = type == LANEPOOL_EVENT_ENTER && (link & LANEPOOL_I_LINK_SHARED) != 0;
-    lanepool_i_ring_write_task(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
-                               lanepool_i_lane_type(lane),
-                               granted | (shared ? LANEPOOL_EVENT_SHARED : 0));
+    lanepool_i_trace_at(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
+                        lanepool_i_lane_type(lane), granted | (shared ? LANEPOOL_EVENT_SHARED : 0));
 }
 
 /* --- advance --- */

@@ -125,8 +125,7 @@ LANEPOOL_I_COLD void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool
 static inline void lanepool_i_lane_trace(const lanepool_i_lane *lane, lanepool_event_type type,
                                          uintptr_t link, uint32_t granted, lanepool_i_ring *ring)
 {
-    if (lanepool_i_records(ring, type) &&
-        lanepool_i_records_task(ring, type, lanepool_i_link_task(link)))
+    if (lanepool_i_records(ring, type))
         lanepool_i_lane_write(lane, type, link, granted, ring);
 }
 

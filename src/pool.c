@@ -192,7 +192,7 @@ static lanepool_status init(lanepool_pool *pool)
     if (!lanepool_i_rings_init(&pool->rings, pool->options.trace_events, pool->options.workers))
         goto fini_slab;
     if (!lanepool_i_locals_init(&pool->locals, &pool->slab, &pool->rings))
-        goto fini_trace;
+        goto fini_rings;
     if (!lanepool_i_admission_init(&pool->admission, &pool->locals, pool->options.pending_max))
         goto fini_locals;
     if (!lanepool_i_waits_init(&pool->waits))
@@ -218,7 +218,7 @@ fini_admission:
     lanepool_i_admission_fini(&pool->admission);
 fini_locals:
     lanepool_i_locals_fini(&pool->locals);
-fini_trace:
+fini_rings:
     lanepool_i_rings_fini(&pool->rings);
 fini_slab:
     lanepool_i_slab_fini(&pool->slab);

@@ -281,13 +281,13 @@ void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Release: what was done to it happens before the reaping. */
+/* Release: what was done to it happens before the reaping; and a survey that sees the link sees
+ * that the task has left its thread's list. */
 void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_task *top = load_relaxed(&pool->router.finished);
     do
-        store_release(&task->next,
-                      top); /* a survey that sees it sees the task off its thread's list */
+        store_release(&task->next, top);
     while (!cas_seq(&pool->router.finished, &top, task));
 }
 

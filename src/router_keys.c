@@ -118,7 +118,7 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
         if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
             lane->use.stamp |= 1;
     }
-    task->as.wide.count = kept & 0xFFFFFF;
+    task->as.wide.count = kept & LANEPOOL_I_WIDE_COUNT_MASK;
     return kept;
 }
 

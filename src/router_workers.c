@@ -198,7 +198,7 @@ static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
         if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
             claimants->stamp |= 1;
     }
-    task->as.wide.count = kept & 0xFFFFFF;
+    task->as.wide.count = kept & LANEPOOL_I_WIDE_COUNT_MASK;
 }
 
 static void find_by_keys(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)

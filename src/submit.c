@@ -187,8 +187,8 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
     block->as.wide.kind = task->kind;
     block->as.wide.future = NULL;
     block->as.wide.release = task->release;
-    block->as.wide.count = (uint32_t)task->claim_count & 0xFFFFFF;
-    block->as.wide.tag = task->tag & 0xFF;
+    block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
+    block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
     atomic_init(&block->word, LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
     return block;
 }

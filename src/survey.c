@@ -145,9 +145,15 @@ static void found_ready(lanepool_i_task *task, void *context)
     add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
 }
 
-/* As below, of the spill. */
-static bool copy_spilled(lanepool_i_survey *survey, size_t room)
+static size_t room_of(const lanepool_i_survey *survey)
 {
+    return survey->seen.capacity - survey->seen.count;
+}
+
+/* As below, of the spill. */
+static bool copy_spilled(lanepool_i_survey *survey)
+{
+    size_t room = room_of(survey);
     lanepool_i_crew *crew = &survey->pool->crew;
     lanepool_i_mutex_lock(&crew->spill_lock);
     size_t count = crew->spill.count;
@@ -161,8 +167,9 @@ static bool copy_spilled(lanepool_i_survey *survey, size_t room)
 }
 
 /* Those that their callers are to run. */
-static bool copy_called(lanepool_i_survey *survey, size_t room)
+static bool copy_called(lanepool_i_survey *survey)
 {
+    size_t room = room_of(survey);
     lanepool_i_waits *waits = &survey->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
     size_t count = load_relaxed(&waits->caller_count);
@@ -181,7 +188,7 @@ static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
         lanepool_i_task *innermost = load_seq(&local->running);
         lanepool_i_task *task = innermost;
         while (task != NULL && load_seq(&local->running) == innermost) {
-            if (survey->seen.count == survey->seen.capacity)
+            if (room_of(survey) == 0)
                 return false;
             add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING,
                      local->worker != NULL ? local->worker_index : LANEPOOL_SNAPSHOT_NONE);
@@ -195,9 +202,8 @@ static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
     }
 }
 
-static bool copy_running(lanepool_i_survey *survey, size_t room)
+static bool copy_running(lanepool_i_survey *survey)
 {
-    (void)room; /* it counts what it has */
     lanepool_i_locals *locals = &survey->pool->locals;
     bool has_room = true;
     lanepool_i_mutex_lock(&locals->lock);
@@ -210,8 +216,7 @@ static bool copy_running(lanepool_i_survey *survey, size_t room)
 
 /* Under a lock nothing is allocated: `copy` says whether there was room for all, and is called
  * again with more. */
-static void copy_locked(lanepool_i_survey *survey,
-                        bool (*copy)(lanepool_i_survey *survey, size_t room))
+static void copy_locked(lanepool_i_survey *survey, bool (*copy)(lanepool_i_survey *survey))
 {
     size_t before = survey->seen.count;
     for (size_t room = ROOM;; room *= 2) {
@@ -219,7 +224,7 @@ static void copy_locked(lanepool_i_survey *survey,
             survey->lacking = true;
             return;
         }
-        if (copy(survey, room))
+        if (copy(survey))
             return;
         survey->seen.count = before;
     }
@@ -263,14 +268,15 @@ static void sort_seen(lanepool_i_survey *survey)
  * looked at last, so all that it waited for is left out, too. */
 static void drop_over(lanepool_i_survey *survey)
 {
-    bool (*is_over)(lanepool_i_task * task) = survey->pool->rule->survey_is_over;
+    const lanepool_i_rule *rule = survey->pool->rule;
     lanepool_i_seen *seen = survey->seen.items;
     size_t kept = 0;
-    for (size_t i = 0; i < survey->seen.count && is_over != NULL; i++)
-        if (!is_over(seen[i].task))
+    if (rule->survey_is_over == NULL)
+        return;
+    for (size_t i = 0; i < survey->seen.count; i++)
+        if (!rule->survey_is_over(seen[i].task))
             seen[kept++] = seen[i];
-    if (is_over != NULL)
-        survey->seen.count = kept;
+    survey->seen.count = kept;
 }
 
 void lanepool_i_survey_look(lanepool_i_survey *survey)

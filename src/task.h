@@ -51,15 +51,21 @@ typedef struct lanepool_i_wide_entry {
 #define LANEPOOL_I_OWNER_TYPE_SHIFT 1
 #define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
 
+/* Enough for LANEPOOL_CLAIMS_MAX; the mask is for the compiler. */
+#define LANEPOOL_I_WIDE_COUNT_BITS 24
+#define LANEPOOL_I_WIDE_COUNT_MASK (((uint32_t)1 << LANEPOOL_I_WIDE_COUNT_BITS) - 1)
+
+_Static_assert(LANEPOOL_CLAIMS_MAX <= LANEPOOL_I_WIDE_COUNT_MASK, "a task's claims are counted");
+
 /* What a wide task has in place of a narrow one's two entries. The kind follows function and
  * context, so that the block's front is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
-    uint64_t kind;               /* S */
-    lanepool_future *future;     /* S: one reference, or NULL */
-    lanepool_release_fn release; /* S */
-    _Atomic uint32_t wait;       /* A: the latch */
-    uint32_t count : 24;         /* S, R: entries; routing merges duplicates */
-    uint32_t tag : 8;            /* S */
+    uint64_t kind;                               /* S */
+    lanepool_future *future;                     /* S: one reference, or NULL */
+    lanepool_release_fn release;                 /* S */
+    _Atomic uint32_t wait;                       /* A: the latch */
+    uint32_t count : LANEPOOL_I_WIDE_COUNT_BITS; /* S, R: entries; routing merges duplicates */
+    uint32_t tag : 8;                            /* S */
 } lanepool_i_wide;
 
 struct lanepool_i_task {

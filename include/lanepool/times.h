@@ -50,7 +50,7 @@ typedef struct lanepool_times_row {
 /** What all workers together did with their time, in nanoseconds. */
 typedef struct lanepool_times_workers {
     uint64_t running_ns; /**< running tasks */
-    uint64_t idle_ns;    /**< asleep while no task was pending that had been routed */
+    uint64_t idle_ns;    /**< asleep while no routed task waited or was ready */
     uint64_t
         idle_blocked_ns;    /**< asleep while every routed task that did not run waited in lanes */
     uint64_t idle_ready_ns; /**< asleep while some task was ready: being woken */
