@@ -22,7 +22,9 @@
     X(SHUT_DOWN, 7, "the pool has been shut down and takes no such call any more") \
     X(CANCELLED, 8, "the task was cancelled before it started")                    \
     X(FAILED, 9, "the task ran and returned a code other than zero")               \
-    X(ABANDONED, 10, "the task ended its thread instead of returning")
+    X(ABANDONED, 10, "the task ended its thread instead of returning")             \
+    X(RUNNING, 11, "the task has started and has not ended")                       \
+    X(DONE, 12, "the task has ended, or was cancelled before")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {
