@@ -11,14 +11,6 @@
 #include "pool.h"
 #include "run.h"
 
-/* On the caller's stack. Guards: I immutable, L the waits' lock. */
-struct lanepool_i_caller {
-    lanepool_i_caller *next; /* L */
-    lanepool_i_task *task;   /* I: NULL: it wants the role only */
-    bool called;             /* L: the task is ready, and is the caller's */
-    lanepool_i_waiter waiter;
-};
-
 static bool is_stopping(const lanepool_pool *pool)
 {
     return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
@@ -155,6 +147,57 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
     lanepool_i_lifecycle_worker_left(pool, local);
     lanepool_i_waiter_fini(&caller.waiter);
     return accepted ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
+}
+
+/* --- orders --- */
+
+/* What became ready before is put where it is found. */
+static void carry_out_order(lanepool_pool *pool, lanepool_i_local *local,
+                            lanepool_i_message *message, lanepool_i_grants *grants)
+{
+    lanepool_i_order *order = (lanepool_i_order *)message;
+    lanepool_i_router_put_ready(pool, local, &grants->ready);
+    order->action(pool, local, order->context, grants);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    order->caller.called = true;
+    lanepool_i_semaphore_post(&order->caller.waiter.semaphore);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+}
+
+static void wait_for_order(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
+{
+    lanepool_i_waits *waits = &pool->waits;
+    while (!is_called(waits, caller)) {
+        fetch_add_seq(&waits->sleeping, 1);
+        bool more = route(pool, local, caller);
+        if (!more && !is_called(waits, caller))
+            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
+        fetch_sub_seq(&waits->sleeping, 1);
+    }
+}
+
+lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *local,
+                                       lanepool_i_order *order)
+{
+    lanepool_i_caller *caller = &order->caller;
+    if (local->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    /* A call that hands back is made by the role's holder. */
+    if (local->run != NULL && is_stopping(pool))
+        return LANEPOOL_SHUT_DOWN;
+    *caller = (lanepool_i_caller){ .next = NULL, .task = NULL, .called = false };
+    if (!lanepool_i_waiter_init(&caller->waiter))
+        return LANEPOOL_NO_THREAD;
+    order->message.carry_out = carry_out_order;
+    enter(&pool->waits, caller);
+    bool sent = lanepool_i_router_send(pool, local, &order->message);
+    if (sent)
+        wait_for_order(pool, local, caller);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    unlink_locked(&pool->waits, caller);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    lanepool_i_waiter_fini(&caller->waiter);
+    return sent ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
 }
 
 /* --- the role --- */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-lanepool_future *lanepool_i_future_create(lanepool_pool *pool, struct lanepool_i_task *task,
+lanepool_future *lanepool_i_future_create(lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status)
 {
     lanepool_future *future = lanepool_i_memory_alloc(sizeof *future);
@@ -26,6 +26,9 @@ lanepool_future *lanepool_i_future_create(lanepool_pool *pool, struct lanepool_i
     memset(&future->result, 0, sizeof future->result);
     future->listeners = NULL;
     future->last = &future->listeners;
+    future->cancelled = false;
+    future->mark = NULL;
+    atomic_init(&future->asked, false);
     return future;
 }
 
@@ -44,11 +47,21 @@ void lanepool_future_release(lanepool_future *future)
     lanepool_i_memory_free(future);
 }
 
-void lanepool_i_future_start(lanepool_future *future)
+bool lanepool_i_future_start(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    future->started = true;
+    bool starts = !future->cancelled;
+    future->started = starts;
     lanepool_i_mutex_unlock(&future->lock);
+    return starts;
+}
+
+void lanepool_i_future_forget_mark(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    future->mark = NULL;
+    lanepool_i_mutex_unlock(&future->lock);
+    lanepool_future_release(future);
 }
 
 bool lanepool_i_future_has_callbacks(lanepool_future *future)

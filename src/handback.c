@@ -113,6 +113,21 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     lanepool_i_run_forget(pool, local, task);
 }
 
+/* A cancelled task has had its call, or will have it from who cancels it. */
+static bool pass_over_mark(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) != LANEPOOL_I_MARK) {
+        lanepool_future *future = lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
+        if (future == NULL || lanepool_i_future_start(future))
+            return false;
+        lanepool_i_run_mark(local, task);
+        lanepool_i_future_forget_mark(future);
+    }
+    lanepool_i_run_forget(pool, local, task);
+    return true;
+}
+
 void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
@@ -122,10 +137,12 @@ void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_task *task = sort(&tasks);
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
-        if (pool->lifecycle.handback != NULL)
-            hand_back(pool, local, task);
-        else
-            lanepool_i_run_cancelled(pool, local, task);
+        if (!pass_over_mark(pool, local, task)) {
+            if (pool->lifecycle.handback != NULL)
+                hand_back(pool, local, task);
+            else
+                lanepool_i_run_cancelled(pool, local, task);
+        }
         task = next;
     }
 }

@@ -41,6 +41,19 @@ typedef struct lanepool_i_inbox {
     bool stalled;                                     /* R: the link behind `next` is missing */
 } lanepool_i_inbox;
 
+struct lanepool_i_local;
+struct lanepool_i_grants;
+typedef struct lanepool_i_message lanepool_i_message;
+
+/* An order to the router, which stands in the inbox like a task and is carried
+ * out in its turn, by the role's holder. */
+struct lanepool_i_message {
+    lanepool_i_task node; /* its word says MESSAGE */
+    /* May free the message. */
+    void (*carry_out)(lanepool_pool *pool, struct lanepool_i_local *local,
+                      lanepool_i_message *message, struct lanepool_i_grants *grants);
+};
+
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
 
 /* Release: the nodes are whole when the link is seen. */

@@ -66,12 +66,24 @@ static unsigned char *answer_at(lanepool_i_kind *kind, size_t slot)
     return &kind->answers[slot];
 }
 
+/* One that the rule can be asked about; NULL: all were cancelled. */
+static lanepool_i_task *member_of(const lanepool_i_kind *kind)
+{
+    lanepool_i_task *member = kind->members;
+    while (member != NULL && lanepool_i_task_is_mark(member))
+        member = lanepool_i_tracked_of(member)->older;
+    return member;
+}
+
 static bool kinds_conflict(lanepool_i_scan *scan, lanepool_i_kind *own, lanepool_i_kind *other)
 {
     unsigned char *answer = own != NULL ? answer_at(own, other->slot) : NULL;
     if (answer != NULL && *answer != NOT_ASKED)
         return *answer == CONFLICTING;
-    bool conflict = lanepool_i_conflict(scan->pool, scan->local, scan->task, other->members);
+    const lanepool_i_task *member = member_of(other);
+    if (member == NULL)
+        return false;
+    bool conflict = lanepool_i_conflict(scan->pool, scan->local, scan->task, member);
     if (answer != NULL)
         *answer = conflict ? CONFLICTING : COMPATIBLE;
     unsigned char *mirrored = own != NULL ? answer_at(other, own->slot) : NULL;
@@ -114,6 +126,7 @@ static void wait_for_members(lanepool_i_scan *scan)
             lanepool_i_tracked *tracked = lanepool_i_tracked_of(old);
             if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket) ||
                 lanepool_i_successors_closed(&tracked->successors) ||
+                lanepool_i_task_is_mark(old) ||
                 !lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
                 continue;
             lanepool_i_scan_wait_for(scan, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,

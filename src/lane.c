@@ -51,34 +51,68 @@ static void became_ready(lanepool_i_task *task, lanepool_i_grants *grants)
     lanepool_i_grants_add(grants, task);
 }
 
-static void grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
+/* A mark's place has come to its turn, and goes: it is counted with the mark's other ones. */
+static LANEPOOL_I_COLD void pass_mark(const lanepool_i_lane *lane, lanepool_i_task *task,
+                                      lanepool_i_grants *grants)
 {
-    lanepool_i_task *task = lanepool_i_link_task(link);
-    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-    if ((link & LANEPOOL_I_LINK_WIDE) == 0 ? lanepool_i_latch_arrive_narrow(task, 1)
-                                           : lanepool_i_latch_arrive_wide(task, 1))
+    lanepool_i_trace_at(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                        lanepool_i_lane_type(lane), 0);
+    if (lanepool_i_latch_arrive_wide(task, 1))
+        lanepool_i_tasks_add(&grants->ready, task);
+}
+
+/* True: the lane goes on past it. */
+static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
+{
+    const lanepool_i_wide_entry *entry = (lanepool_i_wide_entry *)(link & LANEPOOL_I_LINK_ENTRY);
+    uintptr_t owner = entry->owner;
+    lanepool_i_task *task = (lanepool_i_task *)(owner & LANEPOOL_I_OWNER_TASK);
+    if (__builtin_expect((owner & LANEPOOL_I_OWNER_MARK) != 0, 0)) {
+        pass_mark(lane, task, grants);
+        return true;
+    }
+    if (lanepool_i_latch_arrive_wide(task, 1))
         became_ready(task, grants);
     else
         grants->latched++;
+    return false;
 }
 
-/* After a grant the entry's block may be gone: the link is read before. */
-static void grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t count,
-                      lanepool_i_grants *grants)
+static bool grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
+    if ((link & LANEPOOL_I_LINK_WIDE) != 0)
+        return grant_wide(lane, link, grants);
+    lanepool_i_task *task = (lanepool_i_task *)(link & ~(uintptr_t)63);
+    if (lanepool_i_latch_arrive_narrow(task, 1))
+        became_ready(task, grants);
+    else
+        grants->latched++;
+    return false;
+}
+
+/* After a grant the entry's block may be gone: the link is read before. Returns how many of them
+ * were marks. */
+static uint64_t grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t count,
+                          lanepool_i_grants *grants)
+{
+    uint64_t marks = 0;
     while (count-- > 0) {
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(head)->next);
-        grant(lane, head, grants);
+        marks += grant(lane, head, grants);
         head = next;
     }
+    return marks;
 }
 
 /*
  * Tries to move on from `word`, in which this thread alone is active or nobody
  * is. Acquire: every link made before the turn became even is visible; the
- * acquire on failure too, since the word is looked at again.
+ * acquire on failure too, since the word is looked at again. `passed` counts
+ * the marks among those granted, which are to be released at once.
  */
-static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants *grants)
+static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants *grants,
+                        uint64_t *passed)
 {
     uintptr_t head = load_relaxed(&lane->first[which(*word)]);
     uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
@@ -95,22 +129,29 @@ static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants
     store_relaxed(&lane->first[which(moved)], next);
     if (!cas_acq_rel(&lane->word, word, moved))
         return false;
-    grant_run(lane, head, count, grants);
+    *passed += grant_run(lane, head, count, grants);
     return true;
+}
+
+/* Gives up so many granted entries, and those of marks that are granted meanwhile. */
+static void release(lanepool_i_lane *lane, uint64_t count, uint64_t word, lanepool_i_grants *grants)
+{
+    while (count > 0) {
+        bool released;
+        if (active(word) == 1 && (word & BLOCKED) != 0 && (word & ODD) == 0) {
+            released = try_advance(lane, &word, grants, &count);
+        } else {
+            bool leave_due = active(word) == 1 && (word & BLOCKED) != 0;
+            released = cas_acq_rel(&lane->word, &word, (word - 1) | (leave_due ? DUE : 0));
+        }
+        if (released && --count > 0)
+            word = load_acquire(&lane->word);
+    }
 }
 
 void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word, lanepool_i_grants *grants)
 {
-    for (;;) {
-        if (active(word) == 1 && (word & BLOCKED) != 0 && (word & ODD) == 0) {
-            if (try_advance(lane, &word, grants))
-                return;
-        } else {
-            bool leave_due = active(word) == 1 && (word & BLOCKED) != 0;
-            if (cas_acq_rel(&lane->word, &word, (word - 1) | (leave_due ? DUE : 0)))
-                return;
-        }
-    }
+    release(lane, 1, word, grants);
 }
 
 /* --- append --- */
@@ -124,8 +165,11 @@ static void end_turn(lanepool_i_lane *lane, lanepool_i_grants *grants)
     if ((word & DUE) == 0)
         return;
     word = load_acquire(&lane->word);
-    while (!try_advance(lane, &word, grants))
+    uint64_t passed = 0;
+    while (!try_advance(lane, &word, grants, &passed))
         continue;
+    if (passed > 0)
+        release(lane, passed, load_acquire(&lane->word), grants);
 }
 
 /* False: nothing waits any more; the word is as if nothing had been tried. */

@@ -20,6 +20,8 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     atomic_init(&lifecycle->state, LANEPOOL_I_RUNNING);
     atomic_init(&lifecycle->attention, 0);
     atomic_init(&lifecycle->workers_left, worker_count);
+    atomic_init(&lifecycle->cancels, 0);
+    lifecycle->handed_back = false;
     atomic_init(&lifecycle->stopped, false);
     lifecycle->handback = NULL;
     lifecycle->handback_context = NULL;
@@ -65,9 +67,11 @@ static void set_stopped(lanepool_i_lifecycle *lifecycle)
 
 /* --- the end, decided by the role's holder --- */
 
+/* The cancels last: they began before the cancelled tasks could finish. */
 static bool all_routed_are_finished(lanepool_pool *pool)
 {
-    return lanepool_i_locals_finished(&pool->locals) == lanepool_i_router_routed(pool);
+    return lanepool_i_locals_finished(&pool->locals) == lanepool_i_router_routed(pool) &&
+           load_seq(&pool->lifecycle.cancels) == 0;
 }
 
 /* With everything finished nothing runs, so nobody is inside to submit; and whoever submits from
@@ -86,8 +90,11 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
         if (load_seq(&lifecycle->stopped))
             return;
         /* Looked at only now: a pool that was told to stop is so before its last worker leaves. */
-        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING)
+        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back)
             lanepool_i_handback(pool, local);
+        lifecycle->handed_back = true;
+        if (load_seq(&lifecycle->cancels) != 0)
+            return;
         lanepool_i_quiesce_look(pool, local);
         set_stopped(lifecycle);
     } else if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING && !load_seq(&pool->crew.stop)) {
@@ -105,6 +112,16 @@ void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
             return;
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
     }
+}
+
+void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle)
+{
+    fetch_add_seq(&lifecycle->cancels, 1);
+}
+
+void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle)
+{
+    fetch_sub_seq(&lifecycle->cancels, 1);
 }
 
 void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local)

@@ -30,6 +30,8 @@ typedef struct lanepool_i_lifecycle {
     _Atomic uint32_t state;        /* A */
     _Atomic uint32_t attention;    /* A */
     _Atomic size_t workers_left;   /* A: that have not left their loop */
+    _Atomic uint32_t cancels;      /* A: calls that are telling tasks that they were cancelled */
+    bool handed_back;              /* R: what had not started when the pool was told to stop */
     _Atomic bool stopped;          /* A: every task has had its call */
     lanepool_handback_fn handback; /* L until STOPPING, then I */
     void *handback_context;        /* L until STOPPING, then I */
@@ -44,6 +46,10 @@ void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle);
 
 /* Any thread, holding nothing: looks at the counters if someone wants it. */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local);
+/* Before tasks are cancelled, and when they have been told: until then nothing counts as finished
+ * for those who wait. The end comes while the caller holds no lock; it may hold the role. */
+void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle);
+void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle);
 /* A worker has left its loop. */
 void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local);
 

@@ -28,7 +28,9 @@ static void drop(lanepool_i_quiesce *quiesce)
 static bool is_done(lanepool_pool *pool, uint64_t epoch)
 {
     size_t i = epoch % LANEPOOL_I_EPOCHS;
-    return lanepool_i_locals_finished_in(&pool->locals, i) == load_relaxed(&pool->router.routed[i]);
+    return lanepool_i_locals_finished_in(&pool->locals, i) ==
+               load_relaxed(&pool->router.routed[i]) &&
+           load_seq(&pool->lifecycle.cancels) == 0;
 }
 
 static void pass_done_epochs(lanepool_pool *pool)

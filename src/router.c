@@ -137,7 +137,10 @@ static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
             pool->rule->route(pool, local, task, grants);
         } else {
             pool->rule->reap(pool, local, task);
-            lanepool_i_run_let_go(pool, local, task);
+            if (lanepool_i_task_is_mark(task))
+                lanepool_i_run_forget(pool, local, task);
+            else
+                lanepool_i_run_let_go(pool, local, task);
         }
         task = next;
     }

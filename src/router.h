@@ -20,17 +20,6 @@
 #include "local.h"
 #include "sizes.h"
 
-typedef struct lanepool_i_message lanepool_i_message;
-
-/* An order to the router, which stands in the inbox like a task and is carried
- * out in its turn, by the role's holder. */
-struct lanepool_i_message {
-    lanepool_i_task node; /* its word says MESSAGE */
-    /* May free the message. */
-    void (*carry_out)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
-                      lanepool_i_grants *grants);
-};
-
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;

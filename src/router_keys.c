@@ -291,6 +291,77 @@ static void end_walk(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
     }
 }
 
+/* --- marks --- */
+
+/* In a lane where some wait, who stands before the first of them; tickets grow along a lane. */
+static bool is_granted(lanepool_i_lane *lane, const lanepool_i_task *task)
+{
+    if (!lanepool_i_lane_is_frozen(lane))
+        return true;
+    uintptr_t head = load_relaxed(lanepool_i_lane_head(lane));
+    return lanepool_i_ticket_before(lanepool_i_task_ticket(task),
+                                    lanepool_i_task_ticket(lanepool_i_link_task(head)));
+}
+
+/* Freezes its lanes; returns in how many of them it waits. */
+static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
+{
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lane_of(task, i);
+        lanepool_i_lane_freeze(lane);
+        waiting += !is_granted(lane, task);
+    }
+    return waiting;
+}
+
+/*
+ * A rollup that waits in some of its lanes gives up those that it has latched,
+ * and goes through the others without stopping. While they are frozen it is
+ * granted nothing, so the latch cannot come to its end: it is held up once more,
+ * until all is done here. From then on it counts the places that are to go.
+ *
+ * A thread that granted an entry before the freeze may still be on its way to
+ * the latch: it arrives like all others did. What it adds to the count of
+ * latched lanes is taken off here, since that lane is given up here.
+ */
+static void mark(lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    uint32_t count = (uint32_t)lanepool_i_task_count(task);
+    if (!lanepool_i_task_is_wide(task) || count < 2)
+        return;
+    lanepool_i_wide_entry *entries = wide_entries(task);
+    uint32_t waiting = freeze_lanes(task, count);
+    if (waiting > 0)
+        fetch_add_relaxed(&task->as.wide.wait, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = entries[i].entry.at.lane;
+        bool granted = is_granted(lane, task);
+        if (waiting > 0 && !granted)
+            entries[i].owner |= LANEPOOL_I_OWNER_MARK;
+        if (lanepool_i_lane_is_frozen(lane))
+            lanepool_i_lane_thaw(lane, grants);
+        if (waiting > 0 && granted)
+            release(lane, task, grants);
+    }
+    if (waiting == 0)
+        return;
+    grants->latched -= count - waiting;
+    task->as.wide.count = 0;
+    if (lanepool_i_latch_arrive_wide(task, 1))
+        lanepool_i_tasks_add(&grants->ready, task);
+}
+
+static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                        const lanepool_i_lane *lane)
+{
+    (void)pool;
+    size_t i = lanepool_i_task_count(task);
+    while (i > 0 && lane_of(task, i - 1) != lane)
+        i--;
+    return i > 0;
+}
+
 /* --- surveys --- */
 
 static void survey_lane_of(lanepool_i_key *key, void *context)
@@ -309,16 +380,6 @@ static void survey_lane_of(lanepool_i_key *key, void *context)
 static void survey_begin(lanepool_i_survey *survey)
 {
     lanepool_i_keyindex_each(&survey->pool->keys.index, survey_lane_of, survey);
-}
-
-/* In a lane where some wait, who stands before the first of them; tickets grow along a lane. */
-static bool is_granted(lanepool_i_lane *lane, const lanepool_i_task *task)
-{
-    if (!lanepool_i_lane_is_frozen(lane))
-        return true;
-    uintptr_t head = load_relaxed(lanepool_i_lane_head(lane));
-    return lanepool_i_ticket_before(lanepool_i_task_ticket(task),
-                                    lanepool_i_task_ticket(lanepool_i_link_task(head)));
 }
 
 static void survey_entries(lanepool_i_survey *survey, size_t index)
@@ -372,6 +433,8 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .batch_done = lanepool_i_keys_sweep,
     .finish = finish,
     .reap = NULL,
+    .mark = mark,
+    .claims_lane = claims_lane,
     .trim = lanepool_i_keys_trim,
     .collect = collect,
     .claims = claims,

@@ -88,7 +88,8 @@ static void scan_chain(lanepool_i_scan *scan, lanepool_i_task *tail)
             continue;
         if (is_finished(old))
             return;
-        if (!lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
+        if (lanepool_i_task_is_mark(old) ||
+            !lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
             continue;
         lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors,
                                  LANEPOOL_EVENT_LANE_TASK, lanepool_i_task_ticket(old));
@@ -181,8 +182,10 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     }
     lanepool_i_scan state = { .pool = pool, .local = local, .task = task };
     lanepool_i_latch_set(task, 1);
-    scan_chains(&state);
-    lanepool_i_kinds_scan(&state);
+    if (!lanepool_i_task_is_mark(task)) {
+        scan_chains(&state);
+        lanepool_i_kinds_scan(&state);
+    }
     if (!again && !lanepool_i_kinds_enter(&state))
         enter_chain(pool, task, state.joined);
     end_scan(&state, grants);

@@ -104,7 +104,8 @@ static void find_by_rule(lanepool_pool *pool, lanepool_i_local *local, lanepool_
 {
     lanepool_i_task *newest = pool->queues.unreaped;
     for (lanepool_i_task *old = newest; old != NULL; old = placed_of(old)->older)
-        if (!load_acquire(&placed_of(old)->finished) && lanepool_i_conflict(pool, local, task, old))
+        if (!load_acquire(&placed_of(old)->finished) && !lanepool_i_task_is_mark(old) &&
+            lanepool_i_conflict(pool, local, task, old))
             add_conflict(pool, old);
     placed_of(task)->older = newest;
     if (newest != NULL)
@@ -359,6 +360,16 @@ static void reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *
     }
 }
 
+static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                        const lanepool_i_lane *lane)
+{
+    const lanepool_i_claim_entry *entries = entries_of(pool, task);
+    size_t i = lanepool_i_task_count(task);
+    while (i > 0 && entries[i - 1].claim.entry.at.lane != lane)
+        i--;
+    return i > 0;
+}
+
 static bool is_unclaimed(const lanepool_i_lane *lane)
 {
     const lanepool_i_claimants *claimants = (const lanepool_i_claimants *)lane;
@@ -524,6 +535,7 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .batch_done = batch_done,
     .finish = finish,
     .reap = reap,
+    .claims_lane = claims_lane,
     .own = own,
     .has_own = has_own,
     .trim = trim,

@@ -36,6 +36,12 @@ typedef struct lanepool_i_rule {
     /* W, lanes per worker only: the worker's own next task, and whether there is one. Else NULL. */
     lanepool_i_task *(*own)(lanepool_pool *pool, lanepool_i_worker *worker);
     bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
+    /* R: the places of a cancelled task that was routed hold nothing up any more. NULL: they go in
+     * their turn. The block is kept meanwhile. */
+    void (*mark)(lanepool_i_task *task, lanepool_i_grants *grants);
+    /* R: whether the task claims the lane. NULL: tasks have no claims. */
+    bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
+                        const lanepool_i_lane *lane);
     /* R: memory that is not needed goes back to the system. */
     void (*trim)(lanepool_pool *pool, lanepool_i_local *local);
     /* R, no worker left: adds every task that has a place to the list; they are not ready. */

@@ -9,7 +9,8 @@
  *     its block is reused, and it counts as finished
  *
  * What is needed later is taken out of the task before; nothing of it is
- * touched after its block is given. If one of the program's callbacks is to run
+ * touched after its block is given. Of a task that was cancelled (a *mark*) only its places are
+ * left: it passes, and its lanes move on. If one of the program's callbacks is to run
  * here, the successors go to a queue before it, where others can take them.
  */
 #include "run.h"
@@ -114,20 +115,38 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
-static inline void call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+/* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
+ * cancel.c. Its thread's list shows it by now. If by a mark alone, the future is the canceller's.
+ */
+static inline bool start(const lanepool_pool *pool, lanepool_i_task *task, ending *end)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if (__builtin_expect(load_seq(&pool->watch.word) != 0, 0))
+        word = fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
+    if (__builtin_expect((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK, 0)) {
+        end->future = NULL;
+        return false;
+    }
+    return end->future == NULL || lanepool_i_future_start(end->future);
+}
+
+/* False: it was a mark. */
+static inline bool call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                         ending *end)
 {
     lanepool_run run;
     end->future = future_of(task, load_relaxed(&task->word));
-    if (end->future != NULL)
-        lanepool_i_future_start(end->future);
-    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
     enter(&run, pool, local, task);
-    int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
+    bool starts = start(pool, task, end);
+    if (starts) {
+        lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
+        int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
+        end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
+        end->result.code = code;
+        end->result.value = run.value;
+    }
     leave(local, &run);
-    end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
-    end->result.code = code;
-    end->result.value = run.value;
+    return starts;
 }
 
 static bool calls_back(const lanepool_i_task *task, const ending *end)
@@ -161,6 +180,33 @@ static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool
         lanepool_i_router_reap_later(pool, local, task);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
+}
+
+/* --- marks --- */
+
+void lanepool_i_run_mark(lanepool_i_local *local, lanepool_i_task *task)
+{
+    uint64_t mark = LANEPOOL_I_MARK | LANEPOOL_I_STARTED;
+    if ((fetch_or_acq_rel(&task->word, mark) & LANEPOOL_I_MARK) == 0)
+        lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+}
+
+/* Its lanes move on; who cancelled it sees to its call, its future and its context. */
+static LANEPOOL_I_COLD void pass(lanepool_pool *pool, lanepool_i_local *local,
+                                 lanepool_i_task *task, const ending *end,
+                                 lanepool_i_grants *grants)
+{
+    *grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_run_mark(local, task);
+    if (end->future != NULL)
+        lanepool_i_future_forget_mark(end->future);
+    pool->rule->finish(pool, local, task, grants);
+    if (grants->latched != 0)
+        lanepool_i_count_up(&local->latched, grants->latched);
+    if (pool->rule->reap == NULL)
+        lanepool_i_run_forget(pool, local, task);
+    else
+        lanepool_i_router_reap_later(pool, local, task);
 }
 
 /* --- chains --- */
@@ -199,8 +245,10 @@ static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_wo
     lanepool_i_grants grants;
     ending end;
     notice_epoch(pool, local, task);
-    call(pool, local, task, &end);
-    settle(pool, local, task, &end, &grants);
+    if (__builtin_expect(call(pool, local, task, &end), 1))
+        settle(pool, local, task, &end, &grants);
+    else
+        pass(pool, local, task, &end, &grants);
     lanepool_i_worker_ran_one(worker);
     if (grants.ready.count == 0)
         return NULL;
@@ -231,11 +279,14 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool
 {
     lanepool_i_grants grants;
     ending end;
-    call(pool, local, task, &end);
+    bool called = call(pool, local, task, &end);
     /* While the block is still the task's: a walk may look at it. */
     if (helper != NULL)
         lanepool_i_waits_helped(&pool->waits, helper);
-    settle(pool, local, task, &end, &grants);
+    if (called)
+        settle(pool, local, task, &end, &grants);
+    else
+        pass(pool, local, task, &end, &grants);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_lifecycle_attend(pool, local);
 }
@@ -257,17 +308,23 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
     }
 }
 
-void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
+                                   lanepool_i_task *task, lanepool_future *future)
 {
     lanepool_run run;
-    ending end = { future_of(task, load_relaxed(&task->word)), { LANEPOOL_CANCELLED, 0, NULL } };
-    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    ending end = { future, { LANEPOOL_CANCELLED, 0, NULL } };
     enter(&run, pool, local, task);
     run.worker = SIZE_MAX;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
     leave(local, &run);
     if (end.future != NULL)
         complete(local, &end);
+}
+
+void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    lanepool_i_run_call_cancelled(pool, local, task, future_of(task, load_relaxed(&task->word)));
     lanepool_i_run_let_go(pool, local, task);
 }
 

@@ -29,6 +29,13 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local);
 /* Calls a task that will not run with CANCELLED, and lets it go. */
 void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 
+/* The same call alone: the block may be a copy of the task's, without entries. */
+void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
+                                   lanepool_i_task *task, lanepool_future *future);
+
+/* The task, which its future has cancelled, is now a mark: only its places are left. */
+void lanepool_i_run_mark(lanepool_i_local *local, lanepool_i_task *task);
+
 /* The last of a task: its release callback, its block, its count. */
 void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 /* The same without the callback. */

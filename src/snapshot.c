@@ -304,7 +304,8 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
         fill(taking, taking->taken);
     if (taking->future != NULL)
         find_asked(taking);
-    lanepool_i_survey_end(&taking->survey, &grants);
+    lanepool_i_survey_go_on(&taking->survey, &grants);
+    lanepool_i_survey_end(&taking->survey);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_memory_free(taking->lanes);

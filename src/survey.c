@@ -105,9 +105,11 @@ static void add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
         };
 }
 
+/* A mark waits for nothing that anyone would want to know. */
 void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task)
 {
-    add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
+    if (!lanepool_i_task_is_mark(task))
+        add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
 }
 
 static void add_place(lanepool_i_survey *survey, const lanepool_snapshot_entry *entry,
@@ -142,7 +144,8 @@ void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t
 
 static void found_ready(lanepool_i_task *task, void *context)
 {
-    add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
+    if (!lanepool_i_task_is_mark(task))
+        add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
 }
 
 static size_t room_of(const lanepool_i_survey *survey)
@@ -179,6 +182,14 @@ static bool copy_called(lanepool_i_survey *survey)
     return count <= room;
 }
 
+static void add_running(lanepool_i_survey *survey, const lanepool_i_local *local,
+                        lanepool_i_task *task, bool innermost)
+{
+    add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING,
+             local->worker != NULL ? local->worker_index : LANEPOOL_SNAPSHOT_NONE);
+    ((lanepool_i_seen *)survey->seen.items)[survey->seen.count - 1].innermost = innermost;
+}
+
 /* Of one thread; false: there was no room. A task that has just left the list may stand in another
  * by now. */
 static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
@@ -190,10 +201,8 @@ static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
         while (task != NULL && load_seq(&local->running) == innermost) {
             if (room_of(survey) == 0)
                 return false;
-            add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING,
-                     local->worker != NULL ? local->worker_index : LANEPOOL_SNAPSHOT_NONE);
-            ((lanepool_i_seen *)survey->seen.items)[survey->seen.count - 1].innermost =
-                task == innermost;
+            if (!lanepool_i_task_is_mark(task))
+                add_running(survey, local, task, task == innermost);
             task = load_acquire(&task->next);
         }
         if (load_seq(&local->running) == innermost)
@@ -292,9 +301,13 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
         rule->survey_entries(survey, i);
 }
 
-void lanepool_i_survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants)
 {
     survey->pool->rule->survey_end(survey, grants);
+}
+
+void lanepool_i_survey_end(lanepool_i_survey *survey)
+{
     end_watch(survey->pool, survey->local);
 }
 

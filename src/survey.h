@@ -68,10 +68,11 @@ void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const v
                                  lanepool_mode mode, bool granted);
 void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind);
 
-/* Role's holder: looks at everything; then its lanes may be described, until it ends. `lacking`
- * says whether that is all. */
+/* Role's holder: looks at everything; then its lanes may be described, until they go on; blocks are
+ * kept until it ends. `lacking` says whether that is all. */
 void lanepool_i_survey_look(lanepool_i_survey *survey);
-void lanepool_i_survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants);
+void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants);
+void lanepool_i_survey_end(lanepool_i_survey *survey);
 void lanepool_i_survey_fini(lanepool_i_survey *survey);
 
 /* Room for one more item; NULL: memory is lacking. */

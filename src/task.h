@@ -12,7 +12,8 @@
  *
  * `wait` is a narrow task's latch; a wide one has its own. The ticket and the
  * flags are written before the task is published and do not change after,
- * apart from MARKED, which belongs to the role's holder. Tickets are compared
+ * apart from MARKED, which belongs to the role's holder, and MARK and STARTED,
+ * by which cancelling and starting meet (cancel.c). Tickets are compared
  * within one pool's pending tasks only, far less than 2^39 of them.
  *
  * Guard letters on fields: S the submitter until the append, R the role's
@@ -49,6 +50,7 @@ typedef struct lanepool_i_wide_entry {
 
 #define LANEPOOL_I_OWNER_SHARED     ((uintptr_t)1)
 #define LANEPOOL_I_OWNER_TYPE_SHIFT 1
+#define LANEPOOL_I_OWNER_MARK       ((uintptr_t)8) /* R: goes on to the next as soon as it is granted */
 #define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
 
 /* Enough for LANEPOOL_CLAIMS_MAX; the mask is for the compiler. */
@@ -98,6 +100,8 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK   7
 #define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* memory was lacking to wait for all at once */
+#define LANEPOOL_I_MARK         ((uint64_t)1 << 22) /* cancelled: only its places are left */
+#define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* not to be cancelled by its mark; cancel.c */
 #define LANEPOOL_I_TICKET_SHIFT 24
 #define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
 
@@ -115,6 +119,12 @@ static inline bool lanepool_i_ticket_before(uint64_t a, uint64_t b)
 static inline bool lanepool_i_task_is_wide(const lanepool_i_task *task)
 {
     return (load_relaxed(&task->word) & LANEPOOL_I_WIDE) != 0;
+}
+
+/* Whether the task was cancelled: the rule is not to be asked about it. */
+static inline bool lanepool_i_task_is_mark(const lanepool_i_task *task)
+{
+    return (load_relaxed(&task->word) & LANEPOOL_I_MARK) != 0;
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)

@@ -33,6 +33,24 @@ typedef struct lanepool_i_waiter {
     _Atomic bool stuck;             /* A: R sets: it found nothing more to route, for now */
 } lanepool_i_waiter;
 
+/* On the caller's stack. Guards: I immutable, L the waits' lock. */
+struct lanepool_i_caller {
+    lanepool_i_caller *next; /* L */
+    lanepool_i_task *task;   /* I: NULL: it wants the role, or something to be carried out */
+    bool called;             /* L: the task is ready, and is the caller's; or that is done */
+    lanepool_i_waiter waiter;
+};
+
+/* Something to be carried out by the role's holder after all tasks accepted before were routed,
+ * while the caller waits; on its stack. */
+typedef struct lanepool_i_order {
+    lanepool_i_message message;
+    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context,
+                   lanepool_i_grants *grants); /* I */
+    void *context;                             /* I */
+    lanepool_i_caller caller;
+} lanepool_i_order;
+
 /* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
 typedef struct lanepool_i_waits {
     lanepool_i_mutex lock;
@@ -93,6 +111,10 @@ lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local
                                            void (*action)(lanepool_pool *pool,
                                                           lanepool_i_local *local, void *context),
                                            void *context);
+/* Sends an order and waits until it is carried out. SHUT_DOWN: the pool has ended; DEADLOCK: the
+ * caller may be the role's holder; NO_THREAD. */
+lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *local,
+                                       lanepool_i_order *order);
 /* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
  * accepted. */
 lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,

@@ -9,6 +9,7 @@
 #ifndef LANEPOOL_LANEPOOL_H
 #define LANEPOOL_LANEPOOL_H
 
+#include "lanepool/cancel.h"
 #include "lanepool/claim.h"
 #include "lanepool/export.h"
 #include "lanepool/future.h"

@@ -1,0 +1,312 @@
+/*
+ * Owns cancelling: deciding that a task never starts, its one call, and making
+ * a mark of it.
+ *
+ * Who decides. A task with a future: the future's `cancelled` against `started`,
+ * under its lock. When several are cancelled at once, also those without: the
+ * task's MARK against STARTED, by the role's holder while the pool is watched
+ * (survey.h). Whoever starts a task then sets STARTED by one atomic operation,
+ * which tells it of a MARK; what had started before stands in its thread's list.
+ * A MARK without STARTED says that the task's reference to its future is now the
+ * canceller's; one with it, that the future has cancelled the task and knows the
+ * mark, until that passes.
+ *
+ * What is left. Who cancels takes function, context and release out of the
+ * block, which may go at any time. The mark's places go through their lanes like
+ * any other's; a router that can have a rollup's lanes go on each by itself
+ * (rule.h's `mark`) does so, told by a message that stands in the future.
+ *
+ * With a rule of the program's, which may be asked about the task until it is
+ * marked by the role's holder, the release is called after that.
+ */
+#include "lanepool/cancel.h"
+
+#include "handle.h"
+#include "pool.h"
+#include "run.h"
+
+/* A task that is to be told: a copy of its front, without places. */
+struct told {
+    lanepool_i_task front;
+    lanepool_release_fn release;
+    lanepool_future *future; /* whose completion is the canceller's, or NULL */
+};
+
+static void copy_front(struct told *told, const lanepool_i_task *task, lanepool_future *future)
+{
+    told->front.function = task->function;
+    told->front.context = task->context;
+    atomic_init(&told->front.next, NULL);
+    uint64_t ticket = load_relaxed(&task->word) & LANEPOOL_I_TICKET_MASK;
+    atomic_init(&told->front.word, ticket | LANEPOOL_I_MARK);
+    told->release = lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL;
+    told->future = future;
+}
+
+static void tell(lanepool_pool *pool, lanepool_i_local *local, struct told *told)
+{
+    local->callbacks++;
+    lanepool_i_run_call_cancelled(pool, local, &told->front, told->future);
+    local->callbacks--;
+}
+
+static void release_context(lanepool_i_local *local, lanepool_release_fn release, void *context)
+{
+    if (release == NULL)
+        return;
+    local->callbacks++;
+    release(context);
+    local->callbacks--;
+}
+
+/* --- one task, by its future --- */
+
+static lanepool_pool *pool_of(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    lanepool_pool *pool = future->complete ? NULL : future->pool;
+    lanepool_i_mutex_unlock(&future->lock);
+    return pool;
+}
+
+/* The mark and the message have a reference each; the task's own goes when it completes. */
+static void decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
+{
+    lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
+    copy_front(told, future->task, future);
+    future->cancelled = true;
+    future->mark = future->task;
+    future->task = NULL;
+    lanepool_future_retain(future);
+    lanepool_future_retain(future);
+}
+
+static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, struct told *told)
+{
+    lanepool_status status = LANEPOOL_OK;
+    lanepool_i_mutex_lock(&future->lock);
+    if (future->complete || future->cancelled) {
+        status = LANEPOOL_DONE;
+    } else if (future->started) {
+        store_relaxed(&future->asked, true);
+        status = LANEPOOL_RUNNING;
+    } else {
+        decide_locked(pool, future, told);
+    }
+    lanepool_i_mutex_unlock(&future->lock);
+    return status;
+}
+
+/* The mark stays while the lock is held: it is forgotten before it passes. */
+static void mark_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                        lanepool_i_grants *grants)
+{
+    lanepool_i_run_mark(local, task);
+    if (pool->rule->mark != NULL)
+        pool->rule->mark(task, grants);
+}
+
+static lanepool_future *future_of(lanepool_i_message *message)
+{
+    return (lanepool_future *)((char *)message - offsetof(lanepool_future, marking));
+}
+
+static void end_marking(lanepool_pool *pool, lanepool_i_local *local, lanepool_future *future)
+{
+    const lanepool_i_task *node = &future->marking.node;
+    release_context(local, node->as.wide.release, node->context);
+    lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
+    lanepool_future_release(future);
+}
+
+/* Role's holder. */
+static void carry_out_marking(lanepool_pool *pool, lanepool_i_local *local,
+                              lanepool_i_message *message, lanepool_i_grants *grants)
+{
+    lanepool_future *future = future_of(message);
+    lanepool_i_mutex_lock(&future->lock);
+    if (future->mark != NULL)
+        mark_locked(pool, local, future->mark, grants);
+    lanepool_i_mutex_unlock(&future->lock);
+    end_marking(pool, local, future);
+}
+
+/* The cancel ends with the message, which calls the release if the rule may be asked until then. */
+static void send_marking(lanepool_pool *pool, lanepool_i_local *local, const struct told *told)
+{
+    lanepool_future *future = told->future;
+    bool has_rule = pool->options.is_compatible != NULL;
+    if (!has_rule)
+        release_context(local, told->release, told->front.context);
+    future->marking.node.context = told->front.context;
+    future->marking.node.as.wide.release = has_rule ? told->release : NULL;
+    future->marking.carry_out = carry_out_marking;
+    if (!lanepool_i_router_send(pool, local, &future->marking))
+        end_marking(pool, local, future);
+}
+
+lanepool_status lanepool_future_cancel(lanepool_future *future)
+{
+    if (future == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_pool *pool = pool_of(future);
+    if (pool == NULL)
+        return LANEPOOL_DONE;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    struct told told;
+    lanepool_status status = decide(pool, future, &told);
+    if (status != LANEPOOL_OK)
+        return status;
+    tell(pool, local, &told);
+    send_marking(pool, local, &told);
+    return LANEPOOL_OK;
+}
+
+lanepool_status lanepool_future_cancel_wait(lanepool_future *future, uint64_t wait_ns_max)
+{
+    lanepool_status status = lanepool_future_cancel(future);
+    if (status != LANEPOOL_RUNNING && status != LANEPOOL_DONE)
+        return status;
+    status = lanepool_future_wait(future, wait_ns_max, NULL);
+    return status == LANEPOOL_OK ? LANEPOOL_DONE : status;
+}
+
+bool lanepool_run_is_cancelled(const lanepool_run *run)
+{
+    const lanepool_i_task *task = run->task;
+    return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
+           load_relaxed(&task->as.wide.future->asked);
+}
+
+/* --- several tasks --- */
+
+/* One call that cancels several; on the caller's stack. */
+struct cancelling {
+    lanepool_lane *handle; /* NULL: tasks of any lane */
+    lanepool_i_survey survey;
+    lanepool_i_array told;
+    lanepool_i_array marked; /* lanepool_i_task * */
+    bool lacking;
+};
+
+/* A task whose future had cancelled it before is a mark all the same; then its own canceller tells
+ * it. True: this one does. */
+static bool take_future(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    bool taken = !future->cancelled;
+    future->cancelled = true;
+    future->task = NULL;
+    lanepool_i_mutex_unlock(&future->lock);
+    if (!taken)
+        lanepool_i_future_forget_mark(future);
+    return taken;
+}
+
+/* Unless it has started, or is a mark. The arrays have room. */
+static void try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
+{
+    uint64_t word = fetch_or_acq_rel(&task->word, LANEPOOL_I_MARK);
+    if ((word & LANEPOOL_I_MARK) != 0)
+        return;
+    if ((word & LANEPOOL_I_STARTED) != 0) {
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARK);
+        return;
+    }
+    lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
+    if (future == NULL || take_future(future))
+        copy_front(lanepool_i_array_add(&cancelling->told, sizeof(struct told)), task, future);
+    lanepool_i_trace_task(cancelling->survey.local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    lanepool_i_task **marked = lanepool_i_array_add(&cancelling->marked, sizeof(lanepool_i_task *));
+    *marked = task;
+}
+
+static void mark_seen(struct cancelling *cancelling)
+{
+    lanepool_pool *pool = cancelling->survey.pool;
+    const lanepool_i_lane *lane = NULL;
+    if (cancelling->handle != NULL)
+        lane = lanepool_i_handle_lane(pool, cancelling->survey.local, cancelling->handle);
+    for (size_t i = 0; i < cancelling->survey.seen.count; i++) {
+        const lanepool_i_seen *seen = lanepool_i_survey_seen(&cancelling->survey, i);
+        if (seen->state != LANEPOOL_SNAPSHOT_RUNNING &&
+            (lane == NULL || pool->rule->claims_lane(pool, seen->task, lane)))
+            try_to_mark(cancelling, seen->task);
+    }
+}
+
+/* Once the lanes go on: each of a rollup's by itself. */
+static void let_go_of_lanes(const struct cancelling *cancelling, lanepool_i_grants *grants)
+{
+    const lanepool_i_rule *rule = cancelling->survey.pool->rule;
+    lanepool_i_task *const *marked = cancelling->marked.items;
+    for (size_t i = 0; i < cancelling->marked.count && rule->mark != NULL; i++)
+        rule->mark(marked[i], grants);
+}
+
+/* Role's holder. */
+static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_local *local, void *context,
+                                 lanepool_i_grants *grants)
+{
+    struct cancelling *cancelling = context;
+    lanepool_i_survey *survey = &cancelling->survey;
+    *survey = (lanepool_i_survey){ .pool = pool, .local = local };
+    lanepool_i_survey_look(survey);
+    size_t most = survey->seen.count;
+    cancelling->lacking =
+        survey->lacking ||
+        !lanepool_i_array_reserve(&cancelling->told, most, sizeof(struct told)) ||
+        !lanepool_i_array_reserve(&cancelling->marked, most, sizeof(lanepool_i_task *));
+    if (!cancelling->lacking)
+        mark_seen(cancelling);
+    lanepool_i_survey_go_on(survey, grants);
+    let_go_of_lanes(cancelling, grants);
+    lanepool_i_survey_end(survey);
+    lanepool_i_survey_fini(survey);
+}
+
+static void tell_all(lanepool_pool *pool, lanepool_i_local *local, struct told *tell_these,
+                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        tell(pool, local, &tell_these[i]);
+        release_context(local, tell_these[i].release, tell_these[i].front.context);
+    }
+}
+
+static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
+{
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    struct cancelling cancelling = { .handle = handle };
+    lanepool_i_order order = { .action = carry_out_cancelling, .context = &cancelling };
+    lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
+    lanepool_status status = lanepool_i_waits_order(pool, local, &order);
+    if (status == LANEPOOL_OK && cancelling.lacking)
+        status = LANEPOOL_NOMEM;
+    tell_all(pool, local, cancelling.told.items, cancelling.told.count);
+    lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
+    lanepool_i_lifecycle_attend(pool, local);
+    if (count != NULL)
+        *count = cancelling.told.count;
+    lanepool_i_array_fini(&cancelling.told);
+    lanepool_i_array_fini(&cancelling.marked);
+    return status;
+}
+
+lanepool_status lanepool_lane_cancel(lanepool_lane *lane, size_t *count)
+{
+    if (count != NULL)
+        *count = 0;
+    return lane != NULL ? cancel_several(lane->pool, lane, count) : LANEPOOL_INVALID;
+}
+
+lanepool_status lanepool_pool_cancel(lanepool_pool *pool, size_t *count)
+{
+    if (count != NULL)
+        *count = 0;
+    return pool != NULL ? cancel_several(pool, NULL, count) : LANEPOOL_INVALID;
+}
