@@ -118,12 +118,13 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
 /* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
  * cancel.c. Its thread's list shows it by now. If by a mark alone, the future is the canceller's.
  */
-static inline bool start(const lanepool_pool *pool, lanepool_i_task *task, ending *end)
+static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool *pool,
+                                                             lanepool_i_task *task, ending *end)
 {
     uint64_t word = load_relaxed(&task->word);
-    if (__builtin_expect(load_seq(&pool->watch.word) != 0, 0))
+    if (load_seq(&pool->watch.word) != 0)
         word = fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
-    if (__builtin_expect((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK, 0)) {
+    if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK) {
         end->future = NULL;
         return false;
     }
@@ -135,18 +136,22 @@ static inline bool call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
                         ending *end)
 {
     lanepool_run run;
-    end->future = future_of(task, load_relaxed(&task->word));
+    uint64_t word = load_relaxed(&task->word);
+    end->future = future_of(task, word);
     enter(&run, pool, local, task);
-    bool starts = start(pool, task, end);
-    if (starts) {
-        lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
-        int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
-        end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
-        end->result.code = code;
-        end->result.value = run.value;
+    bool is_plain = (word & LANEPOOL_I_MARK) == 0 && end->future == NULL;
+    if ((!is_plain || load_seq(&pool->watch.word) != 0) &&
+        !start_unless_cancelled(pool, task, end)) {
+        leave(local, &run);
+        return false;
     }
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
+    int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
     leave(local, &run);
-    return starts;
+    end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
+    end->result.code = code;
+    end->result.value = run.value;
+    return true;
 }
 
 static bool calls_back(const lanepool_i_task *task, const ending *end)
