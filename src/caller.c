@@ -189,6 +189,7 @@ lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *lo
     if (!lanepool_i_waiter_init(&caller->waiter))
         return LANEPOOL_NO_THREAD;
     order->message.carry_out = carry_out_order;
+    order->message.urgent = true;
     enter(&pool->waits, caller);
     bool sent = lanepool_i_router_send(pool, local, &order->message);
     if (sent)

@@ -21,6 +21,7 @@
  */
 #include "lanepool/cancel.h"
 
+#include "barrier.h"
 #include "handle.h"
 #include "pool.h"
 #include "run.h"
@@ -102,7 +103,7 @@ static void mark_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
                         lanepool_i_grants *grants)
 {
     lanepool_i_run_mark(local, task);
-    if (pool->rule->mark != NULL)
+    if (pool->rule->mark != NULL && !lanepool_i_barrier_holds(&pool->router, task))
         pool->rule->mark(task, grants);
 }
 
@@ -128,6 +129,7 @@ static void carry_out_marking(lanepool_pool *pool, lanepool_i_local *local,
     if (future->mark != NULL)
         mark_locked(pool, local, future->mark, grants);
     lanepool_i_mutex_unlock(&future->lock);
+    lanepool_i_barrier_lift(pool, local, grants);
     end_marking(pool, local, future);
 }
 
@@ -141,6 +143,7 @@ static void send_marking(lanepool_pool *pool, lanepool_i_local *local, const str
     future->marking.node.context = told->front.context;
     future->marking.node.as.wide.release = has_rule ? told->release : NULL;
     future->marking.carry_out = carry_out_marking;
+    future->marking.urgent = true;
     if (!lanepool_i_router_send(pool, local, &future->marking))
         end_marking(pool, local, future);
 }
@@ -223,6 +226,13 @@ static void try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
     *marked = task;
 }
 
+static bool claims(const lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane)
+{
+    if (lanepool_i_barrier_holds(&pool->router, task))
+        return lanepool_i_keys_claimed(pool, task, lane);
+    return pool->rule->claims_lane(pool, task, lane);
+}
+
 static void mark_seen(struct cancelling *cancelling)
 {
     lanepool_pool *pool = cancelling->survey.pool;
@@ -232,7 +242,7 @@ static void mark_seen(struct cancelling *cancelling)
     for (size_t i = 0; i < cancelling->survey.seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(&cancelling->survey, i);
         if (seen->state != LANEPOOL_SNAPSHOT_RUNNING &&
-            (lane == NULL || pool->rule->claims_lane(pool, seen->task, lane)))
+            (lane == NULL || claims(pool, seen->task, lane)))
             try_to_mark(cancelling, seen->task);
     }
 }
@@ -242,8 +252,10 @@ static void let_go_of_lanes(const struct cancelling *cancelling, lanepool_i_gran
 {
     const lanepool_i_rule *rule = cancelling->survey.pool->rule;
     lanepool_i_task *const *marked = cancelling->marked.items;
+    const lanepool_i_router *router = &cancelling->survey.pool->router;
     for (size_t i = 0; i < cancelling->marked.count && rule->mark != NULL; i++)
-        rule->mark(marked[i], grants);
+        if (!lanepool_i_barrier_holds(router, marked[i]))
+            rule->mark(marked[i], grants);
 }
 
 /* Role's holder. */
@@ -265,6 +277,7 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_local *local, v
     let_go_of_lanes(cancelling, grants);
     lanepool_i_survey_end(survey);
     lanepool_i_survey_fini(survey);
+    lanepool_i_barrier_lift(pool, local, grants);
 }
 
 static void tell_all(lanepool_pool *pool, lanepool_i_local *local, struct told *tell_these,

@@ -6,6 +6,7 @@
  */
 #include "handback.h"
 
+#include "barrier.h"
 #include "handle.h"
 #include "pool.h"
 #include "run.h"
@@ -94,7 +95,11 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     lanepool_task description = LANEPOOL_TASK_INIT;
     description.function = task->function;
     description.context = task->context;
-    if (pool->options.is_compatible == NULL)
+    if (lanepool_i_task_is_barrier(task)) {
+        narrow[0] = lanepool_claim_all();
+        description.claims = narrow;
+        description.claim_count = 1;
+    } else if (pool->options.is_compatible == NULL)
         description.claims = pool->rule->claims(pool, task, narrow, &description.claim_count);
     lanepool_future *future = NULL;
     if (lanepool_i_task_is_wide(task)) {
@@ -132,6 +137,7 @@ void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
     empty_inbox(pool, local);
+    lanepool_i_barriers_end(pool, local);
     collect_ready(pool, &tasks);
     pool->rule->collect(pool, &tasks);
     lanepool_i_task *task = sort(&tasks);

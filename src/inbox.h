@@ -49,6 +49,7 @@ typedef struct lanepool_i_message lanepool_i_message;
  * out in its turn, by the role's holder. */
 struct lanepool_i_message {
     lanepool_i_task node; /* its word says MESSAGE */
+    bool urgent;          /* not to be held back behind a barrier; see barrier.h */
     /* May free the message. */
     void (*carry_out)(lanepool_pool *pool, struct lanepool_i_local *local,
                       lanepool_i_message *message, struct lanepool_i_grants *grants);

@@ -164,6 +164,39 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     return make_lane(pool, local, &wanted);
 }
 
+static bool is_key_of(const lanepool_i_lane *lane, const lanepool_i_entry *entry, uint32_t type)
+{
+    if (type == LANEPOOL_I_TYPE_LANE)
+        return entry->at.handle->lane == lane;
+    lanepool_i_key key = lane->key;
+    if (type == LANEPOOL_I_TYPE_BYTES)
+        key.value.bytes = entry->at.bytes;
+    else
+        key.value.id = entry->at.id;
+    return key.type == type && lanepool_i_key_equals(&lane->key, &key);
+}
+
+bool lanepool_i_keys_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
+                             const lanepool_i_lane *lane)
+{
+    size_t count = lanepool_i_task_count(task);
+    uint64_t word = load_relaxed(&task->word);
+    const char *wide = (const char *)(task + 1) + pool->extension;
+    bool claimed = false;
+    for (size_t i = 0; i < count && !claimed; i++) {
+        if ((word & LANEPOOL_I_WIDE) != 0) {
+            const lanepool_i_wide_entry *entry =
+                (const lanepool_i_wide_entry *)(wide + i * pool->rule->entry_size);
+            claimed = is_key_of(lane, &entry->entry,
+                                (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
+        } else {
+            claimed = is_key_of(lane, &task->as.narrow[i],
+                                (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u);
+        }
+    }
+    return claimed;
+}
+
 /* --- sweeping --- */
 
 static void remove_idle(lanepool_pool *pool, lanepool_i_local *local, size_t bucket_count, bool all)

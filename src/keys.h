@@ -50,6 +50,10 @@ static inline lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepoo
 lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
                                          lanepool_i_key *wanted);
 
+/* Role's holder: whether one of the claims of a task that is not routed yet names the lane. */
+bool lanepool_i_keys_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
+                             const lanepool_i_lane *lane);
+
 /* Role's holder, after a batch. */
 void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local);
 /* Role's holder: sweeps everything and gives memory back to the system. */

@@ -4,6 +4,7 @@
  */
 #include "lifecycle.h"
 
+#include "barrier.h"
 #include "deadline.h"
 #include "handback.h"
 #include "pool.h"
@@ -85,6 +86,7 @@ static void look_for_drained(lanepool_pool *pool)
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
+    lanepool_i_barrier_look(pool, local);
     lanepool_i_quiesce_look(pool, local);
     if (load_seq(&lifecycle->workers_left) == 0) {
         if (load_seq(&lifecycle->stopped))

@@ -1,6 +1,7 @@
 /* Owns the router role, the order of tickets, and the reaping of finished tasks; see router.h. */
 #include "router.h"
 
+#include "barrier.h"
 #include "planted.h"
 #include "pool.h"
 #include "run.h"
@@ -12,6 +13,9 @@ void lanepool_i_router_init(lanepool_i_router *router)
 {
     lanepool_i_inbox_init(&router->inbox);
     router->next_ticket = LANEPOOL_I_FIRST_TICKET;
+    router->placings = 0;
+    router->barrier = NULL;
+    router->held = (lanepool_i_tasks){ NULL, NULL, 0 };
     router->epoch = 0;
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
         atomic_init(&router->routed[i], 0);
@@ -109,19 +113,35 @@ uint64_t lanepool_i_router_routed(const lanepool_pool *pool)
     return sum;
 }
 
+static void take_message(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
+                         lanepool_i_grants *grants)
+{
+    if (pool->router.barrier != NULL && !message->urgent)
+        lanepool_i_router_hold(&pool->router, &message->node);
+    else
+        message->carry_out(pool, local, message, grants);
+}
+
 static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                       lanepool_i_grants *grants)
 {
-    if ((load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0) {
-        lanepool_i_message *message = (lanepool_i_message *)task;
-        message->carry_out(pool, local, message, grants);
+    bool is_message = (load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0;
+    if (is_message && !lanepool_i_task_is_barrier(task)) {
+        take_message(pool, local, (lanepool_i_message *)task, grants);
         return;
     }
     give_ticket(&pool->router, task);
     if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, task))
         lanepool_i_ring_write_task(local->ring, LANEPOOL_EVENT_ROUTE, task, (uintptr_t)task, 0,
                                    lanepool_i_task_tag(task));
-    pool->rule->route(pool, local, task, grants);
+    if (is_message && pool->router.barrier == NULL) {
+        lanepool_i_barrier_place(pool, local, task, grants);
+        return;
+    }
+    if (__builtin_expect(pool->router.barrier != NULL, 0))
+        lanepool_i_router_hold(&pool->router, task);
+    else
+        pool->rule->route(pool, local, task, grants);
 }
 
 /* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait

@@ -24,9 +24,14 @@
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
     uint64_t next_ticket;                       /* R */
+    uint64_t placings;                          /* R: counts where a task's own number is needed */
     uint64_t epoch;                             /* R: newest; see quiesce.h */
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
+    lanepool_i_task *barrier;                   /* R: the one that is waited for; see barrier.h */
+    bool barrier_placed;                        /* R: it waits for nothing any more */
+    uint64_t routed_before;                     /* R: tasks */
+    lanepool_i_tasks held;                      /* R: what stands behind it */
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) finished; /* A: tasks to reap */
 } lanepool_i_router;
 
@@ -70,6 +75,12 @@ void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local);
 
 /* Role's holder: how many tasks were ever routed. */
 uint64_t lanepool_i_router_routed(const lanepool_pool *pool);
+
+/* Role's holder: a node that comes behind a barrier; see barrier.h. */
+static inline void lanepool_i_router_hold(lanepool_i_router *router, lanepool_i_task *node)
+{
+    lanepool_i_tasks_add(&router->held, node);
+}
 
 /* Puts ready tasks where workers, or the callers that wait to run them, find them. */
 void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,

@@ -97,13 +97,13 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_local *local, lanep
 
 /*
  * Resolves every claim; of several on one lane the first stays. The lane's
- * stamp, made from the ticket and thus from no other task, says whether it was
- * seen and whether one of the claims was EXCLUSIVE.
+ * stamp, which no other task has, says whether it was seen and whether one of
+ * the claims was EXCLUSIVE.
  */
 static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_i_wide_entry *entries = wide_entries(task);
-    uint64_t stamp = (pool->router.next_ticket << 1) + 2;
+    uint64_t stamp = ++pool->router.placings << 1;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].owner;

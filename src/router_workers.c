@@ -93,9 +93,9 @@ static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
 static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_placed *placed = placed_of(task);
-    if (load_acquire(&placed->finished) || placed->found_for == pool->router.next_ticket)
+    if (load_acquire(&placed->finished) || placed->found_for == pool->router.placings)
         return;
-    placed->found_for = pool->router.next_ticket;
+    placed->found_for = pool->router.placings;
     placed->next_conflict = pool->queues.conflicts;
     pool->queues.conflicts = task;
 }
@@ -184,7 +184,7 @@ static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_i_claim_entry *entries = entries_of(pool, task);
-    uint64_t stamp = (pool->router.next_ticket << 1) + 2;
+    uint64_t stamp = pool->router.placings << 1;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].claim.owner;
@@ -295,6 +295,7 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     (void)grants;
     memset(placed_of(task), 0, pool->extension);
     pool->queues.conflicts = NULL;
+    pool->router.placings++;
     if (pool->options.is_compatible != NULL)
         find_by_rule(pool, local, task);
     else

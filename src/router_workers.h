@@ -60,11 +60,11 @@ typedef struct lanepool_i_claim_entry {
 
 /* Behind the 64 bytes of a task; then its claims. Guards: A atomic, R. */
 typedef struct lanepool_i_placed {
-    _Atomic bool finished;  /* A */
-    uint32_t place_count;   /* R: lanes that it is in */
-    uint64_t found_for;     /* R: the ticket, plus 1, of the last that it was a conflict of */
-    lanepool_i_task *older; /* R: among the unreaped, with a rule of the caller's */
-    lanepool_i_task *newer; /* R: likewise */
+    _Atomic bool finished;          /* A */
+    uint32_t place_count;           /* R: lanes that it is in */
+    uint64_t found_for;             /* R: the last placing that it was a conflict of */
+    lanepool_i_task *older;         /* R: among the unreaped, with a rule of the caller's */
+    lanepool_i_task *newer;         /* R: likewise */
     lanepool_i_task *next_conflict; /* R: of the task that is being placed */
     lanepool_i_place places[];      /* one for each worker */
 } lanepool_i_placed;

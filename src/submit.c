@@ -38,6 +38,16 @@ static inline bool is_claim(const lanepool_pool *pool, const lanepool_claim *cla
             is_bytes_or_lane(pool, claim));
 }
 
+/* What its only claim is on everything needs no lane, and is built apart. */
+#define EVERYTHING UINT64_MAX
+
+static bool claims_everything(const lanepool_task *task, uint64_t *lanes)
+{
+    *lanes = EVERYTHING;
+    return task->claim_count == 1 && task->claims != NULL &&
+           task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
+}
+
 /* A description of a later version may be longer, as long as it asks for nothing unknown. */
 static bool is_longer_but_known(const lanepool_task *task)
 {
@@ -56,14 +66,14 @@ static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task
         task->function == NULL || task->tag > LANEPOOL_TAG_MAX)
         return false;
     if (pool->options.is_compatible != NULL)
-        return task->claim_count == 0;
+        return task->claim_count == 0 || claims_everything(task, lanes);
     size_t count = task->claim_count;
     const lanepool_claim *claims = task->claims;
     if (task->kind != 0 || count > LANEPOOL_CLAIMS_MAX || (claims == NULL && count > 0))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (!is_claim(pool, &claims[i]))
-            return false;
+            return task->kind == 0 && claims_everything(task, lanes);
         *lanes += claims[i].type != LANEPOOL_KEY_LANE;
     }
     return true;
@@ -78,6 +88,13 @@ static bool is_wide(const lanepool_pool *pool, const lanepool_task *task)
 {
     return task->claim_count > NARROW_MAX || task->future != NULL || task->release != NULL ||
            task->tag != 0 || pool->rule->all_wide;
+}
+
+/* How many entries it has. */
+static size_t entry_count(const lanepool_task *task)
+{
+    bool is_barrier = task->claim_count == 1 && task->claims[0].type == LANEPOOL_KEY_ALL;
+    return is_barrier ? 0 : task->claim_count;
 }
 
 static uint32_t key_type(const lanepool_claim *claim)
@@ -237,11 +254,26 @@ static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, uint64_t
     return true;
 }
 
+static lanepool_status build_barrier(lanepool_pool *pool, lanepool_i_local *local,
+                                     const lanepool_task *task, lanepool_i_task **built)
+{
+    lanepool_task plain = *task;
+    plain.claim_count = 0;
+    lanepool_status status = is_wide(pool, &plain) ? build_wide(pool, local, &plain, built)
+                                                   : build_narrow(pool, local, &plain, built);
+    if (status == LANEPOOL_OK)
+        store_relaxed(&(*built)->word,
+                      load_relaxed(&(*built)->word) | LANEPOOL_I_BARRIER | LANEPOOL_I_MESSAGE);
+    return status;
+}
+
 /* On success the block is complete; the caller's future pointer is set by hand_out_future(). */
 static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local,
                                     const lanepool_task *task, uint64_t lanes,
                                     lanepool_i_task **built)
 {
+    if (lanes == EVERYTHING)
+        return build_barrier(pool, local, task, built);
     if (local->lanes < lanes && !reserve_lanes(pool, local, lanes))
         return LANEPOOL_NOMEM;
     lanepool_status status = is_wide(pool, task) ? build_wide(pool, local, task, built)
@@ -255,8 +287,9 @@ static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local
 static void unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                     const lanepool_task *task)
 {
-    empty_entries(pool, local, block, task, task->claim_count);
-    for (size_t i = 0; i < task->claim_count; i++)
+    size_t count = entry_count(task);
+    empty_entries(pool, local, block, task, count);
+    for (size_t i = 0; i < count; i++)
         local->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
     drop_future(block, task);
     give_block(pool, local, block);

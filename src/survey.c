@@ -1,6 +1,7 @@
 /* Owns the watch over finished blocks, and the survey's arrays; see survey.h. */
 #include "survey.h"
 
+#include "barrier.h"
 #include "pool.h"
 
 #include <stdlib.h>
@@ -140,6 +141,11 @@ void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t
                                       .lane = LANEPOOL_SNAPSHOT_NONE,
                                       .behind = behind };
     add_place(survey, &entry, NULL);
+}
+
+static void found_waiting(lanepool_i_task *task, void *context)
+{
+    lanepool_i_survey_add_task(context, task);
 }
 
 static void found_ready(lanepool_i_task *task, void *context)
@@ -288,17 +294,46 @@ static void drop_over(lanepool_i_survey *survey)
     survey->seen.count = kept;
 }
 
+/* Behind the barrier; or of those before it: all that go on, and the nearest one that waits, which
+ * leads to the others. */
+static void add_held_back(lanepool_i_survey *survey, size_t index)
+{
+    const lanepool_i_router *router = &survey->pool->router;
+    bool is_barrier = lanepool_i_survey_seen(survey, index)->task == router->barrier;
+    bool has_waiting = false;
+    size_t count = 0;
+    for (size_t older = index; older-- > 0 && count < LANEPOOL_SNAPSHOT_BEHIND_MAX;) {
+        const lanepool_i_seen *other = lanepool_i_survey_seen(survey, older);
+        bool waits = other->state == LANEPOOL_SNAPSHOT_WAITING;
+        if (is_barrier ? waits && has_waiting : other->task != router->barrier)
+            continue;
+        has_waiting = has_waiting || waits;
+        lanepool_i_survey_add_behind(survey, index, older);
+        count++;
+    }
+}
+
+static void add_entries(lanepool_i_survey *survey, size_t index)
+{
+    if (lanepool_i_barrier_holds(&survey->pool->router,
+                                 lanepool_i_survey_seen(survey, index)->task))
+        add_held_back(survey, index);
+    else
+        survey->pool->rule->survey_entries(survey, index);
+}
+
 void lanepool_i_survey_look(lanepool_i_survey *survey)
 {
     const lanepool_i_rule *rule = survey->pool->rule;
     begin_watch(&survey->pool->watch);
     rule->survey_begin(survey);
+    lanepool_i_barrier_each(&survey->pool->router, found_waiting, survey);
     add_ready(survey);
     copy_locked(survey, copy_running);
     drop_over(survey);
     sort_seen(survey);
     for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)
-        rule->survey_entries(survey, i);
+        add_entries(survey, i);
 }
 
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants)

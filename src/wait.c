@@ -354,6 +354,7 @@ static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
         return NULL;
     memset(wait, 0, sizeof *wait);
     wait->message.carry_out = judge;
+    wait->message.urgent = true;
     wait->task = local->run->task;
     wait->future = future;
     atomic_init(&wait->references, 3);

@@ -1,6 +1,7 @@
 /* Owns the marks on tasks during a walk; see walk.h. */
 #include "walk.h"
 
+#include "barrier.h"
 #include "pool.h"
 
 static bool is_marked(const lanepool_i_task *task)
@@ -29,7 +30,11 @@ void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
                            const lanepool_i_task *target, uint64_t target_ticket)
 {
     *walk = (lanepool_i_walk){
-        .pool = pool, .waits = &pool->waits, .target = target, .limit = target_ticket + 1
+        .pool = pool,
+        .waits = &pool->waits,
+        .target = target,
+        .limit = target_ticket + 1,
+        .target_ticket = target_ticket,
     };
     for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
         if (wait->awaited != NULL)
@@ -59,12 +64,15 @@ static void walk_found(lanepool_i_walk *walk)
 }
 
 /* A waiting task that runs: it depends on what it waits for, and on what stands above it. */
-static bool is_held_up(const lanepool_i_wait *wait)
+static bool is_held_up(const lanepool_i_walk *walk, const lanepool_i_wait *wait)
 {
     if (wait->helping != NULL && is_marked(wait->helping))
         return true;
     if (wait->awaited == NULL)
         return false;
+    if (walk->past_barrier &&
+        lanepool_i_barrier_is_before(&walk->pool->router, wait->awaited_ticket))
+        return true;
     /* The block stays the task's while the future's lock is held and it is not complete. */
     lanepool_i_mutex_lock(&wait->future->lock);
     bool held_up = wait->future->task == wait->awaited && is_marked(wait->awaited);
@@ -77,7 +85,7 @@ static bool walk_waits(lanepool_i_walk *walk)
 {
     bool any = false;
     for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next) {
-        if (!is_held_up(wait) || !mark(wait->task))
+        if (!is_held_up(walk, wait) || !mark(wait->task))
             continue;
         any = true;
         if (wait->task == walk->target)
@@ -89,7 +97,12 @@ static bool walk_waits(lanepool_i_walk *walk)
 
 bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source)
 {
+    const lanepool_i_router *router = &walk->pool->router;
     if (source == walk->target)
+        return true;
+    /* The barrier waits for every task before it. */
+    walk->past_barrier = router->barrier != NULL;
+    if (walk->past_barrier && lanepool_i_barrier_is_before(router, walk->target_ticket))
         return true;
     mark(source);
     walk->pool->rule->each_dependent(walk->pool, source, walk->limit, found, walk);

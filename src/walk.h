@@ -39,7 +39,9 @@ typedef struct lanepool_i_walk {
     uint64_t limit;            /* tickets from here on lead nowhere */
     lanepool_i_tasks found;    /* marked, waiting tasks, in the order of finding */
     lanepool_i_task *unwalked; /* the next of them to go on from */
-    bool reached;              /* the target was found */
+    uint64_t target_ticket;
+    bool past_barrier; /* all that the barrier holds back depends on the source, and it does */
+    bool reached;      /* the target was found */
 } lanepool_i_walk;
 
 void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,

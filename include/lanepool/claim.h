@@ -41,7 +41,8 @@ typedef enum lanepool_key_type {
     LANEPOOL_KEY_ID = 1,      /**< a 64-bit number */
     LANEPOOL_KEY_POINTER = 2, /**< an object's identity; never dereferenced */
     LANEPOOL_KEY_BYTES = 3,   /**< a string of bytes, copied when it is submitted */
-    LANEPOOL_KEY_LANE = 4     /**< a held lane, which stands for its key */
+    LANEPOOL_KEY_LANE = 4,    /**< a held lane, which stands for its key */
+    LANEPOOL_KEY_ALL = 5      /**< every key there is, and every task */
 } lanepool_key_type;
 
 /** The bytes of a LANEPOOL_KEY_BYTES key. */
@@ -121,6 +122,21 @@ static inline lanepool_claim lanepool_claim_lane(lanepool_lane *lane, lanepool_m
     claim.type = LANEPOOL_KEY_LANE;
     claim.mode = (uint32_t)mode;
     claim.key.lane = lane;
+    return claim;
+}
+
+/**
+ * A claim on everything: the task is a *barrier*. It conflicts with every other task, whatever that
+ * claims, and those without claims: it runs when all tasks accepted before it have finished, alone,
+ * and before all that are accepted after it. It must be the task's only claim. A pool with its own
+ * `is_compatible` takes it, too.
+ */
+static inline lanepool_claim lanepool_claim_all(void)
+{
+    lanepool_claim claim;
+    memset(&claim, 0, sizeof claim);
+    claim.type = LANEPOOL_KEY_ALL;
+    claim.mode = LANEPOOL_EXCLUSIVE;
     return claim;
 }
 

@@ -1,0 +1,147 @@
+/* Owns the barrier and what is held back behind it; see barrier.h. */
+#include "barrier.h"
+
+#include "pool.h"
+
+static bool is_message(const lanepool_i_task *node)
+{
+    return (load_relaxed(&node->word) & LANEPOOL_I_MESSAGE) != 0 &&
+           !lanepool_i_task_is_barrier(node);
+}
+
+static void place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                  lanepool_i_grants *grants)
+{
+    store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
+    pool->rule->route(pool, local, task, grants);
+    if (lanepool_i_task_is_mark(task) && pool->rule->mark != NULL)
+        pool->rule->mark(task, grants);
+}
+
+/* --- waiting for it --- */
+
+/* Tasks behind the barrier have their tickets, and are counted as routed. */
+static uint64_t routed_before(const lanepool_pool *pool, const lanepool_i_task *barrier)
+{
+    uint64_t since = pool->router.next_ticket - lanepool_i_task_ticket(barrier);
+    return lanepool_i_router_routed(pool) -
+           (since & LANEPOOL_I_TICKET_MASK >> LANEPOOL_I_TICKET_SHIFT);
+}
+
+/* The cancels last: they began before the cancelled tasks could finish. */
+static bool have_finished(lanepool_pool *pool, uint64_t count)
+{
+    return lanepool_i_locals_finished(&pool->locals) == count &&
+           load_seq(&pool->lifecycle.cancels) == 0;
+}
+
+static void place_if_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+{
+    lanepool_i_router *router = &pool->router;
+    if (router->barrier_placed || !have_finished(pool, router->routed_before))
+        return;
+    router->barrier_placed = true;
+    place(pool, local, router->barrier, grants);
+}
+
+/* Attention first: whoever finishes the last task after the look sees it. */
+static void wait_for(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                     lanepool_i_grants *grants)
+{
+    lanepool_i_router *router = &pool->router;
+    fetch_add_seq(&pool->lifecycle.attention, 1);
+    router->barrier = task;
+    router->barrier_placed = false;
+    router->routed_before = routed_before(pool, task);
+    place_if_alone(pool, local, grants);
+}
+
+void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                              lanepool_i_grants *grants)
+{
+    if (lanepool_i_task_is_barrier(task) && !lanepool_i_task_is_mark(task))
+        wait_for(pool, local, task, grants);
+    else
+        place(pool, local, task, grants);
+}
+
+/* --- after it --- */
+
+static void place_held(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+{
+    lanepool_i_router *router = &pool->router;
+    fetch_sub_seq(&pool->lifecycle.attention, 1);
+    router->barrier = NULL;
+    while (router->barrier == NULL && router->held.count > 0) {
+        lanepool_i_task *node = lanepool_i_tasks_take(&router->held);
+        lanepool_i_message *message = (lanepool_i_message *)node;
+        if (is_message(node))
+            message->carry_out(pool, local, message, grants);
+        else
+            lanepool_i_barrier_place(pool, local, node, grants);
+    }
+}
+
+/* Where finished tasks are to be reaped they count only then. */
+void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_router *router = &pool->router;
+    if (router->barrier == NULL)
+        return;
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    place_if_alone(pool, local, &grants);
+    if (router->barrier_placed && have_finished(pool, router->routed_before + 1))
+        place_held(pool, local, &grants);
+    if (grants.latched != 0)
+        lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_local *local,
+                             lanepool_i_grants *grants)
+{
+    lanepool_i_task *barrier = pool->router.barrier;
+    if (barrier == NULL || pool->router.barrier_placed || !lanepool_i_task_is_mark(barrier))
+        return;
+    place(pool, local, barrier, grants);
+    place_held(pool, local, grants);
+}
+
+void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_router *router = &pool->router;
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    while (router->barrier != NULL) {
+        if (!router->barrier_placed)
+            place(pool, local, router->barrier, &grants);
+        place_held(pool, local, &grants);
+    }
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+/* --- who is held back --- */
+
+bool lanepool_i_barrier_is_before(const lanepool_i_router *router, uint64_t ticket)
+{
+    return router->barrier != NULL &&
+           !lanepool_i_ticket_before(ticket, lanepool_i_task_ticket(router->barrier));
+}
+
+bool lanepool_i_barrier_holds(const lanepool_i_router *router, const lanepool_i_task *task)
+{
+    return lanepool_i_barrier_is_before(router, lanepool_i_task_ticket(task)) &&
+           !(task == router->barrier && router->barrier_placed);
+}
+
+void lanepool_i_barrier_each(const lanepool_i_router *router,
+                             void (*found)(lanepool_i_task *task, void *context), void *context)
+{
+    if (router->barrier == NULL)
+        return;
+    if (!router->barrier_placed)
+        found(router->barrier, context);
+    lanepool_i_task *node = router->held.count > 0 ? router->held.first : NULL;
+    for (; node != NULL; node = load_relaxed(&node->next))
+        if (!is_message(node))
+            found(node, context);
+}
