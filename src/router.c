@@ -113,8 +113,8 @@ uint64_t lanepool_i_router_routed(const lanepool_pool *pool)
     return sum;
 }
 
-static void take_message(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
-                         lanepool_i_grants *grants)
+static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_message *message, lanepool_i_grants *grants)
 {
     if (pool->router.barrier != NULL && !message->urgent)
         lanepool_i_router_hold(&pool->router, &message->node);

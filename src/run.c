@@ -124,10 +124,9 @@ static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool
     uint64_t word = load_relaxed(&task->word);
     if (load_seq(&pool->watch.word) != 0)
         word = fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
-    if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK) {
-        end->future = NULL;
+    if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK)
         return false;
-    }
+    end->future = future_of(task, word);
     return end->future == NULL || lanepool_i_future_start(end->future);
 }
 
@@ -136,11 +135,10 @@ static inline bool call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
                         ending *end)
 {
     lanepool_run run;
-    uint64_t word = load_relaxed(&task->word);
-    end->future = future_of(task, word);
+    bool is_plain = (load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MARK)) == 0;
+    end->future = NULL;
     enter(&run, pool, local, task);
-    bool is_plain = (word & LANEPOOL_I_MARK) == 0 && end->future == NULL;
-    if ((!is_plain || load_seq(&pool->watch.word) != 0) &&
+    if (__builtin_expect(!is_plain || load_seq(&pool->watch.word) != 0, 0) &&
         !start_unless_cancelled(pool, task, end)) {
         leave(local, &run);
         return false;

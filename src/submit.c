@@ -41,7 +41,7 @@ static inline bool is_claim(const lanepool_pool *pool, const lanepool_claim *cla
 /* What its only claim is on everything needs no lane, and is built apart. */
 #define EVERYTHING UINT64_MAX
 
-static bool claims_everything(const lanepool_task *task, uint64_t *lanes)
+static LANEPOOL_I_COLD bool claims_everything(const lanepool_task *task, uint64_t *lanes)
 {
     *lanes = EVERYTHING;
     return task->claim_count == 1 && task->claims != NULL &&
@@ -73,7 +73,7 @@ static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task
         return false;
     for (size_t i = 0; i < count; i++) {
         if (!is_claim(pool, &claims[i]))
-            return task->kind == 0 && claims_everything(task, lanes);
+            return claims_everything(task, lanes);
         *lanes += claims[i].type != LANEPOOL_KEY_LANE;
     }
     return true;
@@ -254,13 +254,13 @@ static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, uint64_t
     return true;
 }
 
-static lanepool_status build_barrier(lanepool_pool *pool, lanepool_i_local *local,
-                                     const lanepool_task *task, lanepool_i_task **built)
+static LANEPOOL_I_COLD lanepool_status build_barrier(lanepool_pool *pool, lanepool_i_local *local,
+                                                     const lanepool_task *task,
+                                                     lanepool_i_task **built)
 {
     lanepool_task plain = *task;
     plain.claim_count = 0;
-    lanepool_status status = is_wide(pool, &plain) ? build_wide(pool, local, &plain, built)
-                                                   : build_narrow(pool, local, &plain, built);
+    lanepool_status status = build_wide(pool, local, &plain, built);
     if (status == LANEPOOL_OK)
         store_relaxed(&(*built)->word,
                       load_relaxed(&(*built)->word) | LANEPOOL_I_BARRIER | LANEPOOL_I_MESSAGE);
