@@ -45,6 +45,10 @@
     LANEPOOL_I_CHANGE(object, atomic_fetch_and_explicit(object, value, memory_order_acq_rel))
 
 /* Compare and swap; on failure *expected holds what was there, read with the order's load part. */
+#define fetch_and_seq(object, value) \
+    LANEPOOL_I_CHANGE(object, atomic_fetch_and_explicit(object, value, memory_order_seq_cst))
+
+/* Compare and swap; on failure *expected holds what was there, read with the order's load part. */
 #define cas_relaxed(object, expected, desired)                                                   \
     LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
                                                                       memory_order_relaxed,      \

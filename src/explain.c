@@ -83,7 +83,7 @@ static void explain_entry(struct search *search, size_t index, size_t depth)
     const lanepool_snapshot_lane *lane = &snapshot->lanes[entry->lane];
     for (size_t i = 0; i < lane->granted; i++)
         add(search, index, snapshot->entries[snapshot->order[lane->first + i]].task, depth);
-    if (lane->unknown > 0)
+    if (lane->unknown > 0 || lane->paused)
         add(search, index, LANEPOOL_SNAPSHOT_NONE, depth);
     add_rollup_ahead(search, entry->lane, index, depth);
 }

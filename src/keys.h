@@ -23,6 +23,7 @@ typedef struct lanepool_i_keys {
     bool (*is_idle)(const lanepool_i_lane *lane); /* I: whether a lane may go */
     size_t created;                               /* R: lanes made since the last sweep */
     lanepool_i_lane *frozen;                      /* R: the lanes of the walk that is going on */
+    lanepool_i_gate *gates;                       /* R: that hold lanes up, or are on their way */
 } lanepool_i_keys;
 
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));

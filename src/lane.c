@@ -61,16 +61,37 @@ static LANEPOOL_I_COLD void pass_mark(const lanepool_i_lane *lane, lanepool_i_ta
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
+/* True: it was opened before, and passes. It may be gone then. */
+static LANEPOOL_I_COLD bool gate_granted(lanepool_i_gate *gate)
+{
+    uint32_t waits = LANEPOOL_I_GATE_WAITS;
+    if (cas_acq_rel(&gate->state, &waits, LANEPOOL_I_GATE_HOLDS))
+        return false;
+    store_release(&gate->state, LANEPOOL_I_GATE_PASSED);
+    return true;
+}
+
+/* As below, for an entry that is not a plain one. */
+static LANEPOOL_I_COLD bool grant_special(const lanepool_i_lane *lane, uintptr_t link,
+                                          uintptr_t owner, lanepool_i_grants *grants)
+{
+    lanepool_i_task *task = (lanepool_i_task *)(owner & LANEPOOL_I_OWNER_TASK);
+    if ((owner & LANEPOOL_I_OWNER_GATE) != 0)
+        return gate_granted((lanepool_i_gate *)task);
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
+    pass_mark(lane, task, grants);
+    return true;
+}
+
 /* True: the lane goes on past it. */
 static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
     const lanepool_i_wide_entry *entry = (lanepool_i_wide_entry *)(link & LANEPOOL_I_LINK_ENTRY);
     uintptr_t owner = entry->owner;
     lanepool_i_task *task = (lanepool_i_task *)(owner & LANEPOOL_I_OWNER_TASK);
-    if (__builtin_expect((owner & LANEPOOL_I_OWNER_MARK) != 0, 0)) {
-        pass_mark(lane, task, grants);
-        return true;
-    }
+    if (__builtin_expect((owner & LANEPOOL_I_OWNER_SPECIAL) != 0, 0))
+        return grant_special(lane, link, owner, grants);
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
     if (lanepool_i_latch_arrive_wide(task, 1))
         became_ready(task, grants);
     else
@@ -80,10 +101,10 @@ static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_g
 
 static bool grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
-    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
     if ((link & LANEPOOL_I_LINK_WIDE) != 0)
         return grant_wide(lane, link, grants);
     lanepool_i_task *task = (lanepool_i_task *)(link & ~(uintptr_t)63);
+    lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
     if (lanepool_i_latch_arrive_narrow(task, 1))
         became_ready(task, grants);
     else
@@ -222,6 +243,62 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
             return false;
         }
     }
+}
+
+/* --- gates --- */
+
+/* In a lane that is odd nobody else relies on the head: who tried to advance before fails. */
+static void link_before_first(lanepool_i_lane *lane, lanepool_i_gate *gate, uintptr_t link)
+{
+    _Atomic(uintptr_t) *head = lanepool_i_lane_head(lane);
+    uintptr_t first = load_relaxed(head);
+    store_relaxed(&gate->entry.entry.next, first);
+    uint64_t word = load_relaxed(&lanepool_i_link_task(first)->word) & LANEPOOL_I_TICKET_MASK;
+    store_relaxed(&gate->block.word, word | LANEPOOL_I_MESSAGE | LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
+    store_release(head, link);
+}
+
+void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, uint64_t ticket,
+                                lanepool_i_grants *grants)
+{
+    uintptr_t link = (uintptr_t)&gate->entry | LANEPOOL_I_LINK_WIDE;
+    gate->lane = lane;
+    gate->entry.owner = (uintptr_t)&gate->block | LANEPOOL_I_OWNER_GATE;
+    gate->block.as.wide.count = 0;
+    atomic_init(&gate->entry.entry.next, 0);
+    atomic_init(&gate->state, LANEPOOL_I_GATE_WAITS);
+    atomic_init(&gate->block.word, ticket << LANEPOOL_I_TICKET_SHIFT | LANEPOOL_I_MESSAGE |
+                                       LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
+    for (uint64_t word = load_acquire(&lane->word);;) {
+        if ((word & BLOCKED) != 0) {
+            if (begin_turn(lane)) {
+                link_before_first(lane, gate, link);
+                end_turn(lane, grants);
+                return;
+            }
+            word = load_acquire(&lane->word);
+        } else if (active(word) == 0) {
+            atomic_init(&gate->state, LANEPOOL_I_GATE_HOLDS);
+            store_relaxed(&lane->word, (word & KEPT_BY_GRANT) | 1);
+            return;
+        } else if (try_block(lane, &word, link)) {
+            return;
+        }
+    }
+}
+
+void lanepool_i_lane_open_gate(lanepool_i_gate *gate, lanepool_i_grants *grants)
+{
+    uint32_t waits = LANEPOOL_I_GATE_WAITS;
+    if (cas_acq_rel(&gate->state, &waits, LANEPOOL_I_GATE_OPENED))
+        return;
+    store_relaxed(&gate->state, LANEPOOL_I_GATE_PASSED);
+    lanepool_i_lane_release(gate->lane, grants);
+}
+
+bool lanepool_i_gate_has_passed(const lanepool_i_gate *gate)
+{
+    return load_acquire(&gate->state) == LANEPOOL_I_GATE_PASSED;
 }
 
 /* --- freeze --- */

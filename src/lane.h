@@ -144,6 +144,40 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
     return true;
 }
 
+/*
+ * A gate holds a lane up in front of all that wait there: an entry of no task's, with a block of
+ * its own, for which the role's holder makes room at the head. When it is granted it keeps the
+ * lane, as a running task would, until it is opened; a gate that was opened before that passes like
+ * a mark. Whoever of the two comes second lets the lane go on. Guards: R role's holder, A atomic.
+ */
+typedef enum lanepool_i_gate_state {
+    LANEPOOL_I_GATE_WAITS,
+    LANEPOOL_I_GATE_HOLDS,
+    LANEPOOL_I_GATE_OPENED,
+    LANEPOOL_I_GATE_PASSED
+} lanepool_i_gate_state;
+
+typedef struct lanepool_i_gate {
+    lanepool_i_task block;        /* R: no task, but it has a ticket to be compared with others' */
+    lanepool_i_wide_entry entry;  /* R */
+    _Atomic uint32_t state;       /* A: a lanepool_i_gate_state */
+    lanepool_i_lane *lane;        /* R */
+    struct lanepool_i_gate *next; /* R: among the pool's */
+} lanepool_i_gate;
+
+/* Role's holder: in front of all that waits; `ticket` is the next to be given. */
+void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, uint64_t ticket,
+                                lanepool_i_grants *grants);
+/* Role's holder: once for each gate. When it has passed, its memory is free. */
+void lanepool_i_lane_open_gate(lanepool_i_gate *gate, lanepool_i_grants *grants);
+bool lanepool_i_gate_has_passed(const lanepool_i_gate *gate);
+/* Whether a link's block is a gate's. */
+static inline bool lanepool_i_is_gate(const lanepool_i_task *block)
+{
+    return (load_relaxed(&block->word) & (LANEPOOL_I_MESSAGE | LANEPOOL_I_BARRIER)) ==
+           LANEPOOL_I_MESSAGE;
+}
+
 /* Whoever finished a task with a granted entry here; the entry is not touched. */
 static inline void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {

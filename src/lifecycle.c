@@ -7,6 +7,7 @@
 #include "barrier.h"
 #include "deadline.h"
 #include "handback.h"
+#include "pause.h"
 #include "pool.h"
 #include "quiesce.h"
 
@@ -86,6 +87,8 @@ static void look_for_drained(lanepool_pool *pool)
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
+    if (load_seq(&lifecycle->state) != LANEPOOL_I_RUNNING)
+        lanepool_i_gates_open(pool, local);
     lanepool_i_barrier_look(pool, local);
     lanepool_i_quiesce_look(pool, local);
     if (load_seq(&lifecycle->workers_left) == 0) {
@@ -99,7 +102,8 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
             return;
         lanepool_i_quiesce_look(pool, local);
         set_stopped(lifecycle);
-    } else if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING && !load_seq(&pool->crew.stop)) {
+    } else if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING &&
+               !lanepool_i_crew_is_stopped(&pool->crew)) {
         look_for_drained(pool);
     }
 }
@@ -134,10 +138,14 @@ void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *loc
 
 /* --- shutting down --- */
 
-/* Workers that sleep look at the counters when they are woken and lie down again. */
+/* Workers that sleep look at the counters when they are woken and lie down again. Under the lock: a
+ * pause that found the pool running is over. */
 static void make_look(lanepool_pool *pool)
 {
     lanepool_i_admission_close(&pool->admission);
+    lanepool_i_mutex_lock(&pool->lifecycle.lock);
+    lanepool_i_crew_resume(&pool->crew);
+    lanepool_i_mutex_unlock(&pool->lifecycle.lock);
     lanepool_i_park_wake_all(&pool->crew.park);
 }
 
@@ -178,7 +186,8 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
     if (pool == NULL)
         return LANEPOOL_INVALID;
     uint32_t before;
-    if (load_seq(&pool->crew.stop) || !decide_to_stop(&pool->lifecycle, handback, context, &before))
+    if (lanepool_i_crew_is_stopped(&pool->crew) ||
+        !decide_to_stop(&pool->lifecycle, handback, context, &before))
         return LANEPOOL_SHUT_DOWN;
     if (before == LANEPOOL_I_RUNNING)
         fetch_add_seq(&pool->lifecycle.attention, 1);

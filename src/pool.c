@@ -41,12 +41,13 @@ static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 }
 
 /* While many tasks stand ready nothing is routed: lanes that are not blocked cost less, and whoever
- * lacks work finds some in this worker's queue. */
+ * lacks work finds some in this worker's queue. In a paused pool that is all that workers do. */
 static void look(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY &&
-        lanepool_i_router_shows_some(&pool->router))
+    bool wants_more = lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
+                      load_relaxed(&pool->crew.halt) != 0;
+    if (wants_more && lanepool_i_router_shows_some(&pool->router))
         lanepool_i_router_try_route(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->local);
@@ -61,10 +62,15 @@ static lanepool_i_task *own(void *owner, lanepool_i_worker *worker)
 /* Inbox work counts only while the role is free: its holder looks again when it gives it back. */
 static bool left(void *owner, lanepool_i_worker *worker)
 {
+    (void)worker;
     lanepool_pool *pool = owner;
-    if (pool->rule->has_own != NULL && pool->rule->has_own(pool, worker))
-        return true;
     return load_seq(&pool->router.inbox.role) == 0 && lanepool_i_router_left(&pool->router);
+}
+
+static bool has_own(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_pool *pool = owner;
+    return pool->rule->has_own != NULL && pool->rule->has_own(pool, worker);
 }
 
 /* A missing link may have been made meanwhile, and its maker has left it to who searched. If the
@@ -109,6 +115,7 @@ static const lanepool_i_work pool_work = {
     .look = look,
     .own = own,
     .left = left,
+    .has_own = has_own,
     .uncertain = uncertain,
     .idle = idle,
     .abandoned = abandoned,

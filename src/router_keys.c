@@ -4,6 +4,7 @@
  * inbox (lane.h), and is ready when all of them are granted (latch.h).
  */
 #include "handback.h"
+#include "pause.h"
 #include "pool.h"
 
 static lanepool_i_wide_entry *wide_entries(lanepool_i_task *task)
@@ -188,7 +189,8 @@ static void collect_lane(lanepool_i_key *key, void *context)
     for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;) {
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
-        lanepool_i_collect(task, context);
+        if (!lanepool_i_is_gate(task))
+            lanepool_i_collect(task, context);
         link = next;
     }
 }
@@ -401,6 +403,7 @@ static void survey_lane(const lanepool_i_survey *survey, const void *place,
     described->number = lanepool_i_lane_number(lane);
     described->type = lanepool_i_lane_type(lane);
     described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
+    described->paused = lanepool_i_lane_is_paused(&survey->pool->keys, lane);
     size_t used = lanepool_i_key_name(survey->pool, survey->local, &lane->key, name, size - 1);
     name[used] = '\0';
 }
@@ -415,11 +418,13 @@ static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
 static bool init(lanepool_pool *pool)
 {
     pool->keys.frozen = NULL;
+    pool->keys.gates = NULL;
     return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle);
 }
 
 static void fini(lanepool_pool *pool)
 {
+    lanepool_i_gates_fini(pool);
     lanepool_i_keys_fini(&pool->keys);
 }
 

@@ -223,7 +223,7 @@ static bool is_workers_own(const lanepool_i_task *task)
 static inline bool may_go_on(lanepool_pool *pool, const lanepool_i_worker *worker, uint32_t ran,
                              uint64_t since_ns)
 {
-    return ran < worker->crew->quantum_tasks && !load_relaxed(&pool->crew.stop) &&
+    return ran < worker->crew->quantum_tasks && load_relaxed(&pool->crew.halt) == 0 &&
            worker->now_ns - since_ns <= worker->crew->quantum_ns;
 }
 

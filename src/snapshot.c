@@ -188,8 +188,11 @@ static void describe_lanes(const struct taking *taking, struct taken *taken)
         rule->survey_lane(&taking->survey, taking->lanes[i], lane, name, NAME_SIZE);
         lane->unknown = lane->granted > known ? lane->granted - known : 0;
         lane->granted = known;
+        /* A pause that has come to its turn holds the lane like a task. */
+        if (lane->paused && lane->unknown > 0)
+            lane->unknown--;
         /* Its last task has ended meanwhile: the lane moves on when it may. */
-        if (lane->waiting > 0 && known + lane->unknown == 0)
+        if (lane->waiting > 0 && known + lane->unknown == 0 && !lane->paused)
             lane->unknown = 1;
         lane->name = name;
     }
@@ -263,6 +266,7 @@ static void fill(const struct taking *taking, struct taken *taken)
         .order = taken->order,
         .workers = taken->workers,
         .worker_count = pool->crew.worker_count,
+        .paused = (load_relaxed(&pool->crew.halt) & LANEPOOL_I_HALT_PAUSE) != 0,
     };
 }
 

@@ -122,7 +122,10 @@ static void out_reason(const lanepool_i_out *out, const lanepool_snapshot *snaps
         lanepool_i_out_number(out, entry->ahead);
         lanepool_i_out_text(out, " before it: ");
     }
-    if (reason->blocker == LANEPOOL_SNAPSHOT_NONE) {
+    if (reason->blocker == LANEPOOL_SNAPSHOT_NONE && entry->lane != LANEPOOL_SNAPSHOT_NONE &&
+        snapshot->lanes[entry->lane].paused) {
+        lanepool_i_out_text(out, "the lane is paused");
+    } else if (reason->blocker == LANEPOOL_SNAPSHOT_NONE) {
         lanepool_i_out_text(out, "a task that is just being taken up or let go");
     } else {
         lanepool_i_out_task(out, snapshot, reason->blocker);
@@ -191,6 +194,10 @@ static void out_idle(const lanepool_i_out *out, const lanepool_snapshot *snapsho
 {
     size_t waiting = count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING) +
                      count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED);
+    if (snapshot->paused) {
+        lanepool_i_out_text(out, " idles: the pool is paused\n");
+        return;
+    }
     if (count_in(snapshot, LANEPOOL_SNAPSHOT_READY) > 0) {
         lanepool_i_out_text(out, " is about to take up a ready task\n");
         return;
@@ -257,6 +264,8 @@ static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapsho
         lanepool_i_out_number(out, lane->waiting);
         lanepool_i_out_text(out, lane->waiting == 1 ? " waits" : " wait");
     }
+    if (lane->paused)
+        lanepool_i_out_text(out, " (paused)");
     lanepool_i_out_text(out, "\n");
 }
 

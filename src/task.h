@@ -50,7 +50,9 @@ typedef struct lanepool_i_wide_entry {
 
 #define LANEPOOL_I_OWNER_SHARED     ((uintptr_t)1)
 #define LANEPOOL_I_OWNER_TYPE_SHIFT 1
+#define LANEPOOL_I_OWNER_GATE       ((uintptr_t)16) /* no task's: holds the lane until it is opened */
 #define LANEPOOL_I_OWNER_MARK       ((uintptr_t)8) /* R: goes on to the next as soon as it is granted */
+#define LANEPOOL_I_OWNER_SPECIAL    (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_MARK)
 #define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
 
 /* Enough for LANEPOOL_CLAIMS_MAX; the mask is for the compiler. */

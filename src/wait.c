@@ -251,7 +251,7 @@ static bool is_undecided(const lanepool_i_wait *wait)
 
 static bool may_help(const lanepool_pool *pool)
 {
-    return pool->options.layout != LANEPOOL_PER_WORKER && !load_seq(&pool->crew.stop);
+    return pool->options.layout != LANEPOOL_PER_WORKER && !lanepool_i_crew_is_stopped(&pool->crew);
 }
 
 /*

@@ -135,6 +135,10 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
 static lanepool_i_task *find(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
+    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0)) {
+        crew->work->look(crew->owner, worker);
+        return NULL;
+    }
     lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL)
         task = crew->work->own(crew->owner, worker);
@@ -158,8 +162,11 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
 static bool anything_left(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
-    return load_seq(&crew->stop) || lanepool_i_crew_has_ready(crew) ||
-           crew->work->left(crew->owner, worker);
+    uint32_t halt = load_seq(&crew->halt);
+    if ((halt & LANEPOOL_I_HALT_STOP) != 0 || crew->work->left(crew->owner, worker))
+        return true;
+    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 &&
+           (lanepool_i_crew_has_ready(crew) || crew->work->has_own(crew->owner, worker));
 }
 
 static void start_search(lanepool_i_worker *worker)
@@ -204,7 +211,7 @@ static lanepool_i_task *search(lanepool_i_worker *worker)
     start_search(worker);
     for (int round = 0; round < LANEPOOL_I_SEARCH_ROUNDS; round++) {
         lanepool_i_task *task = find(worker);
-        if (task != NULL || load_relaxed(&worker->crew->stop))
+        if (task != NULL || (load_relaxed(&worker->crew->halt) & LANEPOOL_I_HALT_STOP) != 0)
             return task;
         for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < 4 << round; i++)
             lanepool_i_pause();
@@ -218,7 +225,7 @@ static lanepool_i_task *search(lanepool_i_worker *worker)
 static void work(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
-    while (!load_acquire(&crew->stop)) {
+    while ((load_acquire(&crew->halt) & LANEPOOL_I_HALT_STOP) == 0) {
         lanepool_i_task *task = find(worker);
         if (task == NULL)
             task = search(worker);
@@ -274,7 +281,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
     crew->owner = owner;
     crew->spill = (lanepool_i_tasks){ NULL, NULL, 0 };
     atomic_init(&crew->spill_count, 0);
-    atomic_init(&crew->stop, false);
+    atomic_init(&crew->halt, 0);
     crew->workers = lanepool_i_memory_alloc(worker_count * sizeof *crew->workers);
     if (crew->workers == NULL)
         return false;
@@ -329,8 +336,19 @@ bool lanepool_i_crew_start(lanepool_i_crew *crew)
 
 void lanepool_i_crew_stop(lanepool_i_crew *crew)
 {
-    store_seq(&crew->stop, true);
+    fetch_or_seq(&crew->halt, LANEPOOL_I_HALT_STOP);
     lanepool_i_park_wake_all(&crew->park);
+}
+
+void lanepool_i_crew_pause(lanepool_i_crew *crew)
+{
+    fetch_or_seq(&crew->halt, LANEPOOL_I_HALT_PAUSE);
+}
+
+void lanepool_i_crew_resume(lanepool_i_crew *crew)
+{
+    if ((fetch_and_seq(&crew->halt, ~LANEPOOL_I_HALT_PAUSE) & LANEPOOL_I_HALT_PAUSE) != 0)
+        lanepool_i_park_wake_all(&crew->park);
 }
 
 void lanepool_i_crew_join(lanepool_i_crew *crew)

@@ -30,8 +30,9 @@ typedef struct lanepool_i_work {
     void (*look)(void *owner, lanepool_i_worker *worker);
     /* The worker's own next task before all others, or NULL (lanes per worker). */
     lanepool_i_task *(*own)(void *owner, lanepool_i_worker *worker);
-    /* Whether `look` or `own` would find something; in the total order of `seq` operations. */
+    /* Whether `look`, or `own`, would find something; in the total order of `seq` operations. */
     bool (*left)(void *owner, lanepool_i_worker *worker);
+    bool (*has_own)(void *owner, lanepool_i_worker *worker);
     /* The last searcher leaves with a task and has seen nothing left: whether there may be
      * something all the same that only `idle` can tell, so that another worker is to find out. */
     bool (*uncertain)(void *owner, lanepool_i_worker *worker);
@@ -61,16 +62,19 @@ struct lanepool_i_worker {
     lanepool_i_thread thread;                         /* I */
 };
 
+#define LANEPOOL_I_HALT_STOP  1u /* the workers leave their loop as soon as nothing runs */
+#define LANEPOOL_I_HALT_PAUSE 2u /* no task is taken: the workers only route */
+
 struct lanepool_i_crew {
     lanepool_i_park park;
-    lanepool_i_worker *workers;  /* I */
-    size_t worker_count;         /* I */
-    size_t started;              /* the thread that creates and joins */
-    uint32_t quantum_tasks;      /* I */
-    uint64_t quantum_ns;         /* I */
-    const lanepool_i_work *work; /* I */
-    void *owner;                 /* I */
-    _Atomic bool stop;           /* A: leave the loop as soon as nothing runs */
+    lanepool_i_worker *workers;                             /* I */
+    size_t worker_count;                                    /* I */
+    size_t started;                                         /* the thread that creates and joins */
+    uint32_t quantum_tasks;                                 /* I */
+    uint64_t quantum_ns;                                    /* I */
+    const lanepool_i_work *work;                            /* I */
+    void *owner;                                            /* I */
+    _Atomic uint32_t halt;                                  /* A: HALT_ bits; 0: tasks are run */
     _Alignas(LANEPOOL_I_APART) lanepool_i_mutex spill_lock; /* P */
     lanepool_i_tasks spill;                                 /* P */
     _Atomic size_t spill_count;                             /* A: P writes */
@@ -83,6 +87,14 @@ void lanepool_i_crew_fini(lanepool_i_crew *crew);
 bool lanepool_i_crew_start(lanepool_i_crew *crew);
 /* Any thread: makes the workers leave once what they run has returned. */
 void lanepool_i_crew_stop(lanepool_i_crew *crew);
+static inline bool lanepool_i_crew_is_stopped(const lanepool_i_crew *crew)
+{
+    return (load_seq(&crew->halt) & LANEPOOL_I_HALT_STOP) != 0;
+}
+
+/* Any thread: the workers take no task any more, or go on. */
+void lanepool_i_crew_pause(lanepool_i_crew *crew);
+void lanepool_i_crew_resume(lanepool_i_crew *crew);
 void lanepool_i_crew_join(lanepool_i_crew *crew);
 
 /* The worker has run a task. */
@@ -104,7 +116,7 @@ static inline bool lanepool_i_worker_quantum_is_over(const lanepool_i_worker *wo
 static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
 {
     const lanepool_i_crew *crew = worker->crew;
-    if (lanepool_i_worker_quantum_is_over(worker) || load_relaxed(&crew->stop) ||
+    if (lanepool_i_worker_quantum_is_over(worker) || load_relaxed(&crew->halt) != 0 ||
         load_relaxed(&crew->spill_count) != 0)
         return NULL;
     return lanepool_i_runq_take(&worker->queue);

@@ -72,6 +72,7 @@ typedef struct lanepool_snapshot_lane {
     size_t granted;   /**< how many of them are granted: these come first */
     size_t waiting;   /**< how many wait, in their order, behind those */
     size_t unknown;   /**< how many more are granted, to tasks that are missing here */
+    bool paused;      /**< see lanepool_lane_pause() */
 } lanepool_snapshot_lane;
 
 /** A worker. */
@@ -94,6 +95,7 @@ typedef struct lanepool_snapshot {
     const size_t *order;                     /**< entries by lane; see lanepool_snapshot_lane */
     const lanepool_snapshot_worker *workers; /**< `worker_count` */
     size_t worker_count;                     /**< how many workers */
+    bool paused;                             /**< see lanepool_pool_pause() */
 } lanepool_snapshot;
 
 /**
@@ -136,7 +138,7 @@ LANEPOOL_API size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, ui
 typedef struct lanepool_snapshot_reason {
     size_t entry;   /**< the entry that is not granted; its task is what waits */
     size_t blocker; /**< a task that holds the lane, or a rollup that waits before it there; NONE:
-                         whoever holds the lane is missing in the snapshot */
+                         the lane is paused, or whoever holds it is missing in the snapshot */
     size_t depth;   /**< 0 for the task that was asked about, 1 for what blocks that, and so on */
 } lanepool_snapshot_reason;
 

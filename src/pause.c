@@ -1,0 +1,162 @@
+/*
+ * Owns pausing and resuming, and the list of gates. A gate that was opened
+ * stays in the list until it has passed; whoever next comes by frees it.
+ */
+#include "pause.h"
+
+#include "handle.h"
+#include "lanepool/pause.h"
+#include "pool.h"
+
+/* --- the pool --- */
+
+/* Under the lock: a shutdown that is called after it finds the pause, and ends it. */
+lanepool_status lanepool_pool_pause(lanepool_pool *pool)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_mutex_lock(&pool->lifecycle.lock);
+    bool runs = load_seq(&pool->lifecycle.state) == LANEPOOL_I_RUNNING;
+    if (runs)
+        lanepool_i_crew_pause(&pool->crew);
+    lanepool_i_mutex_unlock(&pool->lifecycle.lock);
+    return runs ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
+}
+
+lanepool_status lanepool_pool_resume(lanepool_pool *pool)
+{
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_crew_resume(&pool->crew);
+    return LANEPOOL_OK;
+}
+
+bool lanepool_pool_is_paused(const lanepool_pool *pool)
+{
+    return (load_seq(&pool->crew.halt) & LANEPOOL_I_HALT_PAUSE) != 0;
+}
+
+/* --- gates --- */
+
+static void open(lanepool_i_gate *gate, lanepool_i_grants *grants)
+{
+    lanepool_i_lane_open_gate(gate, grants);
+    gate->lane = NULL;
+}
+
+static void free_passed(lanepool_i_keys *keys)
+{
+    for (lanepool_i_gate **at = &keys->gates; *at != NULL;) {
+        lanepool_i_gate *gate = *at;
+        if (!lanepool_i_gate_has_passed(gate)) {
+            at = &gate->next;
+            continue;
+        }
+        *at = gate->next;
+        lanepool_i_memory_free(gate);
+    }
+}
+
+static lanepool_i_gate *find(const lanepool_i_keys *keys, const lanepool_i_lane *lane)
+{
+    lanepool_i_gate *gate = keys->gates;
+    while (gate != NULL && gate->lane != lane)
+        gate = gate->next;
+    return gate;
+}
+
+bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane)
+{
+    return find(keys, lane) != NULL;
+}
+
+void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (pool->keys.gates == NULL)
+        return;
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    for (lanepool_i_gate *gate = pool->keys.gates; gate != NULL; gate = gate->next)
+        if (gate->lane != NULL)
+            open(gate, &grants);
+    free_passed(&pool->keys);
+    lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+void lanepool_i_gates_fini(lanepool_pool *pool)
+{
+    while (pool->keys.gates != NULL) {
+        lanepool_i_gate *gate = pool->keys.gates;
+        pool->keys.gates = gate->next;
+        lanepool_i_memory_free(gate);
+    }
+}
+
+/* --- lanes --- */
+
+/* One call; on the caller's stack. */
+struct change {
+    lanepool_lane *handle;
+    lanepool_i_gate *gate; /* the caller's until it is used; NULL: to resume */
+    bool shut_down;
+};
+
+static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change *change,
+                       lanepool_i_grants *grants)
+{
+    change->shut_down = load_seq(&pool->lifecycle.state) != LANEPOOL_I_RUNNING;
+    if (change->shut_down || find(&pool->keys, lane) != NULL)
+        return;
+    change->gate->next = pool->keys.gates;
+    pool->keys.gates = change->gate;
+    lanepool_i_lane_close_gate(lane, change->gate, pool->router.next_ticket, grants);
+    change->gate = NULL;
+}
+
+/* Role's holder. */
+static void carry_out(lanepool_pool *pool, lanepool_i_local *local, void *context,
+                      lanepool_i_grants *grants)
+{
+    struct change *change = context;
+    lanepool_i_lane *lane = lanepool_i_handle_lane(pool, local, change->handle);
+    lanepool_i_gate *closed = find(&pool->keys, lane);
+    if (change->gate != NULL)
+        close_gate(pool, lane, change, grants);
+    else if (closed != NULL)
+        open(closed, grants);
+    free_passed(&pool->keys);
+}
+
+static lanepool_status order(lanepool_pool *pool, struct change *change)
+{
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_i_order order = { .action = carry_out, .context = change };
+    lanepool_status status = lanepool_i_waits_order(pool, local, &order);
+    return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;
+}
+
+static bool has_gates(const lanepool_lane *lane)
+{
+    return lane != NULL && lane->pool->options.layout == LANEPOOL_PER_KEY;
+}
+
+lanepool_status lanepool_lane_pause(lanepool_lane *lane)
+{
+    if (!has_gates(lane))
+        return LANEPOOL_INVALID;
+    struct change change = { .handle = lane };
+    change.gate = lanepool_i_memory_alloc(sizeof *change.gate);
+    if (change.gate == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status status = order(lane->pool, &change);
+    lanepool_i_memory_free(change.gate);
+    return status;
+}
+
+lanepool_status lanepool_lane_resume(lanepool_lane *lane)
+{
+    struct change change = { .handle = lane };
+    return has_gates(lane) ? order(lane->pool, &change) : LANEPOOL_INVALID;
+}

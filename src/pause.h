@@ -1,0 +1,17 @@
+/*
+ * Pausing: the pool as a whole (the crew's halt), and lanes (gates, see lane.h).
+ */
+#ifndef LANEPOOL_SRC_PAUSE_H
+#define LANEPOOL_SRC_PAUSE_H
+
+#include "keys.h"
+#include "router.h"
+
+/* Role's holder. */
+bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane);
+/* Role's holder, once a shutdown was called: opens all gates. */
+void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local);
+/* At the pool's end: their memory. */
+void lanepool_i_gates_fini(lanepool_pool *pool);
+
+#endif

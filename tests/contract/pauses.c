@@ -1,0 +1,229 @@
+/* Pausing: a pool, or one lane, takes tasks and starts none until it is resumed. */
+#include <string.h>
+
+#include "support/step.h"
+#include "support/test.h"
+
+static lanepool_future *submit_on_key(lanepool_pool *pool, struct step *step, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_future *future;
+    lanepool_task task = step_task(step, &claim, 1);
+
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+static void finish(lanepool_future *future)
+{
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(future);
+}
+
+static lanepool_lane *lane_of(lanepool_pool *pool, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    return lane;
+}
+
+static void pause_the_pool(lanepool_layout layout)
+{
+    enum { TASKS = 200 };
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    static struct step steps[TASKS];
+    lanepool_pool *pool = pool_make(2, layout);
+
+    memset(steps, 0, sizeof steps);
+    gate_init(&gate);
+    expect_ok(step_submit_on(pool, &holder, 0));
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_pool_pause(pool));
+    expect_ok(lanepool_pool_pause(pool));
+    expect(lanepool_pool_is_paused(pool));
+    for (uint32_t i = 0; i < TASKS; i++) {
+        expect_ok(i % 2 == 0 ? step_submit(pool, &steps[i]) : step_submit_on(pool, &steps[i], 0));
+    }
+    gate_open(&gate, 1);
+    expect_status(lanepool_pool_quiesce(pool, 1000000), LANEPOOL_TIMED_OUT);
+    for (uint32_t i = 0; i < TASKS; i++) {
+        expect(!step_was_called(&steps[i]));
+    }
+    expect_ok(lanepool_pool_resume(pool));
+    expect(!lanepool_pool_is_paused(pool));
+    pool_settle(pool);
+    for (uint32_t i = 0; i < TASKS; i++) {
+        expect_eq(steps[i].runs, 1);
+    }
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+Test(pauses, pool_starts_nothing_until_it_is_resumed)
+{
+    pause_the_pool(LANEPOOL_PER_KEY);
+}
+
+Test(pauses, pool_starts_nothing_until_it_is_resumed_per_worker)
+{
+    pause_the_pool(LANEPOOL_PER_WORKER);
+}
+
+Test(pauses, lane_starts_nothing_until_it_is_resumed_and_others_go_on)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct step queued = { 0 };
+    struct step later = { 0 };
+    struct step other = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 0);
+
+    gate_init(&gate);
+    lanepool_future *first = submit_on_key(pool, &holder, 0);
+    expect(gate_await(&gate, 1));
+    lanepool_future *second = submit_on_key(pool, &queued, 0);
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(lanepool_lane_pause(lane));
+    lanepool_future *third = submit_on_key(pool, &later, 0);
+    gate_open(&gate, 1);
+    finish(first);
+    finish(submit_on_key(pool, &other, 1));
+    expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
+    expect_ok(lanepool_lane_resume(lane));
+    finish(second);
+    finish(third);
+    expect_ok(lanepool_lane_resume(lane));
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_eq(queued.runs, 1);
+    expect_eq(later.runs, 1);
+    gate_fini(&gate);
+}
+
+/* Paused while idle, through one handle, and resumed through another. */
+Test(pauses, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
+{
+    struct step step = { 0 };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 5);
+
+    expect_ok(lanepool_lane_pause(lane));
+    lanepool_lane_release(lane);
+    pool_settle(pool);
+    lanepool_future *future = submit_on_key(pool, &step, 5);
+    expect_status(lanepool_future_wait(future, 1000000, NULL), LANEPOOL_TIMED_OUT);
+    lane = lane_of(pool, 5);
+    expect_ok(lanepool_lane_resume(lane));
+    finish(future);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+}
+
+/* Resumed while the pause still stands behind a running task; and paused again. */
+Test(pauses, pause_that_was_not_reached_is_taken_back)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct step step = { 0 };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 0);
+
+    gate_init(&gate);
+    lanepool_future *first = submit_on_key(pool, &holder, 0);
+    expect(gate_await(&gate, 1));
+    lanepool_future *second = submit_on_key(pool, &step, 0);
+    for (int i = 0; i < 3; i++) {
+        expect_ok(lanepool_lane_pause(lane));
+        expect_ok(lanepool_lane_resume(lane));
+    }
+    expect_ok(lanepool_lane_pause(lane));
+    gate_open(&gate, 1);
+    finish(first);
+    expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
+    expect_ok(lanepool_lane_resume(lane));
+    finish(second);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+struct text {
+    char bytes[4096];
+    size_t size;
+};
+
+static void write_text(void *context, const char *bytes, size_t size)
+{
+    struct text *text = context;
+
+    if (size > sizeof text->bytes - 1 - text->size) {
+        size = sizeof text->bytes - 1 - text->size;
+    }
+    memcpy(text->bytes + text->size, bytes, size);
+    text->size += size;
+}
+
+Test(pauses, task_in_a_paused_lane_says_so)
+{
+    struct step step = { 0 };
+    struct text text = { .size = 0 };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 5);
+
+    expect_ok(lanepool_lane_pause(lane));
+    lanepool_future *future = submit_on_key(pool, &step, 5);
+    expect_ok(lanepool_explain(future, write_text, &text));
+    expect(strstr(text.bytes, "the lane is paused") != NULL);
+    expect_ok(lanepool_lane_resume(lane));
+    finish(future);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+}
+
+Test(pauses, shutdowns_resume)
+{
+    struct step steps[2] = { { 0 } };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 5);
+
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(lanepool_pool_pause(pool));
+    expect_ok(step_submit_on(pool, &steps[0], 5));
+    expect_ok(step_submit_on(pool, &steps[1], 6));
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_eq(steps[0].runs, 1);
+    expect_eq(steps[1].runs, 1);
+
+    pool = pool_make(1, LANEPOOL_PER_KEY);
+    lane = lane_of(pool, 5);
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(step_submit_on(pool, &steps[0], 5));
+    expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_status(lanepool_pool_pause(pool), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_lane_pause(lane), LANEPOOL_SHUT_DOWN);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_eq(steps[0].runs, 1);
+    expect_eq(steps[0].cancels, 1);
+}
+
+Test(pauses, bad_arguments)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_WORKER);
+    lanepool_lane *lane = lane_of(pool, 1);
+
+    expect_status(lanepool_pool_pause(NULL), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_resume(NULL), LANEPOOL_INVALID);
+    expect_status(lanepool_lane_pause(NULL), LANEPOOL_INVALID);
+    expect_status(lanepool_lane_resume(NULL), LANEPOOL_INVALID);
+    expect_status(lanepool_lane_pause(lane), LANEPOOL_INVALID);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+}
