@@ -85,6 +85,26 @@ void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
     }
 }
 
+bool lanepool_i_key_is_named(const lanepool_i_lane *lane, const lanepool_claim *claim)
+{
+    const lanepool_i_key *key = &lane->key;
+    switch (claim->type) {
+    case LANEPOOL_KEY_ID:
+        return key->type == LANEPOOL_I_TYPE_ID && key->value.id == claim->key.id;
+    case LANEPOOL_KEY_POINTER:
+        return key->type == LANEPOOL_I_TYPE_POINTER && key->value.pointer == claim->key.pointer;
+    case LANEPOOL_KEY_BYTES:
+        return key->type == LANEPOOL_I_TYPE_BYTES &&
+               key->value.bytes->size == claim->key.bytes.size &&
+               (claim->key.bytes.size == 0 ||
+                memcmp(key->value.bytes->data, claim->key.bytes.data, claim->key.bytes.size) == 0);
+    case LANEPOOL_KEY_LANE:
+        return claim->key.lane != NULL && claim->key.lane->lane == lane;
+    default:
+        return false;
+    }
+}
+
 /* --- names --- */
 
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,

@@ -70,6 +70,8 @@ void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes);
 /* What a key is called, without a final zero; 0: it has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,
                            char *text, size_t size);
+/* Whether a claim names the lane. */
+bool lanepool_i_key_is_named(const lanepool_i_lane *lane, const lanepool_claim *claim);
 /* A lane's key as a claim; the bytes stay the lane's. */
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
 

@@ -6,6 +6,7 @@
 #define LANEPOOL_SRC_POOL_H
 
 #include "admission.h"
+#include "apart.h"
 #include "keys.h"
 #include "lanepool/pool.h"
 #include "lifecycle.h"
@@ -32,6 +33,7 @@ struct lanepool_pool {
     lanepool_i_predicate predicate;
     lanepool_i_queues queues;
     lanepool_i_waits waits;
+    lanepool_i_aparts aparts;
     lanepool_i_quiesces quiesces;
     lanepool_i_lifecycle lifecycle;
 };

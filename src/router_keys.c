@@ -364,6 +364,78 @@ static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
     return i > 0;
 }
 
+/* --- fewer lanes, and others' --- */
+
+/* A granted entry stands in no list: the last one may take its place. */
+static void drop_entry(lanepool_i_task *task, size_t i)
+{
+    size_t last = lanepool_i_task_count(task) - 1;
+    if (lanepool_i_task_is_wide(task)) {
+        wide_entries(task)[i].entry.at.lane = wide_entries(task)[last].entry.at.lane;
+        wide_entries(task)[i].owner = wide_entries(task)[last].owner;
+        task->as.wide.count = (uint32_t)last & LANEPOOL_I_WIDE_COUNT_MASK;
+        return;
+    }
+    if (i != last) {
+        task->as.narrow[i].at.lane = task->as.narrow[last].at.lane;
+        uint64_t bit = (uint64_t)1 << (LANEPOOL_I_SHARED_SHIFT + i);
+        if (is_shared(task, last))
+            fetch_or_relaxed(&task->word, bit);
+        else
+            fetch_and_acq_rel(&task->word, ~bit);
+    }
+    fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
+}
+
+static bool release_claim(lanepool_i_task *task, const lanepool_claim *claim,
+                          lanepool_i_grants *grants)
+{
+    size_t count = lanepool_i_task_count(task);
+    size_t i = 0;
+    while (i < count && !lanepool_i_key_is_named(lane_of(task, i), claim))
+        i++;
+    if (i == count)
+        return false;
+    lanepool_i_lane *lane = lane_of(task, i);
+    drop_entry(task, i);
+    release(lane, task, grants);
+    return true;
+}
+
+static void take_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t count)
+{
+    if (lanepool_i_task_is_wide(heir)) {
+        for (size_t i = 0; i < count; i++) {
+            lanepool_i_wide_entry *entry = &wide_entries(heir)[i];
+            entry->entry.at.lane = lane_of(task, i);
+            entry->owner = (uintptr_t)heir | (is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
+        }
+        heir->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
+        return;
+    }
+    uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
+    for (size_t i = 0; i < count; i++) {
+        heir->as.narrow[i].at.lane = lane_of(task, i);
+        bits |= (uint64_t)is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
+    }
+    fetch_or_relaxed(&heir->word, bits);
+}
+
+/* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all. */
+static void inherit(lanepool_i_task *task, lanepool_i_task *heir)
+{
+    lanepool_future *future = lanepool_i_task_is_wide(heir) ? heir->as.wide.future : NULL;
+    if (future != NULL)
+        lanepool_i_mutex_lock(&future->lock);
+    take_entries(task, heir, lanepool_i_task_count(task));
+    if (future != NULL)
+        lanepool_i_mutex_unlock(&future->lock);
+    if (lanepool_i_task_is_wide(task))
+        task->as.wide.count = 0;
+    else
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_COUNT_MASK);
+}
+
 /* --- surveys --- */
 
 static void survey_lane_of(lanepool_i_key *key, void *context)
@@ -440,6 +512,8 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .reap = NULL,
     .mark = mark,
     .claims_lane = claims_lane,
+    .release = release_claim,
+    .inherit = inherit,
     .trim = lanepool_i_keys_trim,
     .collect = collect,
     .claims = claims,

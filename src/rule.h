@@ -42,6 +42,11 @@ typedef struct lanepool_i_rule {
     /* R: whether the task claims the lane. NULL: tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
+    /* R: gives up the running task's lane that the claim names; false: it has none. W: a task that
+     * ends leaves its lanes to its heir, which has room for them and no places yet. NULL: there are
+     * no lanes of their own. */
+    bool (*release)(lanepool_i_task *task, const lanepool_claim *claim, lanepool_i_grants *grants);
+    void (*inherit)(lanepool_i_task *task, lanepool_i_task *heir);
     /* R: memory that is not needed goes back to the system. */
     void (*trim)(lanepool_pool *pool, lanepool_i_local *local);
     /* R, no worker left: adds every task that has a place to the list; they are not ready. */

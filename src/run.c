@@ -21,7 +21,15 @@
 typedef struct ending {
     lanepool_future *future;
     lanepool_result result;
+    lanepool_i_apart *apart; /* set with ENDS_APART */
 } ending;
+
+/* What has become of a task that was taken to be run. */
+enum outcome {
+    ENDS,       /* its function has returned */
+    ENDS_APART, /* likewise, but that may not be the end of it, or not all; see apart.h */
+    WAS_MARK    /* it was cancelled before */
+};
 
 /* --- the last of a task --- */
 
@@ -86,7 +94,7 @@ static void complete(lanepool_i_local *local, const ending *end)
 static inline void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_local *local,
                          lanepool_i_task *task)
 {
-    *run = (lanepool_run){ pool, local, local->run, task, NULL, local->worker_index };
+    *run = (lanepool_run){ pool, local, local->run, task, NULL, NULL, local->worker_index };
     store_relaxed(&task->next, load_relaxed(&local->running));
     store_release(&local->running, task);
     local->run = run;
@@ -130,9 +138,8 @@ static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool
     return end->future == NULL || lanepool_i_future_start(end->future);
 }
 
-/* False: it was a mark. */
-static inline bool call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                        ending *end)
+static inline enum outcome call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                                ending *end)
 {
     lanepool_run run;
     bool is_plain = (load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MARK)) == 0;
@@ -141,7 +148,7 @@ static inline bool call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
     if (__builtin_expect(!is_plain || load_seq(&pool->watch.word) != 0, 0) &&
         !start_unless_cancelled(pool, task, end)) {
         leave(local, &run);
-        return false;
+        return WAS_MARK;
     }
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
     int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
@@ -149,7 +156,8 @@ static inline bool call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;
-    return true;
+    end->apart = run.apart;
+    return __builtin_expect(run.apart == NULL, 1) ? ENDS : ENDS_APART;
 }
 
 static bool calls_back(const lanepool_i_task *task, const ending *end)
@@ -212,6 +220,54 @@ static LANEPOOL_I_COLD void pass(lanepool_pool *pool, lanepool_i_local *local,
         lanepool_i_router_reap_later(pool, local, task);
 }
 
+/* --- ends apart --- */
+
+/* The heir comes first of what became ready. */
+static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_task *task, const ending *end,
+                                         lanepool_i_grants *grants)
+{
+    bool detached = end->apart->detached;
+    lanepool_i_task *heir = lanepool_i_apart_end(pool, end->apart);
+    settle(pool, local, task, end, grants);
+    if (heir != NULL)
+        lanepool_i_grants_add(grants, heir);
+    if (detached) {
+        lanepool_i_router_put_ready(pool, local, &grants->ready);
+        lanepool_i_lifecycle_worker_left(pool, local);
+    }
+}
+
+static LANEPOOL_I_COLD void return_apart(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_task *task, ending *end,
+                                         lanepool_i_grants *grants)
+{
+    *grants = lanepool_i_no_grants(local->ring);
+    if (lanepool_i_apart_returned(end->apart, &end->result))
+        settle_apart(pool, local, task, end, grants);
+}
+
+void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_apart *apart)
+{
+    lanepool_i_grants grants;
+    lanepool_i_task *task = apart->task;
+    ending end = { future_of(task, load_relaxed(&task->word)), apart->result, apart };
+    settle_apart(pool, local, task, &end, &grants);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
+/* Leaves what became ready in the grants. */
+static inline void end_call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                            enum outcome outcome, ending *end, lanepool_i_grants *grants)
+{
+    if (__builtin_expect(outcome == ENDS, 1))
+        settle(pool, local, task, end, grants);
+    else if (outcome == ENDS_APART)
+        return_apart(pool, local, task, end, grants);
+    else
+        pass(pool, local, task, end, grants);
+}
+
 /* --- chains --- */
 
 /* Any worker may run it, unless its submitter waits to run it. */
@@ -248,10 +304,8 @@ static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_wo
     lanepool_i_grants grants;
     ending end;
     notice_epoch(pool, local, task);
-    if (__builtin_expect(call(pool, local, task, &end), 1))
-        settle(pool, local, task, &end, &grants);
-    else
-        pass(pool, local, task, &end, &grants);
+    enum outcome outcome = call(pool, local, task, &end);
+    end_call(pool, local, task, outcome, &end, &grants);
     lanepool_i_worker_ran_one(worker);
     if (grants.ready.count == 0)
         return NULL;
@@ -282,14 +336,11 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool
 {
     lanepool_i_grants grants;
     ending end;
-    bool called = call(pool, local, task, &end);
+    enum outcome outcome = call(pool, local, task, &end);
     /* While the block is still the task's: a walk may look at it. */
     if (helper != NULL)
         lanepool_i_waits_helped(&pool->waits, helper);
-    if (called)
-        settle(pool, local, task, &end, &grants);
-    else
-        pass(pool, local, task, &end, &grants);
+    end_call(pool, local, task, outcome, &end, &grants);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_lifecycle_attend(pool, local);
 }
@@ -305,8 +356,9 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
         store_release(&local->running, load_relaxed(&task->next));
         lanepool_i_grants grants;
         ending end = { future_of(task, load_relaxed(&task->word)),
-                       { LANEPOOL_ABANDONED, 0, NULL } };
-        settle(pool, local, task, &end, &grants);
+                       { LANEPOOL_ABANDONED, 0, NULL },
+                       lanepool_i_apart_of(&pool->aparts, task) };
+        end_call(pool, local, task, end.apart == NULL ? ENDS : ENDS_APART, &end, &grants);
         lanepool_i_router_put_ready(pool, local, &grants.ready);
     }
 }
@@ -315,9 +367,10 @@ void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_i_task *task, lanepool_future *future)
 {
     lanepool_run run;
-    ending end = { future, { LANEPOOL_CANCELLED, 0, NULL } };
+    ending end = { future, { LANEPOOL_CANCELLED, 0, NULL }, NULL };
     enter(&run, pool, local, task);
     run.worker = SIZE_MAX;
+    run.apart = LANEPOOL_I_NOT_A_RUN;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
     leave(local, &run);
     if (end.future != NULL)

@@ -14,8 +14,9 @@ struct lanepool_run {
     lanepool_i_local *local;
     lanepool_run *outer; /* the call that this thread is in, if it waits inside a task */
     lanepool_i_task *task;
-    void *value;   /* for the future */
-    size_t worker; /* SIZE_MAX: not a worker's to run */
+    void *value;                     /* for the future */
+    struct lanepool_detached *apart; /* NULL: the task ends with the function; see apart.h */
+    size_t worker;                   /* SIZE_MAX: not a worker's to run */
 };
 
 /* Runs a ready task and the chain behind it; a worker's thread. */
@@ -26,6 +27,9 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool
                           lanepool_i_wait *helper);
 /* The thread is ending inside the task calls that it was in. */
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local);
+/* A detached task whose function has returned was completed; any thread. */
+void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_local *local,
+                              struct lanepool_detached *apart);
 /* Calls a task that will not run with CANCELLED, and lets it go. */
 void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 

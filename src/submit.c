@@ -3,6 +3,7 @@
  * admitted, its block is filled, it is appended. What can fail fails before the
  * append; from then on the task is accepted and will be called once.
  */
+#include "submit.h"
 #include "deadline.h"
 #include "handle.h"
 #include "latch.h"
@@ -420,6 +421,42 @@ lanepool_status lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_
 {
     struct terms terms = { RUN_IT, LANEPOOL_FOREVER, UINT64_MAX };
     return submit(pool, task, terms);
+}
+
+/* --- apart from the inbox --- */
+
+lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local *local,
+                                          const lanepool_task *task, size_t entry_count,
+                                          lanepool_i_task **prepared)
+{
+    uint64_t lanes;
+    if (!is_valid(pool, task, &lanes))
+        return LANEPOOL_INVALID;
+    lanepool_task roomy = *task;
+    roomy.claim_count = entry_count;
+    lanepool_i_task *block = take_wide_block(pool, local, &roomy);
+    if (block == NULL)
+        return LANEPOOL_NOMEM;
+    block->as.wide.count = 0;
+    lanepool_status status = make_future(pool, block, task);
+    if (status != LANEPOOL_OK) {
+        give_block(pool, local, block);
+        return status;
+    }
+    lanepool_i_admission_force(&pool->admission, local);
+    hand_out_future(task, block);
+    *prepared = block;
+    return LANEPOOL_OK;
+}
+
+void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
+                                 const lanepool_task *task, lanepool_i_task *prepared)
+{
+    if (task->future != NULL)
+        *task->future = NULL;
+    drop_future(prepared, task);
+    give_block(pool, local, prepared);
+    lanepool_i_admission_return(&pool->admission, local);
 }
 
 /* --- several tasks --- */

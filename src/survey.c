@@ -188,11 +188,10 @@ static bool copy_called(lanepool_i_survey *survey)
     return count <= room;
 }
 
-static void add_running(lanepool_i_survey *survey, const lanepool_i_local *local,
-                        lanepool_i_task *task, bool innermost)
+static void add_running(lanepool_i_survey *survey, size_t worker, lanepool_i_task *task,
+                        bool innermost)
 {
-    add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING,
-             local->worker != NULL ? local->worker_index : LANEPOOL_SNAPSHOT_NONE);
+    add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
     ((lanepool_i_seen *)survey->seen.items)[survey->seen.count - 1].innermost = innermost;
 }
 
@@ -201,6 +200,7 @@ static void add_running(lanepool_i_survey *survey, const lanepool_i_local *local
 static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
 {
     size_t before = survey->seen.count;
+    size_t worker = local->worker != NULL ? local->worker_index : LANEPOOL_SNAPSHOT_NONE;
     for (;;) {
         lanepool_i_task *innermost = load_seq(&local->running);
         lanepool_i_task *task = innermost;
@@ -208,7 +208,7 @@ static bool add_running_of(lanepool_i_survey *survey, lanepool_i_local *local)
             if (room_of(survey) == 0)
                 return false;
             if (!lanepool_i_task_is_mark(task))
-                add_running(survey, local, task, task == innermost);
+                add_running(survey, worker, task, task == innermost);
             task = load_acquire(&task->next);
         }
         if (load_seq(&local->running) == innermost)
@@ -226,6 +226,24 @@ static bool copy_running(lanepool_i_survey *survey)
          local = local->next_of_pool)
         has_room = add_running_of(survey, local);
     lanepool_i_mutex_unlock(&locals->lock);
+    return has_room;
+}
+
+/* Those that go on though their functions have returned. */
+static bool copy_apart(lanepool_i_survey *survey)
+{
+    lanepool_i_aparts *aparts = &survey->pool->aparts;
+    bool has_room = true;
+    lanepool_i_mutex_lock(&aparts->lock);
+    for (const lanepool_i_apart *apart = aparts->first; apart != NULL && has_room;
+         apart = apart->next) {
+        if (load_acquire(&apart->state) != LANEPOOL_I_APART_RETURNED)
+            continue;
+        has_room = room_of(survey) > 0;
+        if (has_room)
+            add_running(survey, LANEPOOL_SNAPSHOT_NONE, apart->task, true);
+    }
+    lanepool_i_mutex_unlock(&aparts->lock);
     return has_room;
 }
 
@@ -330,6 +348,7 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
     lanepool_i_barrier_each(&survey->pool->router, found_waiting, survey);
     add_ready(survey);
     copy_locked(survey, copy_running);
+    copy_locked(survey, copy_apart);
     drop_over(survey);
     sort_seen(survey);
     for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)

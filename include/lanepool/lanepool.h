@@ -13,6 +13,7 @@
 #include "lanepool/claim.h"
 #include "lanepool/export.h"
 #include "lanepool/future.h"
+#include "lanepool/held.h"
 #include "lanepool/pause.h"
 #include "lanepool/pool.h"
 #include "lanepool/snapshot.h"

@@ -1,0 +1,214 @@
+/* Owns detaching, completing, early release and handing over; see apart.h. */
+#include "apart.h"
+
+#include "pool.h"
+#include "run.h"
+#include "submit.h"
+
+bool lanepool_i_aparts_init(lanepool_i_aparts *aparts)
+{
+    aparts->first = NULL;
+    return lanepool_i_mutex_init(&aparts->lock);
+}
+
+void lanepool_i_aparts_fini(lanepool_i_aparts *aparts)
+{
+    lanepool_i_mutex_fini(&aparts->lock);
+}
+
+/* --- records --- */
+
+lanepool_i_apart *lanepool_i_apart_of(lanepool_i_aparts *aparts, const lanepool_i_task *task)
+{
+    lanepool_i_mutex_lock(&aparts->lock);
+    lanepool_i_apart *apart = aparts->first;
+    while (apart != NULL && apart->task != task)
+        apart = apart->next;
+    lanepool_i_mutex_unlock(&aparts->lock);
+    return apart;
+}
+
+static void unlink(lanepool_i_aparts *aparts, lanepool_i_apart *apart)
+{
+    lanepool_i_mutex_lock(&aparts->lock);
+    lanepool_i_apart **at = &aparts->first;
+    while (*at != apart)
+        at = &(*at)->next;
+    *at = apart->next;
+    lanepool_i_mutex_unlock(&aparts->lock);
+}
+
+/* The call's record, made if it has none; NULL: memory is lacking. */
+static lanepool_i_apart *record_of(lanepool_run *run)
+{
+    if (run->apart != NULL)
+        return run->apart;
+    lanepool_i_apart *apart = lanepool_i_memory_alloc(sizeof *apart);
+    if (apart == NULL)
+        return NULL;
+    lanepool_i_aparts *aparts = &run->pool->aparts;
+    *apart = (lanepool_i_apart){ .pool = run->pool, .task = run->task };
+    atomic_init(&apart->state, LANEPOOL_I_APART_CALLED);
+    lanepool_i_mutex_lock(&aparts->lock);
+    apart->next = aparts->first;
+    aparts->first = apart;
+    lanepool_i_mutex_unlock(&aparts->lock);
+    run->apart = apart;
+    return apart;
+}
+
+bool lanepool_i_apart_returned(lanepool_i_apart *apart, lanepool_result *result)
+{
+    if (!apart->detached)
+        return true;
+    if (exchange_acq_rel(&apart->state, LANEPOOL_I_APART_RETURNED) != LANEPOOL_I_APART_COMPLETED)
+        return false;
+    *result = apart->result;
+    return true;
+}
+
+lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apart)
+{
+    lanepool_i_task *heir = apart->heir;
+    if (heir != NULL)
+        pool->rule->inherit(apart->task, heir);
+    unlink(&pool->aparts, apart);
+    lanepool_i_memory_free(apart);
+    return heir;
+}
+
+/* --- detaching --- */
+
+static bool is_run(const lanepool_run *run)
+{
+    return run != NULL && run->pool != NULL && run->apart != LANEPOOL_I_NOT_A_RUN;
+}
+
+/* A detached task counts as a worker that has not left its loop: a pool that is told to stop waits
+ * for it. */
+lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detached)
+{
+    if (detached != NULL)
+        *detached = NULL;
+    if (!is_run(run) || detached == NULL || (run->apart != NULL && run->apart->detached))
+        return LANEPOOL_INVALID;
+    lanepool_i_apart *apart = record_of(run);
+    if (apart == NULL)
+        return LANEPOOL_NOMEM;
+    fetch_add_seq(&run->pool->lifecycle.workers_left, 1);
+    apart->detached = true;
+    *detached = apart;
+    return LANEPOOL_OK;
+}
+
+lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, void *value)
+{
+    if (detached == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_pool *pool = detached->pool;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    detached->result = (lanepool_result){ code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, code, value };
+    if (exchange_acq_rel(&detached->state, LANEPOOL_I_APART_COMPLETED) == LANEPOOL_I_APART_RETURNED)
+        lanepool_i_run_completed(pool, local, detached);
+    return LANEPOOL_OK;
+}
+
+bool lanepool_detached_is_cancelled(const lanepool_detached *detached)
+{
+    const lanepool_i_task *task = detached->task;
+    return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
+           load_relaxed(&task->as.wide.future->asked);
+}
+
+/* --- early release --- */
+
+static bool has_own_lanes(const lanepool_run *run)
+{
+    return is_run(run) && run->pool->rule->inherit != NULL;
+}
+
+/* One call; on the caller's stack. */
+struct giving_up {
+    lanepool_i_task *task;
+    const lanepool_claim *claim;
+    bool found;
+};
+
+/* Role's holder: who else looks at a running task's places holds the role, too. */
+static void give_up(lanepool_pool *pool, lanepool_i_local *local, void *context)
+{
+    struct giving_up *giving_up = context;
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    giving_up->found = pool->rule->release(giving_up->task, giving_up->claim, &grants);
+    lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *claim)
+{
+    if (!has_own_lanes(run) || claim == NULL)
+        return LANEPOOL_INVALID;
+    if (run->local->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    struct giving_up giving_up = { run->task, claim, false };
+    lanepool_status status = lanepool_i_waits_with_role(run->pool, run->local, give_up, &giving_up);
+    return status == LANEPOOL_OK && !giving_up.found ? LANEPOOL_INVALID : status;
+}
+
+/* --- handing over --- */
+
+/* One call; on the caller's stack. */
+struct handing_over {
+    const lanepool_i_task *from;
+    lanepool_i_task *heir;
+};
+
+/* Role's holder: the heir gets the ticket and the epoch of who hands over, which has not finished;
+ * and is counted as routed, before a barrier if there is one. */
+static void count_heir(lanepool_pool *pool, lanepool_i_local *local, void *context)
+{
+    struct handing_over *handing_over = context;
+    uint64_t taken = LANEPOOL_I_TICKET_MASK | LANEPOOL_I_EPOCH_MASK;
+    uint64_t word = load_relaxed(&handing_over->from->word) & taken;
+    size_t epoch = (size_t)(word & LANEPOOL_I_EPOCH_MASK) >> LANEPOOL_I_EPOCH_SHIFT;
+    store_relaxed(&handing_over->heir->word, load_relaxed(&handing_over->heir->word) | word);
+    lanepool_i_count_up(&pool->router.routed[epoch], 1);
+    lanepool_i_count_up(&local->accepted, 1);
+    pool->router.routed_before++;
+}
+
+static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
+                                   const lanepool_task *task)
+{
+    lanepool_pool *pool = run->pool;
+    lanepool_i_local *local = run->local;
+    lanepool_i_task *heir;
+    lanepool_status status =
+        lanepool_i_submit_prepare(pool, local, task, lanepool_i_task_count(run->task), &heir);
+    if (status != LANEPOOL_OK)
+        return status;
+    struct handing_over handing_over = { run->task, heir };
+    status = lanepool_i_waits_with_role(pool, local, count_heir, &handing_over);
+    if (status == LANEPOOL_OK)
+        apart->heir = heir;
+    else
+        lanepool_i_submit_take_back(pool, local, task, heir);
+    return status;
+}
+
+lanepool_status lanepool_run_hand_over(lanepool_run *run, const lanepool_task *task)
+{
+    if (task != NULL && task->future != NULL)
+        *task->future = NULL;
+    if (!has_own_lanes(run) || task == NULL || task->claim_count > 0 ||
+        (run->apart != NULL && run->apart->heir != NULL))
+        return LANEPOOL_INVALID;
+    if (run->local->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    if (load_seq(&run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        return LANEPOOL_SHUT_DOWN;
+    lanepool_i_apart *apart = record_of(run);
+    return apart != NULL ? submit_heir(run, apart, task) : LANEPOOL_NOMEM;
+}

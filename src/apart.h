@@ -1,0 +1,57 @@
+/*
+ * Tasks whose end is something else than the return of their function: those
+ * that are detached, and those that hand their lanes over to an heir.
+ *
+ * What is needed for that stands in a record of its own, which the call of the
+ * task points to, and which is in the pool's list from its making to the task's
+ * end. A task is *detached* by two parties, its function's return and its
+ * completion, of which the second ends it: each exchanges the record's state.
+ */
+#ifndef LANEPOOL_SRC_APART_H
+#define LANEPOOL_SRC_APART_H
+
+#include "lane.h"
+#include "lanepool/held.h"
+#include "local.h"
+
+typedef struct lanepool_detached lanepool_i_apart;
+
+/* Of a detached task. */
+typedef enum lanepool_i_apart_state {
+    LANEPOOL_I_APART_CALLED,
+    LANEPOOL_I_APART_RETURNED,
+    LANEPOOL_I_APART_COMPLETED
+} lanepool_i_apart_state;
+
+/* Guards: I immutable, A atomic, L the list's lock, W whoever runs the task, C who completes it. */
+struct lanepool_detached {
+    lanepool_i_apart *next; /* L */
+    lanepool_pool *pool;    /* I */
+    lanepool_i_task *task;  /* I */
+    lanepool_i_task *heir;  /* W: NULL: none */
+    bool detached;          /* W */
+    _Atomic uint32_t state; /* A: a lanepool_i_apart_state */
+    lanepool_result result; /* C */
+};
+
+/* Stands in a call that is no run of the task. Never dereferenced. */
+#define LANEPOOL_I_NOT_A_RUN ((lanepool_i_apart *)1)
+
+/* A pool's list. The lock is a leaf. */
+typedef struct lanepool_i_aparts {
+    lanepool_i_mutex lock;
+    lanepool_i_apart *first; /* L */
+} lanepool_i_aparts;
+
+bool lanepool_i_aparts_init(lanepool_i_aparts *aparts);
+void lanepool_i_aparts_fini(lanepool_i_aparts *aparts);
+
+/* The task's record, or NULL. */
+lanepool_i_apart *lanepool_i_apart_of(lanepool_i_aparts *aparts, const lanepool_i_task *task);
+/* The function has returned, or ended its thread; true: the task ends with that, in `result`'s way
+ * if it was completed. */
+bool lanepool_i_apart_returned(lanepool_i_apart *apart, lanepool_result *result);
+/* The task ends: its heir gets its lanes, and is returned; the record is gone. */
+lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apart);
+
+#endif

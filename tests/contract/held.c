@@ -1,0 +1,322 @@
+/* Lanes held longer than a task's function, given up earlier, or handed on. */
+#include <string.h>
+
+#include "support/step.h"
+#include "support/test.h"
+
+static lanepool_claim on(uint64_t key)
+{
+    return lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+}
+
+static lanepool_future *submit_step(lanepool_pool *pool, struct step *step, uint64_t key)
+{
+    lanepool_claim claim = on(key);
+    lanepool_future *future;
+    lanepool_task task = step_task(step, &claim, 1);
+
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+static lanepool_future *submit_function(lanepool_pool *pool, lanepool_task_fn function,
+                                        void *context, size_t keys)
+{
+    lanepool_claim claims[4] = { on(0), on(1), on(2), on(3) };
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = function;
+    task.context = context;
+    task.claims = claims;
+    task.claim_count = keys;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+static void finish(lanepool_future *future)
+{
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(future);
+}
+
+/* --- detached --- */
+
+struct detaching {
+    lanepool_detached *detached;
+    lanepool_status status;
+    lanepool_status again;
+    struct gate *gate;
+    bool completes_inside;
+};
+
+static int detach(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct detaching *detaching = context;
+    lanepool_detached *second;
+
+    (void)call;
+    detaching->status = lanepool_run_detach(run, &detaching->detached);
+    detaching->again = lanepool_run_detach(run, &second);
+    if (detaching->completes_inside) {
+        detaching->again = lanepool_task_complete(detaching->detached, 7, detaching);
+    }
+    gate_arrive(detaching->gate);
+    return 3;
+}
+
+static void detach_in(lanepool_layout layout)
+{
+    struct gate gate;
+    struct detaching detaching = { .gate = &gate };
+    struct step behind = { 0 };
+    struct step other = { 0 };
+    lanepool_result result;
+    lanepool_pool *pool = pool_make(2, layout);
+
+    gate_init(&gate);
+    lanepool_future *first = submit_function(pool, detach, &detaching, 2);
+    expect(gate_await(&gate, 1));
+    lanepool_future *second = submit_step(pool, &behind, 0);
+    finish(submit_step(pool, &other, 9));
+    expect_status(lanepool_future_wait(first, 0, NULL), LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_future_cancel(first), LANEPOOL_RUNNING);
+    expect(lanepool_detached_is_cancelled(detaching.detached));
+    expect_ok(lanepool_task_complete(detaching.detached, 5, &gate));
+    expect_ok(lanepool_future_wait(first, 0, &result));
+    expect_status(result.status, LANEPOOL_FAILED);
+    expect_eq(result.code, 5);
+    expect(result.value == &gate);
+    lanepool_future_release(first);
+    finish(second);
+    pool_end(pool);
+    expect_status(detaching.status, LANEPOOL_OK);
+    expect_status(detaching.again, LANEPOOL_INVALID);
+    gate_fini(&gate);
+}
+
+Test(held, detached_task_keeps_its_lanes_until_it_is_completed)
+{
+    detach_in(LANEPOOL_PER_KEY);
+}
+
+Test(held, detached_task_can_be_completed_before_its_function_returns)
+{
+    struct gate gate;
+    struct detaching detaching = { .gate = &gate, .completes_inside = true };
+    lanepool_result result;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    lanepool_future *future = submit_function(pool, detach, &detaching, 1);
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
+    expect_eq(result.code, 7);
+    lanepool_future_release(future);
+    pool_end(pool);
+    expect_status(detaching.again, LANEPOOL_OK);
+    gate_fini(&gate);
+}
+
+static void end_with_one_detached(bool at_once)
+{
+    struct gate gate;
+    struct detaching detaching = { .gate = &gate };
+    struct step behind = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    lanepool_future *first = submit_function(pool, detach, &detaching, 1);
+    expect(gate_await(&gate, 1));
+    expect_ok(step_submit_on(pool, &behind, 0));
+    if (at_once) {
+        expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+    } else {
+        expect_ok(lanepool_pool_shutdown(pool));
+    }
+    expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
+    expect_ok(lanepool_task_complete(detaching.detached, 0, NULL));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    pool_end(pool);
+    finish(first);
+    expect_eq(behind.runs, !at_once);
+    expect_eq(behind.cancels, at_once);
+    gate_fini(&gate);
+}
+
+Test(held, pools_end_waits_for_detached_tasks)
+{
+    end_with_one_detached(false);
+    end_with_one_detached(true);
+}
+
+/* --- given up early --- */
+
+struct giving_up {
+    struct gate *gate;
+    lanepool_status answers[4];
+};
+
+static int give_up(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct giving_up *giving_up = context;
+    lanepool_claim one = on(1);
+    lanepool_claim none = on(8);
+
+    (void)call;
+    giving_up->answers[0] = lanepool_run_release(run, &one);
+    giving_up->answers[1] = lanepool_run_release(run, &one);
+    giving_up->answers[2] = lanepool_run_release(run, &none);
+    giving_up->answers[3] = lanepool_run_release(run, NULL);
+    gate_pass(giving_up->gate);
+    return 0;
+}
+
+static void give_one_of(size_t keys)
+{
+    struct gate gate;
+    struct giving_up giving_up = { .gate = &gate };
+    struct step freed = { 0 };
+    struct step held = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    lanepool_future *first = submit_function(pool, give_up, &giving_up, keys);
+    expect(gate_await(&gate, 1));
+    lanepool_future *second = submit_step(pool, &held, 0);
+    finish(submit_step(pool, &freed, 1));
+    expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
+    gate_open(&gate, 1);
+    finish(first);
+    finish(second);
+    pool_end(pool);
+    expect_status(giving_up.answers[0], LANEPOOL_OK);
+    expect_status(giving_up.answers[1], LANEPOOL_INVALID);
+    expect_status(giving_up.answers[2], LANEPOOL_INVALID);
+    expect_status(giving_up.answers[3], LANEPOOL_INVALID);
+    gate_fini(&gate);
+}
+
+Test(held, lane_that_is_given_up_early_goes_on_and_the_others_stay)
+{
+    give_one_of(2);
+    give_one_of(4);
+}
+
+/* --- handed over --- */
+
+struct handing_over {
+    struct gate *gate;
+    struct step *heir;
+    lanepool_future *future;
+    lanepool_status answers[3];
+    uint64_t ticket;
+    int code;
+};
+
+static int hand_over(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct handing_over *handing_over = context;
+    lanepool_claim claim = on(0);
+    lanepool_task task = step_task(handing_over->heir, &claim, 1);
+
+    (void)call;
+    handing_over->ticket = lanepool_run_ticket(run);
+    gate_pass(handing_over->gate);
+    handing_over->answers[0] = lanepool_run_hand_over(run, &task);
+    task.claim_count = 0;
+    task.future = &handing_over->future;
+    task.release = step_release;
+    handing_over->answers[1] = lanepool_run_hand_over(run, &task);
+    task.future = NULL;
+    handing_over->answers[2] = lanepool_run_hand_over(run, &task);
+    return handing_over->code;
+}
+
+static void hand_over_lanes(size_t keys, int code)
+{
+    struct gate gate;
+    static struct journal journal;
+    struct step heir = { .id = 0, .journal = &journal };
+    struct step waiting = { .id = 1, .journal = &journal };
+    struct handing_over handing_over = { .gate = &gate, .heir = &heir, .code = code };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    memset(&journal, 0, sizeof journal);
+    gate_init(&gate);
+    lanepool_future *first = submit_function(pool, hand_over, &handing_over, keys);
+    expect(gate_await(&gate, 1));
+    lanepool_future *second = submit_step(pool, &waiting, keys > 0 ? keys - 1 : 0);
+    gate_open(&gate, 1);
+    finish(first);
+    finish(handing_over.future);
+    finish(second);
+    pool_end(pool);
+    expect_status(handing_over.answers[0], LANEPOOL_INVALID);
+    expect_status(handing_over.answers[1], LANEPOOL_OK);
+    expect_status(handing_over.answers[2], LANEPOOL_INVALID);
+    expect_eq(heir.runs, 1);
+    expect_eq(heir.releases, 1);
+    expect_eq(heir.ticket, handing_over.ticket);
+    if (keys > 0) {
+        expect_eq(journal_place(&journal, 0), 0);
+    }
+    gate_fini(&gate);
+}
+
+Test(held, heir_comes_before_all_that_waits_for_the_lanes)
+{
+    hand_over_lanes(0, 0);
+    hand_over_lanes(1, 0);
+    hand_over_lanes(2, 4);
+    hand_over_lanes(4, 0);
+}
+
+struct refused {
+    lanepool_status answers[3];
+};
+
+static int try_all(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct refused *refused = context;
+    lanepool_claim claim = on(0);
+    lanepool_detached *detached;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    (void)call;
+    task.function = try_all;
+    refused->answers[0] = lanepool_run_release(run, &claim);
+    refused->answers[1] = lanepool_run_hand_over(run, &task);
+    refused->answers[2] =
+        call == LANEPOOL_CALL_RUN ? LANEPOOL_INVALID : lanepool_run_detach(run, &detached);
+    return 0;
+}
+
+Test(held, cancelling_calls_and_lanes_per_worker_have_none_of_it)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct refused refused[2];
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_WORKER);
+
+    finish(submit_function(pool, try_all, &refused[0], 1));
+    pool_end(pool);
+    pool = pool_make(1, LANEPOOL_PER_KEY);
+    gate_init(&gate);
+    expect_ok(step_submit_on(pool, &holder, 0));
+    expect(gate_await(&gate, 1));
+    lanepool_future *future = submit_function(pool, try_all, &refused[1], 1);
+    expect_ok(lanepool_future_cancel(future));
+    gate_open(&gate, 1);
+    lanepool_future_release(future);
+    pool_end(pool);
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 3; j++) {
+            expect_status(refused[i].answers[j], LANEPOOL_INVALID);
+        }
+    }
+    expect_status(lanepool_task_complete(NULL, 0, NULL), LANEPOOL_INVALID);
+    gate_fini(&gate);
+}
