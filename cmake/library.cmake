@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 
 file(GLOB LANEPOOL_SOURCES CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/*.c
+    ${PROJECT_SOURCE_DIR}/src/platform/counter.c
     ${PROJECT_SOURCE_DIR}/src/platform/posix.c)
 file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lanepool/*.h)
 

@@ -14,6 +14,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     inbox->next = NULL;
     inbox->taken_last = NULL;
     inbox->stalled = false;
+    inbox->news = 0;
 }
 
 /* Mostly the link is on its way: the barrier costs as much as forty pauses. */
@@ -40,6 +41,7 @@ bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox)
     store_relaxed(&inbox->head, NULL);
     inbox->taken_last = exchange_acq_rel(&inbox->tail, NULL);
     inbox->next = head;
+    inbox->news++;
     return true;
 }
 

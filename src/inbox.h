@@ -39,6 +39,9 @@ typedef struct lanepool_i_inbox {
     _Alignas(LANEPOOL_I_APART) lanepool_i_task *next; /* R: the same, while the role is held */
     lanepool_i_task *taken_last;                      /* R: the newest that was taken */
     bool stalled;                                     /* R: the link behind `next` is missing */
+    uint64_t news; /* R: another one whenever the holder may have seen what it had not, or has
+                      spent time: when it takes all, when another may have held the role before,
+                      after a message */
 } lanepool_i_inbox;
 
 struct lanepool_i_local;

@@ -95,6 +95,13 @@ static inline void lanepool_i_grants_add(lanepool_i_grants *grants, lanepool_i_t
     lanepool_i_tasks_add(&grants->ready, task);
 }
 
+/* Its last lane was granted as it entered it, and the others before. */
+static inline void lanepool_i_grants_add_at_once(lanepool_i_grants *grants, lanepool_i_task *task)
+{
+    lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_READY, task, 0, 0);
+    lanepool_i_tasks_add(&grants->ready, task);
+}
+
 #define LANEPOOL_I_LANE_ACTIVE  (((uint64_t)1 << 23) - 1)
 #define LANEPOOL_I_LANE_SHARED  ((uint64_t)1 << 23)
 #define LANEPOOL_I_LANE_BLOCKED ((uint64_t)1 << 24)

@@ -120,6 +120,7 @@ static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_local *
         lanepool_i_router_hold(&pool->router, &message->node);
     else
         message->carry_out(pool, local, message, grants);
+    pool->router.inbox.news++;
 }
 
 static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -132,8 +133,7 @@ static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     }
     give_ticket(&pool->router, task);
     if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, task))
-        lanepool_i_ring_write_task(local->ring, LANEPOOL_EVENT_ROUTE, task, (uintptr_t)task, 0,
-                                   lanepool_i_task_tag(task));
+        lanepool_i_ring_write_route(local->ring, task, pool->router.inbox.news);
     if (is_message && pool->router.barrier == NULL) {
         lanepool_i_barrier_place(pool, local, task, grants);
         return;
@@ -198,6 +198,7 @@ static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_g
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    pool->router.inbox.news++;
     for (size_t routed = 0; goes_on(pool, routed, &grants); routed++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)

@@ -41,7 +41,9 @@ static bool is_shared(lanepool_i_task *task, size_t i)
 static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
                    lanepool_i_grants *grants)
 {
-    if (granted == lanes || lanepool_i_latch_arrive(task, granted + 1)) {
+    if (granted == lanes) {
+        lanepool_i_grants_add_at_once(grants, task);
+    } else if (lanepool_i_latch_arrive(task, granted + 1)) {
         grants->latched -= lanes - granted;
         lanepool_i_grants_add(grants, task);
     } else {
@@ -54,7 +56,7 @@ static inline void append_one(lanepool_i_task *task, uint64_t word, lanepool_i_l
                               lanepool_i_grants *grants)
 {
     if (lanepool_i_lane_append(lane, narrow_link(task, word, 0), grants))
-        lanepool_i_grants_add(grants, task);
+        lanepool_i_grants_add_at_once(grants, task);
 }
 
 static inline void route_one_claim(lanepool_pool *pool, lanepool_i_local *local,
@@ -158,8 +160,8 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
 static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
                            lanepool_i_grants *grants)
 {
-    lanepool_i_trace_at(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
-                        lanepool_i_lane_type(lane), 0);
+    lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                          lanepool_i_lane_type(lane));
     lanepool_i_lane_release(lane, grants);
 }
 

@@ -326,8 +326,8 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
     for (size_t i = 0; i < pool->crew.worker_count; i++) {
         if (placed->places[i].task == NULL)
             continue;
-        lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_RELEASE, task, i,
-                            LANEPOOL_EVENT_LANE_WORKER, 0);
+        lanepool_i_trace_next(local->ring, LANEPOOL_EVENT_RELEASE, task, i,
+                              LANEPOOL_EVENT_LANE_WORKER);
         remove_first(&pool->queues.queues[i]);
         if (local->worker == NULL || local->worker->index != i)
             lanepool_i_park_wake_one(&pool->crew.park, i);

@@ -42,6 +42,8 @@
 /* Buckets of an index of keys when it is empty: a power of two. */
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)256)
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
+/* Moments at which counter and clock were compared that are kept: a power of two. */
+#define LANEPOOL_I_ANCHORS ((size_t)1024)
 
 #else
 
@@ -66,6 +68,7 @@
 #define LANEPOOL_I_LANE_CREDIT   1u
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
 #define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
+#define LANEPOOL_I_ANCHORS       ((size_t)2)
 
 #endif
 

@@ -2,16 +2,24 @@
 #include "trace.h"
 
 #define ALL_TYPES UINT32_MAX
+
 bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count)
 {
     rings->capacity = 0;
+    rings->anchors = NULL;
     rings->worker_count = worker_count;
     rings->choice = ALL_TYPES;
     atomic_init(&rings->first, NULL);
     if (events > 0)
         for (rings->capacity = 1; rings->capacity <= events;)
             rings->capacity *= 2; /* one more: the next to be written cannot be read */
-    return lanepool_i_mutex_init(&rings->lock);
+    if (events > 0 && lanepool_i_counter_is_usable() &&
+        (rings->anchors = lanepool_i_anchors_create()) == NULL)
+        return false;
+    if (lanepool_i_mutex_init(&rings->lock))
+        return true;
+    lanepool_i_anchors_free(rings->anchors);
+    return false;
 }
 
 void lanepool_i_rings_fini(lanepool_i_rings *rings)
@@ -22,6 +30,7 @@ void lanepool_i_rings_fini(lanepool_i_rings *rings)
         lanepool_i_memory_free(ring);
         ring = next;
     }
+    lanepool_i_anchors_free(rings->anchors);
     lanepool_i_mutex_fini(&rings->lock);
 }
 
@@ -37,15 +46,17 @@ static lanepool_i_ring *take_left(const lanepool_i_rings *rings)
 }
 
 /* Not cleared: nothing of it is read before it is written. */
-static lanepool_i_ring *make(size_t capacity)
+static lanepool_i_ring *make(const lanepool_i_rings *rings)
 {
-    size_t words = capacity * LANEPOOL_I_EVENT_WORDS;
+    size_t words = rings->capacity * LANEPOOL_I_EVENT_WORDS;
     lanepool_i_ring *ring = lanepool_i_memory_alloc(sizeof *ring + words * sizeof ring->words[0]);
     if (ring == NULL)
         return NULL;
     atomic_init(&ring->taken, true);
     atomic_init(&ring->written, 0);
-    ring->capacity = capacity;
+    ring->news = 0;
+    ring->capacity = rings->capacity;
+    ring->by_counter = rings->anchors != NULL;
     return ring;
 }
 
@@ -69,7 +80,7 @@ bool lanepool_i_rings_join(lanepool_i_rings *rings, lanepool_i_ring **ring)
     *ring = take_left(rings);
     if (*ring != NULL)
         return true;
-    *ring = make(rings->capacity);
+    *ring = make(rings);
     if (*ring == NULL)
         return false;
     lanepool_i_mutex_lock(&rings->lock);
@@ -118,18 +129,29 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
 #endif
 }
 
-void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
-                           uint64_t object, uint8_t object_type, uint32_t detail)
+static _Atomic uint64_t *words_of(lanepool_i_ring *ring, uint64_t number)
+{
+    return &ring->words[(size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS];
+}
+
+static inline void write(lanepool_i_ring *ring, uint64_t time, lanepool_event_type type,
+                         uint64_t ticket, uint64_t object, uint8_t object_type, uint32_t detail)
 {
     probe(type, ticket, object, detail);
     uint64_t number = load_relaxed(&ring->written);
-    size_t at = (size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS;
-    store_release(&ring->words[at], lanepool_i_clock_now());
-    store_release(&ring->words[at + 1], ticket);
-    store_release(&ring->words[at + 2], object);
-    store_release(&ring->words[at + 3], detail | (uint64_t)ring->thread << 32 |
-                                            (uint64_t)type << 48 | (uint64_t)object_type << 56);
+    _Atomic uint64_t *words = words_of(ring, number);
+    store_release(&words[0], time);
+    store_release(&words[1], ticket);
+    store_release(&words[2], object);
+    store_release(&words[3], detail | (uint64_t)ring->thread << 32 | (uint64_t)type << 48 |
+                                 (uint64_t)object_type << 56);
     store_release(&ring->written, number + 1);
+}
+
+void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
+                           uint64_t object, uint8_t object_type, uint32_t detail)
+{
+    write(ring, lanepool_i_ticks_now(ring->by_counter), type, ticket, object, object_type, detail);
 }
 
 void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
@@ -137,6 +159,53 @@ void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
                                 uint32_t detail)
 {
     lanepool_i_ring_write(ring, type, lanepool_i_task_ticket(task), object, object_type, detail);
+}
+
+/* --- events that follow --- */
+
+/* Whether the ring's last event is the one that the caller means: in between it may have called the
+ * program, or other types are not recorded, which would have taken a time. */
+static bool leads_to(const _Atomic uint64_t *last, lanepool_event_type type, uint64_t ticket)
+{
+    uint64_t last_ticket = load_relaxed(&last[1]);
+    uint64_t rest = load_relaxed(&last[3]);
+    uint32_t detail = (uint32_t)rest;
+    uint8_t last_type = (uint8_t)(rest >> 48);
+    if (type == LANEPOOL_EVENT_ROUTE)
+        return last_ticket + 1 == ticket &&
+               (last_type == LANEPOOL_EVENT_ENTER || last_type == LANEPOOL_EVENT_READY);
+    if (last_ticket != ticket)
+        return false;
+    if (type == LANEPOOL_EVENT_READY)
+        return last_type == LANEPOOL_EVENT_ENTER && (detail & LANEPOOL_EVENT_GRANTED) != 0;
+    return last_type == type || (last_type == LANEPOOL_EVENT_END && detail == LANEPOOL_OK);
+}
+
+static uint64_t time_of_next(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket)
+{
+    uint64_t number = load_relaxed(&ring->written);
+    if (number > 0) {
+        const _Atomic uint64_t *last = words_of(ring, number - 1);
+        if (leads_to(last, type, ticket))
+            return load_relaxed(&last[0]);
+    }
+    return lanepool_i_ticks_now(ring->by_counter);
+}
+
+void lanepool_i_ring_write_next(lanepool_i_ring *ring, lanepool_event_type type,
+                                const lanepool_i_task *task, uint64_t object, uint8_t object_type)
+{
+    uint64_t ticket = lanepool_i_task_ticket(task);
+    write(ring, time_of_next(ring, type, ticket), type, ticket, object, object_type, 0);
+}
+
+void lanepool_i_ring_write_route(lanepool_i_ring *ring, const lanepool_i_task *task, uint64_t news)
+{
+    uint64_t ticket = lanepool_i_task_ticket(task);
+    uint64_t time = ring->news == news ? time_of_next(ring, LANEPOOL_EVENT_ROUTE, ticket)
+                                       : lanepool_i_ticks_now(ring->by_counter);
+    ring->news = news;
+    write(ring, time, LANEPOOL_EVENT_ROUTE, ticket, (uintptr_t)task, 0, lanepool_i_task_tag(task));
 }
 
 void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_type,

@@ -11,12 +11,20 @@
  * caused it, on whichever thread, was written before its time was taken; on this
  * readers build (trace_reader.c).
  *
+ * Times are ticks (anchors.h). To take one means to wait until all is there that the
+ * thread was reading, which is most of what an event costs. An event that *follows*
+ * gets the time of the one before it in the ring: when that one's was taken, the
+ * thread had seen all of others that may have caused the new one, and the two are
+ * but some instructions apart. It stands behind in the ring; that is enough for the
+ * rule above.
+ *
  * A thread that goes leaves its ring to the next one that comes; rings stay until
  * the pool ends.
  */
 #ifndef LANEPOOL_SRC_TRACE_H
 #define LANEPOOL_SRC_TRACE_H
 
+#include "anchors.h"
 #include "atomic.h"
 #include "lanepool/trace.h"
 #include "task.h"
@@ -28,18 +36,22 @@ typedef struct lanepool_i_ring {
     _Atomic uint64_t choice; /* A: a bit for each type that is wanted | of tickets, from bit 32, the
                                 lowest bits that have to be 0 */
     _Atomic bool taken;      /* A: a thread has it */
+    bool by_counter;         /* I: time is the counter's ticks, not the clock's */
     uint16_t thread;         /* I: its number in events */
     size_t number;           /* I: its place among the rings, from 0 */
     size_t capacity;         /* I: in events, a power of two */
     struct lanepool_i_ring *next;                        /* I: the one made before */
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t written; /* A: T writes */
-    _Atomic uint64_t words[];                            /* A: T writes */
+    uint64_t news; /* T: the inbox's, when the last ROUTE was written */
+    /* A: T writes. No event lies on two lines. */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t words[];
 } lanepool_i_ring;
 
 /* Guards: I immutable, A atomic, L the lock, which is a leaf. */
 typedef struct lanepool_i_rings {
     lanepool_i_mutex lock;
     size_t capacity;                  /* I: of each ring; 0: nothing is recorded */
+    lanepool_i_anchors *anchors;      /* I: NULL: time is the clock's */
     size_t worker_count;              /* I */
     _Atomic(lanepool_i_ring *) first; /* A: L writes: the newest */
     uint64_t choice;                  /* L: for rings to come */
@@ -53,6 +65,12 @@ void lanepool_i_rings_fini(lanepool_i_rings *rings);
 bool lanepool_i_rings_join(lanepool_i_rings *rings, lanepool_i_ring **ring);
 /* The ring's thread is gone. */
 void lanepool_i_rings_leave(lanepool_i_ring *ring);
+
+/* Later than whatever this thread has seen of others. */
+static inline uint64_t lanepool_i_ticks_now(bool by_counter)
+{
+    return by_counter ? lanepool_i_counter() : lanepool_i_clock_now();
+}
 
 /* Out of the way of pools that record nothing. */
 #define LANEPOOL_I_COLD __attribute__((cold, noinline))
@@ -81,6 +99,16 @@ LANEPOOL_I_COLD void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_
                                                 const lanepool_i_task *task, uint64_t object,
                                                 uint8_t object_type, uint32_t detail);
 
+/* The same for a task's event that follows: READY, when the task entered its last lane and all of
+ * them were granted at once; RELEASE, when it has ended. */
+LANEPOOL_I_COLD void lanepool_i_ring_write_next(lanepool_i_ring *ring, lanepool_event_type type,
+                                                const lanepool_i_task *task, uint64_t object,
+                                                uint8_t object_type);
+/* ROUTE, by the role's holder; it follows what was written of the task before, if `news` (inbox.h)
+ * are the same: then this one, too, was taken from the inbox before that. */
+LANEPOOL_I_COLD void lanepool_i_ring_write_route(lanepool_i_ring *ring, const lanepool_i_task *task,
+                                                 uint64_t news);
+
 /* A worker's event, or one of a task that has no ticket yet. */
 static inline void lanepool_i_trace(lanepool_i_ring *ring, lanepool_event_type type,
                                     uint64_t object, uint32_t detail)
@@ -103,6 +131,15 @@ static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_typ
 {
     if (lanepool_i_records_task(ring, type, task))
         lanepool_i_ring_write_task(ring, type, task, object, object_type, detail);
+}
+
+/* See lanepool_i_ring_write_next(). */
+static inline void lanepool_i_trace_next(lanepool_i_ring *ring, lanepool_event_type type,
+                                         const lanepool_i_task *task, uint64_t object,
+                                         uint8_t object_type)
+{
+    if (lanepool_i_records_task(ring, type, task))
+        lanepool_i_ring_write_next(ring, type, task, object, object_type);
 }
 
 /* The name of a lane, in as many events as it takes. */

@@ -7,6 +7,8 @@
  * its own time was taken, so before this read looked at their rings: they come
  * first. What is younger is left for the next read, unless no ring has changed
  * since this one looked: then all that there is can be taken.
+ *
+ * Up to here times are ticks; they become the clock's when an event is handed out (anchors.h).
  */
 #include "lanepool/trace.h"
 
@@ -20,9 +22,10 @@
 /* One ring as a reader sees it. */
 struct place {
     lanepool_i_ring *ring;
-    uint64_t next; /* the event to be read */
-    uint64_t end;  /* of what this read may take */
-    bool has;      /* `event` is event `next` */
+    uint64_t next;    /* the event to be read */
+    uint64_t end;     /* of what this read may take */
+    uint64_t time_ns; /* of the last event that was handed out */
+    bool has;         /* `event` is event `next`, its time still in ticks */
     lanepool_event event;
 };
 
@@ -31,6 +34,7 @@ struct lanepool_trace_reader {
     struct place *places; /* by the ring's number */
     size_t count;
     size_t capacity;
+    lanepool_i_time time;
     uint64_t missed;
 };
 
@@ -65,7 +69,8 @@ lanepool_status lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader *
     lanepool_trace_reader *made = lanepool_i_memory_alloc(sizeof *made);
     if (made == NULL)
         return LANEPOOL_NOMEM;
-    *made = (lanepool_trace_reader){ .rings = &pool->rings };
+    *made = (lanepool_trace_reader){ .rings = &pool->rings,
+                                     .time = lanepool_i_time_begin(pool->rings.anchors) };
     if (!make_room(made, count_rings(made) + ROOM)) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NOMEM;
@@ -178,6 +183,19 @@ static struct place *earliest(lanepool_trace_reader *reader)
     return found;
 }
 
+/* Anchors that others have overwritten meanwhile may make the same ticks another time, by little.
+ */
+static lanepool_event hand_out(lanepool_trace_reader *reader, struct place *place)
+{
+    uint64_t time_ns = lanepool_i_time_of(&reader->time, place->event.time_ns);
+    if (time_ns > place->time_ns)
+        place->time_ns = time_ns;
+    place->event.time_ns = place->time_ns;
+    place->next++;
+    place->has = false;
+    return place->event;
+}
+
 lanepool_status lanepool_trace_read(lanepool_trace_reader *reader, lanepool_event *events,
                                     size_t capacity, size_t *count)
 {
@@ -185,19 +203,17 @@ lanepool_status lanepool_trace_read(lanepool_trace_reader *reader, lanepool_even
         *count = 0;
     if (reader == NULL || count == NULL || (events == NULL && capacity > 0))
         return LANEPOOL_INVALID;
-    uint64_t horizon_ns = lanepool_i_clock_now();
+    uint64_t horizon = lanepool_i_ticks_now(reader->rings->anchors != NULL);
     if (!find_rings(reader))
         return LANEPOOL_NOMEM;
     find_ends(reader);
     if (is_whole(reader))
-        horizon_ns = UINT64_MAX;
+        horizon = UINT64_MAX;
     while (*count < capacity) {
         struct place *place = earliest(reader);
-        if (place == NULL || place->event.time_ns >= horizon_ns)
+        if (place == NULL || place->event.time_ns >= horizon)
             break;
-        events[(*count)++] = place->event;
-        place->next++;
-        place->has = false;
+        events[(*count)++] = hand_out(reader, place);
     }
     return LANEPOOL_OK;
 }

@@ -8,6 +8,13 @@
  * knows how many it has missed. A pool without rings records nothing, at the
  * cost of a predictable branch for each event.
  *
+ * * Times are the monotonic clock's. Where the system's clock goes by a counter of the
+ * processor, that counter is written, and becomes the clock's time when it is read:
+ * exact to a millisecond, and mostly to some 100 ns, unless between two reads the
+ * clock's rate was set anew or the machine slept. One thread's times never go back.
+ * All readers get the same times, but for one that reads at the same moment as
+ * another, or lags a thousand reads behind: there they may differ by as little.
+ *
  * * Where the system has <sys/sdt.h> such a pool also has a static probe for each
  * event: provider `lanepool`, the event's name in small letters, with the
  * arguments task, object and detail.
@@ -75,7 +82,7 @@ typedef enum lanepool_event_lane {
 
 /** One event. */
 typedef struct lanepool_event {
-    uint64_t time_ns;    /**< when, by the monotonic clock */
+    uint64_t time_ns;    /**< when, by the monotonic clock; see above */
     uint64_t task;       /**< the task's ticket; 0 if the event has none, or it is not known yet */
     uint64_t object;     /**< see lanepool_event_type */
     uint32_t detail;     /**< see lanepool_event_type */

@@ -8,7 +8,8 @@
  *     the types lanepool_i_thread, lanepool_i_mutex, lanepool_i_semaphore
  *     the macros LANEPOOL_I_THREAD_END_PUSH and _POP, _LOAD, _STORE, _CHANGE,
  *     _POISON, _UNPOISON, and atomic_init
- *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set()
+ *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set(),
+ *     lanepool_i_counter()
  *
  * and, where there are static probes, LANEPOOL_I_PROBE, as posix.h does; the functions below may be
  * called from any thread. What can fail returns false or NULL and has changed nothing; what cannot
@@ -56,6 +57,11 @@ uint64_t lanepool_i_clock_now(void);
 
 /* The same clock, read for a fraction of the cost, up to some milliseconds late. */
 uint64_t lanepool_i_clock_coarse(void);
+
+/* Whether lanepool_i_counter() is a clock, too, in a unit of its own and for less: one for all
+ * threads, that goes evenly. Like the clock it is read after all that this thread has read before,
+ * and before others see what this thread writes afterwards. */
+bool lanepool_i_counter_is_usable(void);
 
 /* Memory for things that live long; aligned to LANEPOOL_I_APART, not cleared. */
 void *lanepool_i_memory_alloc(size_t size);

@@ -59,6 +59,28 @@ static inline void lanepool_i_pause(void)
 #endif
 }
 
+/*
+ * The processor's counter, as the system reads it for its clock: not before all loads are done that
+ * stand before it. rdtsc alone may be carried out while they still wait for their lines; rdtscp
+ * waits for them. Others see no later store before the counter was read: stores become visible when
+ * everything before them is done (x86), or wait for the value (ARM: an event's time is stored
+ * before what publishes the event).
+ */
+static inline uint64_t lanepool_i_counter(void)
+{
+#if defined(__x86_64__)
+    uint32_t low, high;
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high) : : "rcx", "memory");
+    return (uint64_t)high << 32 | low;
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+    return ticks;
+#else
+    return 0; /* nobody asks: lanepool_i_counter_is_usable() says no */
+#endif
+}
+
 /* Static probes, where the system has them. */
 #if defined(__has_include)
 #if __has_include(<sys/sdt.h>)

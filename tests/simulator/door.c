@@ -162,6 +162,17 @@ uint64_t lanepool_i_clock_coarse(void)
     return sim.now;
 }
 
+/* With store buffers; without them events get the clock's times. */
+bool lanepool_i_counter_is_usable(void)
+{
+    return sim.options.buffers;
+}
+
+uint64_t lanepool_i_counter(void)
+{
+    return 3 * sim.now++;
+}
+
 /* --- memory --- */
 
 /* In front of each piece, so that freeing knows its size. */

@@ -108,6 +108,9 @@ static inline void lanepool_i_pause(void)
     sim_step(SIM_YIELD, NULL);
 }
 
+/* The clock's time, in a unit of its own. */
+uint64_t lanepool_i_counter(void);
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #define LANEPOOL_I_POISON(address, size) \

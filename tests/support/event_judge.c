@@ -6,7 +6,7 @@
 
 #include "support/memory.h"
 
-enum { BATCH = 64 };
+enum { BATCH = 64, THREADS_MAX = 64 };
 
 /* An entry of a task in a lane, or its place behind a task or a kind. */
 struct entry {
@@ -41,6 +41,7 @@ struct event_judge {
     uint32_t lane_count;
     uint64_t *submissions; /* not yet routed */
     uint32_t submission_count;
+    uint64_t last_ns[2 * THREADS_MAX]; /* of each worker and each other thread */
     const char *problem;
 };
 
@@ -246,10 +247,23 @@ static void step(struct event_judge *judge, const lanepool_event *event)
     }
 }
 
+static void pass_time(struct event_judge *judge, const lanepool_event *event)
+{
+    bool outside = event->thread >= LANEPOOL_EVENT_OUTSIDE;
+    uint32_t number = event->thread & (LANEPOOL_EVENT_OUTSIDE - 1u);
+
+    if (number < THREADS_MAX) {
+        uint64_t *last_ns = &judge->last_ns[2 * number + outside];
+        note(judge, event->time_ns >= *last_ns, "a thread's times go back");
+        *last_ns = event->time_ns;
+    }
+}
+
 void event_judge_add(struct event_judge *judge, const lanepool_event *event)
 {
     struct task *task;
 
+    pass_time(judge, event);
     switch (event->type) {
     case LANEPOOL_EVENT_SUBMIT:
         submit(judge, event->object);
