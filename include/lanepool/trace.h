@@ -13,7 +13,8 @@
  * exact to a millisecond, and mostly to some 100 ns, unless between two reads the
  * clock's rate was set anew or the machine slept. One thread's times never go back.
  * All readers get the same times, but for one that reads at the same moment as
- * another, or lags a thousand reads behind: there they may differ by as little.
+ * another, or lags a thousand reads behind: there they may differ by as little. ROUTE,
+ * READY and RELEASE may have the time of the event before them on their thread.
  *
  * * Where the system has <sys/sdt.h> such a pool also has a static probe for each
  * event: provider `lanepool`, the event's name in small letters, with the
