@@ -55,8 +55,7 @@ static void became_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 static LANEPOOL_I_COLD void pass_mark(const lanepool_i_lane *lane, lanepool_i_task *task,
                                       lanepool_i_grants *grants)
 {
-    lanepool_i_trace_at(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
-                        lanepool_i_lane_type(lane), 0);
+    lanepool_i_lane_trace_early(lane, task, grants->ring);
     if (lanepool_i_latch_arrive_wide(task, 1))
         lanepool_i_tasks_add(&grants->ready, task);
 }

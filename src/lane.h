@@ -136,6 +136,14 @@ static inline void lanepool_i_lane_trace(const lanepool_i_lane *lane, lanepool_e
         lanepool_i_lane_write(lane, type, link, granted, ring);
 }
 
+/* A lane is given up by a task that has not ended, or by a mark. */
+static inline void lanepool_i_lane_trace_early(const lanepool_i_lane *lane,
+                                               const lanepool_i_task *task, lanepool_i_ring *ring)
+{
+    lanepool_i_trace_at(ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
+                        lanepool_i_lane_type(lane), LANEPOOL_EVENT_EARLY);
+}
+
 /* Role's holder. True: granted at once. Else the entry waits; `grants` may have got others. */
 static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
                                           lanepool_i_grants *grants)

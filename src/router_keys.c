@@ -345,8 +345,10 @@ static void mark(lanepool_i_task *task, lanepool_i_grants *grants)
             entries[i].owner |= LANEPOOL_I_OWNER_MARK;
         if (lanepool_i_lane_is_frozen(lane))
             lanepool_i_lane_thaw(lane, grants);
-        if (waiting > 0 && granted)
-            release(lane, task, grants);
+        if (waiting > 0 && granted) {
+            lanepool_i_lane_trace_early(lane, task, grants->ring);
+            lanepool_i_lane_release(lane, grants);
+        }
     }
     if (waiting == 0)
         return;
@@ -400,7 +402,8 @@ static bool release_claim(lanepool_i_task *task, const lanepool_claim *claim,
         return false;
     lanepool_i_lane *lane = lane_of(task, i);
     drop_entry(task, i);
-    release(lane, task, grants);
+    lanepool_i_lane_trace_early(lane, task, grants->ring);
+    lanepool_i_lane_release(lane, grants);
     return true;
 }
 

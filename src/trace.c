@@ -178,7 +178,8 @@ static bool leads_to(const _Atomic uint64_t *last, lanepool_event_type type, uin
         return false;
     if (type == LANEPOOL_EVENT_READY)
         return last_type == LANEPOOL_EVENT_ENTER && (detail & LANEPOOL_EVENT_GRANTED) != 0;
-    return last_type == type || (last_type == LANEPOOL_EVENT_END && detail == LANEPOOL_OK);
+    return (last_type == type && detail == 0) ||
+           (last_type == LANEPOOL_EVENT_END && detail == LANEPOOL_OK);
 }
 
 static uint64_t time_of_next(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket)

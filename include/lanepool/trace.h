@@ -47,13 +47,15 @@ typedef enum lanepool_event_type {
     LANEPOOL_EVENT_READY = 5,   /**< every lane is granted: the task waits for a worker only */
     LANEPOOL_EVENT_START = 6,   /**< its function is called */
     LANEPOOL_EVENT_END = 7,     /**< its function has returned [detail: a lanepool_status] */
-    LANEPOOL_EVENT_RELEASE = 8, /**< the task leaves a lane [object: the lane] */
+    LANEPOOL_EVENT_RELEASE = 8, /**< the task leaves a lane [object: the lane; detail:
+                                     LANEPOOL_EVENT_EARLY] */
     LANEPOOL_EVENT_STEAL = 9,   /**< a worker has taken ready tasks from another's queue [object:
                                      that worker; detail: how many] */
     LANEPOOL_EVENT_PARK = 10,   /**< a worker has found nothing to do and sleeps */
     LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken */
     LANEPOOL_EVENT_CANCEL = 12, /**< the task will not run: it is handed back, or called to be told
-                                     so; without a ticket [object: its submission], it was refused
+                                     so; if it has places in lanes, these go in their turn, or at
+                                     once; without a ticket [object: its submission], it was refused
                                      because the pool had been shut down meanwhile */
     LANEPOOL_EVENT_NAME = 13    /**< a part of a lane's name [object: the lane; detail: where in the
                                    name the part stands, and from bit 16 on the size of the whole;
@@ -63,6 +65,11 @@ typedef enum lanepool_event_type {
 /** In the detail of LANEPOOL_EVENT_ENTER. */
 #define LANEPOOL_EVENT_SHARED  ((uint32_t)1) /**< the claim is SHARED */
 #define LANEPOOL_EVENT_GRANTED ((uint32_t)2) /**< at once: no ARRIVE follows */
+
+/** In the detail of LANEPOOL_EVENT_RELEASE. */
+#define LANEPOOL_EVENT_EARLY                                                \
+    ((uint32_t)1) /**< the task runs, and gives the lane up before its end; \
+                       or it was cancelled, and never had it */
 
 /** What the `object` of ENTER, ARRIVE, RELEASE and NAME identifies: `object_type`. */
 typedef enum lanepool_event_lane {
