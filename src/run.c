@@ -129,24 +129,26 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
 static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool *pool,
                                                              lanepool_i_task *task, ending *end)
 {
-    uint64_t word = load_relaxed(&task->word);
-    if (load_seq(&pool->watch.word) != 0)
-        word = fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED);
+    bool watched = load_seq(&pool->watch.word) != 0;
+    uint64_t word =
+        watched ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK)
         return false;
     end->future = future_of(task, word);
     return end->future == NULL || lanepool_i_future_start(end->future);
 }
 
+/* The watch is looked at before the word: either its thread's list shows the task to whoever
+ * watches, or the word shows the mark of who watched before. */
 static inline enum outcome call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                                 ending *end)
 {
     lanepool_run run;
-    bool is_plain = (load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MARK)) == 0;
     end->future = NULL;
     enter(&run, pool, local, task);
-    if (__builtin_expect(!is_plain || load_seq(&pool->watch.word) != 0, 0) &&
-        !start_unless_cancelled(pool, task, end)) {
+    uint64_t unusual = load_seq(&pool->watch.word);
+    unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
+    if (__builtin_expect(unusual != 0, 0) && !start_unless_cancelled(pool, task, end)) {
         leave(local, &run);
         return WAS_MARK;
     }

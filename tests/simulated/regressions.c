@@ -422,7 +422,28 @@ static void regress_finished_tasks_are_reaped_for_the_blocked(void)
     scene_close();
 }
 
+static void cancel_everything(void *argument)
+{
+    (void)argument;
+    EXPECT_STATUS(OK, lanepool_pool_cancel(scene.pool, NULL));
+}
+
+/* A worker had looked at the task's word; the task was cancelled with all others, and the
+ * cancelling was over before the worker looked whether one went on: the task was told, and started.
+ */
+static void regress_cancelling_everything_is_over_while_a_task_starts(void)
+{
+    scene_open_with(1);
+    struct scene_task *task = scene_task("A");
+    task->has_future = scene_variant(2) != 0;
+    atomic_store(&scene.stops, true);
+    EXPECT_STATUS(OK, scene_submit(task));
+    scene_spawn(cancel_everything, NULL);
+    scene_close();
+}
+
 SCENARIO_TABLE(scenarios_regressions,
+               SCENARIO(regress_cancelling_everything_is_over_while_a_task_starts, RANDOM),
                SCENARIO(regress_no_worker_stays_awake_at_a_missing_link, RANDOM),
                SCENARIO(regress_link_made_during_a_search_is_found, RANDOM),
                SCENARIO(regress_drain_ends_behind_a_missing_link, EXHAUSTIVE),
