@@ -442,7 +442,25 @@ static void regress_cancelling_everything_is_over_while_a_task_starts(void)
     scene_close();
 }
 
+/* A task had returned, and had not yet given its place up: it was cancelled after it had run. */
+static void regress_cancelling_everything_finds_a_task_that_has_run(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.layout = (lanepool_layout)scene_variant(2);
+    options.is_compatible = scene_variant(3) == 0 ? scene_rule : NULL;
+    scene_open(&options);
+    struct scene_task *task = scene_task("A");
+    task->has_future = scene_variant(4) < 2;
+    atomic_store(&scene.stops, true);
+    EXPECT_STATUS(OK, scene_submit(task));
+    scene_spawn(cancel_everything, NULL);
+    scene_close();
+}
+
 SCENARIO_TABLE(scenarios_regressions,
+               SCENARIO(regress_cancelling_everything_finds_a_task_that_has_run, RANDOM),
                SCENARIO(regress_cancelling_everything_is_over_while_a_task_starts, RANDOM),
                SCENARIO(regress_no_worker_stays_awake_at_a_missing_link, RANDOM),
                SCENARIO(regress_link_made_during_a_search_is_found, RANDOM),
