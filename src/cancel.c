@@ -6,7 +6,8 @@
  * under its lock. When several are cancelled at once, also those without: the
  * task's MARK against STARTED, by the role's holder while the pool is watched
  * (survey.h). Whoever starts a task then sets STARTED by one atomic operation,
- * which tells it of a MARK; what had started before stands in its thread's list.
+ * which tells it of a MARK; what had started before stands in its thread's list,
+ * or, where it keeps its places for a while after that, its latch says so.
  * A MARK without STARTED says that the task's reference to its future is now the
  * canceller's; one with it, that the future has cancelled the task and knows the
  * mark, until that passes.
@@ -23,6 +24,7 @@
 
 #include "barrier.h"
 #include "handle.h"
+#include "latch.h"
 #include "pool.h"
 #include "run.h"
 
@@ -211,6 +213,8 @@ static bool take_future(lanepool_future *future)
 /* Unless it has started, or is a mark. The arrays have room. */
 static void try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
 {
+    if (cancelling->survey.pool->rule->reap != NULL && lanepool_i_latch_says_started(task))
+        return;
     uint64_t word = fetch_or_acq_rel(&task->word, LANEPOOL_I_MARK);
     if ((word & LANEPOOL_I_MARK) != 0)
         return;

@@ -30,6 +30,20 @@ static inline void lanepool_i_latch_set(lanepool_i_task *task, uint32_t count)
         store_relaxed(&task->word, (word & ~LANEPOOL_I_WAIT_MASK) | count);
 }
 
+/* Where tasks are reaped: what the latch of one that has started says. A plain store: who wants to
+ * know has all others pass a barrier; see survey.h. */
+#define LANEPOOL_I_LATCH_STARTED UINT32_MAX
+
+static inline void lanepool_i_latch_set_started(lanepool_i_task *task)
+{
+    store_relaxed(&task->as.wide.wait, LANEPOOL_I_LATCH_STARTED);
+}
+
+static inline bool lanepool_i_latch_says_started(const lanepool_i_task *task)
+{
+    return load_relaxed(&task->as.wide.wait) == LANEPOOL_I_LATCH_STARTED;
+}
+
 static inline bool lanepool_i_latch_arrive_wide(lanepool_i_task *task, uint32_t arrivals)
 {
     if (load_acquire(&task->as.wide.wait) == arrivals)

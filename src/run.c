@@ -125,14 +125,16 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
 
 /* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
  * cancel.c. Its thread's list shows it by now; where tasks are reaped it keeps its places for a
- * while when it has left that list, and its word says that it has started, whoever watches. If
- * cancelled by a mark alone, the future is the canceller's. */
+ * while when it has left that list, and its latch says that it has started. If cancelled by a mark
+ * alone, the future is the canceller's. */
 static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool *pool,
                                                              lanepool_i_task *task, ending *end)
 {
-    bool says_so = pool->rule->reap != NULL || load_seq(&pool->watch.word) != 0;
+    if (pool->rule->reap != NULL)
+        lanepool_i_latch_set_started(task);
+    bool watched = load_seq(&pool->watch.word) != 0;
     uint64_t word =
-        says_so ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
+        watched ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK)
         return false;
     end->future = future_of(task, word);
