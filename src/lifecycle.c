@@ -87,7 +87,7 @@ static void look_for_drained(lanepool_pool *pool)
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
-    if (load_seq(&lifecycle->state) != LANEPOOL_I_RUNNING)
+    if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING)
         lanepool_i_gates_open(pool, local);
     lanepool_i_barrier_look(pool, local);
     lanepool_i_quiesce_look(pool, local);
@@ -138,15 +138,20 @@ void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *loc
 
 /* --- shutting down --- */
 
-/* Workers that sleep look at the counters when they are woken and lie down again. Under the lock: a
- * pause that found the pool running is over. */
+/* Workers that sleep look at the counters when they are woken and lie down again. */
 static void make_look(lanepool_pool *pool)
 {
     lanepool_i_admission_close(&pool->admission);
+    lanepool_i_park_wake_all(&pool->crew.park);
+}
+
+/* Under the lock: a pause that found the pool running is over. What a pool that stops at once has
+ * paused does not start any more. */
+static void resume(lanepool_pool *pool)
+{
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
     lanepool_i_crew_resume(&pool->crew);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
-    lanepool_i_park_wake_all(&pool->crew.park);
 }
 
 lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
@@ -157,10 +162,12 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     /* Attention first: a look for a quiesce may end the drain at once, and then the last worker to
      * leave must look, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
-    if (cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING))
+    if (cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
+        resume(pool);
         make_look(pool);
-    else
+    } else {
         fetch_sub_seq(&pool->lifecycle.attention, 1);
+    }
     return LANEPOOL_OK;
 }
 

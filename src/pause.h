@@ -9,7 +9,7 @@
 
 /* Role's holder. */
 bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane);
-/* Role's holder, once a shutdown was called: opens all gates. */
+/* Role's holder, of a pool that is drained: opens all gates. */
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local);
 /* At the pool's end: their memory. */
 void lanepool_i_gates_fini(lanepool_pool *pool);

@@ -3,8 +3,9 @@
  * Pausing: a pool, or a lane of it, takes tasks as ever and starts none.
  *
  * What runs when a pause begins goes on. Nothing else changes meanwhile: tasks take their places,
- * can be waited for and cancelled, and start in their order after the resume. A pool that is shut
- * down resumes by itself, and so do its lanes.
+ * can be waited for and cancelled, and start in their order after the resume. A pool that is
+ * drained (lanepool_pool_shutdown()) resumes by itself, and so do its lanes; after a
+ * lanepool_pool_shutdown_now() nothing paused starts: it is handed back.
  */
 #ifndef LANEPOOL_PAUSE_H
 #define LANEPOOL_PAUSE_H

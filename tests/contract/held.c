@@ -86,7 +86,7 @@ static void detach_in(lanepool_layout layout)
     expect_status(lanepool_future_cancel(first), LANEPOOL_RUNNING);
     expect(lanepool_detached_is_cancelled(detaching.detached));
     expect_ok(lanepool_task_complete(detaching.detached, 5, &gate));
-    expect_ok(lanepool_future_wait(first, 0, &result));
+    expect_ok(lanepool_future_wait(first, LANEPOOL_FOREVER, &result));
     expect_status(result.status, LANEPOOL_FAILED);
     expect_eq(result.code, 5);
     expect(result.value == &gate);
