@@ -24,6 +24,8 @@
 /* So many tasks of a batch are appended at once: workers get something to do while the rest is
  * built. */
 #define LANEPOOL_I_APPEND_BATCH 64u
+/* So many timers that are due fire before what came of them is passed on. */
+#define LANEPOOL_I_FIRE_BATCH 64u
 /* How often a worker looks everywhere before it lies down. Between two looks it pauses, longer each
  * time, at most so often: who looks takes lines from those who work. */
 #define LANEPOOL_I_SEARCH_ROUNDS 7
@@ -58,6 +60,7 @@
 #define LANEPOOL_I_ROUTE_MAX     3u
 #define LANEPOOL_I_ENOUGH_READY  1u
 #define LANEPOOL_I_APPEND_BATCH  2u
+#define LANEPOOL_I_FIRE_BATCH    2u
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0
 #define LANEPOOL_I_LINK_PAUSES   0

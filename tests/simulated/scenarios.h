@@ -39,6 +39,7 @@ extern const struct scenario_table scenarios_waits;
 extern const struct scenario_table scenarios_ends;
 extern const struct scenario_table scenarios_rules;
 extern const struct scenario_table scenarios_seeing;
+extern const struct scenario_table scenarios_timers;
 extern const struct scenario_table scenarios_regressions;
 extern const struct scenario_table scenarios_regressions_routing;
 

@@ -1,0 +1,286 @@
+/* Owns the heap of timers and the clock thread; see timers.h. */
+#include "timers.h"
+
+#include "sizes.h"
+
+/* --- the heap --- */
+
+static bool comes_first(const lanepool_i_timer *a, const lanepool_i_timer *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->number < b->number;
+}
+
+static uint32_t rank_of(const lanepool_i_timer *timer)
+{
+    return timer != NULL ? timer->rank : 0;
+}
+
+/* Puts the nearer bottom to the right; true: the timer's rank has changed. */
+static bool lean_left(lanepool_i_timer *timer)
+{
+    if (rank_of(timer->left) < rank_of(timer->right)) {
+        lanepool_i_timer *left = timer->left;
+        timer->left = timer->right;
+        timer->right = left;
+    }
+    uint32_t before = timer->rank;
+    timer->rank = rank_of(timer->right) + 1;
+    return timer->rank != before;
+}
+
+/* Goes down the right sides only, which are as long as the ranks: the logarithm of the timers. */
+static lanepool_i_timer *merge(lanepool_i_timer *a, lanepool_i_timer *b)
+{
+    lanepool_i_timer *root = NULL;
+    lanepool_i_timer *last = NULL;
+    while (a != NULL || b != NULL) {
+        bool take_a = b == NULL || (a != NULL && comes_first(a, b));
+        lanepool_i_timer *next = take_a ? a : b;
+        if (take_a)
+            a = a->right;
+        else
+            b = b->right;
+        next->parent = last;
+        if (last == NULL)
+            root = next;
+        else
+            last->right = next;
+        last = next;
+    }
+    for (lanepool_i_timer *up = last; up != NULL; up = up->parent)
+        (void)lean_left(up);
+    return root;
+}
+
+static void insert_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
+{
+    timer->left = NULL;
+    timer->right = NULL;
+    timer->rank = 1;
+    timer->waits = true;
+    timers->first = merge(timers->first, timer);
+}
+
+/* Ranks that change on the way up grow with each step, so that there are few. */
+static void take_out_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
+{
+    lanepool_i_timer *parent = timer->parent;
+    lanepool_i_timer *below = merge(timer->left, timer->right);
+    timer->waits = false;
+    if (below != NULL)
+        below->parent = parent;
+    if (parent == NULL)
+        timers->first = below;
+    else if (parent->left == timer)
+        parent->left = below;
+    else
+        parent->right = below;
+    while (parent != NULL && lean_left(parent))
+        parent = parent->parent;
+}
+
+/* --- the clock thread --- */
+
+static void post_locked(lanepool_i_timers *timers)
+{
+    if (timers->sleeps_until_ns == 0)
+        return;
+    timers->sleeps_until_ns = 0;
+    lanepool_i_semaphore_post(&timers->semaphore);
+}
+
+/* Called with the lock, which it gives up meanwhile. */
+static void wait_for_earliest(lanepool_i_timers *timers)
+{
+    uint64_t until_ns = timers->first != NULL ? timers->first->due_ns : UINT64_MAX;
+    timers->sleeps_until_ns = until_ns;
+    lanepool_i_mutex_unlock(&timers->lock);
+    bool posted = lanepool_i_semaphore_wait_until(&timers->semaphore, until_ns);
+    lanepool_i_mutex_lock(&timers->lock);
+    if (!posted && timers->sleeps_until_ns == 0)
+        lanepool_i_semaphore_wait(&timers->semaphore);
+    timers->sleeps_until_ns = 0;
+}
+
+/* The same. */
+static void let_owner_pause(lanepool_i_timers *timers)
+{
+    timers->pauses = false;
+    if (timers->work == NULL)
+        return;
+    lanepool_i_mutex_unlock(&timers->lock);
+    timers->work->pause(timers->owner);
+    lanepool_i_mutex_lock(&timers->lock);
+}
+
+/* The same; true: the earliest timer was due and has fired. */
+static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
+{
+    lanepool_i_timer *timer = timers->first;
+    if (timer == NULL)
+        return false;
+    if (timer->due_ns > *now_ns)
+        *now_ns = lanepool_i_clock_now();
+    if (timer->due_ns > *now_ns)
+        return false;
+    take_out_locked(timers, timer);
+    timers->pauses = true;
+    lanepool_i_mutex_unlock(&timers->lock);
+    timer->fire(timer);
+    lanepool_i_mutex_lock(&timers->lock);
+    return true;
+}
+
+static void fire_until_the_end(lanepool_i_timers *timers)
+{
+    uint64_t now_ns = 0;
+    uint32_t fired = 0;
+    lanepool_i_mutex_lock(&timers->lock);
+    while (!timers->ends) {
+        if (fired < LANEPOOL_I_FIRE_BATCH && fire_one(timers, &now_ns)) {
+            fired++;
+        } else if (timers->pauses) {
+            let_owner_pause(timers);
+            fired = 0;
+        } else {
+            wait_for_earliest(timers);
+        }
+    }
+    let_owner_pause(timers);
+    lanepool_i_mutex_unlock(&timers->lock);
+}
+
+static void *clock_main(void *argument)
+{
+    lanepool_i_timers *timers = argument;
+    const lanepool_i_clock_work *work = timers->work;
+    if (work != NULL && !work->begin(timers->owner))
+        return NULL;
+    fire_until_the_end(timers);
+    if (work != NULL)
+        work->end(timers->owner);
+    return NULL;
+}
+
+/* --- beginning and end --- */
+
+bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_work *work,
+                            void *owner)
+{
+    timers->first = NULL;
+    timers->next_number = 0;
+    timers->sleeps_until_ns = 0;
+    timers->state = LANEPOOL_I_CLOCK_NONE;
+    timers->pauses = false;
+    timers->ends = false;
+    timers->work = work;
+    timers->owner = owner;
+    if (!lanepool_i_mutex_init(&timers->lock))
+        return false;
+    if (lanepool_i_semaphore_init(&timers->semaphore))
+        return true;
+    lanepool_i_mutex_fini(&timers->lock);
+    return false;
+}
+
+void lanepool_i_timers_end(lanepool_i_timers *timers)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    timers->ends = true;
+    post_locked(timers);
+    lanepool_i_mutex_unlock(&timers->lock);
+}
+
+/* The state that it was in: what there is nothing of becomes `next`. */
+static lanepool_i_clock_state look_at_clock(lanepool_i_timers *timers, lanepool_i_clock_state next)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    lanepool_i_clock_state found = timers->state;
+    if (found == LANEPOOL_I_CLOCK_NONE)
+        timers->state = next;
+    lanepool_i_mutex_unlock(&timers->lock);
+    return found;
+}
+
+/* A thread is started without the lock: who comes meanwhile has to wait until it is known whether
+ * there is one. That happens once in a clock's life. */
+static lanepool_i_clock_state see_clock(lanepool_i_timers *timers, lanepool_i_clock_state next)
+{
+    lanepool_i_clock_state found = look_at_clock(timers, next);
+    while (found == LANEPOOL_I_CLOCK_STARTING) {
+        lanepool_i_yield();
+        found = look_at_clock(timers, next);
+    }
+    return found;
+}
+
+void lanepool_i_timers_join(lanepool_i_timers *timers)
+{
+    if (see_clock(timers, LANEPOOL_I_CLOCK_JOINED) != LANEPOOL_I_CLOCK_STARTED)
+        return;
+    lanepool_i_thread_join(&timers->thread);
+    lanepool_i_mutex_lock(&timers->lock);
+    timers->state = LANEPOOL_I_CLOCK_JOINED;
+    lanepool_i_mutex_unlock(&timers->lock);
+}
+
+void lanepool_i_timers_fini(lanepool_i_timers *timers)
+{
+    lanepool_i_timers_end(timers);
+    lanepool_i_timers_join(timers);
+    lanepool_i_semaphore_fini(&timers->semaphore);
+    lanepool_i_mutex_fini(&timers->lock);
+}
+
+bool lanepool_i_timers_start(lanepool_i_timers *timers)
+{
+    lanepool_i_clock_state found = see_clock(timers, LANEPOOL_I_CLOCK_STARTING);
+    if (found != LANEPOOL_I_CLOCK_NONE)
+        return found == LANEPOOL_I_CLOCK_STARTED;
+    bool started = lanepool_i_thread_start(&timers->thread, clock_main, timers);
+    lanepool_i_mutex_lock(&timers->lock);
+    timers->state = started ? LANEPOOL_I_CLOCK_STARTED : LANEPOOL_I_CLOCK_NONE;
+    lanepool_i_mutex_unlock(&timers->lock);
+    return started;
+}
+
+void lanepool_i_timers_interrupt(lanepool_i_timers *timers)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    timers->pauses = true;
+    post_locked(timers);
+    lanepool_i_mutex_unlock(&timers->lock);
+}
+
+/* --- adding and removing --- */
+
+void lanepool_i_timers_add(lanepool_i_timers *timers, lanepool_i_timer *timer, uint64_t due_ns)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    timer->due_ns = due_ns;
+    timer->number = timers->next_number++;
+    insert_locked(timers, timer);
+    if (due_ns < timers->sleeps_until_ns)
+        post_locked(timers);
+    lanepool_i_mutex_unlock(&timers->lock);
+}
+
+bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    bool waited = timer->waits;
+    if (waited)
+        take_out_locked(timers, timer);
+    lanepool_i_mutex_unlock(&timers->lock);
+    return waited;
+}
+
+lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers)
+{
+    lanepool_i_mutex_lock(&timers->lock);
+    lanepool_i_timer *timer = timers->first;
+    if (timer != NULL)
+        take_out_locked(timers, timer);
+    lanepool_i_mutex_unlock(&timers->lock);
+    return timer;
+}
