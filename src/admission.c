@@ -141,6 +141,11 @@ void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_loc
         local->admitted++;
         return;
     }
+    lanepool_i_admission_give_back(admission);
+}
+
+void lanepool_i_admission_give_back(lanepool_i_admission *admission)
+{
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted--;
     serve_locked(admission, true);

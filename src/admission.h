@@ -47,6 +47,9 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_loca
 /* A task that was admitted was not accepted after all: its credit is the thread's again, or, if
  * each counts, that of whoever waits. */
 void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local);
+/* A task ended without having been counted as finished: its credit is whoever's waits. Not the
+ * thread's: that one may never submit. */
+void lanepool_i_admission_give_back(lanepool_i_admission *admission);
 /* Refuses all who wait and who will come. */
 void lanepool_i_admission_close(lanepool_i_admission *admission);
 

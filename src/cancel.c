@@ -25,6 +25,7 @@
 #include "barrier.h"
 #include "handle.h"
 #include "latch.h"
+#include "periodic.h"
 #include "pool.h"
 #include "run.h"
 
@@ -42,7 +43,7 @@ static void copy_front(struct told *told, const lanepool_i_task *task, lanepool_
     atomic_init(&told->front.next, NULL);
     uint64_t ticket = load_relaxed(&task->word) & LANEPOOL_I_TICKET_MASK;
     atomic_init(&told->front.word, ticket | LANEPOOL_I_MARK);
-    told->release = lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL;
+    told->release = lanepool_i_task_is_wide(task) ? lanepool_i_periodic_release_of(task) : NULL;
     told->future = future;
 }
 
@@ -160,6 +161,8 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
         return LANEPOOL_NOMEM;
+    if (lanepool_i_delays_cancel(pool, local, future))
+        return LANEPOOL_OK;
     struct told told;
     lanepool_status status = decide(pool, future, &told);
     if (status != LANEPOOL_OK)

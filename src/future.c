@@ -23,6 +23,8 @@ lanepool_future *lanepool_i_future_create(lanepool_pool *pool, lanepool_i_task *
     future->started = false;
     future->task = task;
     future->pool = pool;
+    future->delayed = NULL;
+    future->stopped = false;
     memset(&future->result, 0, sizeof future->result);
     future->listeners = NULL;
     future->last = &future->listeners;
@@ -51,7 +53,7 @@ bool lanepool_i_future_start(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
     bool starts = !future->cancelled;
-    future->started = starts;
+    future->started = starts && !future->stopped;
     lanepool_i_mutex_unlock(&future->lock);
     return starts;
 }

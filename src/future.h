@@ -16,6 +16,7 @@
 #include "lanepool/future.h"
 #include "platform/platform.h"
 
+struct lanepool_i_delayed;
 typedef struct lanepool_i_listener lanepool_i_listener;
 
 /* Someone who wants to know: a waiting thread, or a then-callback. */
@@ -30,23 +31,26 @@ struct lanepool_i_listener {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    bool complete;                  /* L */
-    bool started;                   /* L: its task's function was called */
-    bool cancelled;                 /* L: it never will be */
-    lanepool_i_task *task;          /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;            /* L: until complete */
-    lanepool_result result;         /* L until complete, then I */
-    lanepool_i_listener *listeners; /* L: oldest first */
-    lanepool_i_listener **last;     /* L: where the next one goes */
-    lanepool_i_task *mark;          /* L: the cancelled task, until its places have gone */
-    lanepool_i_message marking;     /* tells the router that there is a mark */
-    _Atomic bool asked;             /* A: the task that runs was asked to end early */
+    bool complete;                      /* L */
+    bool started;                       /* L: its task's function was called */
+    bool cancelled;                     /* L: it never will be */
+    lanepool_i_task *task;              /* L: until complete; valid while the lock is held */
+    lanepool_pool *pool;                /* L: until complete */
+    struct lanepool_i_delayed *delayed; /* L: until the task is in the inbox; else NULL */
+    bool stopped;                       /* L: a periodic task's: this run is not to start */
+    lanepool_result result;             /* L until complete, then I */
+    lanepool_i_listener *listeners;     /* L: oldest first */
+    lanepool_i_listener **last;         /* L: where the next one goes */
+    lanepool_i_task *mark;              /* L: the cancelled task, until its places have gone */
+    lanepool_i_message marking;         /* tells the router that there is a mark */
+    _Atomic bool asked;                 /* A: the task that runs was asked to end early */
 };
 
 /* With two references: the task's and the caller's. NULL with the status set: nothing was made. */
 lanepool_future *lanepool_i_future_create(lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status);
-/* The task's function is about to be called; false: it is not to be, the task was cancelled. */
+/* The task's function is about to be called; false: it is not to be, the task was cancelled. A
+ * periodic task's run that was stopped has not `started` then. */
 bool lanepool_i_future_start(lanepool_future *future);
 /* A cancelled task is about to give its places up, and its block: the mark is nobody's any more. */
 void lanepool_i_future_forget_mark(lanepool_future *future);

@@ -8,6 +8,7 @@
 
 #include "barrier.h"
 #include "handle.h"
+#include "periodic.h"
 #include "pool.h"
 #include "run.h"
 
@@ -104,7 +105,7 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     lanepool_future *future = NULL;
     if (lanepool_i_task_is_wide(task)) {
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
-        description.release = task->as.wide.release;
+        description.release = lanepool_i_periodic_release_of(task);
         future = task->as.wide.future;
     }
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
@@ -136,6 +137,8 @@ static bool pass_over_mark(lanepool_pool *pool, lanepool_i_local *local, lanepoo
 void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
+    lanepool_i_router_reap(pool, local); /* what is periodic is delayed again */
+    lanepool_i_delays_hand_in(pool, local);
     empty_inbox(pool, local);
     lanepool_i_barriers_end(pool, local);
     collect_ready(pool, &tasks);

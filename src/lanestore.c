@@ -77,6 +77,13 @@ bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count)
     return true;
 }
 
+void lanepool_i_lanestore_give_back(lanepool_i_lanestore *store, uint64_t count)
+{
+    lanepool_i_mutex_lock(&store->lock);
+    store->reserved -= count;
+    lanepool_i_mutex_unlock(&store->lock);
+}
+
 /* The lock pairs with the reservation: the region was added before the claim was submitted. */
 static void take_fresh(lanepool_i_lanestore *store)
 {

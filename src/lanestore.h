@@ -2,10 +2,9 @@
  * The memory of lanes: reserved when a claim is submitted, used when it is
  * routed, so that an accepted task cannot fail for lack of it.
  *
- * Two counters, each of which only grows, decide whether a reservation is
- * covered:
+ * Two counters decide whether a reservation is covered:
  *
- *     reserved   lanes that submitters have asked for, ever
+ *     reserved   lanes that submitters have asked for, less those of tasks that came to nothing
  *     settled    claims routed that did not need their lane, or whose lane is gone again
  *
  * reserved - settled is at most the lanes alive plus the claims that may still
@@ -38,6 +37,9 @@ void lanepool_i_lanestore_fini(lanepool_i_lanestore *store);
 
 /* Any thread: makes sure of `count` further lanes. False: memory is lacking, nothing changed. */
 bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count);
+
+/* Any thread: `count` reservations will not be used by anyone. */
+void lanepool_i_lanestore_give_back(lanepool_i_lanestore *store, uint64_t count);
 
 /* Role's holder: `count` reservations turned out not to be needed. */
 static inline void lanepool_i_lanestore_settle(lanepool_i_lanestore *store, uint64_t count)

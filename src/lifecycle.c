@@ -80,8 +80,14 @@ static bool all_routed_are_finished(lanepool_pool *pool)
  * outside finds the inbox closed or is found in it. */
 static void look_for_drained(lanepool_pool *pool)
 {
-    if (all_routed_are_finished(pool) && lanepool_i_inbox_try_close(&pool->router.inbox))
+    if (!all_routed_are_finished(pool) || !lanepool_i_delays_try_close(pool))
+        return;
+    if (lanepool_i_inbox_try_close(&pool->router.inbox)) {
         lanepool_i_crew_stop(&pool->crew);
+        lanepool_i_timers_end(&pool->delays.timers);
+    } else {
+        lanepool_i_delays_reopen(pool);
+    }
 }
 
 static void look(lanepool_pool *pool, lanepool_i_local *local)
@@ -95,8 +101,11 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
         if (load_seq(&lifecycle->stopped))
             return;
         /* Looked at only now: a pool that was told to stop is so before its last worker leaves. */
-        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back)
+        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
+            if (!lanepool_i_delays_stop(pool))
+                return;
             lanepool_i_handback(pool, local);
+        }
         lifecycle->handed_back = true;
         if (load_seq(&lifecycle->cancels) != 0)
             return;
@@ -162,7 +171,9 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     /* Attention first: a look for a quiesce may end the drain at once, and then the last worker to
      * leave must look, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
+    lanepool_i_delays_close(pool);
     if (cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
+        lanepool_i_timers_interrupt(&pool->delays.timers);
         resume(pool);
         make_look(pool);
     } else {
@@ -200,6 +211,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         fetch_add_seq(&pool->lifecycle.attention, 1);
     make_look(pool);
     lanepool_i_crew_stop(&pool->crew);
+    lanepool_i_timers_end(&pool->delays.timers);
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     return LANEPOOL_OK;
 }
@@ -240,6 +252,7 @@ static void join(lanepool_pool *pool)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_crew_join(&pool->crew);
+    lanepool_i_timers_join(&pool->delays.timers);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;
     post_visitors_locked(lifecycle);

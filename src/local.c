@@ -69,6 +69,11 @@ void lanepool_i_local_leave(lanepool_i_local *local)
     lanepool_i_thread_slot_set(front);
 }
 
+void lanepool_i_local_retire(lanepool_i_local *local)
+{
+    disown(local, OF_THREAD);
+}
+
 /* Moves the wanted record to the front; frees those of pools that are gone. */
 lanepool_i_local *lanepool_i_local_find(const lanepool_pool *pool)
 {

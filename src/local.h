@@ -73,6 +73,9 @@ lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool
                                                    lanepool_i_worker *worker);
 void lanepool_i_local_enter(lanepool_i_local *local);
 void lanepool_i_local_leave(lanepool_i_local *local);
+/* A record made with no worker, for a thread that has left it, or never entered: it is the pool's
+ * alone from now on. */
+void lanepool_i_local_retire(lanepool_i_local *local);
 
 static inline lanepool_i_local *lanepool_i_local_of(lanepool_pool *pool, lanepool_i_locals *locals)
 {

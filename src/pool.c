@@ -206,8 +206,10 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_admission;
     if (!lanepool_i_aparts_init(&pool->aparts))
         goto fini_waits;
-    if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers))
+    if (!lanepool_i_delays_init(pool))
         goto fini_aparts;
+    if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers))
+        goto fini_delays;
     if (!pool->rule->init(pool))
         goto fini_lifecycle;
     if (!lanepool_i_crew_init(&pool->crew, pool->options.workers, &pool_work, pool))
@@ -221,6 +223,8 @@ fini_rule:
     pool->rule->fini(pool);
 fini_lifecycle:
     lanepool_i_lifecycle_fini(&pool->lifecycle);
+fini_delays:
+    lanepool_i_delays_fini(pool);
 fini_aparts:
     lanepool_i_aparts_fini(&pool->aparts);
 fini_waits:
@@ -241,6 +245,7 @@ static void fini(lanepool_pool *pool)
     lanepool_i_crew_fini(&pool->crew);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
+    lanepool_i_delays_fini(pool);
     lanepool_i_aparts_fini(&pool->aparts);
     lanepool_i_waits_fini(&pool->waits);
     lanepool_i_admission_fini(&pool->admission);

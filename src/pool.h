@@ -7,6 +7,7 @@
 
 #include "admission.h"
 #include "apart.h"
+#include "delays.h"
 #include "keys.h"
 #include "lanepool/pool.h"
 #include "lifecycle.h"
@@ -35,6 +36,7 @@ struct lanepool_pool {
     lanepool_i_waits waits;
     lanepool_i_aparts aparts;
     lanepool_i_quiesces quiesces;
+    lanepool_i_delays delays;
     lanepool_i_lifecycle lifecycle;
 };
 

@@ -15,6 +15,7 @@
  */
 #include "run.h"
 
+#include "periodic.h"
 #include "planted.h"
 
 /* What outlives the task's lanes. */
@@ -61,20 +62,37 @@ static inline void forget(lanepool_pool *pool, lanepool_i_local *local, lanepool
     count_finished(pool, local, word);
 }
 
+/* A run of a periodic task is not released: its series goes on. */
+static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
+                                                         lanepool_i_local *local,
+                                                         lanepool_i_task *task, uint64_t word)
+{
+    if (lanepool_i_word_is_periodic(word)) {
+        lanepool_i_periodic_rest(pool, local, task);
+        count_finished(pool, local, word);
+        return;
+    }
+    local->callbacks++;
+    task->as.wide.release(task->context);
+    local->callbacks--;
+    forget(pool, local, task, word);
+}
+
 static inline void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                           uint64_t word)
 {
-    if ((word & LANEPOOL_I_WIDE) != 0 && task->as.wide.release != NULL) {
-        local->callbacks++;
-        task->as.wide.release(task->context);
-        local->callbacks--;
-    }
-    forget(pool, local, task, word);
+    if ((word & LANEPOOL_I_WIDE) != 0 && task->as.wide.release != NULL)
+        release_and_forget(pool, local, task, word);
+    else
+        forget(pool, local, task, word);
 }
 
 void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
-    forget(pool, local, task, load_relaxed(&task->word));
+    uint64_t word = load_relaxed(&task->word);
+    if (lanepool_i_word_is_periodic(word))
+        lanepool_i_periodic_forget(pool, task);
+    forget(pool, local, task, word);
 }
 
 void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
@@ -126,10 +144,13 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
 /* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
  * cancel.c. Its thread's list shows it by now; where tasks are reaped it keeps its places for a
  * while when it has left that list, and its latch says that it has started. If cancelled by a mark
- * alone, the future is the canceller's. */
+ * alone, the future is the canceller's. False and OK: a run of a periodic task that has ended; it
+ * has its turn, and does nothing. */
 static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool *pool,
+                                                             const lanepool_i_local *local,
                                                              lanepool_i_task *task, ending *end)
 {
+    end->result = (lanepool_result){ LANEPOOL_CANCELLED, 0, NULL };
     if (pool->rule->reap != NULL)
         lanepool_i_latch_set_started(task);
     bool watched = load_seq(&pool->watch.word) != 0;
@@ -138,7 +159,14 @@ static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool
     if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) == LANEPOOL_I_MARK)
         return false;
     end->future = future_of(task, word);
-    return end->future == NULL || lanepool_i_future_start(end->future);
+    if (end->future == NULL)
+        return true;
+    bool starts = lanepool_i_future_start(end->future);
+    if (!starts || end->future->started)
+        return starts;
+    end->result.status = LANEPOOL_OK;
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
+    return false;
 }
 
 /* The watch is looked at before the word: either its thread's list shows the task to whoever
@@ -151,9 +179,9 @@ static inline enum outcome call(lanepool_pool *pool, lanepool_i_local *local, la
     enter(&run, pool, local, task);
     uint64_t unusual = load_seq(&pool->watch.word);
     unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
-    if (__builtin_expect(unusual != 0, 0) && !start_unless_cancelled(pool, task, end)) {
+    if (__builtin_expect(unusual != 0, 0) && !start_unless_cancelled(pool, local, task, end)) {
         leave(local, &run);
-        return WAS_MARK;
+        return end->result.status == LANEPOOL_OK ? ENDS : WAS_MARK;
     }
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
     int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);

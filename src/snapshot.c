@@ -347,10 +347,11 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
 
 /* --- from a future --- */
 
-static lanepool_pool *pool_of(lanepool_future *future)
+static lanepool_pool *pool_of(lanepool_future *future, bool *delayed)
 {
     lanepool_i_mutex_lock(&future->lock);
     lanepool_pool *pool = future->complete ? NULL : future->pool;
+    *delayed = future->delayed != NULL;
     lanepool_i_mutex_unlock(&future->lock);
     return pool;
 }
@@ -358,11 +359,17 @@ static lanepool_pool *pool_of(lanepool_future *future)
 lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context)
 {
     static const char finished[] = "the task has finished\n";
+    static const char not_due[] = "the task is not due yet\n";
     static const char between[] = "the task is just being submitted, taken up or let go\n";
     if (future == NULL || write == NULL)
         return LANEPOOL_INVALID;
     struct taking taking = { .future = future, .finished = true };
-    lanepool_pool *pool = pool_of(future);
+    bool delayed;
+    lanepool_pool *pool = pool_of(future, &delayed);
+    if (pool != NULL && delayed) {
+        write(context, not_due, sizeof not_due - 1);
+        return LANEPOOL_OK;
+    }
     lanepool_status status = pool != NULL ? take_with_role(pool, &taking) : LANEPOOL_OK;
     if (status != LANEPOOL_OK)
         return status;

@@ -191,15 +191,8 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lane
     return true;
 }
 
-static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
-                                        const lanepool_task *task)
+static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t class)
 {
-    size_t size =
-        sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
-    size_t class = lanepool_i_slab_class_of(size);
-    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
-    if (block == NULL)
-        return NULL;
     block->function = task->function;
     block->context = task->context;
     block->as.wide.kind = task->kind;
@@ -208,6 +201,17 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
     block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
     block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
     atomic_init(&block->word, LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
+}
+
+static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
+                                        const lanepool_task *task)
+{
+    size_t size =
+        sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
+    size_t class = lanepool_i_slab_class_of(size);
+    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
+    if (block != NULL)
+        init_wide(block, task, class);
     return block;
 }
 
@@ -227,6 +231,7 @@ static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
         return;
     lanepool_future_release(block->as.wide.future);
     lanepool_future_release(block->as.wide.future);
+    *task->future = NULL;
 }
 
 static lanepool_status build_wide(lanepool_pool *pool, lanepool_i_local *local,
@@ -393,11 +398,8 @@ static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *t
             lanepool_i_router_appended(pool, local);
         else
             status = LANEPOOL_SHUT_DOWN;
-        if (status != LANEPOOL_OK) {
+        if (status != LANEPOOL_OK)
             unbuild(pool, local, block, task);
-            if (task->future != NULL)
-                *task->future = NULL;
-        }
     }
     if (status != LANEPOOL_OK)
         lanepool_i_admission_return(&pool->admission, local);
@@ -452,11 +454,52 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
 void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
                                  const lanepool_task *task, lanepool_i_task *prepared)
 {
-    if (task->future != NULL)
-        *task->future = NULL;
     drop_future(prepared, task);
     give_block(pool, local, prepared);
     lanepool_i_admission_return(&pool->admission, local);
+}
+
+bool lanepool_i_submit_is_valid(const lanepool_pool *pool, const lanepool_task *task)
+{
+    uint64_t lanes;
+    return is_valid(pool, task, &lanes);
+}
+
+lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
+                                            lanepool_i_local **local, lanepool_i_task **block)
+{
+    struct terms terms = { WAIT_UNTIL, LANEPOOL_FOREVER, UINT64_MAX };
+    uint64_t lanes;
+    if (task != NULL && task->future != NULL)
+        *task->future = NULL;
+    if (pool == NULL || task == NULL || !is_valid(pool, task, &lanes))
+        return LANEPOOL_INVALID;
+    *local = lanepool_i_pool_local(pool);
+    if (*local == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status status = admit(pool, *local, terms);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = build(pool, *local, task, lanes, block);
+    if (status == LANEPOOL_OK)
+        hand_out_future(task, *block);
+    else
+        lanepool_i_admission_return(&pool->admission, *local);
+    return status;
+}
+
+void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                            const lanepool_task *task)
+{
+    unbuild(pool, local, block, task);
+    lanepool_i_admission_return(&pool->admission, local);
+}
+
+void lanepool_i_submit_refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                              const lanepool_task *task)
+{
+    init_wide(block, task, lanepool_i_task_class(block));
+    (void)fill_wide_entries(pool, local, block, task);
 }
 
 /* --- several tasks --- */
@@ -476,8 +519,6 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
     bool appended = append(pool, local, piece->blocks.first, piece->blocks.last, count);
     for (size_t i = 0; !appended && i < count; i++) {
         unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
-        if (piece->tasks[i].future != NULL)
-            *piece->tasks[i].future = NULL;
         lanepool_i_admission_return(&pool->admission, local);
     }
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };

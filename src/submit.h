@@ -1,5 +1,5 @@
 /*
- * Making a task that does not come through the inbox.
+ * The steps of making a task that does not come through the inbox, or comes later.
  */
 #ifndef LANEPOOL_SRC_SUBMIT_H
 #define LANEPOOL_SRC_SUBMIT_H
@@ -14,5 +14,17 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
 /* As if it had never been made. */
 void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
                                  const lanepool_task *task, lanepool_i_task *prepared);
+bool lanepool_i_submit_is_valid(const lanepool_pool *pool, const lanepool_task *task);
+
+/* Checks, admits (and blocks while the pool is full) and builds, so that nothing can fail later;
+ * OK: the block is complete, the future handed out, and *local the thread's record. */
+lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
+                                            lanepool_i_local **local, lanepool_i_task **block);
+/* As if it had never been prepared. */
+void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                            const lanepool_task *task);
+/* Makes a wide block of a finished task as it was when it was built. Its claims are held lanes. */
+void lanepool_i_submit_refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                              const lanepool_task *task);
 
 #endif

@@ -2,6 +2,7 @@
 #include "survey.h"
 
 #include "barrier.h"
+#include "periodic.h"
 #include "pool.h"
 
 #include <stdlib.h>
@@ -55,7 +56,10 @@ static void end_watch(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_task *task = exchange_seq(&pool->watch.kept, CLOSED);
     while (task != NULL) {
         lanepool_i_task *next = (lanepool_i_task *)load_relaxed(kept_link(task));
-        lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+        if (lanepool_i_word_is_periodic(load_relaxed(&task->word)))
+            lanepool_i_periodic_again(pool, local, task);
+        else
+            lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
         task = next;
     }
 }

@@ -94,6 +94,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a narrow task's entries */
 #define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a narrow task's entries */
 #define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9)  /* without entries: conflicts with all tasks */
+#define LANEPOOL_I_PERIODIC     ((uint64_t)1 << 12) /* wide, which has no types here: periodic.h */
 #define LANEPOOL_I_MESSAGE      ((uint64_t)1 << 13) /* not to be routed: an order to the router */
 #define LANEPOOL_I_EPOCH_SHIFT  14                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
@@ -135,6 +136,13 @@ static inline bool lanepool_i_task_is_barrier(const lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
     return (word & (LANEPOOL_I_BARRIER | LANEPOOL_I_COUNT_MASK)) == LANEPOOL_I_BARRIER;
+}
+
+/* Whether a task with this word is a run of a periodic one. */
+static inline bool lanepool_i_word_is_periodic(uint64_t word)
+{
+    uint64_t bits = LANEPOOL_I_WIDE | LANEPOOL_I_PERIODIC;
+    return (word & bits) == bits;
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)

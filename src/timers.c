@@ -150,7 +150,7 @@ static void fire_until_the_end(lanepool_i_timers *timers)
     lanepool_i_mutex_unlock(&timers->lock);
 }
 
-static void *clock_main(void *argument)
+static void *main_of_clock(void *argument)
 {
     lanepool_i_timers *timers = argument;
     const lanepool_i_clock_work *work = timers->work;
@@ -237,7 +237,7 @@ bool lanepool_i_timers_start(lanepool_i_timers *timers)
     lanepool_i_clock_state found = see_clock(timers, LANEPOOL_I_CLOCK_STARTING);
     if (found != LANEPOOL_I_CLOCK_NONE)
         return found == LANEPOOL_I_CLOCK_STARTED;
-    bool started = lanepool_i_thread_start(&timers->thread, clock_main, timers);
+    bool started = lanepool_i_thread_start(&timers->thread, main_of_clock, timers);
     lanepool_i_mutex_lock(&timers->lock);
     timers->state = started ? LANEPOOL_I_CLOCK_STARTED : LANEPOOL_I_CLOCK_NONE;
     lanepool_i_mutex_unlock(&timers->lock);

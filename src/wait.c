@@ -332,6 +332,32 @@ static bool go_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait 
     return in_time;
 }
 
+static bool is_delayed(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    bool delayed = future->delayed != NULL;
+    lanepool_i_mutex_unlock(&future->lock);
+    return delayed;
+}
+
+/* A task that is not due has no place yet, so that nothing can be said about it: the judgement
+ * waits until it has. That needs nobody's turn, and cannot close a circle. OK: it has a place. */
+static lanepool_status wait_until_due(lanepool_pool *pool, lanepool_i_wait *wait,
+                                      uint64_t deadline_ns)
+{
+    lanepool_status status = LANEPOOL_OK;
+    bool in_time = true;
+    while (is_delayed(wait->future) && !is_settled(pool, wait, &status)) {
+        if (!in_time)
+            return LANEPOOL_TIMED_OUT;
+        fetch_add_seq(&pool->waits.sleeping, 1);
+        if (is_delayed(wait->future) && !is_settled(pool, wait, &status))
+            in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
+        fetch_sub_seq(&pool->waits.sleeping, 1);
+    }
+    return status;
+}
+
 static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_i_wait *wait, uint64_t deadline_ns)
 {
@@ -410,9 +436,11 @@ static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_local 
 {
     local->waits++;
     enter(&pool->waits, wait);
-    if (!lanepool_i_router_send(pool, local, &wait->message))
+    lanepool_status status = wait_until_due(pool, wait, deadline_ns);
+    if (status != LANEPOOL_OK || !lanepool_i_router_send(pool, local, &wait->message))
         drop(wait);
-    lanepool_status status = wait_judged(pool, local, wait, deadline_ns);
+    if (status == LANEPOOL_OK)
+        status = wait_judged(pool, local, wait, deadline_ns);
     leave(&pool->waits, wait);
     local->waits--;
     return status;

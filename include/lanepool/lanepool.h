@@ -11,6 +11,7 @@
 
 #include "lanepool/cancel.h"
 #include "lanepool/claim.h"
+#include "lanepool/delay.h"
 #include "lanepool/export.h"
 #include "lanepool/future.h"
 #include "lanepool/held.h"

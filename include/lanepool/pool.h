@@ -114,13 +114,15 @@ typedef struct lanepool_options {
     const char *const *tag_names; /**< how tags are called, by tag; names may be NULL. The array and
                                      the names must outlive the pool and its snapshots */
     size_t tag_name_count;        /**< how many there are; tags beyond have no names */
+    bool drain_waits_for_delayed; /**< lanepool_pool_shutdown() waits for delayed tasks until they
+                                     are due; false: it cancels them. See delay.h */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0                                                                             \
+            0, 0, 0, 0, 0                                                                          \
     }
 
 /**

@@ -26,7 +26,7 @@ typedef struct lanepool_worker_stats {
 
 /** What the pool has done since it was created, and how it stands now. */
 typedef struct lanepool_stats {
-    uint64_t accepted;          /**< tasks accepted */
+    uint64_t accepted;          /**< tasks accepted; delayed ones once they are due */
     uint64_t finished;          /**< tasks whose one call has been made, by whomever */
     uint64_t pending;           /**< accepted, not finished */
     uint64_t ready;             /**< pending tasks that only wait for a worker */
@@ -34,6 +34,8 @@ typedef struct lanepool_stats {
     uint64_t live_lanes;        /**< lanes that exist now, idle ones not yet reclaimed included */
     uint64_t taken_from_others; /**< tasks that workers took from one another's queues */
     uint64_t wake_ups;          /**< how often a worker was woken */
+    uint64_t delayed;           /**< accepted for later and not yet due, and periodic tasks between
+                                     their runs; see delay.h */
 } lanepool_stats;
 
 /**

@@ -58,7 +58,7 @@ static void judge_waiting_tasks(void)
 static void judge_submitters(void)
 {
     uint64_t limit = scene.options.pending_max;
-    uint64_t pending = 0;
+    uint64_t pending = scene.pool->delays.count;
     const struct scene_task *blocked = NULL;
 
     for (uint32_t i = 0; i < scene.task_count; i++) {

@@ -1,0 +1,429 @@
+/*
+ * Owns delayed tasks: their way from the heap of timers into the inbox, or out
+ * of the pool; see delays.h.
+ */
+#include "deadline.h"
+#include "periodic.h"
+#include "pool.h"
+#include "run.h"
+#include "submit.h"
+
+static lanepool_future *future_of(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
+}
+
+/* --- counting --- */
+
+void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_local *local, size_t count)
+{
+    lanepool_i_mutex_lock(&pool->delays.lock);
+    pool->delays.count -= count;
+    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
+size_t lanepool_i_delays_count(lanepool_pool *pool)
+{
+    lanepool_i_mutex_lock(&pool->delays.lock);
+    size_t count = pool->delays.count;
+    lanepool_i_mutex_unlock(&pool->delays.lock);
+    return count;
+}
+
+/* --- into the inbox --- */
+
+/* SUBMIT is written before the append, as for every task. Nobody closes the inbox meanwhile: a
+ * drain waits for the count, a hand-back for the clock thread, or it is the hand-back that appends.
+ */
+static void append(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_tasks *tasks)
+{
+    if (tasks->count == 0)
+        return;
+    lanepool_i_count_up(&local->accepted, tasks->count);
+    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_SUBMIT))
+        for (const lanepool_i_task *task = tasks->first; task != NULL;
+             task = load_relaxed(&task->next))
+            lanepool_i_trace(local->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
+    (void)lanepool_i_inbox_append(&pool->router.inbox, tasks->first, tasks->last, NULL);
+}
+
+/* The task is the heap's no more. The future is kept: the task may have ended once it is appended.
+ */
+static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
+{
+    lanepool_i_task *task = delayed->task;
+    lanepool_i_tasks_add(&delays->due, task);
+    if (delayed->series != NULL)
+        return;
+    delayed->future = future_of(task);
+    if (delayed->future != NULL)
+        (void)lanepool_future_retain(delayed->future);
+    delayed->next = delays->due_once;
+    delays->due_once = delayed;
+}
+
+/* The tasks have been appended: who waits inside a task for one of them can be judged now. */
+static void free_due_once(lanepool_pool *pool)
+{
+    lanepool_i_delayed *delayed = pool->delays.due_once;
+    pool->delays.due_once = NULL;
+    bool awaited = false;
+    while (delayed != NULL) {
+        lanepool_i_delayed *next = delayed->next;
+        lanepool_future *future = delayed->future;
+        if (future != NULL) {
+            lanepool_i_mutex_lock(&future->lock);
+            future->delayed = NULL;
+            lanepool_i_mutex_unlock(&future->lock);
+            lanepool_future_release(future);
+            awaited = true;
+        }
+        lanepool_i_memory_free(delayed);
+        delayed = next;
+    }
+    if (awaited)
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}
+
+/* Appends what is due; returns how many. */
+static size_t append_due(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_tasks due = pool->delays.due;
+    pool->delays.due = (lanepool_i_tasks){ NULL, NULL, 0 };
+    append(pool, local, &due);
+    free_due_once(pool);
+    return due.count;
+}
+
+/* --- out of the pool --- */
+
+/* What the claims of a block hold that was never routed: byte strings, and reservations of lanes.
+ */
+static void empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block)
+{
+    bool wide = lanepool_i_task_is_wide(block);
+    uint64_t types = load_relaxed(&block->word) >> LANEPOOL_I_TYPE_SHIFT;
+    char *entries = (char *)(block + 1) + pool->extension;
+    uint64_t reserved = 0;
+    for (size_t i = 0; i < lanepool_i_task_count(block); i++, types >>= 2) {
+        const lanepool_i_entry *entry = &block->as.narrow[i & 1];
+        if (wide) {
+            const lanepool_i_wide_entry *wide_entry =
+                (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
+            entry = &wide_entry->entry;
+            types = wide_entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT;
+        }
+        if ((types & 3) == LANEPOOL_I_TYPE_BYTES)
+            lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
+        reserved += (types & 3) != LANEPOOL_I_TYPE_LANE;
+    }
+    if (reserved > 0)
+        lanepool_i_lanestore_give_back(&pool->keys.store, reserved);
+}
+
+/* Not among what the thread runs: a survey would look for its places. A wait answers DEADLOCK,
+ * since nothing can be said about a task without a place. */
+void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                                lanepool_release_fn release)
+{
+    lanepool_run run = { .pool = pool, .local = local, .outer = local->run, .task = task };
+    run.worker = SIZE_MAX;
+    run.apart = LANEPOOL_I_NOT_A_RUN;
+    lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
+    void *context = task->context;
+    local->run = &run;
+    local->callbacks++;
+    (void)task->function(&run, context, LANEPOOL_CALL_CANCELLED);
+    local->run = run.outer;
+    if (future_of(task) != NULL)
+        lanepool_i_future_complete(future_of(task), &result);
+    if (release != NULL)
+        release(context);
+    local->callbacks--;
+    empty(pool, local, task);
+    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+    lanepool_i_admission_give_back(&pool->admission);
+}
+
+static void call_off_once(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_delayed *delayed)
+{
+    lanepool_i_task *task = delayed->task;
+    lanepool_i_memory_free(delayed);
+    lanepool_i_delays_call_off(pool, local, task,
+                               lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL);
+    lanepool_i_delays_count_down(pool, local, 1);
+}
+
+/* The pool is not to go before this has returned. */
+static void call_off_alone(lanepool_pool *pool, lanepool_i_local *local,
+                           lanepool_i_delayed *delayed)
+{
+    call_off_once(pool, local, delayed);
+    lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
+/* From now on it is cancelled for everybody. */
+static void call_off_locked(lanepool_future *future)
+{
+    future->delayed = NULL;
+    future->cancelled = true;
+}
+
+bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lanepool_future *future)
+{
+    for (;;) {
+        lanepool_i_mutex_lock(&future->lock);
+        lanepool_i_delayed *delayed = future->delayed;
+        bool taken =
+            delayed != NULL && lanepool_i_timers_remove(&pool->delays.timers, &delayed->timer);
+        if (taken) {
+            lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
+            call_off_locked(future);
+        }
+        lanepool_i_mutex_unlock(&future->lock);
+        if (taken)
+            call_off_alone(pool, local, delayed);
+        if (taken || delayed == NULL)
+            return taken;
+        /* The clock thread is about to append it, and calls nobody before. */
+        lanepool_i_yield();
+    }
+}
+
+/* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
+static void cancel_all(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_timer *timer;
+    while (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING &&
+           (timer = lanepool_i_timers_take(&pool->delays.timers)) != NULL) {
+        lanepool_i_delayed *delayed = (lanepool_i_delayed *)timer;
+        if (delayed->series != NULL) {
+            lanepool_i_periodic_end(pool, local, delayed->series);
+            continue;
+        }
+        lanepool_future *future = future_of(delayed->task);
+        if (future != NULL) {
+            lanepool_i_mutex_lock(&future->lock);
+            call_off_locked(future);
+            lanepool_i_mutex_unlock(&future->lock);
+        }
+        call_off_once(pool, local, delayed);
+    }
+}
+
+/* --- the clock thread --- */
+
+void lanepool_i_delays_fire(lanepool_i_timer *timer)
+{
+    lanepool_i_delayed *delayed = (lanepool_i_delayed *)timer;
+    lanepool_i_delays *delays = &delayed->pool->delays;
+    if (delayed->series != NULL && lanepool_i_periodic_is_over(delayed->series)) {
+        delayed->next = delays->over_series;
+        delays->over_series = delayed;
+    } else {
+        add_due(delays, delayed);
+    }
+}
+
+/* `over` is set with the count of workers at 0: either that is seen here, or this one there. */
+static bool begin(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_mutex_lock(&pool->delays.lock);
+    bool may_begin = !pool->delays.over;
+    if (may_begin)
+        fetch_add_seq(&pool->lifecycle.workers_left, 1);
+    lanepool_i_mutex_unlock(&pool->delays.lock);
+    if (may_begin)
+        lanepool_i_local_enter(load_acquire(&pool->delays.clock));
+    return may_begin;
+}
+
+static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_delayed *delayed;
+    while ((delayed = pool->delays.over_series) != NULL) {
+        pool->delays.over_series = delayed->next;
+        lanepool_i_periodic_end(pool, local, delayed->series);
+    }
+}
+
+/* Nobody is called before what is due has been appended. */
+static void pass_on(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
+    size_t appended = append_due(pool, local);
+    if (appended > 0) {
+        lanepool_i_router_appended(pool, local);
+        lanepool_i_delays_count_down(pool, local, appended);
+    }
+    end_over_series(pool, local);
+    if (load_seq(&pool->lifecycle.state) != LANEPOOL_I_DRAINING)
+        return;
+    if (pool->options.drain_waits_for_delayed)
+        lanepool_i_periodic_end_all(pool);
+    else
+        cancel_all(pool, local);
+}
+
+static void end(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
+    lanepool_i_lifecycle_worker_left(pool, local);
+    lanepool_i_local_leave(local);
+}
+
+static const lanepool_i_clock_work work_of_clock = { begin, pass_on, end };
+
+/* The record is made beforehand, since the clock thread could tell nobody that it cannot be had. */
+static bool make_clock_record(lanepool_pool *pool)
+{
+    lanepool_i_local *none = NULL;
+    if (load_acquire(&pool->delays.clock) != NULL)
+        return true;
+    lanepool_i_local *local = lanepool_i_local_make_for_worker(pool, &pool->locals, NULL);
+    if (local == NULL)
+        return false;
+    if (!cas_acq_rel(&pool->delays.clock, &none, local))
+        lanepool_i_local_retire(local);
+    return true;
+}
+
+lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool)
+{
+    if (!make_clock_record(pool))
+        return LANEPOOL_NOMEM;
+    if (lanepool_i_timers_start(&pool->delays.timers))
+        return LANEPOOL_OK;
+    return lanepool_pool_is_shut_down(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_NO_THREAD;
+}
+
+/* --- the pool's beginning and end --- */
+
+bool lanepool_i_delays_init(lanepool_pool *pool)
+{
+    lanepool_i_delays *delays = &pool->delays;
+    if (!lanepool_i_timers_init(&delays->timers, &work_of_clock, pool))
+        return false;
+    if (lanepool_i_mutex_init(&delays->lock))
+        return true;
+    lanepool_i_timers_fini(&delays->timers);
+    return false;
+}
+
+void lanepool_i_delays_fini(lanepool_pool *pool)
+{
+    lanepool_i_local *clock = load_relaxed(&pool->delays.clock);
+    lanepool_i_timers_fini(&pool->delays.timers);
+    lanepool_i_mutex_fini(&pool->delays.lock);
+    if (clock != NULL)
+        lanepool_i_local_retire(clock);
+}
+
+void lanepool_i_delays_close(lanepool_pool *pool)
+{
+    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_mutex_lock(&delays->lock);
+    delays->ends_series = true;
+    delays->closed |= !pool->options.drain_waits_for_delayed;
+    lanepool_i_mutex_unlock(&delays->lock);
+}
+
+bool lanepool_i_delays_try_close(lanepool_pool *pool)
+{
+    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_mutex_lock(&delays->lock);
+    bool none = delays->count == 0;
+    if (none)
+        delays->closed = true;
+    lanepool_i_mutex_unlock(&delays->lock);
+    return none;
+}
+
+void lanepool_i_delays_reopen(lanepool_pool *pool)
+{
+    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_mutex_lock(&delays->lock);
+    delays->closed = !pool->options.drain_waits_for_delayed;
+    lanepool_i_mutex_unlock(&delays->lock);
+}
+
+bool lanepool_i_delays_stop(lanepool_pool *pool)
+{
+    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_mutex_lock(&delays->lock);
+    bool alone = load_seq(&pool->lifecycle.workers_left) == 0;
+    if (alone) {
+        delays->closed = true;
+        delays->over = true;
+    }
+    lanepool_i_mutex_unlock(&delays->lock);
+    return alone;
+}
+
+/* The clock thread is gone, or never came into its loop. */
+void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_timer *timer;
+    while ((timer = lanepool_i_timers_take(&pool->delays.timers)) != NULL)
+        add_due(&pool->delays, (lanepool_i_delayed *)timer);
+    size_t count = append_due(pool, local);
+    lanepool_i_mutex_lock(&pool->delays.lock);
+    pool->delays.count -= count;
+    lanepool_i_mutex_unlock(&pool->delays.lock);
+}
+
+/* --- submitting --- */
+
+static bool enter(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64_t due_ns)
+{
+    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_mutex_lock(&delays->lock);
+    bool open = !delays->closed;
+    if (open) {
+        delays->count++;
+        lanepool_i_timers_add(&delays->timers, &delayed->timer, due_ns);
+    }
+    lanepool_i_mutex_unlock(&delays->lock);
+    return open;
+}
+
+/* Of a block that is built. The future must know before the clock thread may. */
+static lanepool_status delay(lanepool_pool *pool, lanepool_i_task *block, uint64_t delay_ns)
+{
+    lanepool_future *future = future_of(block);
+    lanepool_status status = lanepool_i_delays_ready_clock(pool);
+    if (status != LANEPOOL_OK)
+        return status;
+    lanepool_i_delayed *delayed = lanepool_i_memory_alloc(sizeof *delayed);
+    if (delayed == NULL)
+        return LANEPOOL_NOMEM;
+    *delayed = (lanepool_i_delayed){ .pool = pool, .task = block };
+    delayed->timer.fire = lanepool_i_delays_fire;
+    if (future != NULL)
+        future->delayed = delayed;
+    if (enter(pool, delayed, lanepool_i_deadline(delay_ns)))
+        return LANEPOOL_OK;
+    lanepool_i_memory_free(delayed);
+    return LANEPOOL_SHUT_DOWN;
+}
+
+lanepool_status lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_task *task,
+                                           int64_t delay_ns)
+{
+    if (delay_ns <= 0)
+        return lanepool_pool_submit(pool, task);
+    lanepool_i_local *local;
+    lanepool_i_task *block;
+    lanepool_status status = lanepool_i_submit_for_later(pool, task, &local, &block);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = delay(pool, block, (uint64_t)delay_ns);
+    if (status != LANEPOOL_OK)
+        lanepool_i_submit_undo(pool, local, block, task);
+    return status;
+}

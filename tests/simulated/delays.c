@@ -1,0 +1,390 @@
+/* Delayed tasks: due, cancelled, drained, handed back, all at once. */
+#include "property/world.h"
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+#include <string.h>
+
+enum { LATER_MAX = 12 };
+#define TICKET_BIT ((uint64_t)1 << 39)
+
+/* A delayed task, and what has become of it. */
+struct later {
+    const char *key;
+    uint64_t due_ns; /* it is due between these; 0: at once */
+    _Atomic uint64_t due_ns_max;
+    lanepool_future *future;
+    lanepool_status submitted;
+    _Atomic uint32_t cancelled; /* how many were told that they have cancelled it */
+    _Atomic uint32_t runs, cancels, returns, releases;
+    _Atomic uint64_t ticket;
+};
+
+static struct later laters[LATER_MAX];
+static uint32_t later_count;
+static uint64_t key_cell;            /* guarded by the lane of "A" */
+static const struct later *returned; /* the last that was handed back */
+static _Atomic uint64_t stopped_ns;  /* nothing is due any more from then on; 0: not known yet */
+
+static struct later *new_later(const char *key)
+{
+    EXPECT(later_count < LATER_MAX);
+    struct later *later = &laters[later_count++];
+    memset(later, 0, sizeof *later);
+    later->key = key;
+    return later;
+}
+
+/* By tickets, and what was not due when the pool was stopped by moments. */
+static void expect_order(const struct later *later, uint64_t ticket)
+{
+    EXPECT(returned == NULL || ((ticket - atomic_load(&returned->ticket)) & TICKET_BIT) == 0);
+    EXPECT(returned == NULL || stopped_ns == 0 || returned->due_ns <= stopped_ns ||
+           later->due_ns == 0 || returned->due_ns <= later->due_ns_max);
+    returned = later;
+}
+
+static int call_later(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct later *later = context;
+
+    if (call == LANEPOOL_CALL_CANCELLED) {
+        EXPECT(lanepool_run_worker(run) == SIZE_MAX);
+        atomic_fetch_add(&later->cancels, 1);
+        return 0;
+    }
+    EXPECT(sim_now() >= later->due_ns);
+    if (*later->key == 'A')
+        key_cell++;
+    atomic_store(&later->ticket, lanepool_run_ticket(run));
+    atomic_fetch_add(&later->runs, 1);
+    return 0;
+}
+
+static void hand_back_later(void *context, const lanepool_task *task, uint64_t ticket)
+{
+    struct later *later = task->context;
+
+    EXPECT(context == laters && task->claim_count == 1);
+    EXPECT(task->claims[0].key.id == (uint64_t)*later->key);
+    expect_order(later, ticket);
+    atomic_store(&later->ticket, ticket);
+    atomic_fetch_add(&later->returns, 1);
+}
+
+static void release_later(void *context)
+{
+    struct later *later = context;
+    atomic_fetch_add(&later->releases, 1);
+}
+
+static lanepool_status submit_later(struct later *later, int64_t delay_ns)
+{
+    lanepool_claim claim = lanepool_claim_id((uint64_t)*later->key, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = call_later;
+    task.context = later;
+    task.claims = &claim;
+    task.claim_count = scene.options.is_compatible == NULL;
+    task.release = release_later;
+    task.future = &later->future;
+    later->due_ns = delay_ns > 0 ? sim_now() + (uint64_t)delay_ns : 0;
+    later->due_ns_max = UINT64_MAX;
+    later->submitted = lanepool_pool_submit_after(scene.pool, &task, delay_ns);
+    later->due_ns_max = sim_now() + (delay_ns > 0 ? (uint64_t)delay_ns : 0);
+    return later->submitted;
+}
+
+static bool cancel_later(struct later *later)
+{
+    lanepool_status status = lanepool_future_cancel(later->future);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+    atomic_fetch_add(&later->cancelled, status == LANEPOOL_OK);
+    return status == LANEPOOL_OK;
+}
+
+static void open_laters(const lanepool_options *options)
+{
+    later_count = 0;
+    key_cell = 0;
+    returned = NULL;
+    stopped_ns = 0;
+    scene_open(options);
+}
+
+/* Everything that was accepted had its one call, and its future and release say the same. */
+static void judge_later(struct later *later)
+{
+    bool accepted = later->submitted == LANEPOOL_OK;
+    uint32_t runs = atomic_load(&later->runs);
+    uint32_t cancels = atomic_load(&later->cancels);
+    uint32_t returns = atomic_load(&later->returns);
+    lanepool_result result;
+
+    EXPECT(runs + cancels + returns == accepted);
+    EXPECT(atomic_load(&later->releases) == runs + cancels);
+    EXPECT(atomic_load(&later->cancelled) <= cancels);
+    if (later->future == NULL)
+        return;
+    EXPECT_STATUS(OK, lanepool_future_wait(later->future, 0, &result));
+    EXPECT(result.status == (runs == 1 ? LANEPOOL_OK : LANEPOOL_CANCELLED));
+    lanepool_future_release(later->future);
+}
+
+static void close_laters(void)
+{
+    scene_close();
+    for (uint32_t i = 0; i < later_count; i++)
+        judge_later(&laters[i]);
+}
+
+static lanepool_options some_options(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    options.workers = 1 + scene_variant(2);
+    options.layout = (lanepool_layout)(scene_variant(4) / 2);
+    return options;
+}
+
+/* --- 34 --- */
+
+static bool both_ran(const struct later *one, const struct later *other)
+{
+    return atomic_load(&one->runs) == 1 && atomic_load(&other->runs) == 1;
+}
+
+static bool has_earlier_ticket(const struct later *one, const struct later *other)
+{
+    return ((atomic_load(&other->ticket) - atomic_load(&one->ticket)) & TICKET_BIT) == 0;
+}
+
+/* Of those with one key the earlier due have the smaller tickets; one is never due. */
+static void scenario_34_many_due_at_once_and_one_never(void)
+{
+    static const int64_t delays[] = { 300, 100, -1, 0, 100, INT64_MIN, 50, 100, 50, INT64_MAX };
+    lanepool_options options = some_options();
+
+    options.drain_waits_for_delayed = true;
+    open_laters(&options);
+    for (uint32_t i = 0; i < sizeof delays / sizeof delays[0]; i++)
+        EXPECT_STATUS(OK, submit_later(new_later("A"), delays[i]));
+    (void)cancel_later(&laters[later_count - 1]);
+    close_laters();
+    for (uint32_t i = 0; i < later_count; i++)
+        for (uint32_t j = 0; j < later_count; j++)
+            if (both_ran(&laters[i], &laters[j]) && laters[i].due_ns_max < laters[j].due_ns)
+                EXPECT(has_earlier_ticket(&laters[i], &laters[j]));
+}
+
+/* --- 35 --- */
+
+static void cancel_first(void *argument)
+{
+    (void)argument;
+    (void)cancel_later(&laters[0]);
+}
+
+static void scenario_35_cancelled_as_it_is_due(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.drain_waits_for_delayed = true;
+    open_laters(&options);
+    EXPECT_STATUS(OK, submit_later(new_later("A"), 50));
+    scene_spawn(cancel_first, NULL);
+    sim_sleep(40);
+    cancel_first(NULL);
+    close_laters();
+}
+
+static void cancel_each_twice(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < 5; i++) {
+        if (cancel_later(&laters[i]))
+            EXPECT(!cancel_later(&laters[i]));
+        sim_sleep(20);
+    }
+}
+
+static void scenario_35_cancelled_by_some_as_they_are_due(void)
+{
+    lanepool_options options = some_options();
+
+    options.drain_waits_for_delayed = scene_variant(3) == 0;
+    open_laters(&options);
+    for (uint32_t i = 0; i < 5; i++)
+        EXPECT_STATUS(OK, submit_later(new_later(i % 2 ? "A" : "B"), 20 * (int64_t)i + 10));
+    scene_spawn(cancel_each_twice, NULL);
+    cancel_each_twice(NULL);
+    close_laters();
+}
+
+/* --- the ends --- */
+
+static void submit_some(void *argument)
+{
+    struct later *first = argument;
+
+    for (uint32_t i = 0; i < 3; i++)
+        (void)submit_later(&first[i], (int64_t)((scene_seed + i) % 4 * 40));
+}
+
+static void submit_inside_a_drain(struct scene_task *self)
+{
+    (void)self;
+    scene_wait_at_gate(0);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    lanepool_status status = submit_later(&laters[6], 30);
+    if (scene.options.drain_waits_for_delayed)
+        EXPECT_STATUS(OK, status);
+    else
+        EXPECT_STATUS(SHUT_DOWN, status);
+}
+
+/* Two threads start the clock; a drain comes, and a task inside it delays another. */
+static void scenario_delays_drain_beside_submits(void)
+{
+    lanepool_options options = some_options();
+
+    options.drain_waits_for_delayed = scene_seed % 3 == 0;
+    open_laters(&options);
+    for (uint32_t i = 0; i < 7; i++)
+        new_later(i % 2 ? "A" : "B");
+    scene_make_gates(1);
+    struct scene_task *inside = scene_task("C");
+    inside->body = submit_inside_a_drain;
+    EXPECT_STATUS(OK, scene_submit(inside));
+    scene_spawn(submit_some, &laters[0]);
+    scene_spawn(submit_some, &laters[3]);
+    sim_sleep(scene_seed % 5 * 20);
+    scene_open_gate(0);
+    close_laters();
+}
+
+/* Far ones are cancelled in the order in which they would have been due. */
+static void scenario_delays_stop_beside_what_is_due(void)
+{
+    lanepool_options options = some_options();
+    bool hands_back = scene_seed % 2 == 0;
+
+    open_laters(&options);
+    for (uint32_t i = 0; i < 6; i++)
+        new_later(i % 2 ? "A" : "B");
+    submit_some(&laters[0]);
+    scene_spawn(submit_some, &laters[3]);
+    sim_sleep(scene_seed % 5 * 20);
+    if (scene_seed % 3 == 0)
+        EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    atomic_store(&scene.stops, true);
+    lanepool_status status =
+        lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back_later : NULL, laters);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    stopped_ns = sim_now();
+    scene_join();
+    close_laters();
+}
+
+/* --- the limit --- */
+
+static void submit_third(void *argument)
+{
+    EXPECT_STATUS(OK, scene_submit(argument));
+}
+
+/* Two delayed tasks fill the pool; when one is cancelled, who waits is admitted. */
+static void scenario_delays_count_against_the_limit(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.pending_max = 2;
+    open_laters(&options);
+    EXPECT_STATUS(OK, submit_later(new_later("A"), INT64_MAX));
+    EXPECT_STATUS(OK, submit_later(new_later("B"), INT64_MAX));
+    scene_spawn(submit_third, scene_task("C"));
+    sim_sleep(5);
+    (void)cancel_later(&laters[0]);
+    close_laters();
+}
+
+/* --- waits inside tasks --- */
+
+static lanepool_status answers[2];
+
+static void wait_for_later(struct scene_task *self)
+{
+    (void)self;
+    answers[0] = lanepool_future_wait(laters[0].future, LANEPOOL_FOREVER, NULL);
+    answers[1] = lanepool_future_wait(laters[1].future, LANEPOOL_FOREVER, NULL);
+}
+
+/* What conflicts with the waiting task can never run before it; another can, by its own thread. */
+static void scenario_delays_waits_inside_are_judged_when_due(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    bool stops = scene_seed % 3 == 0;
+
+    options.workers = 1;
+    options.drain_waits_for_delayed = true;
+    open_laters(&options);
+    struct scene_task *waiter = scene_task("A");
+    waiter->body = wait_for_later;
+    EXPECT_STATUS(OK, submit_later(new_later("A"), 50));
+    EXPECT_STATUS(OK, submit_later(new_later("B"), 50));
+    EXPECT_STATUS(OK, scene_submit(waiter));
+    if (stops) {
+        sim_sleep(scene_seed % 4 * 20);
+        atomic_store(&scene.stops, true);
+        EXPECT_STATUS(OK, lanepool_pool_shutdown_now(scene.pool, NULL, NULL));
+    }
+    close_laters();
+    if (stops || !scene_has_begun(waiter))
+        return;
+    bool first_ran_before = answers[0] == LANEPOOL_OK;
+    EXPECT(first_ran_before || answers[0] == LANEPOOL_DEADLOCK);
+    EXPECT(answers[1] == LANEPOOL_OK);
+}
+
+/* --- failures --- */
+
+static void scenario_delays_each_failure_in_turn(void)
+{
+    lanepool_options options = some_options();
+    lanepool_claim claims[3] = { lanepool_claim_bytes("one", 3, LANEPOOL_EXCLUSIVE),
+                                 lanepool_claim_bytes("two", 3, LANEPOOL_SHARED),
+                                 lanepool_claim_id(3, LANEPOOL_EXCLUSIVE) };
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    later_count = 0;
+    if (!scene_try_open(&options))
+        return;
+    task.function = call_later;
+    task.context = new_later("B");
+    task.release = release_later;
+    task.claims = claims;
+    task.claim_count = 1 + scene_variant(3);
+    for (uint32_t i = 0; i < 3; i++) {
+        lanepool_status status =
+            lanepool_pool_submit_after(scene.pool, &task, i == 0 ? INT64_MAX : 20);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+        laters[0].submitted += status == LANEPOOL_OK;
+    }
+    world_stop_refusing();
+    EXPECT_STATUS(OK, lanepool_pool_destroy(scene.pool));
+    scene.pool = NULL;
+    uint32_t calls = atomic_load(&laters[0].runs) + atomic_load(&laters[0].cancels);
+    EXPECT(calls == (uint32_t)laters[0].submitted);
+    EXPECT(atomic_load(&laters[0].releases) == calls);
+}
+
+SCENARIO_TABLE(scenarios_delays, SCENARIO(scenario_34_many_due_at_once_and_one_never, RANDOM),
+               SCENARIO(scenario_35_cancelled_as_it_is_due, EXHAUSTIVE),
+               SCENARIO(scenario_35_cancelled_by_some_as_they_are_due, RANDOM),
+               SCENARIO(scenario_delays_drain_beside_submits, RANDOM),
+               SCENARIO(scenario_delays_stop_beside_what_is_due, RANDOM),
+               SCENARIO(scenario_delays_count_against_the_limit, RANDOM),
+               SCENARIO(scenario_delays_waits_inside_are_judged_when_due, RANDOM),
+               SCENARIO(scenario_delays_each_failure_in_turn, FAULTS));

@@ -1,0 +1,358 @@
+/* Periodic tasks: run after run, ended from inside, from outside, by a drain, by a stop. */
+#include "property/world.h"
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+#include <string.h>
+
+enum { SERIES_MAX = 3, RUNS = 3 };
+#define TICKET_BIT ((uint64_t)1 << 39)
+
+/* A periodic task, and what has become of it. */
+struct series {
+    lanepool_timer *timer;
+    uint32_t stops_at; /* cancels itself in the run of this number; 0: never */
+    uint64_t ticket;
+    uint64_t run_ended_ns;
+    uint64_t period_ns;
+    lanepool_period period;
+    _Atomic uint32_t inside, running, runs, cancels, returns, releases;
+};
+
+static struct series all[SERIES_MAX];
+static uint64_t key_cell; /* guarded by the lane of "A" */
+
+static void run_series(lanepool_run *run, struct series *series)
+{
+    uint32_t number = atomic_fetch_add(&series->runs, 1) + 1;
+    uint64_t ticket = lanepool_run_ticket(run);
+
+    EXPECT(atomic_load(&series->cancels) == 0);
+    EXPECT(number == 1 || ((ticket - series->ticket) & TICKET_BIT) == 0);
+    if (number > 1 && series->period == LANEPOOL_FIXED_DELAY)
+        EXPECT(sim_now() >= series->run_ended_ns + series->period_ns);
+    series->ticket = ticket;
+    atomic_store(&series->running, 1);
+    key_cell++;
+    sim_sleep(5);
+    if (number == series->stops_at)
+        EXPECT_STATUS(RUNNING, lanepool_timer_cancel(series->timer));
+    series->run_ended_ns = sim_now();
+    atomic_store(&series->running, 0);
+}
+
+static int call_series(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct series *series = context;
+
+    EXPECT(atomic_fetch_add(&series->inside, 1) == 0);
+    if (call == LANEPOOL_CALL_RUN) {
+        run_series(run, series);
+    } else {
+        EXPECT(lanepool_run_worker(run) == SIZE_MAX);
+        atomic_fetch_add(&series->cancels, 1);
+    }
+    atomic_fetch_sub(&series->inside, 1);
+    return 0;
+}
+
+static void release_series(void *context)
+{
+    struct series *series = context;
+
+    EXPECT(atomic_load(&series->cancels) == 1);
+    atomic_fetch_add(&series->releases, 1);
+}
+
+static void hand_back_series(void *context, const lanepool_task *task, uint64_t ticket)
+{
+    struct series *series = task->context;
+
+    (void)ticket;
+    EXPECT(context == all && task->function == call_series && task->release == release_series);
+    if (scene.options.is_compatible == NULL) {
+        EXPECT(task->claim_count == 2);
+        EXPECT(task->claims[0].key.id == 'A' || task->claims[1].key.id == 'A');
+    }
+    atomic_fetch_add(&series->returns, 1);
+}
+
+static lanepool_status submit_series(struct series *series, int64_t delay_ns, uint64_t period_ns,
+                                     lanepool_period period)
+{
+    lanepool_claim claims[3] = { lanepool_claim_id('A', LANEPOOL_EXCLUSIVE),
+                                 lanepool_claim_bytes("second", 6, LANEPOOL_SHARED),
+                                 lanepool_claim_id('A', LANEPOOL_SHARED) };
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    series->period_ns = period_ns;
+    series->period = period;
+    task.function = call_series;
+    task.context = series;
+    task.claims = claims;
+    task.claim_count = scene.options.is_compatible == NULL ? 3 : 0;
+    task.release = release_series;
+    task.tag = 3;
+    return lanepool_pool_submit_every(scene.pool, &task, delay_ns, period_ns, period,
+                                      &series->timer);
+}
+
+/* The program's rule: all conflict. */
+static bool nothing_is_compatible(const lanepool_task_view *a, const lanepool_task_view *b,
+                                  void *user)
+{
+    (void)user;
+    EXPECT(a->context != NULL && b->context != NULL);
+    return false;
+}
+
+static lanepool_options some_options(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    options.workers = 1 + scene_variant(2);
+    options.layout = (lanepool_layout)(scene_variant(4) / 2);
+    options.is_compatible = scene_seed / 4 % 3 == 0 ? nothing_is_compatible : NULL;
+    return options;
+}
+
+static bool try_open_series(const lanepool_options *options)
+{
+    memset(all, 0, sizeof all);
+    key_cell = 0;
+    return scene_try_open(options);
+}
+
+static void open_series(void)
+{
+    lanepool_options options = some_options();
+    EXPECT(try_open_series(&options));
+}
+
+/* The series has had its one last call. */
+static void judge_series(struct series *series)
+{
+    uint32_t ends = atomic_load(&series->cancels) + atomic_load(&series->returns);
+
+    EXPECT(ends == (series->timer != NULL));
+    EXPECT(atomic_load(&series->releases) == atomic_load(&series->cancels));
+    EXPECT(series->stops_at == 0 || atomic_load(&series->runs) <= series->stops_at);
+    if (series->timer != NULL)
+        EXPECT_STATUS(DONE, lanepool_timer_cancel(series->timer));
+    lanepool_timer_release(series->timer);
+}
+
+static void close_series(void)
+{
+    scene_close();
+    for (int i = 0; i < SERIES_MAX; i++)
+        judge_series(&all[i]);
+}
+
+static void wait_until_over(const struct series *series)
+{
+    while (atomic_load(&series->releases) == 0)
+        sim_sleep(50);
+}
+
+static void scenario_periodic_ends_itself(void)
+{
+    open_series();
+    for (uint32_t i = 0; i < 2; i++) {
+        all[i].stops_at = RUNS;
+        EXPECT_STATUS(OK, submit_series(&all[i], (int64_t)i * 10, 20, (lanepool_period)i));
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        wait_until_over(&all[i]);
+        EXPECT(atomic_load(&all[i].runs) == RUNS);
+    }
+    close_series();
+}
+
+/* Of a series that is never in time: its runs follow each other, and others come between. */
+static void scenario_periodic_late_runs_follow_one_by_one(void)
+{
+    open_series();
+    all[0].stops_at = all[1].stops_at = RUNS;
+    EXPECT_STATUS(OK, submit_series(&all[0], -5, 1, LANEPOOL_FIXED_RATE));
+    EXPECT_STATUS(OK, submit_series(&all[1], 0, 1, LANEPOOL_FIXED_RATE));
+    wait_until_over(&all[0]);
+    wait_until_over(&all[1]);
+    EXPECT(key_cell == 2 * RUNS);
+    close_series();
+}
+
+/* Once that is answered no run starts; with OK none runs. */
+static void cancel_series(void *argument)
+{
+    struct series *series = argument;
+    lanepool_status status = lanepool_timer_cancel(series->timer);
+    uint32_t runs = atomic_load(&series->runs);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+    if (status == LANEPOOL_OK)
+        EXPECT(atomic_load(&series->inside) == 0 || atomic_load(&series->cancels) == 1);
+    sim_sleep(100);
+    if (status != LANEPOOL_RUNNING)
+        EXPECT(atomic_load(&series->runs) == runs);
+}
+
+static void scenario_periodic_cancelled_from_outside(void)
+{
+    open_series();
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 15, (lanepool_period)scene_variant(2)));
+    EXPECT_STATUS(OK, submit_series(&all[1], 0, 15, LANEPOOL_FIXED_DELAY));
+    sim_sleep(scene_seed % 7 * 8);
+    scene_spawn(cancel_series, &all[0]);
+    cancel_series(&all[0]);
+    cancel_series(&all[1]);
+    scene_join();
+    wait_until_over(&all[0]);
+    wait_until_over(&all[1]);
+    close_series();
+}
+
+static void submit_late(void *argument)
+{
+    lanepool_status status = submit_series(argument, 10, 10, LANEPOOL_FIXED_RATE);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+/* Of a run that waits for its turn, or between two: then nothing is cancelled. */
+static void scenario_periodic_cancelled_with_everything(void)
+{
+    size_t count;
+
+    open_series();
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 5, LANEPOOL_FIXED_RATE));
+    EXPECT_STATUS(OK, submit_series(&all[1], 0, 5, LANEPOOL_FIXED_DELAY));
+    sim_sleep(scene_seed % 7 * 4);
+    EXPECT_STATUS(OK, lanepool_pool_cancel(scene.pool, &count));
+    EXPECT(atomic_load(&all[0].cancels) + atomic_load(&all[1].cancels) == count);
+    (void)lanepool_timer_cancel(all[1].timer);
+    wait_until_over(&all[1]);
+    close_series();
+}
+
+static int run_alone(lanepool_run *run, void *context, lanepool_call call)
+{
+    EXPECT(call == LANEPOOL_CALL_CANCELLED || atomic_load(&all[1].running) == 0);
+    return call_series(run, context, call);
+}
+
+/* Each run is a barrier. */
+static void scenario_periodic_that_claims_everything(void)
+{
+    lanepool_claim claim = lanepool_claim_all();
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    open_series();
+    all[0].stops_at = all[1].stops_at = RUNS;
+    task.function = run_alone;
+    task.context = &all[0];
+    task.release = release_series;
+    task.claims = &claim;
+    task.claim_count = 1;
+    EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &task, 0, 10, LANEPOOL_FIXED_RATE,
+                                                 &all[0].timer));
+    EXPECT_STATUS(OK, submit_series(&all[1], 0, 10, LANEPOOL_FIXED_RATE));
+    wait_until_over(&all[0]);
+    wait_until_over(&all[1]);
+    close_series();
+}
+
+/* A drain ends them, waits for delayed tasks or not. */
+static void scenario_periodic_ended_by_a_drain(void)
+{
+    lanepool_options options = some_options();
+    options.drain_waits_for_delayed = scene_seed % 5 < 2;
+    EXPECT(try_open_series(&options));
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 15, (lanepool_period)scene_variant(2)));
+    EXPECT_STATUS(OK, submit_series(&all[1], 30, 15, LANEPOOL_FIXED_RATE));
+    scene_spawn(submit_late, &all[2]);
+    sim_sleep(scene_seed % 7 * 8);
+    close_series();
+}
+
+static void scenario_periodic_handed_back(void)
+{
+    bool hands_back = scene_seed % 2 == 0;
+
+    open_series();
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 15, (lanepool_period)scene_variant(2)));
+    EXPECT_STATUS(OK, submit_series(&all[1], 30, 15, LANEPOOL_FIXED_RATE));
+    scene_spawn(submit_late, &all[2]);
+    sim_sleep(scene_seed % 7 * 8);
+    if (scene_seed % 3 == 0)
+        EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    if (scene_seed % 5 == 0)
+        (void)lanepool_timer_cancel(all[0].timer);
+    atomic_store(&scene.stops, true);
+    lanepool_status status =
+        lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back_series : NULL, all);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    close_series();
+}
+
+/* Blocks that a look keeps come back to their series. */
+static void scenario_periodic_beside_snapshots(void)
+{
+    lanepool_snapshot *snapshot;
+
+    open_series();
+    all[0].stops_at = all[1].stops_at = RUNS;
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 5, LANEPOOL_FIXED_RATE));
+    EXPECT_STATUS(OK, submit_series(&all[1], 0, 5, LANEPOOL_FIXED_DELAY));
+    for (int i = 0; i < 6; i++) {
+        EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &snapshot));
+        EXPECT(snapshot->task_count <= 2);
+        lanepool_snapshot_release(snapshot);
+        sim_sleep(5);
+    }
+    wait_until_over(&all[0]);
+    wait_until_over(&all[1]);
+    close_series();
+}
+
+/* A series counts as one task, while it runs and between its runs. */
+static void scenario_periodic_counts_against_the_limit(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.pending_max = 1;
+    EXPECT(try_open_series(&options));
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 10, LANEPOOL_FIXED_RATE));
+    EXPECT_STATUS(FULL, scene_submit_within(scene_task("B"), 0));
+    sim_sleep(30);
+    (void)lanepool_timer_cancel(all[0].timer);
+    wait_until_over(&all[0]);
+    EXPECT_STATUS(OK, scene_submit(scene_task("B")));
+    close_series();
+}
+
+static void scenario_periodic_each_failure_in_turn(void)
+{
+    lanepool_options options = some_options();
+
+    if (!try_open_series(&options))
+        return;
+    for (int i = 0; i < SERIES_MAX; i++) {
+        lanepool_status status = submit_series(&all[i], 10 * i, 10, LANEPOOL_FIXED_RATE);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+        EXPECT((status == LANEPOOL_OK) == (all[i].timer != NULL));
+    }
+    sim_sleep(25);
+    (void)lanepool_timer_cancel(all[1].timer);
+    world_stop_refusing();
+    close_series();
+}
+
+SCENARIO_TABLE(scenarios_periodic, SCENARIO(scenario_periodic_ends_itself, RANDOM),
+               SCENARIO(scenario_periodic_late_runs_follow_one_by_one, RANDOM),
+               SCENARIO(scenario_periodic_cancelled_from_outside, RANDOM),
+               SCENARIO(scenario_periodic_cancelled_with_everything, RANDOM),
+               SCENARIO(scenario_periodic_that_claims_everything, RANDOM),
+               SCENARIO(scenario_periodic_ended_by_a_drain, RANDOM),
+               SCENARIO(scenario_periodic_handed_back, RANDOM),
+               SCENARIO(scenario_periodic_beside_snapshots, RANDOM),
+               SCENARIO(scenario_periodic_counts_against_the_limit, RANDOM),
+               SCENARIO(scenario_periodic_each_failure_in_turn, FAULTS));
