@@ -308,10 +308,13 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
     if (status == LANEPOOL_OK && cancelling.lacking)
         status = LANEPOOL_NOMEM;
     tell_all(pool, local, cancelling.told.items, cancelling.told.count);
+    size_t told_count = cancelling.told.count;
+    if (status == LANEPOOL_OK && handle == NULL)
+        told_count += lanepool_i_delays_cancel_all(pool, local);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, local);
     if (count != NULL)
-        *count = cancelling.told.count;
+        *count = told_count;
     lanepool_i_array_fini(&cancelling.told);
     lanepool_i_array_fini(&cancelling.marked);
     return status;

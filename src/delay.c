@@ -192,25 +192,41 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lane
     }
 }
 
-/* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
-static void cancel_all(lanepool_pool *pool, lanepool_i_local *local)
+/* False: nothing is delayed. */
+static bool cancel_next(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_timer *timer;
-    while (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING &&
-           (timer = lanepool_i_timers_take(&pool->delays.timers)) != NULL) {
-        lanepool_i_delayed *delayed = (lanepool_i_delayed *)timer;
-        if (delayed->series != NULL) {
-            lanepool_i_periodic_end(pool, local, delayed->series);
-            continue;
-        }
-        lanepool_future *future = future_of(delayed->task);
-        if (future != NULL) {
-            lanepool_i_mutex_lock(&future->lock);
-            call_off_locked(future);
-            lanepool_i_mutex_unlock(&future->lock);
-        }
-        call_off_once(pool, local, delayed);
+    lanepool_i_delayed *delayed =
+        (lanepool_i_delayed *)lanepool_i_timers_take(&pool->delays.timers);
+    if (delayed == NULL)
+        return false;
+    if (delayed->series != NULL) {
+        lanepool_i_periodic_end(pool, local, delayed->series);
+        return true;
     }
+    lanepool_future *future = future_of(delayed->task);
+    if (future != NULL) {
+        lanepool_i_mutex_lock(&future->lock);
+        call_off_locked(future);
+        lanepool_i_mutex_unlock(&future->lock);
+    }
+    call_off_once(pool, local, delayed);
+    return true;
+}
+
+size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_local *local)
+{
+    size_t most = lanepool_i_delays_count(pool);
+    size_t count = 0;
+    while (count < most && cancel_next(pool, local))
+        count++;
+    return count;
+}
+
+/* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
+static void cancel_in_drain(lanepool_pool *pool, lanepool_i_local *local)
+{
+    while (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, local))
+        continue;
 }
 
 /* --- the clock thread --- */
@@ -266,7 +282,7 @@ static void pass_on(void *owner)
     if (pool->options.drain_waits_for_delayed)
         lanepool_i_periodic_end_all(pool);
     else
-        cancel_all(pool, local);
+        cancel_in_drain(pool, local);
 }
 
 static void end(void *owner)

@@ -69,6 +69,10 @@ void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, la
 bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local,
                               lanepool_future *future);
 
+/* The same of all tasks that are delayed now, periodic ones among them: returns how many. Within a
+ * cancel of the lifecycle's. */
+size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_local *local);
+
 /* How many tasks are delayed, periodic ones between their runs among them. */
 size_t lanepool_i_delays_count(lanepool_pool *pool);
 

@@ -76,7 +76,8 @@ lanepool_future_cancel_wait(lanepool_future *future, uint64_t wait_ns_max);
 LANEPOOL_API bool lanepool_run_is_cancelled(const lanepool_run *run);
 
 /**
- * Cancels every task that claims a lane, was accepted before this call, and has not started.
+ * Cancels every task that claims a lane, was accepted before this call, and has not started. A
+ * delayed task has no lane before it is due.
  *
  * @param lane  A held lane: lanepool_lane_acquire() gives that of any key.
  * @param count Receives how many tasks this call has cancelled; may be NULL.
@@ -96,7 +97,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_lane_cancel(lanepool_l
                                                                       size_t *count);
 
 /**
- * Cancels every task that was accepted before this call and has not started.
+ * Cancels every task that was accepted before this call and has not started, delayed ones among
+ * them (delay.h), and ends every periodic one. Tasks that are just becoming due may escape.
  *
  * @param pool  The pool, which goes on.
  * @param count As for lanepool_lane_cancel().

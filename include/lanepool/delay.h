@@ -12,7 +12,7 @@
  *
  * lanepool_pool_quiesce() does not wait for tasks that are not due, and snapshots do not show them;
  * lanepool_stats counts them as `delayed`. A wait inside a task for one that is not due is judged
- * when that is due.
+ * when that is due. lanepool_pool_cancel() cancels them, too.
  *
  * lanepool_pool_shutdown() cancels tasks that are not due, in the order in which they would have
  * been: the clock thread calls their functions with LANEPOOL_CALL_CANCELLED, completes their

@@ -304,3 +304,36 @@ Test(delays, wrong_arguments_of_periodic_tasks_are_refused)
     lanepool_timer_release(NULL);
     pool_end(pool);
 }
+
+Test(delays, cancelling_everything_cancels_what_is_not_due_and_ends_series)
+{
+    struct step once = { 0 };
+    struct step again = { 0 };
+    struct step later = { 0 };
+    lanepool_future *future;
+    lanepool_timer *timer;
+    size_t count = 0;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = step_task(&once, NULL, 0);
+
+    task.future = &future;
+    task.release = step_release;
+    expect_ok(lanepool_pool_submit_after(pool, &task, INT64_MAX));
+    task = step_task(&again, NULL, 0);
+    task.release = step_release;
+    expect_ok(
+        lanepool_pool_submit_every(pool, &task, INT64_MAX, 1000, LANEPOOL_FIXED_RATE, &timer));
+    expect_ok(lanepool_pool_cancel(pool, &count));
+    expect_eq(count, 2);
+    expect_eq(once.cancels, 1);
+    expect_eq(again.cancels, 1);
+    expect_eq(once.releases, 1);
+    expect_eq(again.releases, 1);
+    expect_status(lanepool_future_cancel(future), LANEPOOL_DONE);
+    expect_status(lanepool_timer_cancel(timer), LANEPOOL_DONE);
+    expect_ok(step_submit(pool, &later));
+    lanepool_future_release(future);
+    lanepool_timer_release(timer);
+    pool_end(pool);
+    expect_eq(later.runs, 1);
+}
