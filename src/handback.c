@@ -147,7 +147,7 @@ void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
         if (!pass_over_mark(pool, local, task)) {
-            if (pool->lifecycle.handback != NULL)
+            if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)
                 hand_back(pool, local, task);
             else
                 lanepool_i_run_cancelled(pool, local, task);

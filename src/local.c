@@ -95,6 +95,14 @@ lanepool_i_local *lanepool_i_local_find(const lanepool_pool *pool)
     return found;
 }
 
+bool lanepool_i_thread_is_inside(void)
+{
+    const lanepool_i_local *local = lanepool_i_thread_slot();
+    while (local != NULL && !lanepool_i_local_is_inside(local))
+        local = local->next_of_thread;
+    return local != NULL;
+}
+
 /* --- the pool's list --- */
 
 static void collect_locked(lanepool_i_locals *locals, lanepool_i_local *gone)

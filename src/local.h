@@ -91,6 +91,9 @@ static inline bool lanepool_i_local_is_inside(const lanepool_i_local *local)
     return local->run != NULL || local->callbacks > 0;
 }
 
+/* The same of any pool. O(pools that the thread has used). */
+bool lanepool_i_thread_is_inside(void);
+
 /* One thread writes each counter; others add them up. */
 static inline void lanepool_i_count_up(_Atomic uint64_t *counter, uint64_t by)
 {

@@ -417,6 +417,12 @@ void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lane
     lanepool_i_run_let_go(pool, local, task);
 }
 
+int lanepool_i_run_nothing(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    return 0;
+}
+
 /* --- what a function can ask of its call --- */
 
 void lanepool_run_set_result(lanepool_run *run, void *value)

@@ -40,6 +40,9 @@ void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
 /* The task, which its future has cancelled, is now a mark: only its places are left. */
 void lanepool_i_run_mark(lanepool_i_local *local, lanepool_i_task *task);
 
+/* A task's function that does nothing, whichever call it is. Nobody is handed such a task back. */
+int lanepool_i_run_nothing(lanepool_run *run, void *context, lanepool_call call);
+
 /* The last of a task: its release callback, its block, its count. */
 void lanepool_i_run_let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 /* The same without the callback. */

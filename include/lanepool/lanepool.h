@@ -24,5 +24,6 @@
 #include "lanepool/times.h"
 #include "lanepool/trace.h"
 #include "lanepool/version.h"
+#include "lanepool/wait_many.h"
 
 #endif

@@ -1,0 +1,136 @@
+/*
+ * Owns waiting for several tasks at once. All of them: one wait after the other, with one limit.
+ * Any of them: a listener with each, that all post one semaphore. Those that conflict with some
+ * claims: a task with these claims that does nothing is waited for.
+ */
+#include "lanepool/wait_many.h"
+
+#include "deadline.h"
+#include "future.h"
+#include "local.h"
+#include "pool.h"
+#include "run.h"
+
+static bool are_futures(lanepool_future *const *futures, size_t count)
+{
+    if (futures == NULL)
+        return count == 0;
+    for (size_t i = 0; i < count; i++)
+        if (futures[i] == NULL)
+            return false;
+    return true;
+}
+
+/* --- all --- */
+
+lanepool_status lanepool_future_wait_all(lanepool_future *const *futures, size_t future_count,
+                                         uint64_t wait_ns_max)
+{
+    if (!are_futures(futures, future_count))
+        return LANEPOOL_INVALID;
+    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    lanepool_status status = LANEPOOL_OK;
+    for (size_t i = 0; i < future_count && status == LANEPOOL_OK; i++)
+        status = lanepool_future_wait(futures[i], lanepool_i_deadline_left(deadline_ns), NULL);
+    return status;
+}
+
+/* --- any --- */
+
+/* Asks the futures in turn, until one has ended already; the number of those asked. */
+static size_t listen_to_all(lanepool_future *const *futures, size_t count,
+                            lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore)
+{
+    for (size_t i = 0; i < count; i++) {
+        listeners[i] = (lanepool_i_listener){ NULL, NULL, NULL, semaphore };
+        if (!lanepool_i_future_listen(futures[i], &listeners[i]))
+            return i;
+    }
+    return count;
+}
+
+/* Each listener that is being served posts once: whoever posts must not find the semaphore gone.
+ * `posts` were waited for already. */
+static void leave_all(lanepool_future *const *futures, size_t count, lanepool_i_listener *listeners,
+                      lanepool_i_semaphore *semaphore, size_t posts)
+{
+    size_t served = 0;
+    for (size_t i = 0; i < count; i++)
+        served += !lanepool_i_future_leave(futures[i], &listeners[i]);
+    for (; posts < served; posts++)
+        lanepool_i_semaphore_wait(semaphore);
+}
+
+static bool find_ended(lanepool_future *const *futures, size_t count, size_t *index)
+{
+    for (size_t i = 0; i < count; i++)
+        if (lanepool_future_wait(futures[i], 0, NULL) == LANEPOOL_OK) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+static lanepool_status wait_for_any(lanepool_future *const *futures, size_t count,
+                                    lanepool_i_listener *listeners, uint64_t deadline_ns)
+{
+    lanepool_i_semaphore semaphore;
+    if (!lanepool_i_semaphore_init(&semaphore))
+        return LANEPOOL_NO_THREAD;
+    size_t asked = listen_to_all(futures, count, listeners, &semaphore);
+    size_t posts =
+        asked == count ? lanepool_i_semaphore_wait_until(&semaphore, deadline_ns) : (size_t)0;
+    leave_all(futures, asked, listeners, &semaphore, posts);
+    lanepool_i_semaphore_fini(&semaphore);
+    return LANEPOOL_OK;
+}
+
+lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t future_count,
+                                         uint64_t wait_ns_max, size_t *index)
+{
+    if (!are_futures(futures, future_count) || future_count == 0 || index == NULL)
+        return LANEPOOL_INVALID;
+    if (find_ended(futures, future_count, index))
+        return LANEPOOL_OK;
+    if (wait_ns_max == 0)
+        return LANEPOOL_TIMED_OUT;
+    if (lanepool_i_thread_is_inside())
+        return LANEPOOL_DEADLOCK;
+    if (future_count > SIZE_MAX / sizeof(lanepool_i_listener))
+        return LANEPOOL_NOMEM;
+    lanepool_i_listener *listeners =
+        lanepool_i_memory_alloc(future_count * sizeof(lanepool_i_listener));
+    if (listeners == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status status =
+        wait_for_any(futures, future_count, listeners, lanepool_i_deadline(wait_ns_max));
+    lanepool_i_memory_free(listeners);
+    if (status == LANEPOOL_OK && !find_ended(futures, future_count, index))
+        status = LANEPOOL_TIMED_OUT;
+    return status;
+}
+
+/* --- what conflicts with some claims --- */
+
+lanepool_status lanepool_pool_wait_claims(lanepool_pool *pool, const lanepool_claim *claims,
+                                          size_t claim_count, uint64_t wait_ns_max)
+{
+    if (pool == NULL || pool->options.is_compatible != NULL || claim_count == 0 || wait_ns_max == 0)
+        return LANEPOOL_INVALID;
+    lanepool_future *future;
+    lanepool_result result;
+    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = lanepool_i_run_nothing;
+    task.claims = claims;
+    task.claim_count = claim_count;
+    task.future = &future;
+    lanepool_status status = lanepool_pool_submit_within(pool, &task, wait_ns_max);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = lanepool_future_wait(future, lanepool_i_deadline_left(deadline_ns), &result);
+    if (status == LANEPOOL_OK && result.status == LANEPOOL_CANCELLED)
+        status = LANEPOOL_SHUT_DOWN;
+    lanepool_future_release(future);
+    return status;
+}
