@@ -8,6 +8,7 @@
  * end waits for it. If the pool is told to stop first, the caller gives up and
  * its task is handed back with the others.
  */
+#include "member.h"
 #include "pool.h"
 #include "run.h"
 
@@ -22,7 +23,7 @@ static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *call
     while (*at != caller)
         at = &(*at)->next;
     *at = caller->next;
-    store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) - 1);
+    lanepool_i_waits_count_caller_locked(waits, -1);
 }
 
 static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
@@ -30,15 +31,17 @@ static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
     lanepool_i_mutex_lock(&waits->lock);
     caller->next = waits->callers;
     waits->callers = caller;
-    store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) + 1);
+    lanepool_i_waits_count_caller_locked(waits, 1);
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
 /* Once the pool stops nobody is called: callers give up, and the hand-back, which may be what
- * routes the task, must find it in a queue. */
+ * routes the task, must find it in a queue; or in a pump, where it looks, too. */
 bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_waits *waits = &pool->waits;
+    if (lanepool_i_task_is_for_pump(task))
+        return lanepool_i_pump_put(pool, task);
     if (is_stopping(pool))
         return false;
     lanepool_i_mutex_lock(&waits->lock);
@@ -57,6 +60,12 @@ void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_wh
 {
     for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
         lanepool_i_waiter_post_locked(&caller->waiter, whom);
+    lanepool_i_pumps_post_locked(waits, whom);
+}
+
+size_t lanepool_i_waits_called_max_locked(const lanepool_i_waits *waits)
+{
+    return load_relaxed(&waits->caller_count) + lanepool_i_pumps_ready_locked(waits);
 }
 
 void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
@@ -66,6 +75,7 @@ void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
     for (const lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
         if (caller->called)
             found(caller->task, context);
+    lanepool_i_pumps_each_ready_locked(waits, found, context);
 }
 
 /* --- the caller --- */
@@ -78,25 +88,14 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
     return called;
 }
 
-/* Routes a batch, so that the caller's task is routed in the end; true: more is left. If another
- * thread holds the role, the caller is posted when it gives it back. */
-static bool route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
-{
-    if (!lanepool_i_waiter_take_role(&caller->waiter, &pool->router))
-        return false;
-    lanepool_i_router_route(pool, local);
-    bool more = lanepool_i_waiter_has_more(&caller->waiter, &pool->router);
-    lanepool_i_role_give_back(pool, local);
-    return more;
-}
-
-/* True: the task is ready and the caller's. False: the pool stops and the task is the pool's. */
+/* It routes, so that its task is routed in the end. True: the task is ready and the caller's.
+ * False: the pool stops and the task is the pool's. */
 static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller) && !is_stopping(pool)) {
         fetch_add_seq(&waits->sleeping, 1);
-        bool more = route(pool, local, caller);
+        bool more = lanepool_i_waiter_route(&caller->waiter, pool, local);
         if (!more && !is_called(waits, caller) && !is_stopping(pool))
             lanepool_i_semaphore_wait(&caller->waiter.semaphore);
         fetch_sub_seq(&waits->sleeping, 1);
@@ -121,6 +120,17 @@ static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_c
     }
 }
 
+static bool append(lanepool_pool *pool, const lanepool_i_local *local, lanepool_i_task *task)
+{
+    const lanepool_i_member *member = lanepool_i_task_member(task);
+    if (member != NULL)
+        lanepool_i_members_enter(member->group, task, task);
+    bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
+    if (member != NULL)
+        lanepool_i_members_entered(member->group, task, task, accepted);
+    return accepted;
+}
+
 lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,
                                                 lanepool_i_task *task)
 {
@@ -132,7 +142,7 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
     enter(&pool->waits, &caller);
     lanepool_i_count_up(&local->accepted, 1);
     lanepool_i_trace(local->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
-    bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
+    bool accepted = append(pool, local, task);
     if (accepted) {
         local->last_appended = task;
         lanepool_i_router_appended(pool, local);
@@ -169,7 +179,7 @@ static void wait_for_order(lanepool_pool *pool, lanepool_i_local *local, lanepoo
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller)) {
         fetch_add_seq(&waits->sleeping, 1);
-        bool more = route(pool, local, caller);
+        bool more = lanepool_i_waiter_route(&caller->waiter, pool, local);
         if (!more && !is_called(waits, caller))
             lanepool_i_semaphore_wait(&caller->waiter.semaphore);
         fetch_sub_seq(&waits->sleeping, 1);

@@ -1,14 +1,15 @@
 /* Owns futures and their listeners; see future.h. Waiting inside a task is wait.c's. */
 #include "future.h"
 
+#include "member.h"
 #include "planted.h"
 
 #include <string.h>
 
-lanepool_future *lanepool_i_future_create(lanepool_pool *pool, lanepool_i_task *task,
+lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status)
 {
-    lanepool_future *future = lanepool_i_memory_alloc(sizeof *future);
+    lanepool_future *future = lanepool_i_memory_alloc(size);
     if (future == NULL) {
         *status = LANEPOOL_NOMEM;
         return NULL;
@@ -21,6 +22,7 @@ lanepool_future *lanepool_i_future_create(lanepool_pool *pool, lanepool_i_task *
     atomic_init(&future->references, 2);
     future->complete = false;
     future->started = false;
+    future->is_member = size != sizeof *future;
     future->task = task;
     future->pool = pool;
     future->delayed = NULL;
@@ -45,6 +47,8 @@ void lanepool_future_release(lanepool_future *future)
 {
     if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1 || PLANTED(LEAK))
         return;
+    if (future->is_member)
+        lanepool_i_member_forget(future);
     lanepool_i_mutex_fini(&future->lock);
     lanepool_i_memory_free(future);
 }
@@ -101,7 +105,10 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
     lanepool_i_listener *listeners = future->listeners;
     future->listeners = NULL;
     future->last = &future->listeners;
+    lanepool_group *over = future->is_member ? lanepool_i_member_complete_locked(future) : NULL;
     lanepool_i_mutex_unlock(&future->lock);
+    if (over != NULL)
+        lanepool_i_group_free(over);
     serve(listeners, result);
     lanepool_future_release(future);
 }

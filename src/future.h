@@ -2,8 +2,9 @@
  * A task's completion and result, shared by whoever holds a reference: the
  * task, until it has ended, and the program.
  *
- * The lock guards everything but the reference count. It is a leaf: nothing is
- * called, locked or allocated under it. Completing takes the listeners off
+ * The lock guards everything but the reference count. Nothing is called or
+ * allocated under it, and nothing locked but the group that the task is a
+ * member of. Completing takes the listeners off
  * under the lock and serves them after it; a listener that gives up takes
  * itself off under the lock, or finds that it is being served and waits for
  * that, which is a matter of a few instructions of the completing thread.
@@ -34,6 +35,7 @@ struct lanepool_future {
     bool complete;                      /* L */
     bool started;                       /* L: its task's function was called */
     bool cancelled;                     /* L: it never will be */
+    bool is_member;                     /* I: it is a lanepool_i_member's; see member.h */
     lanepool_i_task *task;              /* L: until complete; valid while the lock is held */
     lanepool_pool *pool;                /* L: until complete */
     struct lanepool_i_delayed *delayed; /* L: until the task is in the inbox; else NULL */
@@ -46,8 +48,9 @@ struct lanepool_future {
     _Atomic bool asked;                 /* A: the task that runs was asked to end early */
 };
 
-/* With two references: the task's and the caller's. NULL with the status set: nothing was made. */
-lanepool_future *lanepool_i_future_create(lanepool_pool *pool, lanepool_i_task *task,
+/* With two references: the task's and the caller's. In front of a block of `size` bytes, of which
+ * the rest is the caller's to fill. NULL with the status set: nothing was made. */
+lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status);
 /* The task's function is about to be called; false: it is not to be, the task was cancelled. A
  * periodic task's run that was stopped has not `started` then. */

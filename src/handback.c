@@ -8,6 +8,7 @@
 
 #include "barrier.h"
 #include "handle.h"
+#include "member.h"
 #include "periodic.h"
 #include "pool.h"
 #include "run.h"
@@ -84,6 +85,7 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     lanepool_i_task *task;
     lanepool_i_crew_clear(&pool->crew, &ready);
+    lanepool_i_pumps_clear(&pool->waits, &ready);
     while ((task = lanepool_i_tasks_take(&ready)) != NULL)
         lanepool_i_collect(task, tasks);
 }
@@ -107,6 +109,8 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
         description.release = lanepool_i_periodic_release_of(task);
         future = task->as.wide.future;
+        if (future != NULL && future->is_member)
+            description.group = lanepool_i_member_group(future);
     }
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);

@@ -77,7 +77,7 @@ static bool all_routed_are_finished(lanepool_pool *pool)
 }
 
 /* With everything finished nothing runs, so nobody is inside to submit; and whoever submits from
- * outside finds the inbox closed or is found in it. */
+ * outside finds the inbox closed or is found in it. Who waits in a pump is told. */
 static void look_for_drained(lanepool_pool *pool)
 {
     if (!all_routed_are_finished(pool) || !lanepool_i_delays_try_close(pool))
@@ -85,6 +85,7 @@ static void look_for_drained(lanepool_pool *pool)
     if (lanepool_i_inbox_try_close(&pool->router.inbox)) {
         lanepool_i_crew_stop(&pool->crew);
         lanepool_i_timers_end(&pool->delays.timers);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     } else {
         lanepool_i_delays_reopen(pool);
     }

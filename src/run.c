@@ -62,6 +62,13 @@ static inline void forget(lanepool_pool *pool, lanepool_i_local *local, lanepool
     count_finished(pool, local, word);
 }
 
+/* The reference to its member that a pump's task has until now. */
+static void let_go_of_pump(const lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_for_pump(task))
+        lanepool_future_release(task->as.wide.future);
+}
+
 /* A run of a periodic task is not released: its series goes on. */
 static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
                                                          lanepool_i_local *local,
@@ -72,16 +79,19 @@ static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
         count_finished(pool, local, word);
         return;
     }
-    local->callbacks++;
-    task->as.wide.release(task->context);
-    local->callbacks--;
+    if (task->as.wide.release != NULL) {
+        local->callbacks++;
+        task->as.wide.release(task->context);
+        local->callbacks--;
+    }
+    let_go_of_pump(task);
     forget(pool, local, task, word);
 }
 
 static inline void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                           uint64_t word)
 {
-    if ((word & LANEPOOL_I_WIDE) != 0 && task->as.wide.release != NULL)
+    if ((word & LANEPOOL_I_WIDE) != 0)
         release_and_forget(pool, local, task, word);
     else
         forget(pool, local, task, word);
@@ -92,6 +102,7 @@ void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepoo
     uint64_t word = load_relaxed(&task->word);
     if (lanepool_i_word_is_periodic(word))
         lanepool_i_periodic_forget(pool, task);
+    let_go_of_pump(task);
     forget(pool, local, task, word);
 }
 

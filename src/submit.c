@@ -7,7 +7,9 @@
 #include "deadline.h"
 #include "handle.h"
 #include "latch.h"
+#include "member.h"
 #include "pool.h"
+#include "pump.h"
 #include "run.h"
 
 #include <string.h>
@@ -85,10 +87,16 @@ static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task
 #define NARROW_MAX   2
 #define NARROW_CLASS 0
 
-static bool is_wide(const lanepool_pool *pool, const lanepool_task *task)
+/* One question, for all that submit neither with a group nor for a pump. */
+static inline bool is_member(const lanepool_task *task)
 {
-    return task->claim_count > NARROW_MAX || task->future != NULL || task->release != NULL ||
-           task->tag != 0 || pool->rule->all_wide;
+    return ((uintptr_t)task->group | (uintptr_t)task->pump) != 0;
+}
+
+static inline bool is_wide(const lanepool_pool *pool, const lanepool_task *task, bool member)
+{
+    return member || task->claim_count > NARROW_MAX || task->future != NULL ||
+           task->release != NULL || task->tag != 0 || pool->rule->all_wide;
 }
 
 /* How many entries it has. */
@@ -133,8 +141,9 @@ static void empty_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool
     for (size_t i = 0; i < count; i++) {
         if (task->claims[i].type != LANEPOOL_KEY_BYTES)
             continue;
-        lanepool_i_entry *entry =
-            is_wide(pool, task) ? &wide_entry(pool, block, i)->entry : &block->as.narrow[i];
+        lanepool_i_entry *entry = is_wide(pool, task, is_member(task))
+                                      ? &wide_entry(pool, block, i)->entry
+                                      : &block->as.narrow[i];
         lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
     }
 }
@@ -200,7 +209,9 @@ static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t 
     block->as.wide.release = task->release;
     block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
     block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
-    atomic_init(&block->word, LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT);
+    atomic_init(&block->word,
+                LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
+                    (task->pump != NULL ? LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP : 0));
 }
 
 static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
@@ -219,19 +230,28 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
                                    const lanepool_task *task)
 {
     lanepool_status status = LANEPOOL_OK;
-    if (task->future != NULL)
-        block->as.wide.future = lanepool_i_future_create(pool, block, &status);
+    if (is_member(task))
+        block->as.wide.future = lanepool_i_member_create(pool, block, task, &status);
+    else if (task->future != NULL)
+        block->as.wide.future =
+            lanepool_i_future_create(sizeof(lanepool_future), pool, block, &status);
+    if (task->future == NULL)
+        lanepool_future_release(block->as.wide.future);
     return status;
 }
 
-/* Both references: the program's and the task's. */
+/* The program's reference, if it wanted one, and the task's. */
 static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
 {
-    if (task->future == NULL)
+    if (is_member(task))
+        lanepool_i_member_refuse(block->as.wide.future);
+    else if (task->future == NULL)
         return;
+    if (task->future != NULL) {
+        lanepool_future_release(block->as.wide.future);
+        *task->future = NULL;
+    }
     lanepool_future_release(block->as.wide.future);
-    lanepool_future_release(block->as.wide.future);
-    *task->future = NULL;
 }
 
 static lanepool_status build_wide(lanepool_pool *pool, lanepool_i_local *local,
@@ -275,15 +295,15 @@ static LANEPOOL_I_COLD lanepool_status build_barrier(lanepool_pool *pool, lanepo
 
 /* On success the block is complete; the caller's future pointer is set by hand_out_future(). */
 static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local,
-                                    const lanepool_task *task, uint64_t lanes,
+                                    const lanepool_task *task, bool member, uint64_t lanes,
                                     lanepool_i_task **built)
 {
     if (lanes == EVERYTHING)
         return build_barrier(pool, local, task, built);
     if (local->lanes < lanes && !reserve_lanes(pool, local, lanes))
         return LANEPOOL_NOMEM;
-    lanepool_status status = is_wide(pool, task) ? build_wide(pool, local, task, built)
-                                                 : build_narrow(pool, local, task, built);
+    lanepool_status status = is_wide(pool, task, member) ? build_wide(pool, local, task, built)
+                                                         : build_narrow(pool, local, task, built);
     if (status == LANEPOOL_OK)
         local->lanes -= lanes;
     return status;
@@ -374,8 +394,30 @@ static inline bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool
     return false;
 }
 
-static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *task,
-                                     struct terms terms)
+/* A group lists nothing that may yet be refused: it is locked around the append. */
+static inline bool append_to(lanepool_group *group, lanepool_pool *pool, lanepool_i_local *local,
+                             lanepool_i_task *first, lanepool_i_task *last, uint64_t count)
+{
+    if (group == NULL)
+        return append(pool, local, first, last, count);
+    lanepool_i_members_enter(group, first, last);
+    bool accepted = append(pool, local, first, last, count);
+    lanepool_i_members_entered(group, first, last, accepted);
+    return accepted;
+}
+
+/* No worker will run a pump's tasks, and whoever is to run them may not look by himself: they are
+ * routed at once if that is possible. */
+static inline void appended(lanepool_pool *pool, lanepool_i_local *local, bool for_pump)
+{
+    lanepool_i_router_appended(pool, local);
+    if (for_pump)
+        lanepool_i_router_try_route(pool, local);
+}
+
+/* `member`: it is one. */
+static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const lanepool_task *task,
+                                        struct terms terms)
 {
     uint64_t lanes;
     if (task != NULL && task->future != NULL)
@@ -389,13 +431,13 @@ static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *t
     if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms.full == RUN_IT))
         return admitted;
     lanepool_i_task *block;
-    lanepool_status status = build(pool, local, task, lanes, &block);
+    lanepool_status status = build(pool, local, task, member, lanes, &block);
     if (status == LANEPOOL_OK) {
         hand_out_future(task, block);
         if (admitted == LANEPOOL_FULL)
             status = lanepool_i_waits_append_and_run(pool, local, block);
-        else if (append(pool, local, block, block, 1))
-            lanepool_i_router_appended(pool, local);
+        else if (append_to(member ? task->group : NULL, pool, local, block, block, 1))
+            appended(pool, local, member && task->pump != NULL);
         else
             status = LANEPOOL_SHUT_DOWN;
         if (status != LANEPOOL_OK)
@@ -404,6 +446,27 @@ static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *t
     if (status != LANEPOOL_OK)
         lanepool_i_admission_return(&pool->admission, local);
     return status;
+}
+
+/* Whoever submits a pump's task cannot run it. */
+static bool has_right_pump(const lanepool_pool *pool, const lanepool_task *task, struct terms terms)
+{
+    return task->pump == NULL || (task->pump->pool == pool && terms.full != RUN_IT);
+}
+
+static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const lanepool_task *task,
+                                                     struct terms terms)
+{
+    /* Refused in one place: without a pool it is invalid. */
+    return submit_as(true, has_right_pump(pool, task, terms) ? pool : NULL, task, terms);
+}
+
+static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *task,
+                                     struct terms terms)
+{
+    if (task != NULL && __builtin_expect(is_member(task), 0))
+        return submit_member(pool, task, terms);
+    return submit_as(false, pool, task, terms);
 }
 
 lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
@@ -459,10 +522,17 @@ void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
     lanepool_i_admission_return(&pool->admission, local);
 }
 
+/* What comes later is listed by no group until then, and its block has no part in a pump. */
+static bool is_valid_for_later(const lanepool_pool *pool, const lanepool_task *task,
+                               uint64_t *lanes)
+{
+    return is_valid(pool, task, lanes) && !is_member(task);
+}
+
 bool lanepool_i_submit_is_valid(const lanepool_pool *pool, const lanepool_task *task)
 {
     uint64_t lanes;
-    return is_valid(pool, task, &lanes);
+    return is_valid_for_later(pool, task, &lanes);
 }
 
 lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
@@ -472,7 +542,7 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     uint64_t lanes;
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (pool == NULL || task == NULL || !is_valid(pool, task, &lanes))
+    if (pool == NULL || task == NULL || !is_valid_for_later(pool, task, &lanes))
         return LANEPOOL_INVALID;
     *local = lanepool_i_pool_local(pool);
     if (*local == NULL)
@@ -480,7 +550,7 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     lanepool_status status = admit(pool, *local, terms);
     if (status != LANEPOOL_OK)
         return status;
-    status = build(pool, *local, task, lanes, block);
+    status = build(pool, *local, task, false, lanes, block);
     if (status == LANEPOOL_OK)
         hand_out_future(task, *block);
     else
@@ -508,6 +578,8 @@ void lanepool_i_submit_refill(lanepool_pool *pool, lanepool_i_local *local, lane
 struct piece {
     lanepool_i_tasks blocks;
     const lanepool_task *tasks; /* the first one's description */
+    lanepool_group *group;      /* all of them have */
+    bool for_pump;              /* one of them is */
 };
 
 /* False: the inbox is closed, nothing of the piece was accepted. */
@@ -516,24 +588,28 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
     size_t count = piece->blocks.count;
     if (count == 0)
         return true;
-    bool appended = append(pool, local, piece->blocks.first, piece->blocks.last, count);
-    for (size_t i = 0; !appended && i < count; i++) {
+    bool accepted =
+        append_to(piece->group, pool, local, piece->blocks.first, piece->blocks.last, count);
+    for (size_t i = 0; !accepted && i < count; i++) {
         unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
         lanepool_i_admission_return(&pool->admission, local);
     }
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
-    if (appended) {
+    if (accepted) {
         piece->tasks += count;
-        lanepool_i_router_appended(pool, local);
+        appended(pool, local, piece->for_pump);
     }
-    return appended;
+    piece->for_pump = false;
+    return accepted;
 }
 
-/* Before the submitter may have to wait, what it has built so far must be on its way. */
+/* Before the submitter may have to wait, what it has built so far must be on its way; and before a
+ * task of another group, since one group is locked around an append. */
 static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
-                                  struct terms terms)
+                                  const lanepool_task *task, struct terms terms)
 {
-    if (local->admitted > 0 && is_open(pool, lanepool_i_local_is_inside(local)))
+    if (local->admitted > 0 && piece->group == task->group &&
+        is_open(pool, lanepool_i_local_is_inside(local)))
         return admit(pool, local, terms);
     if (!append_piece(pool, local, piece))
         return LANEPOOL_SHUT_DOWN;
@@ -544,18 +620,20 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
                                   const lanepool_task *task, struct terms terms)
 {
     uint64_t lanes;
-    if (!is_valid(pool, task, &lanes))
+    if (!is_valid(pool, task, &lanes) || !has_right_pump(pool, task, terms))
         return LANEPOOL_INVALID;
-    lanepool_status status = admit_next(pool, local, piece, terms);
+    lanepool_status status = admit_next(pool, local, piece, task, terms);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_task *block;
-    status = build(pool, local, task, lanes, &block);
+    status = build(pool, local, task, is_member(task), lanes, &block);
     if (status != LANEPOOL_OK) {
         lanepool_i_admission_return(&pool->admission, local);
         return status;
     }
     hand_out_future(task, block);
+    piece->group = task->group;
+    piece->for_pump = piece->for_pump || task->pump != NULL;
     lanepool_i_tasks_add(&piece->blocks, block);
     return LANEPOOL_OK;
 }

@@ -185,7 +185,7 @@ static bool copy_called(lanepool_i_survey *survey)
     size_t room = room_of(survey);
     lanepool_i_waits *waits = &survey->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
-    size_t count = load_relaxed(&waits->caller_count);
+    size_t count = lanepool_i_waits_called_max_locked(waits);
     if (count <= room)
         lanepool_i_waits_each_called_locked(waits, found_ready, survey);
     lanepool_i_mutex_unlock(&waits->lock);

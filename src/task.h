@@ -91,6 +91,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_COUNT_SHIFT  4 /* two bits: a narrow task's entries */
 #define LANEPOOL_I_COUNT_MASK   ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
 #define LANEPOOL_I_WIDE         ((uint64_t)1 << 6)
+#define LANEPOOL_I_FOR_PUMP     ((uint64_t)1 << 7) /* of a wide one: its pump runs it */
 #define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a narrow task's entries */
 #define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a narrow task's entries */
 #define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9)  /* without entries: conflicts with all tasks */
@@ -99,7 +100,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_EPOCH_SHIFT  14                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
 #define LANEPOOL_I_EPOCHS       4
-#define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it */
+#define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it, or its pump */
 #define LANEPOOL_I_MARKED       ((uint64_t)1 << 17) /* seen by the walk that is going on */
 #define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK   7
@@ -143,6 +144,13 @@ static inline bool lanepool_i_word_is_periodic(uint64_t word)
 {
     uint64_t bits = LANEPOOL_I_WIDE | LANEPOOL_I_PERIODIC;
     return (word & bits) == bits;
+}
+
+/* Whether a pump is to run it: then it has a reference to its member until its block goes. */
+static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
+{
+    uint64_t all = LANEPOOL_I_WIDE | LANEPOOL_I_FOR_PUMP;
+    return (load_relaxed(&task->word) & all) == all;
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)

@@ -18,6 +18,7 @@ bool lanepool_i_waits_init(lanepool_i_waits *waits)
 {
     waits->first = NULL;
     waits->callers = NULL;
+    waits->pumps = NULL;
     atomic_init(&waits->caller_count, 0);
     atomic_init(&waits->sleeping, 0);
     return lanepool_i_mutex_init(&waits->lock);
@@ -57,6 +58,17 @@ bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_rout
 {
     bool more = lanepool_i_inbox_more(&router->inbox);
     store_relaxed(&waiter->stuck, !more);
+    return more;
+}
+
+bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
+                             lanepool_i_local *local)
+{
+    if (!lanepool_i_waiter_take_role(waiter, &pool->router))
+        return false;
+    lanepool_i_router_route(pool, local);
+    bool more = lanepool_i_waiter_has_more(waiter, &pool->router);
+    lanepool_i_role_give_back(pool, local);
     return more;
 }
 

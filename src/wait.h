@@ -56,6 +56,7 @@ typedef struct lanepool_i_waits {
     lanepool_i_mutex lock;
     lanepool_i_wait *first;        /* L: the waits inside tasks */
     lanepool_i_caller *callers;    /* L: who waits to run its own task */
+    lanepool_pump *pumps;          /* L: each a caller of its own */
     _Atomic uint32_t caller_count; /* A: L writes */
     _Atomic uint32_t sleeping;     /* A: waiters that sleep */
 } lanepool_i_waits;
@@ -70,6 +71,11 @@ bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *r
 /* Role's holder, before it gives the role back: whether more is to be routed. If not, since a link
  * is missing, the waiter is posted when there is more and all workers are busy. */
 bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router);
+
+/* The waiter routes a batch, if the role is free; true: more is left. Else it is posted when the
+ * role is given back. */
+bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
+                             lanepool_i_local *local);
 
 /* Which sleeping waiters look again. Not all without need: two who look in turn would wake one
  * another for ever. */
@@ -102,10 +108,30 @@ void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
 /* Under the lock: the same for each caller. */
 void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom);
+/* Under the lock: a caller comes or goes. */
+static inline void lanepool_i_waits_count_caller_locked(lanepool_i_waits *waits, int by)
+{
+    store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) + (uint32_t)by);
+}
+/* Under the lock: a bound on the tasks that are ready and their callers'. */
+size_t lanepool_i_waits_called_max_locked(const lanepool_i_waits *waits);
 /* Under the lock: the tasks that are ready and their callers'. */
 void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
                                          void (*found)(lanepool_i_task *task, void *context),
                                          void *context);
+
+/* A task has become ready that its pump is to run. False: it is a mark, or the pump is gone. */
+bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task);
+/* Under the lock: posts those who wait in pumps, as for callers. */
+void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom);
+/* Under the lock: how many tasks stand in pumps, and each of them. */
+size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits);
+void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
+                                        void (*found)(lanepool_i_task *task, void *context),
+                                        void *context);
+/* Takes everything out of the pumps, once nobody runs any of it. */
+void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
+
 /* Waits for the role, carries something out, and gives the role back. NO_THREAD: not done. */
 lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
                                            void (*action)(lanepool_pool *pool,

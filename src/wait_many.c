@@ -7,6 +7,7 @@
 
 #include "deadline.h"
 #include "future.h"
+#include "lanepool/cancel.h"
 #include "local.h"
 #include "pool.h"
 #include "run.h"
@@ -112,25 +113,39 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
 
 /* --- what conflicts with some claims --- */
 
+/* A task that nobody waits for any more need not hold others up. */
+static lanepool_status stand_behind(lanepool_pool *pool, const lanepool_claim *claims, size_t count,
+                                    uint64_t deadline_ns, lanepool_result *result)
+{
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = lanepool_i_run_nothing;
+    task.claims = claims;
+    task.claim_count = count;
+    task.future = &future;
+    lanepool_status status =
+        lanepool_pool_submit_within(pool, &task, lanepool_i_deadline_left(deadline_ns));
+    if (status != LANEPOOL_OK)
+        return status == LANEPOOL_FULL ? LANEPOOL_TIMED_OUT : status;
+    status = lanepool_future_wait(future, lanepool_i_deadline_left(deadline_ns), result);
+    if (status != LANEPOOL_OK && lanepool_future_cancel(future) == LANEPOOL_DONE &&
+        lanepool_future_wait(future, 0, result) == LANEPOOL_OK)
+        status = LANEPOOL_OK; /* just now */
+    lanepool_future_release(future);
+    return status;
+}
+
+/* Who cancels all tasks of a lane cancels those here, too, but not those that run: then it stands
+ * behind these anew. */
 lanepool_status lanepool_pool_wait_claims(lanepool_pool *pool, const lanepool_claim *claims,
                                           size_t claim_count, uint64_t wait_ns_max)
 {
     if (pool == NULL || pool->options.is_compatible != NULL || claim_count == 0 || wait_ns_max == 0)
         return LANEPOOL_INVALID;
-    lanepool_future *future;
-    lanepool_result result;
+    lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
+    lanepool_status status = LANEPOOL_OK;
     uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
-    lanepool_task task = LANEPOOL_TASK_INIT;
-    task.function = lanepool_i_run_nothing;
-    task.claims = claims;
-    task.claim_count = claim_count;
-    task.future = &future;
-    lanepool_status status = lanepool_pool_submit_within(pool, &task, wait_ns_max);
-    if (status != LANEPOOL_OK)
-        return status;
-    status = lanepool_future_wait(future, lanepool_i_deadline_left(deadline_ns), &result);
-    if (status == LANEPOOL_OK && result.status == LANEPOOL_CANCELLED)
-        status = LANEPOOL_SHUT_DOWN;
-    lanepool_future_release(future);
+    while (status == LANEPOOL_OK && result.status == LANEPOOL_CANCELLED)
+        status = stand_behind(pool, claims, claim_count, deadline_ns, &result);
     return status;
 }

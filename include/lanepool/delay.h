@@ -50,7 +50,8 @@ typedef enum lanepool_period {
  * Submits a task that is due after a while; blocks while the pool is full.
  *
  * @param pool     The pool.
- * @param task     As for lanepool_pool_submit(). A held lane that it claims must stay held until it
+ * @param task     As for lanepool_pool_submit(), without a group and without a pump unless
+ *                 delay_ns is 0 or less. A held lane that it claims must stay held until it
  *                 is due.
  * @param delay_ns Nanoseconds from now; 0 and less is lanepool_pool_submit(). A moment that the
  *                 clock cannot tell never comes.
@@ -80,8 +81,8 @@ lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_task *task, int64
  * for.
  *
  * @param pool      The pool.
- * @param task      As for lanepool_pool_submit(), without a future. A held lane that it claims must
- *                  stay held until the series has ended.
+ * @param task      As for lanepool_pool_submit(), without a future, a group and a pump. A held lane
+ * that it claims must stay held until the series has ended.
  * @param delay_ns  Nanoseconds from now until the first run; 0 and less: at once.
  * @param period_ns Nanoseconds, at least 1.
  * @param period    From where they are counted.

@@ -20,6 +20,12 @@ extern "C" {
 /** A handle to a task's completion and result; see future.h. */
 typedef struct lanepool_future lanepool_future;
 
+/** A set of tasks that can be waited for, cancelled, and taken in completion order; see group.h. */
+typedef struct lanepool_group lanepool_group;
+
+/** Runs tasks on a thread of the program's own; see pump.h. */
+typedef struct lanepool_pump lanepool_pump;
+
 /** The call that a task function is in: valid on its thread until the function returns. */
 typedef struct lanepool_run lanepool_run;
 
@@ -90,15 +96,19 @@ typedef struct lanepool_task {
     uint32_t tag;                 /**< what sort of task it is, for those who look at the pool: 0,
                                        none, to LANEPOOL_TAG_MAX. A task with a tag takes as much
                                        memory as one with a future */
+    lanepool_group *group;        /**< the group that the task is to be a member of; NULL: none. A
+                                       member takes the memory of a future, asked for or not */
+    lanepool_pump *pump;          /**< one of the pool's: the task runs only in lanepool_pump_run(),
+                                       and takes the memory of a future; NULL: workers run it */
 } lanepool_task;
 
 /** The largest tag of a task. */
 #define LANEPOOL_TAG_MAX 255u
 
 /** A task description with everything at its default. */
-#define LANEPOOL_TASK_INIT                            \
-    {                                                 \
-        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_TASK_INIT                                  \
+    {                                                       \
+        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /**
@@ -130,7 +140,7 @@ LANEPOOL_API uint64_t lanepool_run_ticket(const lanepool_run *run);
 
 /**
  * The index of the worker that makes this call, from 0; SIZE_MAX when the caller of
- * lanepool_pool_submit_or_run() runs the task itself, and in cancelling calls.
+ * lanepool_pool_submit_or_run() or lanepool_pump_run() runs the task, and in cancelling calls.
  *
  * @par Threads
  * The thread of the call; never blocks.

@@ -1,11 +1,11 @@
 /*
- * The one door to the operating system: threads, locks, semaphores, clock,
+ * The one door to the operating system: threads, locks, semaphores, events, clock,
  * memory, thread-locals, and atomic operations (atomic.h names their orders).
  * Nothing else in src/ may use the system for these, so that another
  * implementation of this header runs the same engine: a test build names the
  * header of its own in LANEPOOL_PLATFORM. That header gives
  *
- *     the types lanepool_i_thread, lanepool_i_mutex, lanepool_i_semaphore
+ *     the types lanepool_i_thread, lanepool_i_mutex, lanepool_i_semaphore, lanepool_i_event
  *     the macros LANEPOOL_I_THREAD_END_PUSH and _POP, _LOAD, _STORE, _CHANGE,
  *     _POISON, _UNPOISON, and atomic_init
  *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set(),
@@ -51,6 +51,14 @@ void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore);
 /* Waits until lanepool_i_clock_now() has reached `deadline_ns`; false if it passed first.
  * UINT64_MAX never passes. */
 bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns);
+
+/* A flag with a file descriptor, for a program's event loop: readable while the flag is set. Who
+ * sets and clears it does so under one lock, and in turn. */
+bool lanepool_i_event_init(lanepool_i_event *event);
+void lanepool_i_event_fini(lanepool_i_event *event);
+void lanepool_i_event_set(lanepool_i_event *event);
+void lanepool_i_event_clear(lanepool_i_event *event);
+int lanepool_i_event_fd(const lanepool_i_event *event);
 
 /* The monotonic clock in nanoseconds. */
 uint64_t lanepool_i_clock_now(void);

@@ -10,6 +10,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -108,6 +109,37 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
     }
     TSAN_WAITED(semaphore);
     return true;
+}
+
+bool lanepool_i_event_init(lanepool_i_event *event)
+{
+    event->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return event->fd >= 0;
+}
+
+void lanepool_i_event_fini(lanepool_i_event *event)
+{
+    must(close(event->fd) == 0);
+}
+
+/* It is never set twice in a row, so that the counter cannot be full. */
+void lanepool_i_event_set(lanepool_i_event *event)
+{
+    LANEPOOL_I_DOOR();
+    must(eventfd_write(event->fd, 1) == 0);
+}
+
+/* The program may have read it, though it should not. */
+void lanepool_i_event_clear(lanepool_i_event *event)
+{
+    LANEPOOL_I_DOOR();
+    eventfd_t count;
+    must(eventfd_read(event->fd, &count) == 0 || errno == EAGAIN);
+}
+
+int lanepool_i_event_fd(const lanepool_i_event *event)
+{
+    return event->fd;
 }
 
 static uint64_t read_clock(clockid_t clock)

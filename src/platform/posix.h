@@ -28,6 +28,10 @@ typedef struct lanepool_i_semaphore {
     sem_t semaphore;
 } lanepool_i_semaphore;
 
+typedef struct lanepool_i_event {
+    int fd;
+} lanepool_i_event;
+
 #define LANEPOOL_I_THREAD_END_PUSH(done, argument) pthread_cleanup_push(done, argument)
 #define LANEPOOL_I_THREAD_END_POP()                pthread_cleanup_pop(0)
 

@@ -149,6 +149,49 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
     return true;
 }
 
+/* --- events --- */
+
+/* There are no descriptors here: scenarios look at the flag. */
+bool lanepool_i_event_init(lanepool_i_event *event)
+{
+    if (sim_fault())
+        return false;
+    *event = (lanepool_i_event){ true, false };
+    sim.held++;
+    return true;
+}
+
+void lanepool_i_event_fini(lanepool_i_event *event)
+{
+    if (!event->usable)
+        sim_fail("an event is destroyed that is not there");
+    event->usable = false;
+    sim.held--;
+}
+
+static void change_event(lanepool_i_event *event, bool set)
+{
+    sim_step(SIM_LOCK, event);
+    if (!event->usable || event->set == set)
+        sim_fail("an event is set or cleared twice, or is not there");
+    event->set = set;
+}
+
+void lanepool_i_event_set(lanepool_i_event *event)
+{
+    change_event(event, true);
+}
+
+void lanepool_i_event_clear(lanepool_i_event *event)
+{
+    change_event(event, false);
+}
+
+int lanepool_i_event_fd(const lanepool_i_event *event)
+{
+    return event->usable ? 0 : -1;
+}
+
 /* --- the clock --- */
 
 /* No two readings are the same: what is read later is later. */

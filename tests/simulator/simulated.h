@@ -92,6 +92,11 @@ typedef struct lanepool_i_semaphore {
     bool usable;
 } lanepool_i_semaphore;
 
+typedef struct lanepool_i_event {
+    bool usable;
+    bool set;
+} lanepool_i_event;
+
 /* A fiber does not end inside a task: threads that do are tested natively. */
 #define LANEPOOL_I_THREAD_END_PUSH(done, argument) \
     {                                              \

@@ -1,0 +1,155 @@
+/* Owns a group's list of members, and what happens to it when one ends; see member.h. */
+#include "member.h"
+
+#include "pump.h"
+
+lanepool_future *lanepool_i_member_create(lanepool_pool *pool, lanepool_i_task *task,
+                                          const lanepool_task *description, lanepool_status *status)
+{
+    lanepool_future *future =
+        lanepool_i_future_create(sizeof(lanepool_i_member), pool, task, status);
+    if (future == NULL)
+        return NULL;
+    lanepool_i_member *member = lanepool_i_member_of(future);
+    member->group = description->group;
+    member->pump = description->pump;
+    member->context = description->context;
+    member->link = (lanepool_i_link){ NULL, NULL, member };
+    member->next_kept = NULL;
+    if (member->pump != NULL) {
+        lanepool_future_retain(future);
+        fetch_add_relaxed(&member->pump->pending, 1);
+        fetch_add_relaxed(&member->pump->references, 1);
+    }
+    return future;
+}
+
+/* Release: who finds none pending destroys the pump, or rather lets go of it. */
+static void leave_pump(const lanepool_i_member *member)
+{
+    if (member->pump != NULL)
+        fetch_sub_acq_rel(&member->pump->pending, 1);
+}
+
+void lanepool_i_member_refuse(lanepool_future *future)
+{
+    const lanepool_i_member *member = lanepool_i_member_of(future);
+    leave_pump(member);
+    if (member->pump != NULL)
+        lanepool_future_release(future);
+}
+
+void lanepool_i_pump_release(lanepool_pump *pump)
+{
+    if (fetch_sub_acq_rel(&pump->references, 1) == 1)
+        lanepool_i_memory_free(pump);
+}
+
+void lanepool_i_member_forget(lanepool_future *future)
+{
+    lanepool_pump *pump = lanepool_i_member_of(future)->pump;
+    if (pump != NULL)
+        lanepool_i_pump_release(pump);
+}
+
+/* --- the list --- */
+
+void lanepool_i_link_before(lanepool_i_link *newer, lanepool_i_link *link)
+{
+    link->newer = newer;
+    link->older = newer->older;
+    newer->older->newer = link;
+    newer->older = link;
+}
+
+void lanepool_i_unlink(lanepool_i_link *link)
+{
+    link->older->newer = link->newer;
+    link->newer->older = link->older;
+}
+
+/* Once they are appended, the tasks' own links are not theirs any more. */
+void lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last)
+{
+    lanepool_i_mutex_lock(&group->lock);
+    for (lanepool_i_task *task = first;; task = load_relaxed(&task->next)) {
+        lanepool_i_link_before(&group->ring, &lanepool_i_task_member(task)->link);
+        group->pending++;
+        if (task == last)
+            return;
+    }
+}
+
+void lanepool_i_members_entered(lanepool_group *group, lanepool_i_task *first,
+                                lanepool_i_task *last, bool accepted)
+{
+    for (lanepool_i_task *task = first; !accepted; task = load_relaxed(&task->next)) {
+        lanepool_i_unlink(&lanepool_i_task_member(task)->link);
+        group->pending--;
+        accepted = task == last;
+    }
+    lanepool_i_mutex_unlock(&group->lock);
+}
+
+lanepool_group *lanepool_i_member_group(lanepool_future *future)
+{
+    lanepool_group *group = lanepool_i_member_of(future)->group;
+    if (group == NULL)
+        return NULL;
+    lanepool_i_mutex_lock(&group->lock);
+    bool held = group->held;
+    lanepool_i_mutex_unlock(&group->lock);
+    return held ? group : NULL;
+}
+
+/* --- a member ends --- */
+
+/* A taker that is posted looks itself; until then another may have taken what there was. */
+static void post_taker_locked(lanepool_group *group)
+{
+    lanepool_i_taker *taker = group->takers;
+    group->takers = taker->next;
+    lanepool_i_semaphore_post(&taker->semaphore);
+}
+
+static void keep_locked(lanepool_group *group, lanepool_i_member *member)
+{
+    lanepool_future_retain(&member->future);
+    if (group->kept == NULL && group->has_event)
+        lanepool_i_event_set(&group->event);
+    *group->last = member;
+    group->last = &member->next_kept;
+    if (group->takers != NULL)
+        post_taker_locked(group);
+}
+
+/* Takers that wait for what can no more come are told, too. */
+static bool end_locked(lanepool_group *group, lanepool_i_member *member)
+{
+    lanepool_i_unlink(&member->link);
+    group->pending--;
+    if (group->keeps && group->held)
+        keep_locked(group, member);
+    while (group->pending == 0 && group->takers != NULL)
+        post_taker_locked(group);
+    return !group->held && group->pending == 0;
+}
+
+lanepool_group *lanepool_i_member_complete_locked(lanepool_future *future)
+{
+    lanepool_i_member *member = lanepool_i_member_of(future);
+    lanepool_group *group = member->group;
+    leave_pump(member);
+    if (group == NULL)
+        return NULL;
+    lanepool_i_mutex_lock(&group->lock);
+    bool over = end_locked(group, member);
+    lanepool_i_mutex_unlock(&group->lock);
+    return over ? group : NULL;
+}
+
+void lanepool_i_group_free(lanepool_group *group)
+{
+    lanepool_i_mutex_fini(&group->lock);
+    lanepool_i_memory_free(group);
+}

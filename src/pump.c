@@ -1,0 +1,297 @@
+/*
+ * Owns pumps: the ready tasks that stand in them, and the threads that come to
+ * run these.
+ *
+ * A thread in a pump counts as a worker that has not left its loop, so that the
+ * pool's end waits for it. Once the pool stops it takes nothing more: what
+ * stands in the pumps is the hand-back's, which comes after it has left.
+ */
+#include "lanepool/pump.h"
+
+#include "deadline.h"
+#include "member.h"
+#include "pool.h"
+#include "pump.h"
+#include "run.h"
+
+#include <string.h>
+
+/* A thread that waits for the first task; on its stack. */
+typedef struct lanepool_i_pumper {
+    struct lanepool_i_pumper *next; /* L */
+    lanepool_i_waiter waiter;
+} lanepool_i_pumper;
+
+/* --- what stands in it --- */
+
+static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
+{
+    if (pump->ready.count == 0 && pump->has_event)
+        lanepool_i_event_set(&pump->event);
+    lanepool_i_tasks_add(&pump->ready, task);
+    for (lanepool_i_pumper *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
+        lanepool_i_waiter_post_locked(&pumper->waiter, LANEPOOL_I_EVERYONE);
+}
+
+static lanepool_i_task *take_locked(lanepool_pump *pump)
+{
+    lanepool_i_task *task = lanepool_i_tasks_take(&pump->ready);
+    if (task != NULL && pump->ready.count == 0 && pump->has_event)
+        lanepool_i_event_clear(&pump->event);
+    return task;
+}
+
+bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lanepool_pump *pump = lanepool_i_task_member(task)->pump;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    bool is_there = !pump->destroyed && !lanepool_i_task_is_mark(task);
+    if (is_there)
+        put_locked(pump, task);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    return is_there;
+}
+
+/* The pool was told to stop, or has drained: nothing runs any more. */
+static bool is_over(const lanepool_pump *pump)
+{
+    return lanepool_i_crew_is_stopped(&pump->pool->crew);
+}
+
+static lanepool_i_task *take(lanepool_pump *pump)
+{
+    lanepool_i_waits *waits = &pump->pool->waits;
+    lanepool_i_mutex_lock(&waits->lock);
+    lanepool_i_task *task = is_over(pump) ? NULL : take_locked(pump);
+    lanepool_i_mutex_unlock(&waits->lock);
+    return task;
+}
+
+static bool has_ready(lanepool_pump *pump)
+{
+    lanepool_i_waits *waits = &pump->pool->waits;
+    lanepool_i_mutex_lock(&waits->lock);
+    bool has = pump->ready.count > 0;
+    lanepool_i_mutex_unlock(&waits->lock);
+    return has;
+}
+
+/* --- all pumps of a pool --- */
+
+void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom)
+{
+    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next)
+        for (lanepool_i_pumper *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
+            lanepool_i_waiter_post_locked(&pumper->waiter, whom);
+}
+
+size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits)
+{
+    size_t count = 0;
+    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next)
+        count += pump->ready.count;
+    return count;
+}
+
+void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
+                                        void (*found)(lanepool_i_task *task, void *context),
+                                        void *context)
+{
+    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next) {
+        lanepool_i_task *task = pump->ready.first;
+        for (size_t left = pump->ready.count; left > 0; left--) {
+            found(task, context);
+            task = load_relaxed(&task->next);
+        }
+    }
+}
+
+void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    for (lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next) {
+        lanepool_i_task *task;
+        while ((task = take_locked(pump)) != NULL)
+            lanepool_i_tasks_add(tasks, task);
+    }
+    lanepool_i_mutex_unlock(&waits->lock);
+}
+
+/* --- a pump's life --- */
+
+lanepool_status lanepool_pump_create(lanepool_pool *pool, lanepool_pump **pump)
+{
+    if (pump == NULL)
+        return LANEPOOL_INVALID;
+    *pump = NULL;
+    if (pool == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_pump *made = lanepool_i_memory_alloc(sizeof *made);
+    if (made == NULL)
+        return LANEPOOL_NOMEM;
+    memset(made, 0, sizeof *made);
+    made->pool = pool;
+    atomic_init(&made->pending, 0);
+    atomic_init(&made->references, 1);
+    lanepool_i_waits *waits = &pool->waits;
+    lanepool_i_mutex_lock(&waits->lock);
+    made->next = waits->pumps;
+    waits->pumps = made;
+    lanepool_i_waits_count_caller_locked(waits, 1);
+    lanepool_i_mutex_unlock(&waits->lock);
+    *pump = made;
+    return LANEPOOL_OK;
+}
+
+static void unlink_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
+{
+    lanepool_pump **at = &waits->pumps;
+    while (*at != pump)
+        at = &(*at)->next;
+    *at = pump->next;
+    lanepool_i_waits_count_caller_locked(waits, -1);
+}
+
+/* What stands there although all have ended are marks: any worker lets them pass. */
+static void give_marks(lanepool_pump *pump)
+{
+    if (pump->ready.count > 0)
+        lanepool_i_crew_put(&pump->pool->crew, 0, &pump->ready);
+}
+
+/* Acquire: what ended the last task has done with the pump, but for its memory. */
+lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
+{
+    if (pump == NULL)
+        return LANEPOOL_OK;
+    lanepool_i_waits *waits = &pump->pool->waits;
+    lanepool_i_mutex_lock(&waits->lock);
+    pump->destroyed = load_acquire(&pump->pending) == 0;
+    if (pump->destroyed)
+        unlink_locked(waits, pump);
+    lanepool_i_mutex_unlock(&waits->lock);
+    if (!pump->destroyed)
+        return LANEPOOL_INVALID;
+    give_marks(pump);
+    if (pump->has_event)
+        lanepool_i_event_fini(&pump->event);
+    lanepool_i_pump_release(pump);
+    return LANEPOOL_OK;
+}
+
+/* --- running --- */
+
+/* Has waiting tasks routed, or sleeps; false: the time has passed. Counted as sleeping before it
+ * looks: who changes something, or was asked to, looks at the count after. */
+static bool go_on(lanepool_pump *pump, lanepool_i_local *local, lanepool_i_waiter *waiter,
+                  uint64_t deadline_ns)
+{
+    lanepool_pool *pool = pump->pool;
+    bool in_time = true;
+    fetch_add_seq(&pool->waits.sleeping, 1);
+    bool more = lanepool_i_waiter_route(waiter, pool, local);
+    if (more)
+        in_time = lanepool_i_clock_now() < deadline_ns;
+    else if (!has_ready(pump) && !is_over(pump))
+        in_time = lanepool_i_semaphore_wait_until(&waiter->semaphore, deadline_ns);
+    fetch_sub_seq(&pool->waits.sleeping, 1);
+    return in_time;
+}
+
+static void enter(lanepool_pump *pump, lanepool_i_pumper *pumper)
+{
+    lanepool_i_mutex_lock(&pump->pool->waits.lock);
+    pumper->next = pump->pumpers;
+    pump->pumpers = pumper;
+    lanepool_i_mutex_unlock(&pump->pool->waits.lock);
+}
+
+static void leave(lanepool_pump *pump, const lanepool_i_pumper *pumper)
+{
+    lanepool_i_mutex_lock(&pump->pool->waits.lock);
+    lanepool_i_pumper **at = &pump->pumpers;
+    while (*at != pumper)
+        at = &(*at)->next;
+    *at = pumper->next;
+    lanepool_i_mutex_unlock(&pump->pool->waits.lock);
+}
+
+/* The first task, or why there is none. */
+static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_local *local,
+                                    uint64_t deadline_ns, lanepool_i_task **task)
+{
+    lanepool_i_pumper pumper;
+    if (!lanepool_i_waiter_init(&pumper.waiter))
+        return LANEPOOL_NO_THREAD;
+    bool in_time = true;
+    enter(pump, &pumper);
+    while ((*task = take(pump)) == NULL && in_time && !is_over(pump))
+        in_time = go_on(pump, local, &pumper.waiter, deadline_ns);
+    leave(pump, &pumper);
+    lanepool_i_waiter_fini(&pumper.waiter);
+    if (*task != NULL)
+        return LANEPOOL_OK;
+    return is_over(pump) ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;
+}
+
+static lanepool_status run(lanepool_pump *pump, lanepool_i_local *local, size_t task_count_max,
+                           uint64_t deadline_ns, size_t *count)
+{
+    lanepool_status status = LANEPOOL_OK;
+    lanepool_i_task *task = take(pump);
+    if (task == NULL)
+        status = wait_for_one(pump, local, deadline_ns, &task);
+    while (task != NULL) {
+        lanepool_i_run_alone(pump->pool, local, task, NULL);
+        task = ++*count < task_count_max ? take(pump) : NULL;
+    }
+    return status;
+}
+
+lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, uint64_t wait_ns_max,
+                                  size_t *task_count)
+{
+    size_t count = 0;
+    if (task_count != NULL)
+        *task_count = 0;
+    if (pump == NULL || task_count_max == 0)
+        return LANEPOOL_INVALID;
+    lanepool_pool *pool = pump->pool;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL)
+        return LANEPOOL_NOMEM;
+    if (lanepool_i_local_is_inside(local))
+        return LANEPOOL_DEADLOCK;
+    fetch_add_seq(&pool->lifecycle.workers_left, 1);
+    lanepool_status status =
+        run(pump, local, task_count_max, lanepool_i_deadline(wait_ns_max), &count);
+    lanepool_i_lifecycle_worker_left(pool, local);
+    if (task_count != NULL)
+        *task_count = count;
+    return status;
+}
+
+/* --- the event loop's --- */
+
+/* Under the lock nothing is opened or closed: two may come at once, and one has opened in vain. */
+lanepool_status lanepool_pump_fd(lanepool_pump *pump, int *fd)
+{
+    if (pump == NULL || fd == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_i_event event;
+    if (!lanepool_i_event_init(&event))
+        return LANEPOOL_NO_THREAD;
+    lanepool_i_mutex_lock(&pump->pool->waits.lock);
+    bool is_first = !pump->has_event;
+    if (is_first) {
+        pump->event = event;
+        pump->has_event = true;
+        if (pump->ready.count > 0)
+            lanepool_i_event_set(&pump->event);
+    }
+    *fd = lanepool_i_event_fd(&pump->event);
+    lanepool_i_mutex_unlock(&pump->pool->waits.lock);
+    if (!is_first)
+        lanepool_i_event_fini(&event);
+    return LANEPOOL_OK;
+}

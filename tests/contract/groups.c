@@ -1,0 +1,408 @@
+/* Groups: waiting for members, taking them in completion order, and what a group's end leaves. */
+#include <poll.h>
+
+#include "support/step.h"
+#include "support/test.h"
+
+enum { COUNT = 3 };
+
+static lanepool_group *group_make(bool keeps)
+{
+    lanepool_group *group;
+    lanepool_group_options options = LANEPOOL_GROUP_OPTIONS_INIT;
+
+    options.keeps_completions = keeps;
+    expect_ok(lanepool_group_create(&options, &group));
+    return group;
+}
+
+static lanepool_task member_task(lanepool_group *group, struct step *step,
+                                 const lanepool_claim *claim)
+{
+    lanepool_task task = step_task(step, claim, claim ? 1 : 0);
+
+    task.group = group;
+    return task;
+}
+
+/* Members that each stop at a gate of their own, on a pool of as many workers. */
+struct members {
+    lanepool_pool *pool;
+    lanepool_group *group;
+    struct step steps[COUNT];
+    struct gate gates[COUNT];
+};
+
+static void start(struct members *members, bool keeps)
+{
+    *members =
+        (struct members){ .pool = pool_make(COUNT, LANEPOOL_PER_KEY), .group = group_make(keeps) };
+    for (int i = 0; i < COUNT; i++) {
+        lanepool_task task = member_task(members->group, &members->steps[i], NULL);
+
+        gate_init(&members->gates[i]);
+        members->steps[i].gate = &members->gates[i];
+        members->steps[i].code = i;
+        members->steps[i].value = &members->steps[i];
+        expect_ok(lanepool_pool_submit(members->pool, &task));
+        expect(gate_await(&members->gates[i], 1));
+    }
+}
+
+static void end(struct members *members)
+{
+    pool_end(members->pool);
+    lanepool_group_destroy(members->group);
+    for (int i = 0; i < COUNT; i++) {
+        gate_fini(&members->gates[i]);
+    }
+}
+
+/* --- waiting --- */
+
+Test(groups, wait_ends_when_every_member_has_ended)
+{
+    struct members members;
+
+    start(&members, false);
+    expect_eq(lanepool_group_pending(members.group), COUNT);
+    expect_status(lanepool_group_wait(members.group, 0), LANEPOOL_TIMED_OUT);
+    for (int i = 0; i < COUNT; i++) {
+        expect_status(lanepool_group_wait(members.group, 1000), LANEPOOL_TIMED_OUT);
+        gate_open(&members.gates[i], 1);
+    }
+    expect_ok(lanepool_group_wait(members.group, LANEPOOL_FOREVER));
+    expect_eq(lanepool_group_pending(members.group), 0);
+    for (int i = 0; i < COUNT; i++) {
+        expect_eq(members.steps[i].runs, 1);
+    }
+    expect_ok(lanepool_group_wait(members.group, 0));
+    end(&members);
+}
+
+Test(groups, group_without_members_has_nothing_to_wait_for)
+{
+    lanepool_group *group = group_make(true);
+    lanepool_completion completion;
+
+    expect_ok(lanepool_group_wait(group, LANEPOOL_FOREVER));
+    expect_status(lanepool_group_next(group, LANEPOOL_FOREVER, &completion), LANEPOOL_DONE);
+    expect_eq(lanepool_group_pending(group), 0);
+    lanepool_group_destroy(group);
+    lanepool_group_destroy(NULL);
+}
+
+Test(groups, members_may_be_of_several_pools_and_come_in_batches)
+{
+    enum { TASKS = 200 };
+    static struct step steps[2][TASKS];
+    lanepool_group *groups[2] = { group_make(false), group_make(true) };
+    lanepool_pool *pools[2] = { pool_make(2, LANEPOOL_PER_KEY), pool_make(2, LANEPOOL_PER_WORKER) };
+    lanepool_completion completion;
+    size_t taken = 0;
+
+    for (int pool = 0; pool < 2; pool++) {
+        lanepool_task tasks[TASKS];
+        lanepool_claim claims[TASKS];
+        size_t accepted;
+
+        for (int i = 0; i < TASKS; i++) {
+            claims[i] = lanepool_claim_id((uint64_t)i % 7, LANEPOOL_EXCLUSIVE);
+            tasks[i] = member_task(i % 3 == 2 ? NULL : groups[i % 3], &steps[pool][i], &claims[i]);
+        }
+        expect_ok(
+            lanepool_pool_submit_batch(pools[pool], tasks, TASKS, LANEPOOL_FOREVER, &accepted));
+        expect_eq(accepted, TASKS);
+    }
+    for (int group = 0; group < 2; group++) {
+        expect_ok(lanepool_group_wait(groups[group], LANEPOOL_FOREVER));
+        for (int i = 0; i < TASKS; i++) {
+            expect(i % 3 != group || (steps[0][i].runs == 1 && steps[1][i].runs == 1));
+        }
+    }
+    while (lanepool_group_next(groups[1], LANEPOOL_FOREVER, &completion) == LANEPOOL_OK) {
+        taken++;
+    }
+    expect_eq(taken, 2 * (TASKS / 3 + 1));
+    for (int i = 0; i < 2; i++) {
+        pool_end(pools[i]);
+        lanepool_group_destroy(groups[i]);
+    }
+}
+
+struct inside {
+    lanepool_group *own;
+    lanepool_group *other;
+    struct step steps[2];
+    lanepool_status waited_own;
+    lanepool_status waited_other;
+    lanepool_status waited_behind;
+    lanepool_status next;
+    lanepool_status polled;
+};
+
+static int wait_inside(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct inside *inside = context;
+    lanepool_pool *pool = lanepool_run_pool(run);
+    lanepool_claim claims[2] = { lanepool_claim_id(2, LANEPOOL_EXCLUSIVE),
+                                 lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_completion completion;
+
+    (void)call;
+    inside->waited_own = lanepool_group_wait(inside->own, LANEPOOL_FOREVER);
+    for (int i = 0; i < 2; i++) {
+        lanepool_task task = member_task(inside->other, &inside->steps[i], &claims[i]);
+
+        if (lanepool_pool_submit(pool, &task) != LANEPOOL_OK) {
+            return 1;
+        }
+        *(i == 0 ? &inside->waited_other : &inside->waited_behind) =
+            lanepool_group_wait(inside->other, LANEPOOL_FOREVER);
+    }
+    if (lanepool_group_next(inside->other, LANEPOOL_FOREVER, &completion) != LANEPOOL_OK) {
+        return 1;
+    }
+    inside->next = lanepool_group_next(inside->other, LANEPOOL_FOREVER, &completion);
+    inside->polled = lanepool_group_next(inside->other, 0, &completion);
+    return 0;
+}
+
+Test(groups, inside_a_task_the_wait_is_judged_for_each_member)
+{
+    struct inside inside = { .own = group_make(true), .other = group_make(true) };
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_completion completion;
+
+    task.function = wait_inside;
+    task.context = &inside;
+    task.claims = &claim;
+    task.claim_count = 1;
+    task.group = inside.own;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    expect_ok(lanepool_group_next(inside.own, 0, &completion));
+    expect_ok(completion.result.status);
+    expect_status(inside.waited_own, LANEPOOL_DEADLOCK);
+    expect_ok(inside.waited_other);
+    expect_status(inside.waited_behind, LANEPOOL_DEADLOCK);
+    expect_status(inside.next, LANEPOOL_DEADLOCK);
+    expect_status(inside.polled, LANEPOOL_TIMED_OUT);
+    lanepool_group_destroy(inside.own);
+    lanepool_group_destroy(inside.other);
+}
+
+/* --- taking --- */
+
+Test(groups, completions_come_in_completion_order_with_their_results)
+{
+    static const int order[COUNT] = { 2, 0, 1 };
+    struct members members;
+    lanepool_completion completion;
+
+    start(&members, true);
+    expect_status(lanepool_group_next(members.group, 0, &completion), LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_group_next(members.group, 1000, &completion), LANEPOOL_TIMED_OUT);
+    for (int i = 0; i < COUNT; i++) {
+        gate_open(&members.gates[order[i]], 1);
+        expect_ok(lanepool_group_next(members.group, LANEPOOL_FOREVER, &completion));
+        expect(completion.context == &members.steps[order[i]]);
+        expect_status(completion.result.status, order[i] == 0 ? LANEPOOL_OK : LANEPOOL_FAILED);
+        expect_eq(completion.result.code, order[i]);
+        expect(completion.result.value == &members.steps[order[i]]);
+    }
+    expect_status(lanepool_group_next(members.group, LANEPOOL_FOREVER, &completion), LANEPOOL_DONE);
+    end(&members);
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+    return poll(&pollfd, 1, 0) == 1;
+}
+
+Test(groups, descriptor_is_readable_while_something_can_be_taken)
+{
+    struct members members;
+    lanepool_completion completion;
+    struct pollfd pollfd = { .events = POLLIN };
+    int again;
+
+    start(&members, true);
+    gate_open(&members.gates[0], 1);
+    while (lanepool_group_pending(members.group) == COUNT) {
+        expect_status(lanepool_group_wait(members.group, 1000000), LANEPOOL_TIMED_OUT);
+    }
+    expect_ok(lanepool_group_fd(members.group, &pollfd.fd));
+    expect_ok(lanepool_group_fd(members.group, &again));
+    expect_eq(pollfd.fd, again);
+    expect(is_readable(again));
+    expect_ok(lanepool_group_next(members.group, 0, &completion));
+    expect(!is_readable(again));
+    gate_open(&members.gates[1], 1);
+    gate_open(&members.gates[2], 1);
+    expect_eq(poll(&pollfd, 1, 60000), 1);
+    expect_ok(lanepool_group_wait(members.group, LANEPOOL_FOREVER));
+    expect_ok(lanepool_group_next(members.group, 0, &completion));
+    expect(is_readable(again));
+    expect_ok(lanepool_group_next(members.group, 0, &completion));
+    expect(!is_readable(again));
+    expect_status(lanepool_group_next(members.group, 0, &completion), LANEPOOL_DONE);
+    end(&members);
+}
+
+/* --- the end --- */
+
+Test(groups, group_can_be_destroyed_before_its_members_have_ended)
+{
+    struct members members;
+
+    start(&members, true);
+    gate_open(&members.gates[0], 1);
+    while (lanepool_group_pending(members.group) == COUNT) {
+        expect_status(lanepool_group_wait(members.group, 1000000), LANEPOOL_TIMED_OUT);
+    }
+    lanepool_group_destroy(members.group);
+    members.group = NULL;
+    gate_open(&members.gates[1], 1);
+    gate_open(&members.gates[2], 1);
+    end(&members);
+}
+
+struct returned {
+    lanepool_pool *pool;
+    lanepool_group *group;
+    uint32_t count;
+    bool had_group;
+};
+
+static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
+{
+    struct returned *returned = context;
+
+    (void)ticket;
+    returned->count++;
+    returned->had_group = task->group == returned->group;
+}
+
+/* One member runs, another waits behind it and is handed back. */
+static void stop_with_a_member_behind(bool destroys_first)
+{
+    struct step steps[2] = { { 0 } };
+    struct gate gate;
+    struct returned returned = { .pool = pool_make(1, LANEPOOL_PER_KEY),
+                                 .group = group_make(true) };
+    lanepool_completion completion;
+
+    gate_init(&gate);
+    steps[0].gate = &gate;
+    for (int i = 0; i < 2; i++) {
+        lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+        lanepool_task task = member_task(returned.group, &steps[i], &claim);
+
+        expect_ok(lanepool_pool_submit(returned.pool, &task));
+    }
+    expect(gate_await(&gate, 1));
+    if (destroys_first) {
+        lanepool_group_destroy(returned.group);
+    }
+    expect_ok(lanepool_pool_shutdown_now(returned.pool, take_back, &returned));
+    gate_open(&gate, 1);
+    pool_end(returned.pool);
+    expect_eq(returned.count, 1);
+    expect(returned.had_group == !destroys_first);
+    if (!destroys_first) {
+        expect_ok(lanepool_group_next(returned.group, 0, &completion));
+        expect(completion.context == &steps[0]);
+        expect_ok(lanepool_group_next(returned.group, 0, &completion));
+        expect(completion.context == &steps[1]);
+        expect_status(completion.result.status, LANEPOOL_CANCELLED);
+        expect_status(lanepool_group_next(returned.group, 0, &completion), LANEPOOL_DONE);
+        lanepool_group_destroy(returned.group);
+    }
+    gate_fini(&gate);
+}
+
+Test(groups, members_that_are_handed_back_end_as_cancelled_and_bring_their_group)
+{
+    stop_with_a_member_behind(false);
+}
+
+Test(groups, members_that_are_handed_back_bring_no_group_that_is_destroyed)
+{
+    stop_with_a_member_behind(true);
+}
+
+Test(groups, refused_tasks_are_no_members)
+{
+    struct step step = { 0 };
+    lanepool_group *group = group_make(true);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = member_task(group, &step, NULL);
+    lanepool_completion completion;
+    size_t accepted;
+
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_or_run(pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_batch(pool, &task, 1, LANEPOOL_FOREVER, &accepted),
+                  LANEPOOL_SHUT_DOWN);
+    expect_eq(lanepool_group_pending(group), 0);
+    expect_status(lanepool_group_next(group, 0, &completion), LANEPOOL_DONE);
+    pool_end(pool);
+    lanepool_group_destroy(group);
+}
+
+Test(groups, member_that_its_submitter_runs_is_a_member_too)
+{
+    struct step steps[2] = { { 0 } };
+    struct gate gate;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_group *group = group_make(true);
+    lanepool_future *future;
+    lanepool_completion completion;
+
+    options.workers = 1;
+    options.pending_max = 1;
+    lanepool_pool *pool = pool_make_with(&options);
+    lanepool_task task = member_task(group, &steps[1], NULL);
+    gate_init(&gate);
+    steps[0].gate = &gate;
+    steps[1].code = 5;
+    task.future = &future;
+    expect_ok(step_submit(pool, &steps[0]));
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_pool_submit_or_run(pool, &task));
+    expect_eq(steps[1].runs, 1);
+    expect_ok(lanepool_group_next(group, 0, &completion));
+    expect_eq(completion.result.code, 5);
+    expect_ok(lanepool_future_wait(future, 0, &completion.result));
+    lanepool_future_release(future);
+    gate_open(&gate, 1);
+    pool_end(pool);
+    lanepool_group_destroy(group);
+    gate_fini(&gate);
+}
+
+Test(groups, bad_arguments_are_invalid)
+{
+    lanepool_group *group = NULL;
+    lanepool_group_options options = LANEPOOL_GROUP_OPTIONS_INIT;
+    lanepool_completion completion;
+    int fd;
+
+    expect_status(lanepool_group_create(NULL, NULL), LANEPOOL_INVALID);
+    options.struct_size--;
+    expect_status(lanepool_group_create(&options, &group), LANEPOOL_INVALID);
+    expect(group == NULL);
+    expect_status(lanepool_group_wait(NULL, 0), LANEPOOL_INVALID);
+    expect_status(lanepool_group_next(NULL, 0, &completion), LANEPOOL_INVALID);
+    expect_status(lanepool_group_fd(NULL, &fd), LANEPOOL_INVALID);
+    expect_ok(lanepool_group_create(NULL, &group));
+    expect_status(lanepool_group_next(group, 0, &completion), LANEPOOL_INVALID);
+    expect_status(lanepool_group_fd(group, &fd), LANEPOOL_INVALID);
+    lanepool_group_destroy(group);
+}
