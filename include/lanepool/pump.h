@@ -6,6 +6,9 @@
  * other: what it conflicts with waits for it, and it for that. When its turn has come it runs in
  * lanepool_pump_run(), on the thread that calls that, and nowhere else.
  *
+ * A task that is cancelled while it stands ready leaves its lanes when the pump is run next, or
+ * destroyed.
+ *
  * The pool waits for its pumps' tasks. While they are pending a draining shutdown does not end, and
  * lanepool_pool_destroy() does not return: shut down, run the pump until it answers
  * LANEPOOL_SHUT_DOWN, destroy the pump, then the pool. After lanepool_pool_shutdown_now() nothing

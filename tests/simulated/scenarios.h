@@ -42,6 +42,8 @@ extern const struct scenario_table scenarios_delays;
 extern const struct scenario_table scenarios_rules;
 extern const struct scenario_table scenarios_seeing;
 extern const struct scenario_table scenarios_timers;
+extern const struct scenario_table scenarios_groups;
+extern const struct scenario_table scenarios_pumps;
 extern const struct scenario_table scenarios_regressions;
 extern const struct scenario_table scenarios_regressions_routing;
 

@@ -108,6 +108,8 @@ static lanepool_task describe(struct scene_task *task)
     description.function = call_task;
     description.context = task;
     description.release = task->has_release ? release : NULL;
+    description.group = task->group;
+    description.pump = task->pump;
     description.future = task->has_future || task->then != NULL ? &task->future : NULL;
     return description;
 }

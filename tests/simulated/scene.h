@@ -48,6 +48,9 @@ struct scene_task {
     bool has_release;
     bool fails;
     lanepool_pool *pool; /* NULL: the scene's */
+    lanepool_group *group;
+    lanepool_pump *pump;
+    bool may_be_cancelled; /* by the scenario */
 
     /* What has become of it. */
     lanepool_future *future;

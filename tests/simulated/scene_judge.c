@@ -22,12 +22,18 @@ static void judge_one(const struct scene_task *task)
         return;
     if (noted_at(&task->call_end) == 0)
         sim_fail("the call of task %d has not ended", noted_index(task));
-    if (noted_call(task) != SCENE_RAN && !atomic_load(&scene.stops))
+    if (noted_call(task) != SCENE_RAN && !atomic_load(&scene.stops) && !task->may_be_cancelled)
         sim_fail("task %d was not run, and nobody stopped the pool", noted_index(task));
     if (releases != (task->has_release && noted_call(task) != SCENE_HANDED_BACK))
         sim_fail("task %d was released %u times", noted_index(task), releases);
     if (thens != task->then_asked)
         sim_fail("task %d: its continuation was called %u times", noted_index(task), thens);
+}
+
+/* Its call comes at any moment, and perhaps without a ticket. */
+static bool was_cancelled(const struct scene_task *task)
+{
+    return task->may_be_cancelled && noted_call(task) == SCENE_CANCELLED;
 }
 
 /* The order of two tasks of which the first has the smaller ticket. */
@@ -57,6 +63,7 @@ void scene_judge_end(void)
         for (uint32_t j = 0; j < scene.task_count; j++)
             if (i != j && scene.tasks[i].pool == scene.tasks[j].pool &&
                 noted_is_accepted(&scene.tasks[i]) && noted_is_accepted(&scene.tasks[j]) &&
+                !was_cancelled(&scene.tasks[i]) && !was_cancelled(&scene.tasks[j]) &&
                 ticket_before(&scene.tasks[i], &scene.tasks[j]))
                 judge_pair(&scene.tasks[i], &scene.tasks[j]);
 }

@@ -2,7 +2,8 @@
  * Owns the judgement of quiet moments: when no thread can go on, nobody may wait without a reason.
  *
  * A task that was accepted and has not started is excused by an unfinished one that it conflicts
- * with, may stand behind, and that runs or is excused itself; or if no worker sleeps. A submitter
+ * with, may stand behind, and that runs or is excused itself; or if no worker sleeps; or if it is a
+ * pump's, which waits for whoever pumps. A submitter
  * from outside is excused if the pool is full, a submit inside a task by nothing.
  *
  * It is called on any thread's stack, and reads what others write: ThreadSanitizer must not see it.
@@ -22,13 +23,21 @@ static bool is_pending(const struct scene_task *task)
            noted_at(&task->call_end) == 0;
 }
 
+/* With a rule, marks keep their places until what they waited for has finished. */
+static bool may_be_a_mark(const struct scene_task *task)
+{
+    return scene.options.is_compatible != NULL && task->may_be_cancelled &&
+           noted_call(task) == SCENE_CANCELLED;
+}
+
 /* Whether another task that runs or is excused holds this one up. */
 static bool has_excuse(const struct scene_task *task, const bool *excused)
 {
     for (uint32_t i = 0; i < scene.task_count; i++) {
         const struct scene_task *other = &scene.tasks[i];
-        if (other != task && is_pending(other) &&
-            (excused[i] || noted_at(&other->call_begin) != 0) && scene_conflict(task, other) &&
+        bool may_hold_up = may_be_a_mark(other) ||
+                           (is_pending(other) && (excused[i] || noted_at(&other->call_begin) != 0));
+        if (other != task && may_hold_up && scene_conflict(task, other) &&
             may_stand_before(other, task))
             return true;
     }
@@ -40,6 +49,8 @@ static void judge_waiting_tasks(void)
     bool excused[SCENE_TASKS_MAX] = { false };
     bool changed = true;
 
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        excused[i] = scene.tasks[i].pump != NULL;
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < scene.task_count; i++) {

@@ -46,6 +46,8 @@ static void collect(void)
     add_table(&scenarios_timers);
     add_table(&scenarios_delays);
     add_table(&scenarios_periodic);
+    add_table(&scenarios_groups);
+    add_table(&scenarios_pumps);
     add_table(&scenarios_regressions);
     add_table(&scenarios_regressions_routing);
     all_count += matrix_scenarios(all + all_count, SCENARIOS_MAX - all_count);

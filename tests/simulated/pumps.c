@@ -1,0 +1,167 @@
+/* Pumps: tasks that wait for a thread of the scenario's, and pools that end meanwhile. */
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+static lanepool_pump *pump;
+static _Atomic uint32_t pumping; /* the thread that may run them */
+
+static void runs_where_it_may(struct scene_task *self)
+{
+    (void)self;
+    EXPECT(sim_self() == atomic_load_explicit(&pumping, memory_order_relaxed));
+}
+
+static struct scene_task *pumped(const char *claims)
+{
+    struct scene_task *task = scene_task(claims);
+
+    task->pump = pump;
+    task->body = runs_where_it_may;
+    return task;
+}
+
+static void make_pump(void)
+{
+    int fd;
+
+    EXPECT_STATUS(OK, lanepool_pump_create(scene.pool, &pump));
+    EXPECT_STATUS(OK, lanepool_pump_fd(pump, &fd));
+}
+
+/* Until the pool has ended; then nobody needs the pump. */
+static void pump_to_the_end(void *argument)
+{
+    lanepool_status status = LANEPOOL_OK;
+    size_t count;
+
+    (void)argument;
+    atomic_store_explicit(&pumping, sim_self(), memory_order_relaxed);
+    while (status == LANEPOOL_OK) {
+        status = lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, &count);
+        EXPECT(count == (status == LANEPOOL_OK));
+    }
+    EXPECT_STATUS(SHUT_DOWN, status);
+}
+
+static void end_pool(void)
+{
+    scene_join();
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, lanepool_pump_destroy(pump));
+    scene_end();
+}
+
+static void scenario_49_pump_meets_a_drain(void)
+{
+    scene_open_with(1);
+    make_pump();
+    struct scene_task *task = pumped("A");
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    EXPECT_STATUS(OK, scene_submit(task));
+    sim_explore_from_here();
+    scene_spawn(pump_to_the_end, NULL);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    scene_join();
+    sim_explore_to_here();
+    EXPECT(scene_has_ended(task));
+    end_pool();
+}
+
+static void scenario_50_pump_meets_a_shutdown_now(void)
+{
+    scene_open_with(1);
+    make_pump();
+    EXPECT_STATUS(OK, scene_submit(pumped("A")));
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    sim_explore_from_here();
+    scene_spawn(pump_to_the_end, NULL);
+    EXPECT_STATUS(OK, scene_stop(scene_variant(2) != 0));
+    scene_join();
+    sim_explore_to_here();
+    end_pool();
+}
+
+/* --- everything at once --- */
+
+static void submit_or_be_refused(void *argument)
+{
+    lanepool_status status = scene_submit(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+static void open_any(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1 + scene_variant(2);
+    options.layout = scene_variant(4) < 2 ? LANEPOOL_PER_KEY : LANEPOOL_PER_WORKER;
+    options.is_compatible = scene_variant(8) < 4 ? NULL : scene_rule;
+    scene_open(&options);
+    make_pump();
+}
+
+/* Rollups over lanes that workers and the pumping thread share, in every layout and with a rule;
+ * some are submitted while the pool ends. */
+static void scenario_56_pump_and_workers_share_lanes_to_the_end(void)
+{
+    static const char *const claims[] = { "A", "AB", "B", "aB", "A", "BC", "C", "AC" };
+
+    open_any();
+    scene_spawn(pump_to_the_end, NULL);
+    for (int i = 0; i < 8; i++) {
+        struct scene_task *task = i % 2 == 0 ? scene_task(claims[i]) : pumped(claims[i]);
+        task->has_future = i % 3 == 0;
+        task->has_release = i % 3 == 1;
+        task->takes = (uint64_t)(i % 4);
+        if (i == 6)
+            scene_spawn(submit_or_be_refused, task);
+        else if (i < 6)
+            EXPECT_STATUS(OK, scene_submit(task));
+    }
+    if (scene_variant(16) < 8)
+        EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    else
+        EXPECT_STATUS(OK, scene_stop(scene_variant(32) < 16));
+    submit_or_be_refused(&scene.tasks[7]);
+    end_pool();
+}
+
+/* --- cancelling --- */
+
+static void cancel(void *argument)
+{
+    lanepool_status status = argument != NULL ? lanepool_group_cancel(argument, NULL)
+                                              : lanepool_pool_cancel(scene.pool, NULL);
+
+    EXPECT_STATUS(OK, status);
+}
+
+/* Of cancelled tasks only marks are left, in lanes or in the pump; they keep neither it nor the
+ * pool. */
+static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
+{
+    lanepool_group *group;
+
+    open_any();
+    EXPECT_STATUS(OK, lanepool_group_create(NULL, &group));
+    for (int i = 0; i < 3; i++) {
+        struct scene_task *task = i == 0 ? scene_task("A") : pumped(i == 1 ? "AB" : "A");
+        task->group = task->pump != NULL ? group : NULL;
+        task->may_be_cancelled = true;
+        task->takes = 2;
+        EXPECT_STATUS(OK, scene_submit(task));
+    }
+    EXPECT_STATUS(OK, scene_submit(scene_task("B")));
+    cancel(scene_variant(16) < 8 ? group : NULL);
+    scene.tasks[3].may_be_cancelled = true;
+    EXPECT_STATUS(OK, lanepool_group_wait(group, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, lanepool_pump_destroy(pump));
+    scene_close();
+    lanepool_group_destroy(group);
+}
+
+SCENARIO_TABLE(scenarios_pumps, SCENARIO(scenario_49_pump_meets_a_drain, EXHAUSTIVE),
+               SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE),
+               SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM),
+               SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM));
