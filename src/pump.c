@@ -2,6 +2,9 @@
  * Owns pumps: the ready tasks that stand in them, and the threads that come to
  * run these.
  *
+ * A thread that waits inside a task of a pump is the one that has to run others
+ * of it: it looks for what it needs there, too (wait.c).
+ *
  * A thread in a pump counts as a worker that has not left its loop, so that the
  * pool's end waits for it. Once the pool stops it takes nothing more: what
  * stands in the pumps is the hand-back's, which comes after it has left.
@@ -13,6 +16,7 @@
 #include "pool.h"
 #include "pump.h"
 #include "run.h"
+#include "walk.h"
 
 #include <string.h>
 
@@ -31,13 +35,30 @@ static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
     lanepool_i_tasks_add(&pump->ready, task);
     for (lanepool_i_pumper *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
         lanepool_i_waiter_post_locked(&pumper->waiter, LANEPOOL_I_EVERYONE);
+    for (lanepool_i_wait *wait = pump->pool->waits.first; wait != NULL; wait = wait->next)
+        if (wait->pump == pump)
+            lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
+}
+
+void lanepool_i_pump_took_locked(lanepool_pump *pump)
+{
+    if (pump->ready.count == 0 && pump->has_event)
+        lanepool_i_event_clear(&pump->event);
+}
+
+/* It was in no call of the pool's when it came: the outermost is the pump's task. */
+lanepool_pump *lanepool_i_pump_of(const lanepool_run *run)
+{
+    while (run->outer != NULL)
+        run = run->outer;
+    return lanepool_i_task_is_for_pump(run->task) ? lanepool_i_task_member(run->task)->pump : NULL;
 }
 
 static lanepool_i_task *take_locked(lanepool_pump *pump)
 {
     lanepool_i_task *task = lanepool_i_tasks_take(&pump->ready);
-    if (task != NULL && pump->ready.count == 0 && pump->has_event)
-        lanepool_i_event_clear(&pump->event);
+    if (task != NULL)
+        lanepool_i_pump_took_locked(pump);
     return task;
 }
 

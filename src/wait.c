@@ -6,6 +6,7 @@
 
 #include "deadline.h"
 #include "pool.h"
+#include "pump.h"
 #include "run.h"
 #include "walk.h"
 
@@ -232,6 +233,16 @@ static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *loc
     return chosen;
 }
 
+static lanepool_i_task *choose_of_pump_locked(lanepool_pool *pool, lanepool_i_local *local,
+                                              lanepool_i_wait *wait, lanepool_i_grants *grants)
+{
+    lanepool_pump *pump = wait->pump;
+    lanepool_i_task *chosen = choose_locked(pool, local, wait, &pump->ready, grants);
+    if (chosen != NULL)
+        lanepool_i_pump_took_locked(pump);
+    return chosen;
+}
+
 static size_t worker_of(const lanepool_i_local *local)
 {
     return local->worker != NULL ? local->worker->index : 0;
@@ -246,8 +257,11 @@ static lanepool_i_task *take_needed(lanepool_pool *pool, lanepool_i_local *local
     lanepool_i_task *chosen = NULL;
     lanepool_i_crew_clear(&pool->crew, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    if (load_relaxed(&wait->verdict) == MAY_WAIT && find_awaited(wait))
+    if (load_relaxed(&wait->verdict) == MAY_WAIT && find_awaited(wait)) {
         chosen = choose_locked(pool, local, wait, &ready, &grants);
+        if (chosen == NULL && wait->pump != NULL)
+            chosen = choose_of_pump_locked(pool, local, wait, &grants);
+    }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
     lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
@@ -261,9 +275,11 @@ static bool is_undecided(const lanepool_i_wait *wait)
     return load_acquire(&wait->verdict) == UNDECIDED;
 }
 
-static bool may_help(const lanepool_pool *pool)
+/* With lanes per worker nothing stands ready but in pumps. */
+static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
-    return pool->options.layout != LANEPOOL_PER_WORKER && !lanepool_i_crew_is_stopped(&pool->crew);
+    return (pool->options.layout != LANEPOOL_PER_WORKER || wait->pump != NULL) &&
+           !lanepool_i_crew_is_stopped(&pool->crew);
 }
 
 /*
@@ -275,13 +291,13 @@ static bool may_help(const lanepool_pool *pool)
 static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
                  lanepool_i_task **needed)
 {
-    bool helps = may_help(pool);
+    bool helps = may_help(pool, wait);
     bool routes = is_undecided(wait);
     if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
         return false;
     if (routes)
         lanepool_i_router_route(pool, local);
-    if (helps && lanepool_i_crew_has_ready(&pool->crew))
+    if (helps && (wait->pump != NULL || lanepool_i_crew_has_ready(&pool->crew)))
         *needed = take_needed(pool, local, wait);
     bool more = is_undecided(wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
@@ -395,6 +411,7 @@ static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
     wait->message.urgent = true;
     wait->task = local->run->task;
     wait->future = future;
+    wait->pump = lanepool_i_pump_of(local->run);
     atomic_init(&wait->references, 3);
     if (lanepool_i_waiter_init(&wait->waiter))
         return wait;

@@ -122,6 +122,10 @@ void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
 
 /* A task has become ready that its pump is to run. False: it is a mark, or the pump is gone. */
 bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task);
+/* Under the lock: a task was taken from among the ready ones. */
+void lanepool_i_pump_took_locked(lanepool_pump *pump);
+/* The pump in which the thread is that makes a call, or NULL. */
+lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
 /* Under the lock: posts those who wait in pumps, as for callers. */
 void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom);
 /* Under the lock: how many tasks stand in pumps, and each of them. */

@@ -24,6 +24,7 @@ struct lanepool_i_wait {
     uint64_t awaited_ticket;  /* L: set by the judge */
     lanepool_i_task *helping; /* L: that the waiting thread runs meanwhile */
     lanepool_future *future;  /* I: the waiter's reference */
+    lanepool_pump *pump;      /* I: that the waiting thread runs tasks of, or NULL */
     lanepool_i_waiter waiter;
     _Atomic uint32_t references; /* A */
     _Atomic uint32_t verdict;    /* A: L writes */

@@ -9,6 +9,9 @@
  * A task that is cancelled while it stands ready leaves its lanes when the pump is run next, or
  * destroyed.
  *
+ * A wait inside a task of a pump is judged like any other, and may run tasks of the same pump
+ * meanwhile, if it needs them.
+ *
  * The pool waits for its pumps' tasks. While they are pending a draining shutdown does not end, and
  * lanepool_pool_destroy() does not return: shut down, run the pump until it answers
  * LANEPOOL_SHUT_DOWN, destroy the pump, then the pool. After lanepool_pool_shutdown_now() nothing

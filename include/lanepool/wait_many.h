@@ -75,7 +75,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_wait_any(
  * ended.
  *
  * Equivalent serial program: a task with these claims that does nothing is submitted and waited
- * for. Of tasks that were cancelled nothing is waited for. It counts as a pending task, and stands in its lanes like any other while the wait lasts.
+ * for. Of tasks that were cancelled nothing is waited for. It counts as a pending task, and stands
+ * in its lanes like any other while the wait lasts.
  *
  * @param pool        A pool without an `is_compatible` of its own.
  * @param claims      As in lanepool_task; read during the call only. EXCLUSIVE waits for every task

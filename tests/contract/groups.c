@@ -194,6 +194,71 @@ Test(groups, inside_a_task_the_wait_is_judged_for_each_member)
     lanepool_group_destroy(inside.other);
 }
 
+/* --- cancelling --- */
+
+struct asked {
+    struct gate gate;
+    bool was_cancelled;
+    _Atomic uint32_t cancelling_calls;
+};
+
+static int look_whether_asked(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct asked *asked = context;
+
+    if (call == LANEPOOL_CALL_CANCELLED) {
+        asked->cancelling_calls++;
+        return 0;
+    }
+    gate_pass(&asked->gate);
+    asked->was_cancelled = lanepool_run_is_cancelled(run);
+    return 0;
+}
+
+Test(groups, cancelling_ends_members_that_have_not_started_and_asks_those_that_run)
+{
+    enum { MEMBERS = 3 };
+    struct asked asked = { .was_cancelled = false };
+    struct step outsider = { 0 };
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_group *group = group_make(true);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_completion completion;
+    size_t count = 7;
+
+    gate_init(&asked.gate);
+    for (int i = 0; i < MEMBERS; i++) {
+        lanepool_task task = LANEPOOL_TASK_INIT;
+
+        task.function = look_whether_asked;
+        task.context = &asked;
+        task.claims = &claim;
+        task.claim_count = 1;
+        task.group = group;
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    expect_ok(step_submit_on(pool, &outsider, 1));
+    expect(gate_await(&asked.gate, 1));
+    expect_ok(lanepool_group_cancel(group, &count));
+    expect_eq(count, MEMBERS - 1);
+    expect_eq(asked.cancelling_calls, MEMBERS - 1);
+    expect_eq(lanepool_group_pending(group), 1);
+    expect_ok(lanepool_group_cancel(group, &count));
+    expect_eq(count, 0);
+    gate_open(&asked.gate, 1);
+    expect_ok(lanepool_group_wait(group, LANEPOOL_FOREVER));
+    expect(asked.was_cancelled);
+    for (int i = 0; i < MEMBERS; i++) {
+        expect_ok(lanepool_group_next(group, 0, &completion));
+        expect_status(completion.result.status, i < MEMBERS - 1 ? LANEPOOL_CANCELLED : LANEPOOL_OK);
+    }
+    expect_status(lanepool_group_cancel(NULL, &count), LANEPOOL_INVALID);
+    pool_end(pool);
+    expect_eq(outsider.runs, 1);
+    lanepool_group_destroy(group);
+    gate_fini(&asked.gate);
+}
+
 /* --- taking --- */
 
 Test(groups, completions_come_in_completion_order_with_their_results)

@@ -202,6 +202,7 @@ Test(pumps, pump_with_a_pending_task_is_not_destroyed)
 
 struct waiter {
     lanepool_pump *pump;
+    struct pumped before;
     struct pumped pumped;
     lanepool_status pump_inside;
     lanepool_status waited;
@@ -244,6 +245,63 @@ Test(pumps, task_may_wait_for_a_pumps_task_and_not_pump)
     expect(pthread_equal(waiter.pumped.thread, pthread_self()));
     expect_ok(lanepool_pump_destroy(waiter.pump));
     pool_end(pool);
+}
+
+/* Behind another of the same pump; only this thread can run either. */
+static int wait_for_the_same_pump(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct waiter *waiter = context;
+    lanepool_claim claim = lanepool_claim_id(2, LANEPOOL_EXCLUSIVE);
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    (void)call;
+    task.function = pumped_body;
+    task.context = &waiter->pumped;
+    task.claims = &claim;
+    task.claim_count = 1;
+    task.pump = waiter->pump;
+    task.future = &future;
+    waiter->waited = submit_to(waiter->pump, lanepool_run_pool(run), &waiter->before, 2);
+    if (waiter->waited == LANEPOOL_OK) {
+        waiter->waited = lanepool_pool_submit(lanepool_run_pool(run), &task);
+    }
+    if (waiter->waited == LANEPOOL_OK) {
+        waiter->waited = lanepool_future_wait(future, LANEPOOL_FOREVER, NULL);
+        lanepool_future_release(future);
+    }
+    return 0;
+}
+
+static void wait_inside_a_pumped_task(lanepool_layout layout)
+{
+    struct waiter waiter;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(layout == LANEPOOL_PER_KEY ? 1 : 2, layout);
+    size_t ran;
+
+    waiter = (struct waiter){ .pump = pump_make(pool) };
+    task.function = wait_for_the_same_pump;
+    task.context = &waiter;
+    task.pump = waiter.pump;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pump_run(waiter.pump, 1, LANEPOOL_FOREVER, &ran));
+    expect_eq(ran, 1);
+    expect_ok(waiter.waited);
+    expect_eq(waiter.before.runs, 1);
+    expect(pthread_equal(waiter.pumped.thread, pthread_self()));
+    expect_ok(lanepool_pump_destroy(waiter.pump));
+    pool_end(pool);
+}
+
+Test(pumps, wait_inside_a_pumped_task_runs_what_it_needs_of_the_pump)
+{
+    wait_inside_a_pumped_task(LANEPOOL_PER_KEY);
+}
+
+Test(pumps, wait_inside_a_pumped_task_runs_what_it_needs_of_the_pump_per_worker)
+{
+    wait_inside_a_pumped_task(LANEPOOL_PER_WORKER);
 }
 
 /* --- the end --- */

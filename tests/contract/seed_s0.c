@@ -268,6 +268,42 @@ static void note_completion(void *context, const lanepool_result *result)
     gate_arrive(&completion->all->gate);
 }
 
+Test(seed_s0, s0_10_completion_queue_gives_results_in_completion_order)
+{
+    static const uint32_t wanted[3] = { 2, 0, 1 };
+    struct gate gates[3];
+    struct step steps[3] = { { 0 } };
+    lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
+    lanepool_group *group;
+    lanepool_group_options options = LANEPOOL_GROUP_OPTIONS_INIT;
+    lanepool_completion completion;
+
+    options.keeps_completions = true;
+    expect_ok(lanepool_group_create(&options, &group));
+    for (uint32_t i = 0; i < 3; i++) {
+        lanepool_task task = step_task(&steps[i], NULL, 0);
+
+        gate_init(&gates[i]);
+        steps[i].gate = &gates[i];
+        steps[i].value = &gates[i];
+        task.group = group;
+        expect_ok(lanepool_pool_submit(pool, &task));
+        expect(gate_await(&gates[i], 1));
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        gate_open(&gates[wanted[i]], 1);
+        expect_ok(lanepool_group_next(group, LANEPOOL_FOREVER, &completion));
+        expect(completion.context == &steps[wanted[i]]);
+        expect(completion.result.value == &gates[wanted[i]]);
+    }
+    expect_status(lanepool_group_next(group, LANEPOOL_FOREVER, &completion), LANEPOOL_DONE);
+    pool_end(pool);
+    lanepool_group_destroy(group);
+    for (uint32_t i = 0; i < 3; i++) {
+        gate_fini(&gates[i]);
+    }
+}
+
 Test(seed_s0, s0_10_results_can_be_taken_in_completion_order)
 {
     static const uint32_t wanted[3] = { 2, 0, 1 };

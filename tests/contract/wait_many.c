@@ -189,6 +189,45 @@ Test(wait_many, wait_for_claims_waits_for_what_conflicts_and_nothing_else)
     let_go(&held, 2);
 }
 
+struct canceller {
+    lanepool_pool *pool;
+    struct gate *gate;
+};
+
+static int cancel_all(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct canceller *canceller = context;
+
+    (void)run;
+    (void)call;
+    if (lanepool_pool_cancel(canceller->pool, NULL) != LANEPOOL_OK) {
+        return 1;
+    }
+    gate_open(canceller->gate, 1);
+    return 0;
+}
+
+/* The task that runs has not ended when the wait's place behind it is cancelled. */
+Test(wait_many, wait_for_claims_outlives_the_cancelling_of_all_tasks)
+{
+    struct held held;
+    struct canceller canceller;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_future *cancelled;
+
+    hold(&held, 1);
+    canceller = (struct canceller){ .pool = held.pool, .gate = &held.gates[0] };
+    task.function = cancel_all;
+    task.context = &canceller;
+    task.future = &cancelled;
+    expect_ok(lanepool_pool_submit(held.pool, &task));
+    expect_ok(wait_claim(held.pool, 0, LANEPOOL_EXCLUSIVE, LANEPOOL_FOREVER));
+    expect_ok(lanepool_future_wait(held.futures[0], 0, NULL));
+    expect_ok(lanepool_future_wait(cancelled, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(cancelled);
+    let_go(&held, 1);
+}
+
 struct own_key {
     lanepool_status own;
     lanepool_status other;

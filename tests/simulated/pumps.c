@@ -127,6 +127,41 @@ static void scenario_56_pump_and_workers_share_lanes_to_the_end(void)
     end_pool();
 }
 
+/* --- waiting inside --- */
+
+static void wait_for_the_next_but_one(struct scene_task *self)
+{
+    runs_where_it_may(self);
+    EXPECT_STATUS(OK, scene_submit(self + 1));
+    EXPECT_STATUS(OK, scene_submit(self + 2));
+    lanepool_status status = lanepool_future_wait(self[2].future, LANEPOOL_FOREVER, NULL);
+    if (scene.options.layout == LANEPOOL_PER_WORKER && status == LANEPOOL_DEADLOCK)
+        return; /* it may stand behind the waiting task in a worker's lane */
+    EXPECT_STATUS(OK, status);
+    EXPECT(scene_has_ended(self + 1));
+}
+
+/* What the wait needs is the pump's own, and runs on the waiting thread; a worker's tasks stand
+ * between. */
+static void scenario_58_wait_inside_a_pumps_task(void)
+{
+    open_any();
+    struct scene_task *waiter = pumped("A");
+    struct scene_task *second = pumped("B");
+    struct scene_task *third = scene_variant(16) < 8 ? pumped("B") : scene_task("B");
+    waiter->body = wait_for_the_next_but_one;
+    second->takes = 2;
+    third->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    EXPECT_STATUS(OK, scene_submit(waiter));
+    EXPECT_STATUS(OK, scene_submit(scene_task("AC")));
+    scene_spawn(pump_to_the_end, NULL);
+    scene_spawn(submit_or_be_refused, scene_task("B"));
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    end_pool();
+}
+
 /* --- cancelling --- */
 
 /* Who cancels everything may miss what is just on its way into the pump. */
@@ -169,4 +204,5 @@ static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
 SCENARIO_TABLE(scenarios_pumps, SCENARIO(scenario_49_pump_meets_a_drain, EXHAUSTIVE),
                SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE),
                SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM),
+               SCENARIO(scenario_58_wait_inside_a_pumps_task, RANDOM),
                SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM));
