@@ -132,6 +132,8 @@ static void carry_out_marking(lanepool_pool *pool, lanepool_i_local *local,
     if (future->mark != NULL)
         mark_locked(pool, local, future->mark, grants);
     lanepool_i_mutex_unlock(&future->lock);
+    if (future->is_member)
+        lanepool_i_pumps_give_marks(pool);
     lanepool_i_barrier_lift(pool, local, grants);
     end_marking(pool, local, future);
 }
@@ -282,6 +284,7 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_local *local, v
         mark_seen(cancelling);
     lanepool_i_survey_go_on(survey, grants);
     let_go_of_lanes(cancelling, grants);
+    lanepool_i_pumps_give_marks(pool);
     lanepool_i_survey_end(survey);
     lanepool_i_survey_fini(survey);
     lanepool_i_barrier_lift(pool, local, grants);

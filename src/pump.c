@@ -138,6 +138,33 @@ void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
+static void take_marks_locked(lanepool_pump *pump, lanepool_i_tasks *marks)
+{
+    lanepool_i_tasks all = pump->ready;
+    lanepool_i_task *task;
+    pump->ready = (lanepool_i_tasks){ NULL, NULL, 0 };
+    while ((task = lanepool_i_tasks_take(&all)) != NULL)
+        lanepool_i_tasks_add(lanepool_i_task_is_mark(task) ? marks : &pump->ready, task);
+}
+
+/* A task that comes to its pump later is seen to be a mark there. */
+void lanepool_i_pumps_give_marks(lanepool_pool *pool)
+{
+    lanepool_i_tasks marks = { NULL, NULL, 0 };
+    if (!lanepool_i_waits_has_callers(&pool->waits))
+        return;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    for (lanepool_pump *pump = pool->waits.pumps; pump != NULL; pump = pump->next) {
+        if (pump->ready.count == 0)
+            continue;
+        take_marks_locked(pump, &marks);
+        lanepool_i_pump_took_locked(pump);
+    }
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    if (marks.count > 0)
+        lanepool_i_crew_put(&pool->crew, 0, &marks);
+}
+
 /* --- a pump's life --- */
 
 lanepool_status lanepool_pump_create(lanepool_pool *pool, lanepool_pump **pump)
@@ -173,8 +200,8 @@ static void unlink_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
     lanepool_i_waits_count_caller_locked(waits, -1);
 }
 
-/* What stands there although all have ended are marks: any worker lets them pass. */
-static void give_marks(lanepool_pump *pump)
+/* What stands there although all have ended was cancelled: any worker lets it pass. */
+static void give_rest(lanepool_pump *pump)
 {
     if (pump->ready.count > 0)
         lanepool_i_crew_put(&pump->pool->crew, 0, &pump->ready);
@@ -193,7 +220,7 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
     lanepool_i_mutex_unlock(&waits->lock);
     if (!pump->destroyed)
         return LANEPOOL_INVALID;
-    give_marks(pump);
+    give_rest(pump);
     if (pump->has_event)
         lanepool_i_event_fini(&pump->event);
     lanepool_i_pump_release(pump);

@@ -6,9 +6,6 @@
  * other: what it conflicts with waits for it, and it for that. When its turn has come it runs in
  * lanepool_pump_run(), on the thread that calls that, and nowhere else.
  *
- * A task that is cancelled while it stands ready leaves its lanes when the pump is run next, or
- * destroyed.
- *
  * A wait inside a task of a pump is judged like any other, and may run tasks of the same pump
  * meanwhile, if it needs them.
  *

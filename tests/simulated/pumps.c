@@ -1,4 +1,5 @@
 /* Pumps: tasks that wait for a thread of the scenario's, and pools that end meanwhile. */
+#include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -201,8 +202,79 @@ static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
     lanepool_group_destroy(group);
 }
 
+/* --- each failure in turn --- */
+
+/* OK, or what was wanted could not be had. */
+static bool is_done(lanepool_status status)
+{
+    bool is_for_want = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD;
+
+    if (status != LANEPOOL_OK && !(is_for_want && world_has_refused()))
+        sim_fail("a call answers %s", lanepool_status_name(status));
+    return status == LANEPOOL_OK;
+}
+
+static void submit_two(lanepool_group *group)
+{
+    for (int i = 0; i < 2; i++) {
+        struct scene_task *task = i == 0 ? scene_task("A") : pumped("A");
+        task->group = group;
+        task->may_be_cancelled = true;
+        (void)is_done(scene_submit(task));
+    }
+}
+
+/* What fails has changed nothing: it can be done again when everything is to be had. */
+static void use_both(lanepool_group *group)
+{
+    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_completion completion;
+    int fd;
+
+    (void)is_done(lanepool_group_fd(group, &fd));
+    (void)is_done(lanepool_pump_fd(pump, &fd));
+    submit_two(group);
+    if (scene_has_begun(&scene.tasks[0]) || scene_variant(2))
+        (void)is_done(lanepool_group_cancel(group, NULL));
+    while (lanepool_group_wait(group, 0) == LANEPOOL_TIMED_OUT) {
+        lanepool_status status = lanepool_pump_run(pump, 1, 1, NULL);
+        if (status != LANEPOOL_TIMED_OUT)
+            (void)is_done(status);
+        sim_sleep(1);
+    }
+    (void)is_done(lanepool_pool_wait_claims(scene.pool, &claim, 1, LANEPOOL_FOREVER));
+    world_stop_refusing();
+    EXPECT_STATUS(OK, lanepool_pool_wait_claims(scene.pool, &claim, 1, LANEPOOL_FOREVER));
+    while (lanepool_group_next(group, LANEPOOL_FOREVER, &completion) == LANEPOOL_OK)
+        EXPECT(scene_has_ended(completion.context));
+}
+
+static void scenario_30_each_failure_of_groups_and_pumps(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_group_options keeps = LANEPOOL_GROUP_OPTIONS_INIT;
+    lanepool_group *group;
+
+    options.workers = 1;
+    keeps.keeps_completions = true;
+    if (!scene_try_open(&options))
+        return;
+    atomic_store_explicit(&pumping, sim_self(), memory_order_relaxed);
+    bool has_group = is_done(lanepool_group_create(&keeps, &group));
+    bool has_pump = is_done(lanepool_pump_create(scene.pool, &pump));
+    if (has_group && has_pump)
+        use_both(group);
+    world_stop_refusing();
+    if (has_pump)
+        EXPECT_STATUS(OK, lanepool_pump_destroy(pump));
+    scene_close();
+    if (has_group)
+        lanepool_group_destroy(group);
+}
+
 SCENARIO_TABLE(scenarios_pumps, SCENARIO(scenario_49_pump_meets_a_drain, EXHAUSTIVE),
                SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE),
                SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM),
                SCENARIO(scenario_58_wait_inside_a_pumps_task, RANDOM),
+               SCENARIO(scenario_30_each_failure_of_groups_and_pumps, FAULTS),
                SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM));
