@@ -1,6 +1,7 @@
 /* Owns detaching, completing, early release and handing over; see apart.h. */
 #include "apart.h"
 
+#include "member.h"
 #include "pool.h"
 #include "run.h"
 #include "submit.h"
@@ -179,6 +180,15 @@ static void count_heir(lanepool_pool *pool, lanepool_i_local *local, void *conte
     pool->router.routed_before++;
 }
 
+/* It has been accepted, and does not start before this call has returned. */
+static void join_group(lanepool_group *group, lanepool_i_task *heir)
+{
+    if (group == NULL)
+        return;
+    lanepool_i_members_enter(group, heir, heir);
+    lanepool_i_members_entered(group, heir, heir, true);
+}
+
 static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
                                    const lanepool_task *task)
 {
@@ -191,10 +201,12 @@ static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
         return status;
     struct handing_over handing_over = { run->task, heir };
     status = lanepool_i_waits_with_role(pool, local, count_heir, &handing_over);
-    if (status == LANEPOOL_OK)
+    if (status == LANEPOOL_OK) {
         apart->heir = heir;
-    else
+        join_group(task->group, heir);
+    } else {
         lanepool_i_submit_take_back(pool, local, task, heir);
+    }
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "periodic.h"
 
 #include "deadline.h"
+#include "description.h"
 #include "planted.h"
 #include "pool.h"
 #include "submit.h"
@@ -338,9 +339,10 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
 {
     if (timer != NULL)
         *timer = NULL;
+    uint64_t lanes;
     if (pool == NULL || task == NULL || timer == NULL || period_ns == 0 ||
-        (unsigned)period > LANEPOOL_FIXED_DELAY || !lanepool_i_submit_is_valid(pool, task) ||
-        task->future != NULL)
+        (unsigned)period > LANEPOOL_FIXED_DELAY ||
+        !lanepool_i_description_is_valid_for_later(pool, task, &lanes) || task->future != NULL)
         return LANEPOOL_INVALID;
     lanepool_timer *made;
     lanepool_status status = make_timer(pool, task, &made);

@@ -4,12 +4,12 @@
  * append; from then on the task is accepted and will be called once.
  */
 #include "submit.h"
+
 #include "deadline.h"
-#include "handle.h"
+#include "description.h"
 #include "latch.h"
 #include "member.h"
 #include "pool.h"
-#include "pump.h"
 #include "run.h"
 
 #include <string.h>
@@ -23,87 +23,15 @@ struct terms {
     uint64_t deadline_ns; /* 0: wait_ns_max from when it is needed */
 };
 
-/* --- checking --- */
-
-static bool is_bytes_or_lane(const lanepool_pool *pool, const lanepool_claim *claim)
-{
-    if (claim->type == LANEPOOL_KEY_BYTES)
-        return claim->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
-               (claim->key.bytes.data != NULL || claim->key.bytes.size == 0);
-    return claim->type == LANEPOOL_KEY_LANE && claim->key.lane != NULL &&
-           claim->key.lane->pool == pool;
-}
-
-static inline bool is_claim(const lanepool_pool *pool, const lanepool_claim *claim)
-{
-    return claim->mode <= LANEPOOL_SHARED &&
-           (claim->type == LANEPOOL_KEY_ID || claim->type == LANEPOOL_KEY_POINTER ||
-            is_bytes_or_lane(pool, claim));
-}
-
-/* What its only claim is on everything needs no lane, and is built apart. */
-#define EVERYTHING UINT64_MAX
-
-static LANEPOOL_I_COLD bool claims_everything(const lanepool_task *task, uint64_t *lanes)
-{
-    *lanes = EVERYTHING;
-    return task->claim_count == 1 && task->claims != NULL &&
-           task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
-}
-
-/* A description of a later version may be longer, as long as it asks for nothing unknown. */
-static bool is_longer_but_known(const lanepool_task *task)
-{
-    const unsigned char *bytes = (const unsigned char *)task;
-    for (size_t i = sizeof *task; i < task->struct_size; i++)
-        if (bytes[i] != 0)
-            return false;
-    return task->struct_size > sizeof *task;
-}
-
-/* Also counts the lanes that the claims may need: a handle brings its own. */
-static inline bool is_valid(const lanepool_pool *pool, const lanepool_task *task, uint64_t *lanes)
-{
-    *lanes = 0;
-    if ((task->struct_size != sizeof *task && !is_longer_but_known(task)) ||
-        task->function == NULL || task->tag > LANEPOOL_TAG_MAX)
-        return false;
-    if (pool->options.is_compatible != NULL)
-        return task->claim_count == 0 || claims_everything(task, lanes);
-    size_t count = task->claim_count;
-    const lanepool_claim *claims = task->claims;
-    if (task->kind != 0 || count > LANEPOOL_CLAIMS_MAX || (claims == NULL && count > 0))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_claim(pool, &claims[i]))
-            return claims_everything(task, lanes);
-        *lanes += claims[i].type != LANEPOOL_KEY_LANE;
-    }
-    return true;
-}
-
 /* --- filling the block --- */
 
 #define NARROW_MAX   2
 #define NARROW_CLASS 0
 
-/* One question, for all that submit neither with a group nor for a pump. */
-static inline bool is_member(const lanepool_task *task)
-{
-    return ((uintptr_t)task->group | (uintptr_t)task->pump) != 0;
-}
-
 static inline bool is_wide(const lanepool_pool *pool, const lanepool_task *task, bool member)
 {
     return member || task->claim_count > NARROW_MAX || task->future != NULL ||
            task->release != NULL || task->tag != 0 || pool->rule->all_wide;
-}
-
-/* How many entries it has. */
-static size_t entry_count(const lanepool_task *task)
-{
-    bool is_barrier = task->claim_count == 1 && task->claims[0].type == LANEPOOL_KEY_ALL;
-    return is_barrier ? 0 : task->claim_count;
 }
 
 static uint32_t key_type(const lanepool_claim *claim)
@@ -141,7 +69,7 @@ static void empty_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool
     for (size_t i = 0; i < count; i++) {
         if (task->claims[i].type != LANEPOOL_KEY_BYTES)
             continue;
-        lanepool_i_entry *entry = is_wide(pool, task, is_member(task))
+        lanepool_i_entry *entry = is_wide(pool, task, lanepool_i_description_is_member(task))
                                       ? &wide_entry(pool, block, i)->entry
                                       : &block->as.narrow[i];
         lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
@@ -230,7 +158,7 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
                                    const lanepool_task *task)
 {
     lanepool_status status = LANEPOOL_OK;
-    if (is_member(task))
+    if (lanepool_i_description_is_member(task))
         block->as.wide.future = lanepool_i_member_create(pool, block, task, &status);
     else if (task->future != NULL)
         block->as.wide.future =
@@ -243,7 +171,7 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
 /* The program's reference, if it wanted one, and the task's. */
 static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
 {
-    if (is_member(task))
+    if (lanepool_i_description_is_member(task))
         lanepool_i_member_refuse(block->as.wide.future);
     else if (task->future == NULL)
         return;
@@ -298,7 +226,7 @@ static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local
                                     const lanepool_task *task, bool member, uint64_t lanes,
                                     lanepool_i_task **built)
 {
-    if (lanes == EVERYTHING)
+    if (lanes == LANEPOOL_I_EVERYTHING)
         return build_barrier(pool, local, task, built);
     if (local->lanes < lanes && !reserve_lanes(pool, local, lanes))
         return LANEPOOL_NOMEM;
@@ -313,7 +241,7 @@ static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local
 static void unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                     const lanepool_task *task)
 {
-    size_t count = entry_count(task);
+    size_t count = lanepool_i_description_entry_count(task);
     empty_entries(pool, local, block, task, count);
     for (size_t i = 0; i < count; i++)
         local->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
@@ -422,7 +350,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
     uint64_t lanes;
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (pool == NULL || task == NULL || !is_valid(pool, task, &lanes))
+    if (pool == NULL || task == NULL || !lanepool_i_description_is_valid(pool, task, &lanes))
         return LANEPOOL_INVALID;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
@@ -448,23 +376,19 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
     return status;
 }
 
-/* Whoever submits a pump's task cannot run it. */
-static bool has_right_pump(const lanepool_pool *pool, const lanepool_task *task, struct terms terms)
-{
-    return task->pump == NULL || (task->pump->pool == pool && terms.full != RUN_IT);
-}
-
 static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const lanepool_task *task,
                                                      struct terms terms)
 {
-    /* Refused in one place: without a pool it is invalid. */
-    return submit_as(true, has_right_pump(pool, task, terms) ? pool : NULL, task, terms);
+    /* Whoever submits a pump's task cannot run it. Refused in one place: without a pool. */
+    bool good = lanepool_i_description_has_right_pump(pool, task) &&
+                (task->pump == NULL || terms.full != RUN_IT);
+    return submit_as(true, good ? pool : NULL, task, terms);
 }
 
 static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *task,
                                      struct terms terms)
 {
-    if (task != NULL && __builtin_expect(is_member(task), 0))
+    if (task != NULL && __builtin_expect(lanepool_i_description_is_member(task), 0))
         return submit_member(pool, task, terms);
     return submit_as(false, pool, task, terms);
 }
@@ -495,7 +419,8 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
                                           lanepool_i_task **prepared)
 {
     uint64_t lanes;
-    if (!is_valid(pool, task, &lanes))
+    if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
+        !lanepool_i_description_has_right_pump(pool, task))
         return LANEPOOL_INVALID;
     lanepool_task roomy = *task;
     roomy.claim_count = entry_count;
@@ -522,19 +447,6 @@ void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
     lanepool_i_admission_return(&pool->admission, local);
 }
 
-/* What comes later is listed by no group until then, and its block has no part in a pump. */
-static bool is_valid_for_later(const lanepool_pool *pool, const lanepool_task *task,
-                               uint64_t *lanes)
-{
-    return is_valid(pool, task, lanes) && !is_member(task);
-}
-
-bool lanepool_i_submit_is_valid(const lanepool_pool *pool, const lanepool_task *task)
-{
-    uint64_t lanes;
-    return is_valid_for_later(pool, task, &lanes);
-}
-
 lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
                                             lanepool_i_local **local, lanepool_i_task **block)
 {
@@ -542,7 +454,8 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     uint64_t lanes;
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (pool == NULL || task == NULL || !is_valid_for_later(pool, task, &lanes))
+    if (pool == NULL || task == NULL ||
+        !lanepool_i_description_is_valid_for_later(pool, task, &lanes))
         return LANEPOOL_INVALID;
     *local = lanepool_i_pool_local(pool);
     if (*local == NULL)
@@ -620,13 +533,14 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
                                   const lanepool_task *task, struct terms terms)
 {
     uint64_t lanes;
-    if (!is_valid(pool, task, &lanes) || !has_right_pump(pool, task, terms))
+    if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
+        !lanepool_i_description_has_right_pump(pool, task))
         return LANEPOOL_INVALID;
     lanepool_status status = admit_next(pool, local, piece, task, terms);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_task *block;
-    status = build(pool, local, task, is_member(task), lanes, &block);
+    status = build(pool, local, task, lanepool_i_description_is_member(task), lanes, &block);
     if (status != LANEPOOL_OK) {
         lanepool_i_admission_return(&pool->admission, local);
         return status;

@@ -14,7 +14,6 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
 /* As if it had never been made. */
 void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
                                  const lanepool_task *task, lanepool_i_task *prepared);
-bool lanepool_i_submit_is_valid(const lanepool_pool *pool, const lanepool_task *task);
 
 /* Checks, admits (and blocks while the pool is full) and builds, so that nothing can fail later;
  * OK: the block is complete, the future handed out, and *local the thread's record. */

@@ -9,6 +9,8 @@
  * A wait inside a task of a pump is judged like any other, and may run tasks of the same pump
  * meanwhile, if it needs them.
  *
+ * A pause of the pool does not hold pumps up: what is ready runs when the program says so.
+ *
  * The pool waits for its pumps' tasks. While they are pending a draining shutdown does not end, and
  * lanepool_pool_destroy() does not return: shut down, run the pump until it answers
  * LANEPOOL_SHUT_DOWN, destroy the pump, then the pool. After lanepool_pool_shutdown_now() nothing

@@ -194,6 +194,49 @@ Test(groups, inside_a_task_the_wait_is_judged_for_each_member)
     lanepool_group_destroy(inside.other);
 }
 
+struct handing_over {
+    lanepool_task heir;
+    lanepool_status status;
+};
+
+static int hand_over(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct handing_over *handing_over = context;
+
+    (void)call;
+    handing_over->status = lanepool_run_hand_over(run, &handing_over->heir);
+    return 0;
+}
+
+Test(groups, task_that_lanes_are_handed_over_to_is_a_member_and_may_be_a_pumps)
+{
+    struct step step = { 0 };
+    struct handing_over handing_over;
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_group *group = group_make(true);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pump *pump;
+    lanepool_completion completion;
+
+    expect_ok(lanepool_pump_create(pool, &pump));
+    handing_over.heir = member_task(group, &step, NULL);
+    handing_over.heir.pump = pump;
+    task.function = hand_over;
+    task.context = &handing_over;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, NULL));
+    expect_ok(handing_over.status);
+    expect_ok(lanepool_group_next(group, LANEPOOL_FOREVER, &completion));
+    expect(completion.context == &step);
+    expect_eq(step.worker, SIZE_MAX);
+    expect_ok(lanepool_pump_destroy(pump));
+    pool_end(pool);
+    lanepool_group_destroy(group);
+}
+
 /* --- cancelling --- */
 
 struct asked {
@@ -460,6 +503,16 @@ Test(groups, bad_arguments_are_invalid)
     int fd;
 
     expect_status(lanepool_group_create(NULL, NULL), LANEPOOL_INVALID);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    struct step step = { 0 };
+    lanepool_timer *timer;
+    expect_ok(lanepool_group_create(NULL, &group));
+    lanepool_task task = member_task(group, &step, NULL);
+    expect_status(lanepool_pool_submit_after(pool, &task, 1000), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_submit_every(pool, &task, 0, 1000, LANEPOOL_FIXED_RATE, &timer),
+                  LANEPOOL_INVALID);
+    pool_end(pool);
+    lanepool_group_destroy(group);
     options.struct_size--;
     expect_status(lanepool_group_create(&options, &group), LANEPOOL_INVALID);
     expect(group == NULL);
