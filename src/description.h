@@ -6,6 +6,7 @@
 #define LANEPOOL_SRC_DESCRIPTION_H
 
 #include "handle.h"
+#include "known.h"
 #include "pool.h"
 #include "pump.h"
 
@@ -38,22 +39,13 @@ static inline bool lanepool_i_description_claims_everything(const lanepool_task 
            task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
 }
 
-/* A description of a later version may be longer, as long as it asks for nothing unknown. */
-static inline bool lanepool_i_description_is_longer_but_known(const lanepool_task *task)
-{
-    const unsigned char *bytes = (const unsigned char *)task;
-    for (size_t i = sizeof *task; i < task->struct_size; i++)
-        if (bytes[i] != 0)
-            return false;
-    return task->struct_size > sizeof *task;
-}
-
 /* Also counts the lanes that the claims may need: a handle brings its own. */
 static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
                                                    const lanepool_task *task, uint64_t *lanes)
 {
     *lanes = 0;
-    if ((task->struct_size != sizeof *task && !lanepool_i_description_is_longer_but_known(task)) ||
+    if ((task->struct_size != sizeof *task &&
+         !lanepool_i_is_known(task, task->struct_size, sizeof *task)) ||
         task->function == NULL || task->tag > LANEPOOL_TAG_MAX)
         return false;
     if (pool->options.is_compatible != NULL)

@@ -4,6 +4,7 @@
  */
 #include "pool.h"
 
+#include "known.h"
 #include "run.h"
 
 #include <string.h>
@@ -124,21 +125,12 @@ static const lanepool_i_work pool_work = {
 
 /* --- options --- */
 
-static bool has_only_known_bytes(const lanepool_options *options)
-{
-    const unsigned char *bytes = (const unsigned char *)options;
-    for (size_t i = sizeof *options; i < options->struct_size; i++)
-        if (bytes[i] != 0)
-            return false;
-    return true;
-}
-
 static bool read_options(const lanepool_options *given, lanepool_options *options)
 {
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (given->struct_size < sizeof *given || !has_only_known_bytes(given))
+    if (!lanepool_i_is_known(given, given->struct_size, sizeof *given))
         return false;
     *options = *given;
     options->struct_size = sizeof *options;
