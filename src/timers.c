@@ -275,6 +275,20 @@ bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer
     return waited;
 }
 
+lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t *next_ns)
+{
+    uint64_t now_ns = lanepool_i_clock_now();
+    lanepool_i_mutex_lock(&timers->lock);
+    lanepool_i_timer *timer = timers->first;
+    *next_ns = timer != NULL ? timer->due_ns : UINT64_MAX;
+    if (*next_ns > now_ns)
+        timer = NULL;
+    if (timer != NULL)
+        take_out_locked(timers, timer);
+    lanepool_i_mutex_unlock(&timers->lock);
+    return timer;
+}
+
 lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers)
 {
     lanepool_i_mutex_lock(&timers->lock);

@@ -83,6 +83,9 @@ void lanepool_i_timers_interrupt(lanepool_i_timers *timers);
 void lanepool_i_timers_add(lanepool_i_timers *timers, lanepool_i_timer *timer, uint64_t due_ns);
 /* True: it was waiting and will not fire; false: it fires, or has fired. O(log timers). */
 bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer);
+/* Takes the earliest if it is due by now; NULL: none is, and *next_ns says when one will be,
+ * UINT64_MAX: never. For an owner that fires them itself. O(log timers). */
+lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t *next_ns);
 /* Takes the earliest of all, due or not; NULL: there is none. O(log timers). */
 lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers);
 
