@@ -28,6 +28,7 @@
 #include "periodic.h"
 #include "pool.h"
 #include "run.h"
+#include "sequence.h"
 
 /* A task that is to be told: a copy of its front, without places. */
 struct told {
@@ -65,6 +66,7 @@ static void release_context(lanepool_i_local *local, lanepool_release_fn release
 
 /* --- one task, by its future --- */
 
+/* NULL: it is complete, or that of a sequence's task. */
 static lanepool_pool *pool_of(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
@@ -159,7 +161,7 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
         return LANEPOOL_INVALID;
     lanepool_pool *pool = pool_of(future);
     if (pool == NULL)
-        return LANEPOOL_DONE;
+        return lanepool_i_sequence_cancel_task(future);
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
         return LANEPOOL_NOMEM;
@@ -186,6 +188,8 @@ lanepool_status lanepool_future_cancel_wait(lanepool_future *future, uint64_t wa
 bool lanepool_run_is_cancelled(const lanepool_run *run)
 {
     const lanepool_i_task *task = run->task;
+    if (task == NULL)
+        return run->item->future != NULL && load_relaxed(&run->item->future->asked);
     return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
            load_relaxed(&task->as.wide.future->asked);
 }

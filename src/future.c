@@ -27,6 +27,7 @@ lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lane
     future->pool = pool;
     future->delayed = NULL;
     future->stopped = false;
+    future->item = NULL;
     memset(&future->result, 0, sizeof future->result);
     future->listeners = NULL;
     future->last = &future->listeners;
@@ -70,6 +71,14 @@ void lanepool_i_future_forget_mark(lanepool_future *future)
     lanepool_future_release(future);
 }
 
+bool lanepool_i_future_is_complete(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    bool complete = future->complete;
+    lanepool_i_mutex_unlock(&future->lock);
+    return complete;
+}
+
 bool lanepool_i_future_has_callbacks(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
@@ -101,6 +110,7 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
     future->complete = true;
     future->task = NULL;
     future->pool = NULL;
+    future->item = NULL;
     future->result = *result;
     lanepool_i_listener *listeners = future->listeners;
     future->listeners = NULL;

@@ -37,7 +37,8 @@ struct lanepool_future {
     bool cancelled;                     /* L: it never will be */
     bool is_member;                     /* I: it is a lanepool_i_member's; see member.h */
     lanepool_i_task *task;              /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;                /* L: until complete */
+    lanepool_pool *pool;                /* L: until complete; NULL: a sequence's task */
+    struct lanepool_i_item *item;       /* L: until complete: the sequence's task */
     struct lanepool_i_delayed *delayed; /* L: until the task is in the inbox; else NULL */
     bool stopped;                       /* L: a periodic task's: this run is not to start */
     lanepool_result result;             /* L until complete, then I */
@@ -57,6 +58,7 @@ lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lane
 bool lanepool_i_future_start(lanepool_future *future);
 /* A cancelled task is about to give its places up, and its block: the mark is nobody's any more. */
 void lanepool_i_future_forget_mark(lanepool_future *future);
+bool lanepool_i_future_is_complete(lanepool_future *future);
 /* Whether completing will call back into the program. */
 bool lanepool_i_future_has_callbacks(lanepool_future *future);
 /* Completes, serves the listeners, and gives the task's reference back. */

@@ -100,7 +100,7 @@ bool lanepool_i_thread_is_inside(void)
     const lanepool_i_local *local = lanepool_i_thread_slot();
     while (local != NULL && !lanepool_i_local_is_inside(local))
         local = local->next_of_thread;
-    return local != NULL;
+    return local != NULL || lanepool_i_thread_drains() != NULL;
 }
 
 /* --- the pool's list --- */

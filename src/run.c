@@ -17,6 +17,7 @@
 
 #include "periodic.h"
 #include "planted.h"
+#include "sequence.h"
 
 /* What outlives the task's lanes. */
 typedef struct ending {
@@ -123,7 +124,7 @@ static void complete(lanepool_i_local *local, const ending *end)
 static inline void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_local *local,
                          lanepool_i_task *task)
 {
-    *run = (lanepool_run){ pool, local, local->run, task, NULL, NULL, local->worker_index };
+    *run = (lanepool_run){ pool, { local }, local->run, task, NULL, NULL, local->worker_index };
     store_relaxed(&task->next, load_relaxed(&local->running));
     store_release(&local->running, task);
     local->run = run;
@@ -448,7 +449,7 @@ lanepool_pool *lanepool_run_pool(const lanepool_run *run)
 
 uint64_t lanepool_run_ticket(const lanepool_run *run)
 {
-    return lanepool_i_task_ticket(run->task);
+    return run->task != NULL ? lanepool_i_task_ticket(run->task) : run->item->number;
 }
 
 size_t lanepool_run_worker(const lanepool_run *run)

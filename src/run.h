@@ -10,11 +10,14 @@
 
 /* One call of a task's function; on the stack of the thread that makes it. */
 struct lanepool_run {
-    lanepool_pool *pool;
-    lanepool_i_local *local;
-    lanepool_run *outer; /* the call that this thread is in, if it waits inside a task */
-    lanepool_i_task *task;
-    void *value;                     /* for the future */
+    lanepool_pool *pool; /* NULL: a sequence's task */
+    union {
+        lanepool_i_local *local;
+        struct lanepool_i_item *item; /* of a sequence */
+    };
+    lanepool_run *outer;   /* the call that this thread is in, if it waits inside a task */
+    lanepool_i_task *task; /* NULL: a sequence's */
+    void *value;           /* for the future */
     struct lanepool_detached *apart; /* NULL: the task ends with the function; see apart.h */
     size_t worker;                   /* SIZE_MAX: not a worker's to run */
 };

@@ -46,6 +46,8 @@
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
 /* Moments at which counter and clock were compared that are kept: a power of two. */
 #define LANEPOOL_I_ANCHORS ((size_t)1024)
+/* So many tasks of a sequence run before its errand is handed to the executor anew. */
+#define LANEPOOL_I_DRAIN_BATCH 64u
 
 #else
 
@@ -72,6 +74,7 @@
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
 #define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
 #define LANEPOOL_I_ANCHORS       ((size_t)2)
+#define LANEPOOL_I_DRAIN_BATCH   2u
 
 #endif
 

@@ -8,6 +8,7 @@
 #include "pool.h"
 #include "pump.h"
 #include "run.h"
+#include "sequence.h"
 #include "walk.h"
 
 #include <string.h>
@@ -537,7 +538,9 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
             return LANEPOOL_TIMED_OUT;
         lanepool_i_local *local = lanepool_i_local_find(pool);
         uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
-        if (local != NULL && lanepool_i_local_is_inside(local))
+        if (pool == NULL)
+            status = lanepool_i_sequence_await_task(future, deadline_ns);
+        else if (local != NULL && lanepool_i_local_is_inside(local))
             status = wait_inside(pool, local, future, deadline_ns);
         else
             status = wait_outside(future, deadline_ns);

@@ -41,7 +41,9 @@ typedef void (*lanepool_then_fn)(void *context, const lanepool_result *result);
  * Inside a task or a callback of a pool the wait is judged first. If the
  * awaited task could not end before the waiting one does, the answer is
  * LANEPOOL_DEADLOCK at once. Otherwise the thread runs the awaited task, or
- * what that waits for, and nothing else.
+ * what that waits for, and nothing else. The same goes for a sequence's task, if the waiting thread
+ * is inside a task of the same executor, or of the pool that is the executor; it is a deadlock if
+ * it is inside of that sequence. Circles through several sequences are not found.
  *
  * @param future      Not NULL.
  * @param wait_ns_max Nanoseconds of the monotonic clock: 0 polls, LANEPOOL_FOREVER has no limit.

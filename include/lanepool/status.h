@@ -24,7 +24,8 @@
     X(FAILED, 9, "the task ran and returned a code other than zero")               \
     X(ABANDONED, 10, "the task ended its thread instead of returning")             \
     X(RUNNING, 11, "the task has started and has not ended")                       \
-    X(DONE, 12, "the task has ended, or was cancelled before")
+    X(DONE, 12, "the task has ended, or was cancelled before")                     \
+    X(BUSY, 13, "others still use it")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {

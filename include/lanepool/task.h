@@ -122,7 +122,7 @@ typedef struct lanepool_task {
 LANEPOOL_API void lanepool_run_set_result(lanepool_run *run, void *value);
 
 /**
- * The pool that makes this call, for submitting from inside a task.
+ * The pool that makes this call, for submitting from inside a task; NULL in a sequence's task.
  *
  * @par Threads
  * The thread of the call; never blocks.
@@ -132,6 +132,7 @@ LANEPOOL_API lanepool_pool *lanepool_run_pool(const lanepool_run *run);
 /**
  * The task's ticket: its number in the pool's acceptance order. Of two conflicting tasks the one
  * with the smaller ticket finishes before the other starts. After 2^40 tasks it begins again at 0.
+ * In a sequence's task: its number among the sequence's submits.
  *
  * @par Threads
  * The thread of the call; never blocks.

@@ -9,7 +9,7 @@
  *     the macros LANEPOOL_I_THREAD_END_PUSH and _POP, _LOAD, _STORE, _CHANGE,
  *     _POISON, _UNPOISON, and atomic_init
  *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set(),
- *     lanepool_i_counter()
+ *     lanepool_i_thread_drains(), lanepool_i_thread_drains_set(), lanepool_i_counter()
  *
  * and, where there are static probes, LANEPOOL_I_PROBE, as posix.h does; the functions below may be
  * called from any thread. What can fail returns false or NULL and has changed nothing; what cannot
@@ -85,6 +85,9 @@ void lanepool_i_pages_discard(void *pages, size_t size);
 /* One pointer per thread (lanepool_i_thread_slot). After a successful `hook` with the same function
  * as always, `at_exit` gets the slot's value when the calling thread ends. */
 bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value));
+
+/* Another one (lanepool_i_thread_drains), for the drains that the thread is inside of; nobody is
+ * told when the thread ends. */
 
 /* The number of CPUs that the process may use, at least 1. */
 unsigned lanepool_i_cpu_count(void);

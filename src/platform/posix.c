@@ -203,7 +203,7 @@ void lanepool_i_pages_discard(void *pages, size_t size)
     must(madvise(pages, size, MADV_DONTNEED) == 0);
 }
 
-_Thread_local void *lanepool_i_thread_slot_value;
+_Thread_local struct lanepool_i_thread_own lanepool_i_thread_own;
 static pthread_once_t slot_once = PTHREAD_ONCE_INIT;
 static pthread_key_t slot_key;
 static bool slot_key_made;
@@ -212,7 +212,7 @@ static void (*slot_at_exit)(void *value);
 static void slot_thread_ends(void *value)
 {
     (void)value;
-    __atomic_load_n(&slot_at_exit, __ATOMIC_ACQUIRE)(lanepool_i_thread_slot_value);
+    __atomic_load_n(&slot_at_exit, __ATOMIC_ACQUIRE)(lanepool_i_thread_own.slot);
 }
 
 static void slot_make_key(void)

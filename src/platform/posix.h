@@ -40,17 +40,29 @@ typedef struct lanepool_i_event {
     (LANEPOOL_I_DOOR(), atomic_store_explicit(object, value, order))
 #define LANEPOOL_I_CHANGE(object, operation) (LANEPOOL_I_DOOR(), (operation))
 
-extern _Thread_local void *lanepool_i_thread_slot_value
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern _Thread_local struct lanepool_i_thread_own {
+    void *slot;
+    void *drains;
+} lanepool_i_thread_own __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static inline void *lanepool_i_thread_slot(void)
 {
-    return lanepool_i_thread_slot_value;
+    return lanepool_i_thread_own.slot;
 }
 
 static inline void lanepool_i_thread_slot_set(void *value)
 {
-    lanepool_i_thread_slot_value = value;
+    lanepool_i_thread_own.slot = value;
+}
+
+static inline void *lanepool_i_thread_drains(void)
+{
+    return lanepool_i_thread_own.drains;
+}
+
+static inline void lanepool_i_thread_drains_set(void *value)
+{
+    lanepool_i_thread_own.drains = value;
 }
 
 static inline void lanepool_i_pause(void)

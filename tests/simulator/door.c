@@ -46,6 +46,16 @@ void lanepool_i_thread_slot_set(void *value)
     sim.current->slot = value;
 }
 
+void *lanepool_i_thread_drains(void)
+{
+    return sim.current != NULL ? sim.current->drains : NULL;
+}
+
+void lanepool_i_thread_drains_set(void *value)
+{
+    sim.current->drains = value;
+}
+
 bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value))
 {
     if (sim_fault())

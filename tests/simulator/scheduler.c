@@ -269,6 +269,7 @@ struct sim_fiber *sim_start(void *(*main)(void *argument), void *argument)
     fiber->index = sim.fiber_count++;
     fiber->ended = false;
     fiber->slot = NULL;
+    fiber->drains = NULL;
     fiber->store_count = 0;
     fiber->priority = 0;
     fiber->main = main;

@@ -107,6 +107,8 @@ typedef struct lanepool_i_event {
 
 void *lanepool_i_thread_slot(void);
 void lanepool_i_thread_slot_set(void *value);
+void *lanepool_i_thread_drains(void);
+void lanepool_i_thread_drains_set(void *value);
 
 static inline void lanepool_i_pause(void)
 {

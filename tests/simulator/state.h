@@ -29,6 +29,7 @@ struct sim_fiber {
     struct sim_delayed stores[SIM_STORES_MAX]; /* oldest first */
     uint32_t store_count;
     void *slot;
+    void *drains;
     void *(*main)(void *argument);
     void *argument;
     void *joined_by; /* what a join waits for: any address of this fiber's own */

@@ -1,0 +1,163 @@
+/* Owns the tasks of sequences, from their making to the last of them; see sequence.h. */
+#include "run.h"
+#include "sequence.h"
+
+#include <string.h>
+
+/* --- making --- */
+
+static bool make_future(lanepool_i_item *item, lanepool_future **future, lanepool_status *status)
+{
+    item->future = NULL;
+    if (future == NULL)
+        return true;
+    item->future = lanepool_i_future_create(sizeof(lanepool_future), NULL, NULL, status);
+    if (item->future == NULL)
+        return false;
+    item->future->item = item;
+    *future = item->future;
+    return true;
+}
+
+lanepool_i_item *lanepool_i_item_make(lanepool_i_errand *errand, const lanepool_task *task,
+                                      bool delayed, lanepool_status *status)
+{
+    size_t size = delayed ? sizeof(lanepool_i_item) : offsetof(lanepool_i_item, timer);
+    lanepool_i_item *item = lanepool_i_memory_alloc(size);
+    *status = LANEPOOL_NOMEM;
+    if (item == NULL)
+        return NULL;
+    memset(item, 0, size);
+    item->errand = errand;
+    item->function = task->function;
+    item->context = task->context;
+    item->release = task->release;
+    if (delayed)
+        item->timer.fire = lanepool_i_item_fires;
+    if (make_future(item, task->future, status))
+        return item;
+    lanepool_i_memory_free(item);
+    return NULL;
+}
+
+void lanepool_i_item_unmake(lanepool_i_item *item, const lanepool_task *task)
+{
+    if (item->future != NULL) {
+        lanepool_future_release(item->future);
+        lanepool_future_release(item->future);
+        *task->future = NULL;
+    }
+    lanepool_i_memory_free(item);
+}
+
+/* --- lists --- */
+
+void lanepool_i_items_add(lanepool_i_items *items, lanepool_i_item *item)
+{
+    item->previous = items->last;
+    item->next = NULL;
+    if (items->last == NULL)
+        items->first = item;
+    else
+        items->last->next = item;
+    items->last = item;
+}
+
+void lanepool_i_items_remove(lanepool_i_items *items, lanepool_i_item *item)
+{
+    if (item->previous == NULL)
+        items->first = item->next;
+    else
+        item->previous->next = item->next;
+    if (item->next == NULL)
+        items->last = item->previous;
+    else
+        item->next->previous = item->previous;
+}
+
+/* If the clock has taken the timer, it comes to see that the task is not delayed any more. */
+void lanepool_i_item_take_locked(lanepool_i_item *item)
+{
+    lanepool_sequence *sequence = item->errand->sequence;
+    bool delayed = item->state == LANEPOOL_I_ITEM_DELAYED;
+    item->state = LANEPOOL_I_ITEM_TAKEN;
+    lanepool_i_items_remove(delayed ? &sequence->delayed : &sequence->queue, item);
+    item->has_late_timer =
+        delayed && !lanepool_i_timers_remove(&item->errand->executor->timers, &item->timer);
+}
+
+/* --- the last of a task --- */
+
+/* By both, who has taken the task and the timer that comes too late; with the lock, which it gives
+ * back. */
+static void drop_locked(lanepool_i_item *item)
+{
+    bool last = item->dropped;
+    item->dropped = true;
+    lanepool_i_mutex_unlock(&item->errand->lock);
+    if (last)
+        lanepool_i_memory_free(item);
+}
+
+static void let_go(lanepool_i_item *item, const lanepool_result *result)
+{
+    if (item->future != NULL)
+        lanepool_i_future_complete(item->future, result);
+    if (item->release != NULL)
+        item->release(item->context);
+    if (!item->has_late_timer) {
+        lanepool_i_memory_free(item);
+        return;
+    }
+    lanepool_i_mutex_lock(&item->errand->lock);
+    drop_locked(item);
+}
+
+static int call(lanepool_i_item *item, lanepool_call why, void **value)
+{
+    lanepool_run run = { .item = item, .worker = SIZE_MAX };
+    int code = item->function(&run, item->context, why);
+    *value = run.value;
+    return code;
+}
+
+void lanepool_i_item_run(lanepool_i_item *item, lanepool_i_item **running)
+{
+    lanepool_result result;
+    *running = item;
+    result.code = call(item, LANEPOOL_CALL_RUN, &result.value);
+    *running = NULL;
+    result.status = result.code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
+    let_go(item, &result);
+}
+
+void lanepool_i_item_abandon(lanepool_i_item *item)
+{
+    let_go(item, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
+}
+
+void lanepool_i_item_cancel(lanepool_i_item *item)
+{
+    void *value;
+    (void)call(item, LANEPOOL_CALL_CANCELLED, &value);
+    let_go(item, &(lanepool_result){ LANEPOOL_CANCELLED, 0, NULL });
+}
+
+void lanepool_i_item_fires(lanepool_i_timer *timer)
+{
+    lanepool_i_item *item = (lanepool_i_item *)((char *)timer - offsetof(lanepool_i_item, timer));
+    lanepool_i_errand *errand = item->errand;
+    lanepool_i_mutex_lock(&errand->lock);
+    if (item->state != LANEPOOL_I_ITEM_DELAYED) {
+        drop_locked(item);
+        return;
+    }
+    lanepool_sequence *sequence = errand->sequence;
+    lanepool_i_items_remove(&sequence->delayed, item);
+    item->state = LANEPOOL_I_ITEM_QUEUED;
+    lanepool_i_items_add(&sequence->queue, item);
+    bool hands_over = lanepool_i_drain_begin_locked(sequence);
+    lanepool_i_mutex_unlock(&errand->lock);
+    if (hands_over)
+        lanepool_i_drain_hand_over(errand);
+}
