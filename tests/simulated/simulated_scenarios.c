@@ -48,6 +48,8 @@ static void collect(void)
     add_table(&scenarios_periodic);
     add_table(&scenarios_groups);
     add_table(&scenarios_pumps);
+    add_table(&scenarios_sequences);
+    add_table(&scenarios_sequences_waits);
     add_table(&scenarios_regressions);
     add_table(&scenarios_regressions_routing);
     all_count += matrix_scenarios(all + all_count, SCENARIOS_MAX - all_count);
