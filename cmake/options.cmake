@@ -7,6 +7,8 @@ else()
 endif()
 
 option(BUILD_SHARED_LIBS "lanepool::lanepool is the shared library, not the static one" ON)
+option(LANEPOOL_BUILD_ADAPTERS "Build the executors for GLib and libuv, where these are there"
+    ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_TESTS "Build the tests" ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_DEMO "Build the demo programs" ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_DOCS "Add the target that makes the documentation" ${LANEPOOL_IS_TOP_LEVEL})

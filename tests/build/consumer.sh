@@ -30,6 +30,26 @@ if grep -q liblanepool <<<"$linked"; then
     exit 1
 fi
 
+# The adapters that were built, as components and by pkg-config.
+consume_adapter() { # consume_adapter <name>
+    local flags
+    if [ ! -e "$place/prefix/include/lanepool/adapters/$1.h" ]; then
+        echo "there is no adapter $1"
+        return
+    fi
+    "$cmake" -S "$here/consumer" -B "$place/$1" -DCMAKE_PREFIX_PATH="$place/prefix" \
+        -DCMAKE_C_COMPILER="${CC:-cc}" -DADAPTER="$1" >/dev/null
+    "$cmake" --build "$place/$1" >/dev/null
+    "$place/$1/consumer"
+    read -ra flags < <(pkg-config --cflags --libs "lanepool-$1")
+    "${CC:-cc}" "$here/consumer/$1.c" -o "$place/$1-by-pkg-config" "${flags[@]}"
+    LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$place/$1-by-pkg-config"
+    if command -v "${CXX:-c++}" >/dev/null; then
+        echo "#include <lanepool/adapters/$1.h>" |
+            "${CXX:-c++}" -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only "${flags[@]}" -
+    fi
+}
+
 if command -v pkg-config >/dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$place/prefix" -name lanepool.pc)")
     export PKG_CONFIG_PATH
@@ -41,4 +61,6 @@ if command -v pkg-config >/dev/null; then
             -o "$place/from-cpp" "${flags[@]}"
         LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$place/from-cpp"
     fi
+    consume_adapter glib
+    consume_adapter uv
 fi

@@ -15,6 +15,8 @@ command -v pkg-config | pkg-config | a consumer by pkg-config
 ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in processes of their own
 ls /usr/include/sqlite3.h | libsqlite3-dev | the demo's database
 command -v sqlite3 | sqlite3 | comparing the demo's databases
+pkg-config --exists glib-2.0 | libglib2.0-dev | sequences on GLib's threads and loops
+pkg-config --exists libuv | libuv1-dev | sequences on libuv's
 command -v python3 | python3 | the demo's tests
 command -v tmux | tmux | laneview on a terminal
 command -v ledger | ledger | the demo against another program
