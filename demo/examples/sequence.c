@@ -1,0 +1,64 @@
+/* Serial lanes over threads of the program's own: here an event loop, the smallest there is. */
+#include <lanepool/lanepool.h>
+#include <stdio.h>
+
+static struct loop {
+    lanepool_work *works[8]; /* a real one guards them: this is called from any thread */
+    int count;
+} loop;
+
+static lanepool_status execute(void *context, lanepool_work *work)
+{
+    struct loop *self = context;
+    if (self->count == 8)
+        return LANEPOOL_FULL; /* whoever submits is told so */
+    self->works[self->count++] = work;
+    return LANEPOOL_OK;
+}
+
+static void run(struct loop *self)
+{
+    while (self->count > 0)
+        lanepool_work_run(self->works[--self->count]); /* in any order, on any thread */
+}
+
+static int print(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    printf(call == LANEPOOL_CALL_RUN ? "%s\n" : "%s: cancelled\n", (const char *)context);
+    return 0;
+}
+
+static int submit(lanepool_sequence *sequence, const char *text, int64_t delay_ns,
+                  lanepool_future **future)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = print;
+    task.context = (void *)text;
+    task.future = future;
+    return lanepool_sequence_submit_after(sequence, &task, delay_ns);
+}
+
+int main(void)
+{
+    lanepool_executor *executor;
+    lanepool_sequence *deposits, *letters;
+    lanepool_future *reminder = NULL;
+    lanepool_executor_functions functions = LANEPOOL_EXECUTOR_FUNCTIONS_INIT;
+    functions.execute = execute;
+    if (lanepool_executor_create(&functions, &loop, &executor) ||
+        lanepool_sequence_create(executor, &deposits) ||
+        lanepool_sequence_create(executor, &letters))
+        return 1;
+    int failed = submit(deposits, "deposit 1", 0, NULL) || submit(deposits, "deposit 2", 0, NULL) ||
+                 submit(letters, "statement", 0, NULL) ||
+                 submit(letters, "reminder", INT64_MAX, &reminder); /* in 292 years */
+    run(&loop);
+    failed |= lanepool_future_cancel(reminder) || submit(deposits, "deposit 3", 0, NULL);
+    lanepool_sequence_destroy(deposits); /* what has not started is cancelled */
+    lanepool_sequence_destroy(letters);
+    lanepool_executor_destroy(executor);
+    run(&loop); /* work that comes late finds nothing to do */
+    lanepool_future_release(reminder);
+    return failed;
+}
