@@ -73,7 +73,7 @@ void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
                                          void *context)
 {
     for (const lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
-        if (caller->called)
+        if (caller->called && caller->task != NULL)
             found(caller->task, context);
     lanepool_i_pumps_each_ready_locked(waits, found, context);
 }
