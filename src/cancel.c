@@ -140,7 +140,8 @@ static void carry_out_marking(lanepool_pool *pool, lanepool_i_local *local,
     end_marking(pool, local, future);
 }
 
-/* The cancel ends with the message, which calls the release if the rule may be asked until then. */
+/* The cancel ends with the message, which calls the release if the rule may be asked until then. If
+ * the pool is being handed back its end may wait for nothing else by now. */
 static void send_marking(lanepool_pool *pool, lanepool_i_local *local, const struct told *told)
 {
     lanepool_future *future = told->future;
@@ -151,8 +152,10 @@ static void send_marking(lanepool_pool *pool, lanepool_i_local *local, const str
     future->marking.node.as.wide.release = has_rule ? told->release : NULL;
     future->marking.carry_out = carry_out_marking;
     future->marking.urgent = true;
-    if (!lanepool_i_router_send(pool, local, &future->marking))
-        end_marking(pool, local, future);
+    if (lanepool_i_router_send(pool, local, &future->marking))
+        return;
+    end_marking(pool, local, future);
+    lanepool_i_lifecycle_attend(pool, local);
 }
 
 lanepool_status lanepool_future_cancel(lanepool_future *future)
