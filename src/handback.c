@@ -15,14 +15,21 @@
 
 /* --- collecting --- */
 
-/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If it cannot
- * be closed then, an append may be half made, by a thread that this one must let go on. */
-static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
+static void place_all(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_router_route(pool, local);
+    lanepool_i_barriers_end(pool, local);
+}
+
+/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If it cannot
+ * be closed then, an append may be half made, by a thread that this one must let go on. The rule is
+ * not asked any more once it is closed: contexts of cancelled tasks are let go then. */
+static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
+{
+    place_all(pool, local);
     while (!lanepool_i_inbox_try_close(&pool->router.inbox)) {
         lanepool_i_yield();
-        lanepool_i_router_route(pool, local);
+        place_all(pool, local);
     }
 }
 
@@ -144,7 +151,6 @@ void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_router_reap(pool, local); /* what is periodic is delayed again */
     lanepool_i_delays_hand_in(pool, local);
     empty_inbox(pool, local);
-    lanepool_i_barriers_end(pool, local);
     collect_ready(pool, &tasks);
     pool->rule->collect(pool, &tasks);
     lanepool_i_task *task = sort(&tasks);
