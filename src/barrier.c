@@ -28,17 +28,17 @@ static uint64_t routed_before(const lanepool_pool *pool, const lanepool_i_task *
            (since & LANEPOOL_I_TICKET_MASK >> LANEPOOL_I_TICKET_SHIFT);
 }
 
-/* The cancels last: they began before the cancelled tasks could finish. */
 static bool have_finished(lanepool_pool *pool, uint64_t count)
 {
-    return lanepool_i_locals_finished(&pool->locals) == count &&
-           load_seq(&pool->lifecycle.cancels) == 0;
+    return lanepool_i_locals_finished(&pool->locals) == count;
 }
 
+/* The cancels last: they began before the cancelled tasks could finish. */
 static void place_if_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
-    if (router->barrier_placed || !have_finished(pool, router->routed_before))
+    if (router->barrier_placed || !have_finished(pool, router->routed_before) ||
+        load_seq(&pool->lifecycle.cancels) != 0)
         return;
     router->barrier_placed = true;
     place(pool, local, router->barrier, grants);
@@ -51,6 +51,7 @@ static void wait_for(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_ta
     lanepool_i_router *router = &pool->router;
     fetch_add_seq(&pool->lifecycle.attention, 1);
     router->barrier = task;
+    router->barrier_ticket = lanepool_i_task_ticket(task);
     router->barrier_placed = false;
     router->routed_before = routed_before(pool, task);
     place_if_alone(pool, local, grants);
@@ -123,14 +124,14 @@ void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_local *local)
 
 bool lanepool_i_barrier_is_before(const lanepool_i_router *router, uint64_t ticket)
 {
-    return router->barrier != NULL &&
-           !lanepool_i_ticket_before(ticket, lanepool_i_task_ticket(router->barrier));
+    return router->barrier != NULL && !lanepool_i_ticket_before(ticket, router->barrier_ticket);
 }
 
 bool lanepool_i_barrier_holds(const lanepool_i_router *router, const lanepool_i_task *task)
 {
-    return lanepool_i_barrier_is_before(router, lanepool_i_task_ticket(task)) &&
-           !(task == router->barrier && router->barrier_placed);
+    uint64_t ticket = lanepool_i_task_ticket(task);
+    return lanepool_i_barrier_is_before(router, ticket) &&
+           !(ticket == router->barrier_ticket && router->barrier_placed);
 }
 
 void lanepool_i_barrier_each(const lanepool_i_router *router,

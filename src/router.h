@@ -29,6 +29,7 @@ typedef struct lanepool_i_router {
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
     lanepool_i_task *barrier;                   /* R: the one that is waited for; see barrier.h */
+    uint64_t barrier_ticket;                    /* R: its block may be gone when it has finished */
     bool barrier_placed;                        /* R: it waits for nothing any more */
     uint64_t routed_before;                     /* R: tasks */
     lanepool_i_tasks held;                      /* R: what stands behind it */

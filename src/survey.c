@@ -321,13 +321,13 @@ static void drop_over(lanepool_i_survey *survey)
 static void add_held_back(lanepool_i_survey *survey, size_t index)
 {
     const lanepool_i_router *router = &survey->pool->router;
-    bool is_barrier = lanepool_i_survey_seen(survey, index)->task == router->barrier;
+    bool is_barrier = lanepool_i_survey_seen(survey, index)->ticket == router->barrier_ticket;
     bool has_waiting = false;
     size_t count = 0;
     for (size_t older = index; older-- > 0 && count < LANEPOOL_SNAPSHOT_BEHIND_MAX;) {
         const lanepool_i_seen *other = lanepool_i_survey_seen(survey, older);
         bool waits = other->state == LANEPOOL_SNAPSHOT_WAITING;
-        if (is_barrier ? waits && has_waiting : other->task != router->barrier)
+        if (is_barrier ? waits && has_waiting : other->ticket != router->barrier_ticket)
             continue;
         has_waiting = has_waiting || waits;
         lanepool_i_survey_add_behind(survey, index, older);
