@@ -302,7 +302,8 @@ static void sort_seen(lanepool_i_survey *survey)
 }
 
 /* Where lanes cannot be stopped: what has finished by now is left out. What is shown as running was
- * looked at last, so all that it waited for is left out, too. */
+ * looked at last, so all that it waited for is left out, too. Of what has no place yet the rule
+ * knows nothing. */
 static void drop_over(lanepool_i_survey *survey)
 {
     const lanepool_i_rule *rule = survey->pool->rule;
@@ -311,7 +312,8 @@ static void drop_over(lanepool_i_survey *survey)
     if (rule->survey_is_over == NULL)
         return;
     for (size_t i = 0; i < survey->seen.count; i++)
-        if (!rule->survey_is_over(seen[i].task))
+        if (lanepool_i_barrier_holds(&survey->pool->router, seen[i].task) ||
+            !rule->survey_is_over(seen[i].task))
             seen[kept++] = seen[i];
     survey->seen.count = kept;
 }
