@@ -296,7 +296,7 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
 {
     struct taking *taking = context;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    taking->stopped = load_seq(&pool->lifecycle.stopped);
+    taking->stopped = pool->lifecycle.handed_back;
     if (taking->stopped)
         return;
     route_all(pool, local);
