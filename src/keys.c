@@ -184,10 +184,14 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     return make_lane(pool, local, &wanted);
 }
 
+/* The router may not have met a handle yet. */
 static bool is_key_of(const lanepool_i_lane *lane, const lanepool_i_entry *entry, uint32_t type)
 {
-    if (type == LANEPOOL_I_TYPE_LANE)
+    if (type == LANEPOOL_I_TYPE_LANE && entry->at.handle->lane != NULL)
         return entry->at.handle->lane == lane;
+    if (type == LANEPOOL_I_TYPE_LANE)
+        return entry->at.handle->key.type == lane->key.type &&
+               lanepool_i_key_equals(&lane->key, &entry->at.handle->key);
     lanepool_i_key key = lane->key;
     if (type == LANEPOOL_I_TYPE_BYTES)
         key.value.bytes = entry->at.bytes;
