@@ -100,10 +100,12 @@ static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
     pool->queues.conflicts = task;
 }
 
+/* A mark waits for nothing. */
 static void find_by_rule(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_i_task *newest = pool->queues.unreaped;
-    for (lanepool_i_task *old = newest; old != NULL; old = placed_of(old)->older)
+    lanepool_i_task *old = lanepool_i_task_is_mark(task) ? NULL : newest;
+    for (; old != NULL; old = placed_of(old)->older)
         if (!load_acquire(&placed_of(old)->finished) && !lanepool_i_task_is_mark(old) &&
             lanepool_i_conflict(pool, local, task, old))
             add_conflict(pool, old);
