@@ -126,8 +126,7 @@ static void wait_for_members(lanepool_i_scan *scan)
             lanepool_i_tracked *tracked = lanepool_i_tracked_of(old);
             if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket) ||
                 lanepool_i_successors_closed(&tracked->successors) ||
-                lanepool_i_task_is_mark(old) ||
-                !lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
+                !lanepool_i_scan_waits_behind(scan, old))
                 continue;
             lanepool_i_scan_wait_for(scan, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,
                                      lanepool_i_task_ticket(old));

@@ -67,6 +67,15 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
     }
 }
 
+/* A mark that is scanned again stands before others already, and the rule is not asked about it: it
+ * waits for whatever is older. */
+bool lanepool_i_scan_waits_behind(lanepool_i_scan *scan, const lanepool_i_task *old)
+{
+    return lanepool_i_task_is_mark(scan->task) ||
+           (!lanepool_i_task_is_mark(old) &&
+            lanepool_i_conflict(scan->pool, scan->local, scan->task, old));
+}
+
 static void give_blocks(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_tracked *tracked)
 {
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
@@ -88,8 +97,7 @@ static void scan_chain(lanepool_i_scan *scan, lanepool_i_task *tail)
             continue;
         if (is_finished(old))
             return;
-        if (lanepool_i_task_is_mark(old) ||
-            !lanepool_i_conflict(scan->pool, scan->local, scan->task, old))
+        if (!lanepool_i_scan_waits_behind(scan, old))
             continue;
         lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors,
                                  LANEPOOL_EVENT_LANE_TASK, lanepool_i_task_ticket(old));
@@ -182,11 +190,13 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     }
     lanepool_i_scan state = { .pool = pool, .local = local, .task = task };
     lanepool_i_latch_set(task, 1);
-    if (!lanepool_i_task_is_mark(task)) {
+    /* It waits for nothing: who waited for its group would not wait for those before. */
+    bool comes_as_mark = !again && lanepool_i_task_is_mark(task);
+    if (!comes_as_mark) {
         scan_chains(&state);
         lanepool_i_kinds_scan(&state);
     }
-    if (!again && !lanepool_i_kinds_enter(&state))
+    if (!again && (comes_as_mark || !lanepool_i_kinds_enter(&state)))
         enter_chain(pool, task, state.joined);
     end_scan(&state, grants);
 }

@@ -60,5 +60,7 @@ typedef struct lanepool_i_scan {
 /* Makes the scanned task wait for whatever the list belongs to; events name that so. */
 void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors,
                               lanepool_event_lane type, uint64_t number);
+/* Whether it has to wait for an older one that has not finished. */
+bool lanepool_i_scan_waits_behind(lanepool_i_scan *scan, const lanepool_i_task *old);
 
 #endif
