@@ -81,8 +81,10 @@ static bool kinds_conflict(lanepool_i_scan *scan, lanepool_i_kind *own, lanepool
     if (answer != NULL && *answer != NOT_ASKED)
         return *answer == CONFLICTING;
     const lanepool_i_task *member = member_of(other);
-    if (member == NULL)
+    if (member == NULL) {
+        scan->unasked = true;
         return false;
+    }
     bool conflict = lanepool_i_conflict(scan->pool, scan->local, scan->task, member);
     if (answer != NULL)
         *answer = conflict ? CONFLICTING : COMPATIBLE;
@@ -102,17 +104,31 @@ static void forget_answers(lanepool_pool *pool, size_t slot)
 
 /* --- scanning --- */
 
+static void wait_for_group(lanepool_i_scan *scan, const lanepool_i_kind *kind)
+{
+    lanepool_i_scan_wait_for(scan, &kind->newest->successors, LANEPOOL_EVENT_LANE_KIND,
+                             kind->number);
+}
+
+/* Whoever sealed the newest group of its own kind waits for that, and the task for whoever that
+ * was: so its group ends after all before it. But if that is a mark, which the rule is not asked
+ * about, the task waits for the group itself. */
 static void wait_for_kinds(lanepool_i_scan *scan)
 {
     lanepool_i_kind *own = find_kind(scan->pool, scan->task->as.wide.kind);
+    bool waits_for_own = false;
     for (lanepool_i_kind *kind = scan->pool->predicate.kinds; kind != NULL; kind = kind->next) {
         lanepool_i_group *group = kind->newest;
         if (group == NULL || lanepool_i_successors_closed(&group->successors) ||
             !kinds_conflict(scan, own, kind))
             continue;
         group->sealed = true;
-        lanepool_i_scan_wait_for(scan, &group->successors, LANEPOOL_EVENT_LANE_KIND, kind->number);
+        waits_for_own = waits_for_own || kind == own;
+        wait_for_group(scan, kind);
     }
+    if (scan->unasked && !waits_for_own && own != NULL && own->newest != NULL &&
+        own->newest->sealed && !lanepool_i_successors_closed(&own->newest->successors))
+        wait_for_group(scan, own);
 }
 
 /* A task without a kind, or one that stands in a chain for want of memory, is compared with each.

@@ -55,6 +55,7 @@ typedef struct lanepool_i_scan {
     lanepool_i_edge_block *last; /* the block with room, if any */
     lanepool_i_task *joined;     /* the tail to stand behind */
     bool lacking;                /* memory for an edge was lacking: scan again later */
+    bool unasked;                /* there are kinds of which only marks are left */
 } lanepool_i_scan;
 
 /* Makes the scanned task wait for whatever the list belongs to; events name that so. */
