@@ -56,7 +56,7 @@ static LANEPOOL_I_COLD void pass_mark(const lanepool_i_lane *lane, lanepool_i_ta
                                       lanepool_i_grants *grants)
 {
     lanepool_i_lane_trace_early(lane, task, grants->ring);
-    if (lanepool_i_latch_arrive_wide(task, 1))
+    if (lanepool_i_latch_arrive(task, 1))
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
@@ -104,6 +104,10 @@ static bool grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants
         return grant_wide(lane, link, grants);
     lanepool_i_task *task = (lanepool_i_task *)(link & ~(uintptr_t)63);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
+    if (__builtin_expect((lanepool_i_link_entry(link)->at.mark & LANEPOOL_I_PLACE_MARK) != 0, 0)) {
+        pass_mark(lane, task, grants);
+        return true;
+    }
     if (lanepool_i_latch_arrive_narrow(task, 1))
         became_ready(task, grants);
     else

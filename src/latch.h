@@ -44,6 +44,15 @@ static inline bool lanepool_i_latch_says_started(const lanepool_i_task *task)
     return load_relaxed(&task->as.wide.wait) == LANEPOOL_I_LATCH_STARTED;
 }
 
+/* Of a task that waits, by the role's holder: it waits for one thing more. */
+static inline void lanepool_i_latch_hold(lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_wide(task))
+        fetch_add_relaxed(&task->as.wide.wait, 1);
+    else
+        fetch_add_relaxed(&task->word, 1);
+}
+
 static inline bool lanepool_i_latch_arrive_wide(lanepool_i_task *task, uint32_t arrivals)
 {
     if (load_acquire(&task->as.wide.wait) == arrivals)

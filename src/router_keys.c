@@ -319,6 +319,23 @@ static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
     return waiting;
 }
 
+static void mark_place(lanepool_i_task *task, uint32_t i)
+{
+    if (lanepool_i_task_is_wide(task))
+        wide_entries(task)[i].owner |= LANEPOOL_I_OWNER_MARK;
+    else
+        task->as.narrow[i].at.mark |= LANEPOOL_I_PLACE_MARK;
+}
+
+/* What is left of it when it is ready has no place. */
+static void forget_places(lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_wide(task))
+        task->as.wide.count = 0;
+    else
+        fetch_and_acq_rel(&task->word, ~(LANEPOOL_I_COUNT_MASK | LANEPOOL_I_BARRIER));
+}
+
 /*
  * A rollup that waits in some of its lanes gives up those that it has latched,
  * and goes through the others without stopping. While they are frozen it is
@@ -332,20 +349,19 @@ static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
 static void mark(lanepool_i_task *task, lanepool_i_grants *grants)
 {
     uint32_t count = (uint32_t)lanepool_i_task_count(task);
-    if (!lanepool_i_task_is_wide(task) || count < 2)
+    if (count < 2)
         return;
-    lanepool_i_wide_entry *entries = wide_entries(task);
     uint32_t waiting = freeze_lanes(task, count);
     if (waiting > 0)
-        fetch_add_relaxed(&task->as.wide.wait, 1);
+        lanepool_i_latch_hold(task);
     for (uint32_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = entries[i].entry.at.lane;
+        lanepool_i_lane *lane = lane_of(task, i);
         bool granted = is_granted(lane, task);
         if (waiting > 0 && !granted)
-            entries[i].owner |= LANEPOOL_I_OWNER_MARK;
+            mark_place(task, i);
         if (lanepool_i_lane_is_frozen(lane))
             lanepool_i_lane_thaw(lane, grants);
-        if (waiting > 0 && granted) {
+        if (waiting > 0 && granted && !PLANTED(MARK_KEEPS_LANE)) {
             lanepool_i_lane_trace_early(lane, task, grants->ring);
             lanepool_i_lane_release(lane, grants);
         }
@@ -353,8 +369,8 @@ static void mark(lanepool_i_task *task, lanepool_i_grants *grants)
     if (waiting == 0)
         return;
     grants->latched -= count - waiting;
-    task->as.wide.count = 0;
-    if (lanepool_i_latch_arrive_wide(task, 1))
+    forget_places(task);
+    if (lanepool_i_latch_arrive(task, 1))
         lanepool_i_tasks_add(&grants->ready, task);
 }
 

@@ -30,6 +30,9 @@
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
 
+/* In a narrow task's place: its task is a mark, and it goes on as soon as it is granted. */
+#define LANEPOOL_I_PLACE_MARK ((uintptr_t)1)
+
 /* A task's place in one lane. */
 typedef struct lanepool_i_entry {
     _Atomic(uintptr_t) next; /* A: link to the entry behind this one; see lane.h */
@@ -39,6 +42,7 @@ typedef struct lanepool_i_entry {
         lanepool_i_key_bytes *bytes;  /* S: TYPE_BYTES, owned */
         lanepool_lane *handle;        /* S: TYPE_LANE */
         struct lanepool_i_lane *lane; /* R: once routed */
+        uintptr_t mark;               /* R: with PLACE_MARK, the lane is not asked for any more */
     } at;
 } lanepool_i_entry;
 

@@ -30,7 +30,10 @@ static const char *const names[] = { "",
                                      "weak sleep flag",
                                      "leak",
                                      "no barrier",
-                                     "unwatched" };
+                                     "unwatched",
+                                     "mark keeps a lane",
+                                     "early look",
+                                     "unlocked" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 
