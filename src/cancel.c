@@ -212,11 +212,7 @@ struct cancelling {
  * it. True: this one does. */
 static bool take_future(lanepool_future *future)
 {
-    lanepool_i_mutex_lock(&future->lock);
-    bool taken = !future->cancelled;
-    future->cancelled = true;
-    future->task = NULL;
-    lanepool_i_mutex_unlock(&future->lock);
+    bool taken = lanepool_i_future_give_up(future);
     if (!taken)
         lanepool_i_future_forget_mark(future);
     return taken;

@@ -63,6 +63,16 @@ bool lanepool_i_future_start(lanepool_future *future)
     return starts;
 }
 
+bool lanepool_i_future_give_up(lanepool_future *future)
+{
+    lanepool_i_mutex_lock(&future->lock);
+    bool gives_up = !future->cancelled;
+    future->cancelled = true;
+    future->task = NULL;
+    lanepool_i_mutex_unlock(&future->lock);
+    return gives_up;
+}
+
 void lanepool_i_future_forget_mark(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);

@@ -56,6 +56,8 @@ lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lane
 /* The task's function is about to be called; false: it is not to be, the task was cancelled. A
  * periodic task's run that was stopped has not `started` then. */
 bool lanepool_i_future_start(lanepool_future *future);
+/* The task's function is not to be called to run; false: another has decided that before. */
+bool lanepool_i_future_give_up(lanepool_future *future);
 /* A cancelled task is about to give its places up, and its block: the mark is nobody's any more. */
 void lanepool_i_future_forget_mark(lanepool_future *future);
 bool lanepool_i_future_is_complete(lanepool_future *future);

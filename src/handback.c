@@ -136,7 +136,7 @@ static bool pass_over_mark(lanepool_pool *pool, lanepool_i_local *local, lanepoo
     uint64_t word = load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) != LANEPOOL_I_MARK) {
         lanepool_future *future = lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
-        if (future == NULL || lanepool_i_future_start(future))
+        if (future == NULL || lanepool_i_future_give_up(future))
             return false;
         lanepool_i_run_mark(local, task);
         lanepool_i_future_forget_mark(future);
