@@ -26,6 +26,7 @@
 #include "handle.h"
 #include "latch.h"
 #include "periodic.h"
+#include "planted.h"
 #include "pool.h"
 #include "run.h"
 #include "sequence.h"
@@ -41,7 +42,6 @@ static void copy_front(struct told *told, const lanepool_i_task *task, lanepool_
 {
     told->front.function = task->function;
     told->front.context = task->context;
-    atomic_init(&told->front.next, NULL);
     uint64_t ticket = load_relaxed(&task->word) & LANEPOOL_I_TICKET_MASK;
     atomic_init(&told->front.word, ticket | LANEPOOL_I_MARK);
     told->release = lanepool_i_task_is_wide(task) ? lanepool_i_periodic_release_of(task) : NULL;
@@ -90,7 +90,8 @@ static void decide_locked(lanepool_pool *pool, lanepool_future *future, struct t
 static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, struct told *told)
 {
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_mutex_lock(&future->lock);
+    if (!PLANTED(UNLOCKED))
+        lanepool_i_mutex_lock(&future->lock);
     if (future->complete || future->cancelled) {
         status = LANEPOOL_DONE;
     } else if (future->started) {
@@ -99,7 +100,8 @@ static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, stru
     } else {
         decide_locked(pool, future, told);
     }
-    lanepool_i_mutex_unlock(&future->lock);
+    if (!PLANTED(UNLOCKED))
+        lanepool_i_mutex_unlock(&future->lock);
     return status;
 }
 
@@ -218,10 +220,17 @@ static bool take_future(lanepool_future *future)
     return taken;
 }
 
+/* Its latch says so where tasks are reaped, once it has been set. */
+static bool has_started(const lanepool_pool *pool, const lanepool_i_task *task)
+{
+    return pool->rule->reap != NULL && !lanepool_i_barrier_holds(&pool->router, task) &&
+           lanepool_i_latch_says_started(task);
+}
+
 /* Unless it has started, or is a mark. The arrays have room. */
 static void try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
 {
-    if (cancelling->survey.pool->rule->reap != NULL && lanepool_i_latch_says_started(task))
+    if (has_started(cancelling->survey.pool, task))
         return;
     uint64_t word = fetch_or_acq_rel(&task->word, LANEPOOL_I_MARK);
     if ((word & LANEPOOL_I_MARK) != 0)
@@ -253,7 +262,7 @@ static void mark_seen(struct cancelling *cancelling)
         lane = lanepool_i_handle_lane(pool, cancelling->survey.local, cancelling->handle);
     for (size_t i = 0; i < cancelling->survey.seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(&cancelling->survey, i);
-        if (seen->state != LANEPOOL_SNAPSHOT_RUNNING &&
+        if ((seen->state != LANEPOOL_SNAPSHOT_RUNNING || PLANTED(CANCEL_RUNNING)) &&
             (lane == NULL || claims(pool, seen->task, lane)))
             try_to_mark(cancelling, seen->task);
     }

@@ -18,7 +18,7 @@ enum {
     LANEPOOL_I_NO_BARRIER = 9,       /* a link that seems to be missing is not looked at again */
     LANEPOOL_I_UNWATCHED = 10,       /* a finished task's block is given back beside a survey */
     LANEPOOL_I_MARK_KEEPS_LANE = 11, /* a cancelled rollup does not give up what it has latched */
-    LANEPOOL_I_EARLY_LOOK = 12,      /* whether a task is a mark is looked at before the watch */
+    LANEPOOL_I_CANCEL_RUNNING = 12,  /* a cancel of several takes what runs, too */
     LANEPOOL_I_UNLOCKED = 13,        /* a cancel decides without the future's lock */
     LANEPOOL_I_PLANTED_COUNT = 13
 };

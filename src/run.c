@@ -408,16 +408,16 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
     }
 }
 
+/* The task does not run: it is in no thread's list, where surveys would look at what may be a copy.
+ */
 void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_i_task *task, lanepool_future *future)
 {
-    lanepool_run run;
+    lanepool_run run = { pool, local, local->run, task, NULL, LANEPOOL_I_NOT_A_RUN, SIZE_MAX };
     ending end = { future, { LANEPOOL_CANCELLED, 0, NULL }, NULL };
-    enter(&run, pool, local, task);
-    run.worker = SIZE_MAX;
-    run.apart = LANEPOOL_I_NOT_A_RUN;
+    local->run = &run;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
-    leave(local, &run);
+    local->run = run.outer;
     if (end.future != NULL)
         complete(local, &end);
 }

@@ -32,7 +32,7 @@ static const char *const names[] = { "",
                                      "no barrier",
                                      "unwatched",
                                      "mark keeps a lane",
-                                     "early look",
+                                     "cancel running",
                                      "unlocked" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
