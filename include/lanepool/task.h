@@ -132,6 +132,7 @@ LANEPOOL_API lanepool_pool *lanepool_run_pool(const lanepool_run *run);
 /**
  * The task's ticket: its number in the pool's acceptance order. Of two conflicting tasks the one
  * with the smaller ticket finishes before the other starts. After 2^40 tasks it begins again at 0.
+ * A task that is cancelled by its future may have none yet in its cancelling call: then 0.
  * In a sequence's task: its number among the sequence's submits.
  *
  * @par Threads
