@@ -18,7 +18,8 @@ struct judge {
     uint32_t *by_ticket;
     uint32_t *by_submit_begin;
     uint32_t *by_submit_end;
-    struct latest_end *ends; /* per key */
+    struct latest_end *ends; /* per key; then one that barriers have exclusive, others shared */
+    uint32_t *cancelled_by;  /* by task: which call has cancelled it, or WORKLOAD_NONE */
     struct oracle_verdict verdict;
 };
 
@@ -29,6 +30,17 @@ __attribute__((format(printf, 2, 3))) void judge_blame(struct oracle_verdict *ve
 /* Whether the library has taken the task. */
 bool judge_is_accepted(const struct oracle_task *task);
 
+/* Whether a call has cancelled the task; it may stand as a mark for some time. */
+static inline bool judge_is_mark(const struct judge *judge, uint32_t task)
+{
+    return judge->cancelled_by[task] != WORKLOAD_NONE;
+}
+
+/* oracle_cancels.c: finds out who has cancelled what; then judges what the calls have answered. */
+void judge_find_cancelled(struct judge *judge);
+void judge_cancels(struct judge *judge);
+/* Whether a mark may stand between them: a cancelled writer between two readers of a key. */
+bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other);
 /* oracle_calls.c: statuses, calls, callbacks, futures, visits; tasks may be many. */
 void judge_calls(struct judge *judge);
 /* oracle_waits.c: the statuses of waits inside tasks. */

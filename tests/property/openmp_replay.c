@@ -123,7 +123,7 @@ bool openmp_replay_agrees(const struct oracle_log *log, const struct workload *w
     struct oracle_log replay;
     bool agrees;
 
-    oracle_log_init(&replay, &workload->params);
+    oracle_log_init(&replay, workload);
     replay_all(&replay, workload, places, count, threads);
     agrees = is_same(log, &replay, &workload->params);
     oracle_log_fini(&replay);

@@ -13,11 +13,12 @@
 
 enum { TICKET_BITS = 40 };
 
-void oracle_log_init(struct oracle_log *log, const struct workload_params *params)
+void oracle_log_init(struct oracle_log *log, const struct workload *workload)
 {
     memset(log, 0, sizeof *log);
-    log->tasks = memory_get(params->task_count, sizeof *log->tasks);
-    log->keys = memory_get(params->key_count, sizeof *log->keys);
+    log->tasks = memory_get(workload->params.task_count, sizeof *log->tasks);
+    log->keys = memory_get(workload->params.key_count, sizeof *log->keys);
+    log->cancels = memory_get(workload->cancel_count, sizeof *log->cancels);
     atomic_init(&log->clock, 0);
 }
 
@@ -25,6 +26,8 @@ void oracle_log_fini(struct oracle_log *log)
 {
     free(log->tasks);
     free(log->keys);
+    free(log->cancels);
+    log->cancels = NULL;
     log->tasks = NULL;
     log->keys = NULL;
 }
@@ -131,19 +134,30 @@ static uint64_t when_submit_ends(const struct oracle_task *task)
     return oracle_when(&task->submit_end);
 }
 
-/* Tickets are unique, and agree with the order of submits that did not overlap in time. */
+static void check_tickets_are_unique(struct judge *judge)
+{
+    const struct oracle_task *tasks = judge->log->tasks;
+
+    for (uint32_t i = 1; i < judge->count; i++) {
+        uint32_t task = judge->by_ticket[i];
+        uint32_t before = judge->by_ticket[i - 1];
+
+        if (tasks[task].ticket == tasks[before].ticket && !judge_is_mark(judge, task) &&
+            !judge_is_mark(judge, before)) {
+            judge_blame(&judge->verdict, "tasks %u and %u have the same ticket", before, task);
+        }
+    }
+}
+
+/* Tickets are unique, and agree with the order of submits that did not overlap in time. A task that
+ * was cancelled before it had been routed has none. */
 static void check_tickets(struct judge *judge)
 {
     const struct oracle_task *tasks = judge->log->tasks;
     uint64_t newest = 0;
     uint32_t ended = 0;
 
-    for (uint32_t i = 1; i < judge->count; i++) {
-        if (tasks[judge->by_ticket[i]].ticket == tasks[judge->by_ticket[i - 1]].ticket) {
-            judge_blame(&judge->verdict, "tasks %u and %u have the same ticket",
-                        judge->by_ticket[i - 1], judge->by_ticket[i]);
-        }
-    }
+    check_tickets_are_unique(judge);
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t task = judge->by_submit_begin[i];
         uint64_t begin = when_submit_begins(&tasks[task]);
@@ -151,9 +165,11 @@ static void check_tickets(struct judge *judge)
         for (; when_submit_ends(&tasks[judge->by_submit_end[ended]]) < begin; ended++) {
             uint64_t ticket = when_ticket(&tasks[judge->by_submit_end[ended]]);
 
-            newest = ticket > newest ? ticket : newest;
+            if (ticket > newest && !judge_is_mark(judge, judge->by_submit_end[ended])) {
+                newest = ticket;
+            }
         }
-        if (ended > 0 && when_ticket(&tasks[task]) < newest) {
+        if (when_ticket(&tasks[task]) < newest && !judge_is_mark(judge, task)) {
             judge_blame(&judge->verdict,
                         "task %u has a smaller ticket than one whose submit had ended before",
                         task);
@@ -163,12 +179,25 @@ static void check_tickets(struct judge *judge)
 
 /* --- exclusion --- */
 
+static struct latest_end *end_of_barriers(struct judge *judge)
+{
+    return &judge->ends[judge->workload->params.key_count];
+}
+
 /* The task's call must begin after the end of all earlier ones that it conflicts with. */
 static void check_against_ends(struct judge *judge, uint32_t task, const char *order)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
     uint64_t begin = oracle_when(&judge->log->tasks[task].call_begin);
+    const struct latest_end *all = end_of_barriers(judge);
 
+    if (judge_is_mark(judge, task)) {
+        return;
+    }
+    if (begin < (what->is_barrier ? all->any : all->exclusive)) {
+        judge_blame(&judge->verdict, "task %u and a barrier did not keep their order (by %s)", task,
+                    order);
+    }
     for (uint32_t i = 0; i < what->merged_count; i++) {
         const struct latest_end *end = &judge->ends[what->merged[i].key];
         uint64_t must = what->merged[i].mode == LANEPOOL_SHARED ? end->exclusive : end->any;
@@ -181,24 +210,32 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
     }
 }
 
+static void raise_end(struct latest_end *end, uint64_t at, bool exclusive)
+{
+    end->any = at > end->any ? at : end->any;
+    if (exclusive && at > end->exclusive) {
+        end->exclusive = at;
+    }
+}
+
 static void note_end(struct judge *judge, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
     uint64_t at = oracle_when(&judge->log->tasks[task].call_end);
 
+    if (judge_is_mark(judge, task)) {
+        return;
+    }
+    raise_end(end_of_barriers(judge), at, what->is_barrier);
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        struct latest_end *end = &judge->ends[what->merged[i].key];
-
-        end->any = at > end->any ? at : end->any;
-        if (what->merged[i].mode == LANEPOOL_EXCLUSIVE && at > end->exclusive) {
-            end->exclusive = at;
-        }
+        raise_end(&judge->ends[what->merged[i].key], at,
+                  what->merged[i].mode == LANEPOOL_EXCLUSIVE);
     }
 }
 
 static void forget_ends(struct judge *judge)
 {
-    memset(judge->ends, 0, judge->workload->params.key_count * sizeof *judge->ends);
+    memset(judge->ends, 0, (judge->workload->params.key_count + 1) * sizeof *judge->ends);
 }
 
 /* Exclusion and order by ticket, for claims: O(claims) after the sort. */
@@ -239,7 +276,8 @@ static void check_pairs(struct judge *judge)
             uint32_t a = judge->by_ticket[i];
             uint32_t b = judge->by_ticket[j];
 
-            if (oracle_when(&tasks[a].call_end) < oracle_when(&tasks[b].call_begin)) {
+            if (judge_is_mark(judge, a) || judge_is_mark(judge, b) ||
+                oracle_when(&tasks[a].call_end) < oracle_when(&tasks[b].call_begin)) {
                 continue;
             }
             if (workload_conflict(judge->workload, a, b)) {
@@ -256,7 +294,7 @@ static void check_histories(struct judge *judge)
     const struct oracle_log *log = judge->log;
     struct oracle_log replay;
 
-    oracle_log_init(&replay, &judge->workload->params);
+    oracle_log_init(&replay, judge->workload);
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t task = judge->by_ticket[i];
 
@@ -322,9 +360,12 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     judge.by_ticket = sorted_by(&judge, when_ticket);
     judge.by_submit_begin = sorted_by(&judge, when_submit_begins);
     judge.by_submit_end = sorted_by(&judge, when_submit_ends);
-    judge.ends = memory_get(workload->params.key_count, sizeof *judge.ends);
+    judge.ends = memory_get((size_t)workload->params.key_count + 1, sizeof *judge.ends);
+    judge.cancelled_by = memory_get(workload->params.task_count, sizeof *judge.cancelled_by);
 
+    judge_find_cancelled(&judge);
     judge_calls(&judge);
+    judge_cancels(&judge);
     judge_what_was_seen(&judge);
     /* Without a call there is no ticket. */
     if (judge.verdict.passed) {
@@ -336,5 +377,6 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     free(judge.by_submit_begin);
     free(judge.by_submit_end);
     free(judge.ends);
+    free(judge.cancelled_by);
     return judge.verdict;
 }

@@ -38,6 +38,18 @@ struct oracle_task {
     atomic_uint thens;
     atomic_uint errors;
     _Atomic uint64_t released_at;
+    _Atomic uint64_t asked_at; /* when the rule was last asked about it */
+    uint64_t end_of_body;      /* when it last looked whether it was asked to end */
+    bool was_asked;            /* to end, by then */
+};
+
+/* What became of a call that cancels. */
+struct oracle_cancel {
+    _Atomic uint64_t begin; /* 0: not made */
+    _Atomic uint64_t end;
+    lanepool_status status;
+    size_t count;
+    uint64_t thread;
 };
 
 /* One quiesce or await. */
@@ -59,6 +71,7 @@ struct oracle_key {
 struct oracle_log {
     struct oracle_task *tasks;
     struct oracle_key *keys;
+    struct oracle_cancel *cancels;
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
@@ -74,7 +87,7 @@ struct oracle_verdict {
     char why[256];
 };
 
-void oracle_log_init(struct oracle_log *log, const struct workload_params *params);
+void oracle_log_init(struct oracle_log *log, const struct workload *workload);
 void oracle_log_fini(struct oracle_log *log);
 
 static inline uint64_t oracle_stamp(struct oracle_log *log)
@@ -94,6 +107,11 @@ static inline uint64_t oracle_when(const _Atomic uint64_t *at)
 
 /* What the body of task does to the keys it claims. */
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
+
+/* How many tasks were cancelled by calls that cancel; how many barriers ran. Of a run that was
+ * judged. */
+void oracle_count(const struct oracle_log *log, const struct workload *workload,
+                  uint32_t *cancelled, uint32_t *barriers);
 
 /* Checks everything; the first violation is described. */
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);

@@ -65,7 +65,8 @@ static void check_call(struct judge *judge, uint32_t index)
     if (oracle_when(&task->call_begin) < oracle_when(&task->submit_begin)) {
         judge_blame(&judge->verdict, "task %u was called before it was submitted", index);
     }
-    if (task->call != CALL_RUN && oracle_when(&judge->log->stopping_at) == 0) {
+    if (task->call != CALL_RUN && !judge_is_mark(judge, index) &&
+        oracle_when(&judge->log->stopping_at) == 0) {
         judge_blame(&judge->verdict, "task %u did not run, and nothing was shut down now", index);
     }
     if (task->call == CALL_HANDED_BACK && judge->workload->params.ending != END_HANDBACK) {
@@ -95,6 +96,9 @@ static void check_callbacks(struct judge *judge, uint32_t index)
     if (releases == 1 && oracle_when(&task->released_at) < oracle_when(&task->call_end)) {
         judge_blame(&judge->verdict, "task %u was released before its call had ended", index);
     }
+    if (releases == 1 && oracle_when(&task->released_at) < oracle_when(&task->asked_at)) {
+        judge_blame(&judge->verdict, "the rule was asked about task %u after its release", index);
+    }
 }
 
 static void check_future(struct judge *judge, uint32_t index)
@@ -118,7 +122,8 @@ static void check_future(struct judge *judge, uint32_t index)
 
 /* --- the order of the calls at the end, workers, visits --- */
 
-/* What did not start is called when the last running task has returned, in submission order. */
+/* At the end, what did not start is called when the last running task has returned, in submission
+ * order. */
 static void check_cancellations(struct judge *judge)
 {
     uint64_t last_run = 0;
@@ -136,7 +141,7 @@ static void check_cancellations(struct judge *judge)
         const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
         uint64_t begin = oracle_when(&task->call_begin);
 
-        if (task->call == CALL_RUN) {
+        if (task->call == CALL_RUN || judge_is_mark(judge, judge->by_ticket[i])) {
             continue;
         }
         if (begin < last_run || begin < last_cancelled) {

@@ -20,6 +20,25 @@ static bool has_ended_before(const struct oracle_task *task, uint64_t stamp)
     return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
 }
 
+/* A mark is out of the way when it was told, with claims in lanes per key; in others it may stand
+ * until what it has waited for has finished. */
+static bool has_gone_before(const struct judge *judge, uint32_t index, uint64_t stamp)
+{
+    const struct workload_params *params = &judge->workload->params;
+
+    if (!judge_is_mark(judge, index)) {
+        return has_ended_before(&judge->log->tasks[index], stamp);
+    }
+    return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
+           oracle_when(&judge->log->cancels[judge->cancelled_by[index]].end) < stamp;
+}
+
+static bool may_wait_after(const struct judge *judge, uint32_t index, uint64_t stamp)
+{
+    return judge_is_mark(judge, index) ? !has_gone_before(judge, index, stamp)
+                                       : !is_called_before(&judge->log->tasks[index], stamp);
+}
+
 /* The task's thread runs the other one inside the task's wait. */
 static bool helps(const struct oracle_task *task, const struct oracle_task *other)
 {
@@ -35,14 +54,16 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
     const struct oracle_task *a = &judge->log->tasks[task];
     const struct oracle_task *b = &judge->log->tasks[other];
 
-    if (task == other || !judge_is_accepted(b) || has_ended_before(b, begin)) {
+    if (task == other || !judge_is_accepted(b) || has_gone_before(judge, other, begin)) {
         return false;
     }
     if (is_called_before(a, end) && a->wait_begin != 0 && a->wait_begin < end &&
         a->wait_end > begin && (judge->workload->tasks[task].awaits == other || helps(a, b))) {
         return true;
     }
-    return !is_called_before(a, begin) && workload_conflict(judge->workload, task, other) &&
+    return may_wait_after(judge, task, begin) &&
+           (workload_conflict(judge->workload, task, other) ||
+            judge_meet_at_a_mark(judge, task, other)) &&
            oracle_when(&b->submit_begin) < oracle_when(&a->submit_end);
 }
 
@@ -91,6 +112,9 @@ static void check_wait(struct judge *judge, uint32_t index)
     bool allowed = false;
 
     switch (task->waited) {
+    case LANEPOOL_DONE:
+        allowed = what->cancel != WORKLOAD_NONE && has_ended_before(awaited, task->wait_end);
+        break;
     case LANEPOOL_OK:
         allowed = has_ended_before(awaited, task->wait_end);
         break;

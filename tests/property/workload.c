@@ -20,7 +20,7 @@ const struct workload_scale workload_large = { .tasks_most = 1000,
                                                .endings = true,
                                                .waits = true };
 
-enum { FEW_CLAIMS_MAX = 4, DRAWN_TASKS_MAX = 64, USUAL_WORKERS = 3 };
+enum { FEW_CLAIMS_MAX = 4, DRAWN_TASKS_MAX = 64, USUAL_WORKERS = 3, CANCELS_OF_MANY_MAX = 3 };
 
 /* --- drawing parameters --- */
 
@@ -164,6 +164,7 @@ static void draw_wait(struct workload *workload, uint32_t index, struct choices 
     struct workload_task *task = &workload->tasks[index];
 
     task->awaits = WORKLOAD_NONE;
+    task->cancel = WORKLOAD_NONE;
     if (!workload->params.waits || !chance(choices, 3)) {
         return;
     }
@@ -171,6 +172,101 @@ static void draw_wait(struct workload *workload, uint32_t index, struct choices 
     workload->tasks[task->awaits].has_future = true;
     task->patience =
         chance(choices, 4) ? choose(choices, workload->params.duration_most) : LANEPOOL_FOREVER;
+}
+
+/* --- barriers and cancels: drawn last, so that what is drawn before stays as it was --- */
+
+static void draw_barriers(struct workload *workload, struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+
+    if (!chance(choices, 4)) {
+        return;
+    }
+    params->barrier_every = 2 + choose(choices, 4 + params->task_count / 4);
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        workload->tasks[i].is_barrier = chance(choices, params->barrier_every);
+    }
+}
+
+/* A wait inside a task stands where its other wait would: there is one in each at most. */
+static void draw_wait_of_cancel(struct workload *workload, uint32_t index, struct choices *choices)
+{
+    struct workload_cancel *cancel = &workload->cancels[index];
+    struct workload_task *inside;
+
+    cancel->patience =
+        chance(choices, 2) ? choose(choices, workload->params.duration_most) : LANEPOOL_FOREVER;
+    if (cancel->inside == WORKLOAD_NONE) {
+        return;
+    }
+    inside = &workload->tasks[cancel->inside];
+    if (inside->awaits != WORKLOAD_NONE) {
+        cancel->kind = CANCEL_TASK;
+        return;
+    }
+    inside->awaits = cancel->target;
+    inside->patience = cancel->patience;
+    inside->cancel = index;
+}
+
+static enum workload_cancel_kind draw_cancel_kind(const struct workload_params *params,
+                                                  uint32_t *of_many, struct choices *choices)
+{
+    uint32_t dice = choose(choices, 100);
+
+    if (dice < 30 && *of_many < CANCELS_OF_MANY_MAX) {
+        ++*of_many;
+        return dice < 15 && params->rule == RULE_CLAIMS ? CANCEL_LANE : CANCEL_POOL;
+    }
+    return dice < 50 ? CANCEL_TASK_AND_WAIT : CANCEL_TASK;
+}
+
+static void draw_cancels(struct workload *workload, struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+    uint32_t of_many = 0;
+
+    if (!chance(choices, 4)) {
+        return;
+    }
+    params->cancellers = 1 + choose(choices, 2);
+    workload->cancel_count = 1 + choose(choices, 1 + params->task_count / 2);
+    workload->cancels = memory_get(workload->cancel_count, sizeof *workload->cancels);
+    for (uint32_t i = 0; i < workload->cancel_count; i++) {
+        struct workload_cancel *cancel = &workload->cancels[i];
+
+        cancel->kind = draw_cancel_kind(params, &of_many, choices);
+        cancel->inside = chance(choices, 3) ? choose(choices, params->task_count) : WORKLOAD_NONE;
+        cancel->canceller = choose(choices, params->cancellers);
+        cancel->after = chance(choices, 2) ? choose(choices, params->duration_most) : 0;
+        if (cancel->kind == CANCEL_LANE) {
+            cancel->target = choose(choices, params->key_count);
+        } else if (cancel->kind != CANCEL_POOL) {
+            cancel->target = choose(choices, params->task_count);
+            workload->tasks[cancel->target].has_future = true;
+        }
+        if (cancel->kind == CANCEL_TASK_AND_WAIT) {
+            draw_wait_of_cancel(workload, i, choices);
+        }
+    }
+}
+
+/* A barrier does to the keys what a task would that claims them all. */
+static void claim_all_keys(struct workload *workload)
+{
+    uint32_t key_count = workload->params.key_count;
+
+    workload->all_keys = memory_get(key_count, sizeof *workload->all_keys);
+    for (uint32_t key = 0; key < key_count; key++) {
+        workload->all_keys[key] = (struct workload_claim){ key, LANEPOOL_EXCLUSIVE };
+    }
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].is_barrier) {
+            workload->tasks[i].merged = workload->all_keys;
+            workload->tasks[i].merged_count = key_count;
+        }
+    }
 }
 
 void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,
@@ -205,12 +301,17 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
         draw_wait(workload, i, choices);
     }
     free(last_of_submitter);
+    draw_barriers(workload, choices);
+    draw_cancels(workload, choices);
+    claim_all_keys(workload);
 }
 
 void workload_fini(struct workload *workload)
 {
     free(workload->tasks);
     free(workload->claim_store);
+    free(workload->cancels);
+    free(workload->all_keys);
     memset(workload, 0, sizeof *workload);
 }
 
@@ -286,13 +387,14 @@ void workload_print_params(const struct workload *workload, FILE *out)
 
     fprintf(out,
             "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
-            "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u\n",
+            "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u, %u cancels by "
+            "%u\n",
             (unsigned long long)params->seed, params->task_count, params->workers,
             params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
             params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
             routings[params->routing], rules[params->rule],
             params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
-            params->quiesce_at);
+            params->quiesce_at, workload->cancel_count, params->cancellers);
 }
 
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
@@ -307,9 +409,12 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
         fprintf(out, " inside %u", task->parent);
     }
     fprintf(out, ", takes %u, kind %u, claims", task->duration, task->kind);
-    for (uint32_t i = 0; i < task->claim_count; i++) {
+    for (uint32_t i = 0; i < task->claim_count && !task->is_barrier; i++) {
         fprintf(out, " %u%s", task->claims[i].key,
                 task->claims[i].mode == LANEPOOL_SHARED ? "s" : "");
+    }
+    if (task->is_barrier) {
+        fprintf(out, " all");
     }
     if (task->awaits != WORKLOAD_NONE) {
         fprintf(out, ", waits for %u", task->awaits);
@@ -321,11 +426,29 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
             task->has_release ? ", release" : "", task->fails ? ", fails" : "");
 }
 
+static void print_cancel(const struct workload_cancel *cancel, FILE *out)
+{
+    static const char *const kinds[] = { "task", "task and wait", "lane", "pool" };
+
+    fprintf(out, "  cancel of %s", kinds[cancel->kind]);
+    if (cancel->kind != CANCEL_POOL) {
+        fprintf(out, " %u", cancel->target);
+    }
+    if (cancel->inside != WORKLOAD_NONE) {
+        fprintf(out, ", inside %u\n", cancel->inside);
+    } else {
+        fprintf(out, ", by %u after %u ns\n", cancel->canceller, cancel->after);
+    }
+}
+
 void workload_print_tasks(const struct workload *workload, FILE *out)
 {
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         if (!workload->tasks[i].dropped) {
             print_task(&workload->tasks[i], i, out);
         }
+    }
+    for (uint32_t i = 0; i < workload->cancel_count; i++) {
+        print_cancel(&workload->cancels[i], out);
     }
 }

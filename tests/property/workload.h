@@ -68,10 +68,12 @@ struct workload_params {
     bool extras;     /* some tasks have futures, releases, thens, and some fail */
     uint32_t duration_most;
     enum workload_ending ending;
-    uint32_t ending_at;  /* ns after the start */
-    uint32_t quiesce_at; /* the same, for a thread that quiesces; 0: none */
-    bool traced;         /* events are recorded, and judged */
-    uint32_t look_at;    /* as quiesce_at, for a thread that takes a snapshot; 0: none */
+    uint32_t ending_at;     /* ns after the start */
+    uint32_t quiesce_at;    /* the same, for a thread that quiesces; 0: none */
+    bool traced;            /* events are recorded, and judged */
+    uint32_t look_at;       /* as quiesce_at, for a thread that takes a snapshot; 0: none */
+    uint32_t cancellers;    /* threads that cancel; 0: nobody does, inside tasks neither */
+    uint32_t barrier_every; /* one task in so many is a barrier; 0: none */
 };
 
 struct workload_claim {
@@ -94,6 +96,8 @@ struct workload_task {
     uint32_t within;   /* FORM_WITHIN: ns; 0 polls */
     uint32_t awaits;   /* another task, or WORKLOAD_NONE */
     uint64_t patience; /* for how long: ns, or LANEPOOL_FOREVER */
+    uint32_t cancel;   /* that the wait is a part of, or WORKLOAD_NONE */
+    bool is_barrier;   /* given to the library without the claims; merged are all keys */
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
@@ -101,10 +105,25 @@ struct workload_task {
     bool dropped; /* left out, to make a failing workload smaller */
 };
 
+enum workload_cancel_kind { CANCEL_TASK, CANCEL_TASK_AND_WAIT, CANCEL_LANE, CANCEL_POOL };
+
+/* One call that cancels. */
+struct workload_cancel {
+    enum workload_cancel_kind kind;
+    uint32_t target;    /* a task, or the key of a lane */
+    uint32_t inside;    /* the task that makes it, or WORKLOAD_NONE */
+    uint32_t canceller; /* otherwise: which thread */
+    uint32_t after;     /* ns that this one sleeps before */
+    uint64_t patience;  /* CANCEL_TASK_AND_WAIT: as a task's */
+};
+
 struct workload {
     struct workload_params params;
     struct workload_task *tasks;
+    struct workload_cancel *cancels;
+    uint32_t cancel_count;
     struct workload_claim *claim_store; /* all the tasks' claims */
+    struct workload_claim *all_keys;    /* what barriers have for claims in the oracle */
 };
 
 /* Draws a workload; ends the program when memory is lacking. Give it back with workload_fini(). */
@@ -118,10 +137,11 @@ void workload_drop(struct workload *workload, uint32_t task);
 /* What an is_compatible would answer for tasks a and b, in this order, by the workload's rule. */
 bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b);
 
-/* Whether two tasks conflict. */
+/* Whether two tasks conflict. A rule knows nothing of barriers. */
 static inline bool workload_conflict(const struct workload *workload, uint32_t a, uint32_t b)
 {
-    return !(workload_allows(workload, a, b) && workload_allows(workload, b, a));
+    return workload->tasks[a].is_barrier || workload->tasks[b].is_barrier ||
+           !(workload_allows(workload, a, b) && workload_allows(workload, b, a));
 }
 
 /* Whether conflicts come from claims. */

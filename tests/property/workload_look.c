@@ -63,10 +63,16 @@ static void find_blockers(struct look *look)
     }
 }
 
+/* Marks are not shown, though a task may wait behind one. */
+static bool may_have_marks(const struct look *look)
+{
+    return look->run->workload->params.cancellers > 0;
+}
+
 /* In lanes of workers a task may also wait for what it has no conflict with. */
 static bool is_exact(const struct look *look)
 {
-    return look->run->workload->params.layout == LANEPOOL_PER_KEY;
+    return look->run->workload->params.layout == LANEPOOL_PER_KEY && !may_have_marks(look);
 }
 
 /* --- what is shown --- */
@@ -147,7 +153,8 @@ static void judge_task(struct look *look, size_t task)
         judge_reason(look, &reasons[i]);
     }
     if (is_held_up(look, task)) {
-        note(look, leads_to_an_end(look, reasons, count), "reasons that lead to nothing");
+        note(look, may_have_marks(look) || leads_to_an_end(look, reasons, count),
+             "reasons that lead to nothing");
         note(look, !is_exact(look) || names_direct_holders(look, task, reasons, count),
              "a task that runs, and that this one waits for, is not named");
         atomic_fetch_add_explicit(&explained, 1, memory_order_relaxed);

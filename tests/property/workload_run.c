@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "property/workload_cancels.h"
 #include "property/workload_look.h"
 #include "property/workload_tasks.h"
 #include "property/world.h"
@@ -14,12 +15,12 @@
 
 enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3, TRACE_EVENTS = 1 << 12 };
 
-enum role { SUBMITTER, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
+enum role { SUBMITTER, CANCELLER, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
 
 struct actor {
     struct run *run;
     enum role role;
-    uint32_t index; /* of a submitter */
+    uint32_t index; /* of a submitter, or of a canceller */
 };
 
 /* --- submitters --- */
@@ -131,6 +132,9 @@ static void act(void *argument)
     case SUBMITTER:
         submit_all_of_one(actor->run, actor->index);
         break;
+    case CANCELLER:
+        workload_cancel_all_of_one(actor->run, actor->index);
+        break;
     case QUIESCER:
         quiesce(actor->run);
         break;
@@ -158,6 +162,9 @@ static void run_actors(struct run *run)
 
     for (uint32_t i = 0; i < params->submitters; i++) {
         actors[count++] = (struct actor){ run, SUBMITTER, i };
+    }
+    for (uint32_t i = 0; i < params->cancellers; i++) {
+        actors[count++] = (struct actor){ run, CANCELLER, i };
     }
     if (params->quiesce_at != 0) {
         actors[count++] = (struct actor){ run, QUIESCER, 0 };

@@ -1,5 +1,6 @@
 #include "property/workload_tasks.h"
 
+#include "property/workload_cancels.h"
 #include "property/world.h"
 
 enum { HANDLE_EVERY = 2 };
@@ -21,6 +22,8 @@ bool run_is_compatible(const lanepool_task_view *a, const lanepool_task_view *b,
     const struct task_context *second = b->context;
     const struct run *run = user;
 
+    oracle_stamp_at(run->log, &run->log->tasks[first->task].asked_at);
+    oracle_stamp_at(run->log, &run->log->tasks[second->task].asked_at);
     return workload_allows(run->workload, first->task, second->task);
 }
 
@@ -69,6 +72,7 @@ static void record_call(struct task_context *context, enum oracle_call call, uin
     record->call = call;
     record->ticket = ticket;
     record->worker = SIZE_MAX;
+    record->thread = world_thread();
     oracle_stamp_at(context->run->log, &record->call_begin);
 }
 
@@ -96,7 +100,9 @@ static void wait_for_another(struct task_context *self)
         return; /* none, or it has not been submitted yet */
     }
     record->wait_begin = oracle_stamp(self->run->log);
-    record->waited = lanepool_future_wait(future, what->patience, NULL);
+    record->waited = what->cancel != WORKLOAD_NONE
+                         ? workload_cancel_task(self->run, what->cancel, future)
+                         : lanepool_future_wait(future, what->patience, NULL);
     record->wait_end = oracle_stamp(self->run->log);
 }
 
@@ -107,15 +113,17 @@ static void run_body(struct task_context *self, lanepool_run *call)
     const struct workload_task *what = what_of(self);
 
     record->worker = lanepool_run_worker(call);
-    record->thread = world_thread();
     if (workload_has_claims(run->workload)) {
         oracle_touch_keys(run->log, run->workload, self->task);
     }
     for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
         run_submit(&run->contexts[i]);
     }
+    workload_cancel_inside(run, self->task);
     wait_for_another(self);
     world_pass(what->duration);
+    record->end_of_body = oracle_stamp(run->log);
+    record->was_asked = lanepool_run_is_cancelled(call);
     lanepool_run_set_result(call, (void *)(uintptr_t)what);
 }
 
@@ -127,6 +135,8 @@ static int task_body(lanepool_run *call, void *argument, lanepool_call why)
     record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
     if (runs) {
         run_body(self, call);
+    } else {
+        world_pass(what_of(self)->duration / 2);
     }
     oracle_stamp_at(self->run->log, &record_of(self)->call_end);
     return runs && what_of(self)->fails;
@@ -148,10 +158,14 @@ lanepool_task run_describe(struct task_context *context)
 
     task.function = task_body;
     task.context = context;
-    if (context->run->workload->params.rule == RULE_CLAIMS) {
+    if (what->is_barrier) {
+        task.claims = &context->run->all;
+        task.claim_count = 1;
+    } else if (context->run->workload->params.rule == RULE_CLAIMS) {
         task.claims = claims_of(context);
         task.claim_count = what->claim_count;
-    } else if (context->run->workload->params.rule == RULE_KINDS) {
+    }
+    if (context->run->workload->params.rule == RULE_KINDS) {
         task.kind = what->kind;
     }
     task.future = what->has_future ? &context->future : NULL;
@@ -227,6 +241,7 @@ void run_make_contexts(struct run *run)
             claims[c] = make_claim(run, &what->claims[c]);
         }
     }
+    run->all = lanepool_claim_all();
     /* From the back, so that each parent's list is in ascending order. */
     for (uint32_t i = workload->params.task_count; i-- > 0;) {
         uint32_t parent = workload->tasks[i].parent;

@@ -22,6 +22,7 @@ struct run {
     lanepool_pool *pool;
     struct task_context *contexts;
     lanepool_claim *claims;    /* as the library takes them, in the order of the claim store */
+    lanepool_claim all;        /* of barriers */
     lanepool_lane **lanes;     /* held lanes by key, where there are any */
     _Atomic int first_failure; /* a lanepool_status */
 };

@@ -47,6 +47,29 @@ static void run_workload(void *argument)
         sim_fail("a call answered %s", lanepool_status_name(property->status));
 }
 
+static uint64_t cancelled_in_all;
+static uint64_t barriers_in_all;
+
+uint64_t property_cancelled(void)
+{
+    return cancelled_in_all;
+}
+
+uint64_t property_barriers(void)
+{
+    return barriers_in_all;
+}
+
+static void count(const struct property *property)
+{
+    uint32_t cancelled;
+    uint32_t barriers;
+
+    oracle_count(&property->log, property->workload, &cancelled, &barriers);
+    cancelled_in_all += cancelled;
+    barriers_in_all += barriers;
+}
+
 bool property_holds(const struct workload *workload, const struct sim_options *schedule,
                     struct sim_report *report)
 {
@@ -55,11 +78,12 @@ bool property_holds(const struct workload *workload, const struct sim_options *s
 
     options.quiet = judge_quiet;
     options.context = &property;
-    oracle_log_init(&property.log, &workload->params);
+    oracle_log_init(&property.log, workload);
     if (sim_run(&options, run_workload, &property, report) && property.status == LANEPOOL_OK) {
         struct oracle_verdict verdict = oracle_judge(&property.log, workload);
         report->failed = !verdict.passed;
         memcpy(report->why, verdict.why, sizeof report->why);
+        count(&property);
     }
     oracle_log_fini(&property.log);
     return !report->failed;

@@ -13,6 +13,10 @@
 bool property_holds(const struct workload *workload, const struct sim_options *schedule,
                     struct sim_report *report);
 
+/* How many tasks were cancelled, and how many barriers ran, in all runs so far. */
+uint64_t property_cancelled(void);
+uint64_t property_barriers(void);
+
 /*
  * Looks for a smaller failing case: leaves tasks out of the workload, and tries each smaller one
  * under some other schedules, since its steps are not the same any more. Leaves the smallest case

@@ -113,7 +113,7 @@ static bool run_and_judge(const struct workload *workload, struct oracle_log *lo
     struct oracle_verdict verdict;
     lanepool_status status;
 
-    oracle_log_init(log, &workload->params);
+    oracle_log_init(log, workload);
     status = workload_run(workload, log, NULL);
     if (status != LANEPOOL_OK) {
         report(workload, lanepool_status_name(status));
@@ -143,13 +143,13 @@ static bool same_histories(const struct oracle_log *left, const struct oracle_lo
     return true;
 }
 
-/* Nested tasks are accepted when their parents run, and what a shutdown or a full pool refuses is
- * a matter of time too: not the same in two runs. */
+/* Nested tasks are accepted when their parents run, and what a shutdown or a full pool refuses, or
+ * who is cancelled, is a matter of time too: not the same in two runs. */
 static bool is_the_same_again(const struct workload_params *params)
 {
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
            params->submitters == 1 && !params->nested && params->ending == END_DESTROY &&
-           params->pending_max == 0;
+           params->pending_max == 0 && params->cancellers == 0;
 }
 
 /* Runs the workload's claims as a predicate and compares. */

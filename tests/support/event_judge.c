@@ -24,6 +24,7 @@ struct task {
     uint32_t entry_count;
     uint32_t waiting; /* entries that have not arrived */
     bool ready, started, ended, cancelled;
+    bool left_early; /* a lane: it can only have been cancelled, which is told a moment later */
 };
 
 struct lane {
@@ -213,7 +214,9 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     struct entry *entry = find_entry(judge, task, event);
     struct lane *lane = find_lane(judge, entry);
 
-    note(judge, task->ended && !entry->released, "a task leaves a lane before its end, or twice");
+    note(judge, entry->arrived && !entry->released,
+         "a task leaves a lane before it came to its turn, or twice");
+    task->left_early |= !task->ended && !task->cancelled;
     entry->released = true;
     if (entry->shared) {
         lane->shared--;
@@ -238,7 +241,8 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->started = true;
         break;
     case LANEPOOL_EVENT_END:
-        note(judge, task->started && !task->ended, "an end without a start, or twice");
+        note(judge, task->started && !task->ended && !task->left_early,
+             "an end without a start, or twice, or too late");
         task->ended = true;
         break;
     default:

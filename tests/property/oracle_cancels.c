@@ -1,0 +1,270 @@
+/*
+ * Calls that cancel: each task that did not run although nothing was shut down was told so by one
+ * of them, on its thread, before it returned; and what it answers agrees with what became of the
+ * tasks.
+ *
+ * A cancelled task may stand as a mark for some time. With claims and lanes per key it holds up
+ * only who stands behind it in a lane where its turn has not come; with a rule, those that conflict
+ * with it, as long as what it has waited for.
+ */
+#include "property/judge.h"
+
+/* --- who has cancelled what --- */
+
+static bool claims(const struct workload_task *what, uint32_t key)
+{
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        if (what->merged[i].key == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the call speaks of the task. A barrier has no lanes. */
+static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
+{
+    const struct workload_cancel *what = &judge->workload->cancels[cancel];
+
+    switch (what->kind) {
+    case CANCEL_POOL:
+        return true;
+    case CANCEL_LANE:
+        return !judge->workload->tasks[task].is_barrier &&
+               claims(&judge->workload->tasks[task], what->target);
+    default:
+        return what->target == task && judge->log->cancels[cancel].status == LANEPOOL_OK;
+    }
+}
+
+static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
+{
+    const struct oracle_cancel *record = &judge->log->cancels[cancel];
+    const struct oracle_task *told = &judge->log->tasks[task];
+
+    return oracle_when(&record->begin) != 0 && record->thread == told->thread &&
+           oracle_when(&record->begin) < oracle_when(&told->call_begin) &&
+           oracle_when(&told->call_end) < oracle_when(&record->end) && covers(judge, cancel, task);
+}
+
+void judge_find_cancelled(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        judge->cancelled_by[i] = WORKLOAD_NONE;
+        for (uint32_t c = 0;
+             c < judge->workload->cancel_count && judge->log->tasks[i].call == CALL_CANCELLED;
+             c++) {
+            if (has_told(judge, c, i)) {
+                judge->cancelled_by[i] = c;
+            }
+        }
+    }
+}
+
+bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    const struct workload *workload = judge->workload;
+
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        const struct workload_task *what = &workload->tasks[i];
+
+        for (uint32_t c = 0; c < what->merged_count && judge_is_mark(judge, i); c++) {
+            if (what->merged[c].mode == LANEPOOL_EXCLUSIVE && !what->is_barrier &&
+                claims(&workload->tasks[task], what->merged[c].key) &&
+                claims(&workload->tasks[other], what->merged[c].key)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* --- one task --- */
+
+static bool may_lack(const struct judge *judge, lanepool_status status)
+{
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+}
+
+static bool ended_before(const struct oracle_task *task, uint64_t stamp)
+{
+    return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
+}
+
+/* It has ended; or is just being told, by whoever came first. */
+static bool is_done(const struct judge *judge, uint32_t task, uint64_t end)
+{
+    uint32_t by = judge->cancelled_by[task];
+
+    return ended_before(&judge->log->tasks[task], end) ||
+           (by != WORKLOAD_NONE && oracle_when(&judge->log->cancels[by].begin) < end) ||
+           (judge->log->tasks[task].call != CALL_RUN && oracle_when(&judge->log->stopping_at) != 0);
+}
+
+/* It started, and had not let its context go before the call. */
+static bool can_be_running(const struct oracle_task *task, uint64_t begin)
+{
+    uint64_t released = oracle_when(&task->released_at);
+
+    return task->call == CALL_RUN && (released == 0 || released > begin);
+}
+
+static void check_one(struct judge *judge, uint32_t cancel)
+{
+    const struct workload_cancel *what = &judge->workload->cancels[cancel];
+    const struct oracle_cancel *record = &judge->log->cancels[cancel];
+    const struct oracle_task *target = &judge->log->tasks[what->target];
+    bool waits = what->kind == CANCEL_TASK_AND_WAIT;
+    uint64_t end = oracle_when(&record->end);
+    bool allowed = may_lack(judge, record->status);
+
+    switch (record->status) {
+    case LANEPOOL_OK:
+        allowed = judge->cancelled_by[what->target] == cancel;
+        break;
+    case LANEPOOL_RUNNING:
+        allowed = !waits && can_be_running(target, oracle_when(&record->begin));
+        break;
+    case LANEPOOL_DONE:
+        allowed = waits ? ended_before(target, end) : is_done(judge, what->target, end);
+        break;
+    case LANEPOOL_TIMED_OUT:
+        allowed = waits && what->patience != LANEPOOL_FOREVER;
+        break;
+    case LANEPOOL_DEADLOCK:
+    case LANEPOOL_SHUT_DOWN:
+        allowed = waits && what->inside != WORKLOAD_NONE; /* judged as a wait */
+        break;
+    default:
+        break;
+    }
+    if (!allowed) {
+        judge_blame(&judge->verdict, "cancelling task %u answered %s", what->target,
+                    lanepool_status_name(record->status));
+    }
+    if (record->status == LANEPOOL_RUNNING && end < target->end_of_body && !target->was_asked) {
+        judge_blame(&judge->verdict, "task %u was not asked to end", what->target);
+    }
+}
+
+/* A task finds that it was asked to end only if it was. */
+static void check_asked(struct judge *judge, uint32_t task)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+
+    for (uint32_t i = 0; i < judge->workload->cancel_count; i++) {
+        const struct workload_cancel *what = &judge->workload->cancels[i];
+        uint64_t begin = oracle_when(&judge->log->cancels[i].begin);
+
+        if (what->kind <= CANCEL_TASK_AND_WAIT && what->target == task && begin != 0 &&
+            begin < oracle_when(&record->call_end)) {
+            return;
+        }
+    }
+    judge_blame(&judge->verdict, "task %u was asked to end, and nobody did", task);
+}
+
+/* --- several --- */
+
+static bool started_after(const struct judge *judge, uint32_t cancel, uint32_t task)
+{
+    const struct oracle_cancel *record = &judge->log->cancels[cancel];
+    const struct oracle_task *left = &judge->log->tasks[task];
+
+    return judge_is_accepted(left) && left->call == CALL_RUN &&
+           oracle_when(&left->submit_end) < oracle_when(&record->begin) &&
+           oracle_when(&left->call_begin) > oracle_when(&record->end) &&
+           covers(judge, cancel, task);
+}
+
+/* The task, of this place by ticket, waited for another one when the call returned. */
+static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
+{
+    for (uint32_t i = 0; i < place; i++) {
+        const struct oracle_task *before = &judge->log->tasks[judge->by_ticket[i]];
+
+        if (before->call == CALL_RUN && oracle_when(&before->call_end) > end &&
+            workload_conflict(judge->workload, judge->by_ticket[i], judge->by_ticket[place])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each thread may just be about to start one; one that has to wait is not about to start. */
+static void check_who_is_left(struct judge *judge, uint32_t cancel)
+{
+    const struct workload_params *params = &judge->workload->params;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
+        uint32_t task = judge->by_ticket[i];
+
+        if (!started_after(judge, cancel, task)) {
+            continue;
+        }
+        left++;
+        if (was_held_up(judge, i, oracle_when(&judge->log->cancels[cancel].end))) {
+            judge_blame(&judge->verdict, "task %u had to wait, and was not cancelled", task);
+        }
+    }
+    if (left > params->workers + params->submitters) {
+        judge_blame(&judge->verdict, "%u tasks were not cancelled", left);
+    }
+}
+
+/* While the pool is handed back its thread may tell others, too. */
+static void check_several(struct judge *judge, uint32_t cancel)
+{
+    const struct oracle_cancel *record = &judge->log->cancels[cancel];
+    bool ends = oracle_when(&judge->log->closing_at) != 0;
+    bool stops = oracle_when(&judge->log->stopping_at) != 0;
+    uint32_t told = 0;
+
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        told += judge->cancelled_by[i] == cancel;
+    }
+    if (record->count > told || (record->count < told && !stops)) {
+        judge_blame(&judge->verdict, "a cancel counts %zu tasks, and has told %u", record->count,
+                    told);
+    }
+    if (record->status == LANEPOOL_OK) {
+        check_who_is_left(judge, cancel);
+    } else if (!may_lack(judge, record->status) &&
+               !(record->status == LANEPOOL_SHUT_DOWN && ends)) {
+        judge_blame(&judge->verdict, "cancelling several tasks answered %s",
+                    lanepool_status_name(record->status));
+    }
+}
+
+void judge_cancels(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->workload->cancel_count && judge->verdict.passed; i++) {
+        if (oracle_when(&judge->log->cancels[i].begin) == 0) {
+            continue;
+        }
+        if (judge->workload->cancels[i].kind <= CANCEL_TASK_AND_WAIT) {
+            check_one(judge, i);
+        } else {
+            check_several(judge, i);
+        }
+    }
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        if (judge->log->tasks[i].was_asked) {
+            check_asked(judge, i);
+        }
+    }
+}
+
+void oracle_count(const struct oracle_log *log, const struct workload *workload,
+                  uint32_t *cancelled, uint32_t *barriers)
+{
+    bool stopped = oracle_when(&log->stopping_at) != 0;
+
+    *cancelled = 0;
+    *barriers = 0;
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        *cancelled += !stopped && log->tasks[i].call == CALL_CANCELLED;
+        *barriers += workload->tasks[i].is_barrier && log->tasks[i].call == CALL_RUN;
+    }
+}
