@@ -143,6 +143,38 @@ static void stop_with_hand_back(void *argument)
     expect_end(scene_stop(true));
 }
 
+/* Every second task has a future. */
+static void cancel_some(void *argument)
+{
+    (void)argument;
+    for (int i = 1; i < 4; i += 2) {
+        lanepool_status status = scene_cancel(&scene.tasks[i]);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+    }
+    expect_end(scene_cancel_all());
+}
+
+static void submit_barrier_and_cancel_it(void *argument)
+{
+    struct scene_task *barrier = scene_task("*");
+    lanepool_status status;
+
+    (void)argument;
+    barrier->has_future = true;
+    status = scene_submit(barrier);
+    expect_end(status);
+    expect_end(scene_submit(make("A", 0)));
+    if (status == LANEPOOL_OK)
+        (void)scene_cancel(barrier);
+}
+
+static void have_barriers_waiting(void)
+{
+    have_some_waiting();
+    EXPECT_STATUS(OK, scene_submit(make("*", 1)));
+    EXPECT_STATUS(OK, scene_submit(make("C", 0)));
+}
+
 static const struct column columns[] = {
     { "submit", 0, have_one_running, submit_three, false },
     { "wait", 0, have_one_that_waits, NULL, false },
@@ -152,6 +184,9 @@ static const struct column columns[] = {
     { "quiesce", 0, have_some_waiting, quiesce, false },
     { "submit_or_run", 1, have_one_running, submit_or_run, false },
     { "hand_back", 0, have_some_waiting, stop_with_hand_back, false },
+    { "cancel", 0, have_some_waiting, cancel_some, false },
+    { "barrier", 0, have_barriers_waiting, submit_barrier_and_cancel_it, false },
+    { "cancelled_barrier", 0, have_barriers_waiting, cancel_some, false },
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0], COLUMNS = sizeof columns / sizeof columns[0] };

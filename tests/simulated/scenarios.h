@@ -48,5 +48,8 @@ extern const struct scenario_table scenarios_sequences;
 extern const struct scenario_table scenarios_sequences_waits;
 extern const struct scenario_table scenarios_regressions;
 extern const struct scenario_table scenarios_regressions_routing;
+extern const struct scenario_table scenarios_regressions_cancels;
+extern const struct scenario_table scenarios_cancels;
+extern const struct scenario_table scenarios_barriers;
 
 #endif

@@ -25,10 +25,12 @@ void scene_expect_status(lanepool_status expected, lanepool_status answered, con
 
 /* --- what tasks do --- */
 
+#define EVERY_KEY "ABCDEFGH"
+
 /* The lanes alone keep tasks from meeting here: plain memory, so that ThreadSanitizer can tell. */
 static void touch_cells(const struct scene_task *task)
 {
-    for (const char *key = task->claims; *key; key++) {
+    for (const char *key = *task->claims == '*' ? EVERY_KEY : task->claims; *key; key++) {
         volatile uint64_t *cell = &scene.cells[toupper(*key) - 'A'];
         if (isupper(*key))
             *cell = *cell + 1;
@@ -60,6 +62,8 @@ static int call_task(lanepool_run *run, void *context, lanepool_call call)
             sim_sleep(task->takes);
         touch_cells(task);
         lanepool_run_set_result(run, task);
+    } else if (task->told != NULL) {
+        task->told(task);
     }
     note(&task->call_end);
     return runs && task->fails;
@@ -119,10 +123,14 @@ static size_t make_claims(const struct scene_task *task, lanepool_claim *claims)
     size_t count = strlen(task->claims);
 
     EXPECT(count <= SCENE_CLAIMS_MAX);
-    for (size_t i = 0; i < count; i++)
+    if (*task->claims == '*')
+        claims[0] = lanepool_claim_all();
+    for (size_t i = 0; i < count && *task->claims != '*'; i++)
         claims[i] =
             lanepool_claim_id((uint64_t)toupper(task->claims[i]),
                               isupper(task->claims[i]) ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
+    if (task->lane != NULL)
+        claims[0] = lanepool_claim_lane(task->lane, LANEPOOL_EXCLUSIVE);
     return count;
 }
 
@@ -133,7 +141,7 @@ static lanepool_status submit(struct scene_task *task, enum scene_form form, uin
     lanepool_pool *pool = task->pool != NULL ? task->pool : scene.pool;
     lanepool_status status;
 
-    if (scene.options.is_compatible == NULL) {
+    if (scene.options.is_compatible == NULL || *task->claims == '*') {
         description.claim_count = make_claims(task, claims);
         description.claims = claims;
     }
@@ -173,6 +181,77 @@ lanepool_status scene_stop(bool hands_back)
     return lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back : NULL, &scene);
 }
 
+/* --- cancelling --- */
+
+static void begin_cancel(void)
+{
+    atomic_fetch_add_explicit(&scene.cancels, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&scene.cancelling, 1, memory_order_relaxed);
+}
+
+static void end_cancel(size_t count)
+{
+    atomic_fetch_add_explicit(&scene.counted, count, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&scene.cancelling, 1, memory_order_relaxed);
+}
+
+/* A call that has cancelled it has made its one call. */
+static lanepool_status note_cancel(struct scene_task *task, lanepool_status status)
+{
+    end_cancel(0);
+    if (status == LANEPOOL_OK) {
+        EXPECT(scene_has_ended(task));
+        EXPECT(atomic_load_explicit(&task->call, memory_order_relaxed) == SCENE_CANCELLED);
+        EXPECT(atomic_load_explicit(&task->thread, memory_order_relaxed) == sim_self());
+        atomic_fetch_add_explicit(&task->cancels, 1, memory_order_relaxed);
+    } else if (status == LANEPOOL_RUNNING) {
+        atomic_store_explicit(&task->told_running, true, memory_order_relaxed);
+    }
+    return status;
+}
+
+lanepool_status scene_cancel(struct scene_task *task)
+{
+    begin_cancel();
+    return note_cancel(task, lanepool_future_cancel(task->future));
+}
+
+lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_ns_max)
+{
+    begin_cancel();
+    lanepool_status status =
+        note_cancel(task, lanepool_future_cancel_wait(task->future, wait_ns_max));
+
+    EXPECT(status != LANEPOOL_DONE || scene_has_ended(task));
+    return status;
+}
+
+lanepool_status scene_cancel_lane(char key)
+{
+    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+    size_t count = 0;
+    lanepool_status status = lanepool_lane_acquire(scene.pool, &claim, &lane);
+
+    if (status != LANEPOOL_OK)
+        return status;
+    begin_cancel();
+    status = lanepool_lane_cancel(lane, &count);
+    end_cancel(count);
+    lanepool_lane_release(lane);
+    return status;
+}
+
+lanepool_status scene_cancel_all(void)
+{
+    size_t count = 0;
+
+    begin_cancel();
+    lanepool_status status = lanepool_pool_cancel(scene.pool, &count);
+    end_cancel(count);
+    return status;
+}
+
 bool scene_has_begun(const struct scene_task *task)
 {
     return atomic_load_explicit(&task->call_begin, memory_order_relaxed) != 0;
@@ -191,9 +270,15 @@ bool scene_before(const struct scene_task *first, const struct scene_task *secon
     return end != 0 && begin != 0 && end < begin;
 }
 
+static bool is_released(const struct scene_task *task)
+{
+    return atomic_load_explicit(&task->releases, memory_order_relaxed) != 0;
+}
+
 bool scene_rule(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
     (void)user;
+    EXPECT(!is_released(a->context) && !is_released(b->context));
     return !scene_conflict(a->context, b->context);
 }
 

@@ -40,7 +40,7 @@ enum scene_call { SCENE_NOT_CALLED, SCENE_RAN, SCENE_CANCELLED, SCENE_HANDED_BAC
 /* Moments are places in one order of everything that was noted; 0: not yet. */
 struct scene_task {
     /* What it is: the scenario's to set before the submit. */
-    const char *claims; /* a letter for each key: "A" exclusive, "a" shared */
+    const char *claims; /* a letter for each key: "A" exclusive, "a" shared; "*": a barrier */
     void (*body)(struct scene_task *self);
     uint64_t takes;                    /* virtual time, after the body */
     void (*then)(struct scene_task *); /* called when the future completes */
@@ -51,6 +51,8 @@ struct scene_task {
     lanepool_group *group;
     lanepool_pump *pump;
     bool may_be_cancelled; /* by the scenario */
+    lanepool_lane *lane;   /* claimed in place of the first key, which is its; or NULL */
+    void (*told)(struct scene_task *self); /* what its cancelling call does, or NULL */
 
     /* What has become of it. */
     lanepool_future *future;
@@ -64,6 +66,8 @@ struct scene_task {
     _Atomic uint64_t ticket;
     _Atomic uint32_t thread; /* that made the call */
     _Atomic uint32_t releases, thens;
+    _Atomic uint32_t cancels;  /* calls that said that they have cancelled it */
+    _Atomic bool told_running; /* one that came too late was told so */
 };
 
 struct scene {
@@ -72,8 +76,11 @@ struct scene {
     struct scene_task tasks[SCENE_TASKS_MAX];
     uint32_t task_count;
     _Atomic uint64_t clock;
-    _Atomic bool stops;         /* a shutdown now is called, or about to be */
-    uint64_t cells[SCENE_KEYS]; /* guarded by the keys' lanes alone */
+    _Atomic bool stops;          /* a shutdown now is called, or about to be */
+    _Atomic uint32_t cancels;    /* calls that cancel, made */
+    _Atomic uint32_t cancelling; /* the same, going on */
+    _Atomic size_t counted;      /* tasks that calls have cancelled which tell how many */
+    uint64_t cells[SCENE_KEYS];  /* guarded by the keys' lanes alone */
     lanepool_i_thread threads[SCENE_THREADS_MAX];
     uint32_t thread_count;
     lanepool_i_semaphore gates[SCENE_GATES_MAX];
@@ -114,14 +121,23 @@ lanepool_status scene_submit_or_run(struct scene_task *task);
 /* Shutdown now, noted; with the hand-back that notes each task, or with cancelling calls. */
 lanepool_status scene_stop(bool hands_back);
 
+/* Cancels one task; what is answered is compared with what has become of it. */
+lanepool_status scene_cancel(struct scene_task *task);
+lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_ns_max);
+/* Cancels all tasks of a key, by its large letter; or all. */
+lanepool_status scene_cancel_lane(char key);
+lanepool_status scene_cancel_all(void);
+
 bool scene_has_begun(const struct scene_task *task);
 bool scene_has_ended(const struct scene_task *task);
 /* Whether the first call had ended before the second began. */
 bool scene_before(const struct scene_task *first, const struct scene_task *second);
 
-/* Whether they have a letter in common, and one of the two large. */
+/* Whether they have a letter in common, and one of the two large; or one is a barrier. */
 static inline bool scene_conflict(const struct scene_task *a, const struct scene_task *b)
 {
+    if (*a->claims == '*' || *b->claims == '*')
+        return true;
     for (const char *one = a->claims; *one; one++)
         for (const char *other = b->claims; *other; other++)
             if (toupper(*one) == toupper(*other) && (isupper(*one) || isupper(*other)))

@@ -8,6 +8,16 @@ static bool ticket_before(const struct scene_task *a, const struct scene_task *b
     return ((noted_at(&b->ticket) - noted_at(&a->ticket)) & mask) < mask / 2;
 }
 
+static void judge_cancels(const struct scene_task *task)
+{
+    uint32_t cancels = atomic_load_explicit(&task->cancels, memory_order_relaxed);
+
+    if (cancels > 1 || (cancels == 1 && noted_call(task) != SCENE_CANCELLED))
+        sim_fail("task %d: %u calls say that they have cancelled it", noted_index(task), cancels);
+    if (atomic_load(&task->told_running) && noted_call(task) != SCENE_RAN)
+        sim_fail("task %d never started, and a call that came too late said so", noted_index(task));
+}
+
 static void judge_one(const struct scene_task *task)
 {
     uint32_t calls = atomic_load_explicit(&task->calls, memory_order_relaxed);
@@ -22,34 +32,49 @@ static void judge_one(const struct scene_task *task)
         return;
     if (noted_at(&task->call_end) == 0)
         sim_fail("the call of task %d has not ended", noted_index(task));
-    if (noted_call(task) != SCENE_RAN && !atomic_load(&scene.stops) && !task->may_be_cancelled)
+    if (noted_call(task) != SCENE_RAN && !atomic_load(&scene.stops) && !task->may_be_cancelled &&
+        atomic_load(&scene.cancels) == 0)
         sim_fail("task %d was not run, and nobody stopped the pool", noted_index(task));
+    judge_cancels(task);
     if (releases != (task->has_release && noted_call(task) != SCENE_HANDED_BACK))
         sim_fail("task %d was released %u times", noted_index(task), releases);
     if (thens != task->then_asked)
         sim_fail("task %d: its continuation was called %u times", noted_index(task), thens);
 }
 
-/* Its call comes at any moment, and perhaps without a ticket. */
-static bool was_cancelled(const struct scene_task *task)
+/* Tasks that were neither run nor handed back were cancelled by one of the calls. */
+static void judge_counts(void)
 {
-    return task->may_be_cancelled && noted_call(task) == SCENE_CANCELLED;
+    size_t told = 0;
+    size_t said = atomic_load_explicit(&scene.counted, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < scene.task_count; i++) {
+        told += noted_is_accepted(&scene.tasks[i]) && !scene.tasks[i].may_be_cancelled &&
+                noted_call(&scene.tasks[i]) == SCENE_CANCELLED;
+        said += atomic_load_explicit(&scene.tasks[i].cancels, memory_order_relaxed);
+    }
+    if (said > told || (said < told && !atomic_load(&scene.stops)))
+        sim_fail("%zu tasks were cancelled, and the calls say %zu", told, said);
 }
 
 /* The order of two tasks of which the first has the smaller ticket. */
 static void judge_pair(const struct scene_task *first, const struct scene_task *second)
 {
     bool both_ran = noted_call(first) == SCENE_RAN && noted_call(second) == SCENE_RAN;
+    /* Not one by one, at any moment and perhaps without a ticket. */
+    bool all_stopped =
+        atomic_load(&scene.cancels) == 0 && !first->may_be_cancelled && !second->may_be_cancelled;
     bool none_ran = noted_call(first) != SCENE_RAN && noted_call(second) != SCENE_RAN;
 
-    if (noted_at(&second->submit_end) < noted_at(&first->submit_begin))
+    if (noted_at(&second->submit_end) < noted_at(&first->submit_begin) &&
+        (all_stopped || (noted_call(first) == SCENE_RAN && noted_call(second) == SCENE_RAN)))
         sim_fail("task %d was submitted after task %d and accepted before it", noted_index(first),
                  noted_index(second));
     if (both_ran && scene_conflict(first, second) && !scene_before(first, second))
         sim_fail("task %d began before task %d had ended", noted_index(second), noted_index(first));
-    if (none_ran && !scene_before(first, second))
+    if (none_ran && all_stopped && !scene_before(first, second))
         sim_fail("task %d was given back before task %d", noted_index(second), noted_index(first));
-    if (noted_call(second) == SCENE_RAN && noted_call(first) != SCENE_RAN &&
+    if (noted_call(second) == SCENE_RAN && noted_call(first) != SCENE_RAN && all_stopped &&
         scene_conflict(first, second))
         sim_fail("task %d ran, and task %d before it did not", noted_index(second),
                  noted_index(first));
@@ -59,11 +84,11 @@ void scene_judge_end(void)
 {
     for (uint32_t i = 0; i < scene.task_count; i++)
         judge_one(&scene.tasks[i]);
+    judge_counts();
     for (uint32_t i = 0; i < scene.task_count; i++)
         for (uint32_t j = 0; j < scene.task_count; j++)
             if (i != j && scene.tasks[i].pool == scene.tasks[j].pool &&
                 noted_is_accepted(&scene.tasks[i]) && noted_is_accepted(&scene.tasks[j]) &&
-                !was_cancelled(&scene.tasks[i]) && !was_cancelled(&scene.tasks[j]) &&
                 ticket_before(&scene.tasks[i], &scene.tasks[j]))
                 judge_pair(&scene.tasks[i], &scene.tasks[j]);
 }

@@ -3,11 +3,15 @@
  *
  * A task that was accepted and has not started is excused by an unfinished one that it conflicts
  * with, may stand behind, and that runs or is excused itself; or if no worker sleeps; or if it is a
- * pump's, which waits for whoever pumps. A submitter
- * from outside is excused if the pool is full, a submit inside a task by nothing.
+ * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full, a
+ * submit inside a task by nothing. A cancelled task is a mark that holds others up as long as
+ * something holds it up itself: with a rule those that conflict with it; with claims readers behind
+ * a writer, in the writer's lane.
  *
  * It is called on any thread's stack, and reads what others write: ThreadSanitizer must not see it.
  */
+#include <string.h>
+
 #include "pool.h"
 #include "simulated/notes.h"
 
@@ -23,11 +27,41 @@ static bool is_pending(const struct scene_task *task)
            noted_at(&task->call_end) == 0;
 }
 
-/* With a rule, marks keep their places until what they waited for has finished. */
-static bool may_be_a_mark(const struct scene_task *task)
+static bool is_mark(const struct scene_task *task)
 {
-    return scene.options.is_compatible != NULL && task->may_be_cancelled &&
-           noted_call(task) == SCENE_CANCELLED;
+    return noted_is_accepted(task) && noted_call(task) == SCENE_CANCELLED &&
+           noted_at(&task->call_end) != 0;
+}
+
+static bool claims(const struct scene_task *task, char key)
+{
+    return strchr(task->claims, toupper(key)) != NULL || strchr(task->claims, tolower(key)) != NULL;
+}
+
+static bool is_mark_between(const struct scene_task *other, const struct scene_task *task)
+{
+    for (uint32_t i = 0; i < scene.task_count; i++) {
+        const struct scene_task *mark = &scene.tasks[i];
+        for (const char *key = mark->claims; is_mark(mark) && *key; key++)
+            if (isupper(*key) && claims(other, *key) && claims(task, *key) &&
+                may_stand_before(other, mark) && may_stand_before(mark, task))
+                return true;
+    }
+    return false;
+}
+
+static bool holds_up(const struct scene_task *other, const struct scene_task *task)
+{
+    return may_stand_before(other, task) &&
+           (scene_conflict(task, other) ||
+            (scene.options.is_compatible == NULL && is_mark_between(other, task)));
+}
+
+/* Whether it can be excused. */
+static bool is_held_up(const struct scene_task *task)
+{
+    return (is_pending(task) && noted_at(&task->call_begin) == 0) ||
+           (is_mark(task) && scene.options.is_compatible != NULL && *task->claims != '*');
 }
 
 /* Whether another task that runs or is excused holds this one up. */
@@ -35,10 +69,8 @@ static bool has_excuse(const struct scene_task *task, const bool *excused)
 {
     for (uint32_t i = 0; i < scene.task_count; i++) {
         const struct scene_task *other = &scene.tasks[i];
-        bool may_hold_up = may_be_a_mark(other) ||
-                           (is_pending(other) && (excused[i] || noted_at(&other->call_begin) != 0));
-        if (other != task && may_hold_up && scene_conflict(task, other) &&
-            may_stand_before(other, task))
+        bool goes_on = is_pending(other) && noted_at(&other->call_begin) != 0;
+        if (other != task && (excused[i] || goes_on) && holds_up(other, task))
             return true;
     }
     return false;
@@ -50,13 +82,12 @@ static void judge_waiting_tasks(void)
     bool changed = true;
 
     for (uint32_t i = 0; i < scene.task_count; i++)
-        excused[i] = scene.tasks[i].pump != NULL;
+        excused[i] = scene.tasks[i].pump != NULL && is_pending(&scene.tasks[i]);
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < scene.task_count; i++) {
             const struct scene_task *task = &scene.tasks[i];
-            if (!excused[i] && is_pending(task) && noted_at(&task->call_begin) == 0 &&
-                has_excuse(task, excused))
+            if (!excused[i] && is_held_up(task) && has_excuse(task, excused))
                 excused[i] = changed = true;
         }
     }
@@ -79,7 +110,7 @@ static void judge_submitters(void)
         if (waits)
             blocked = task;
         else
-            pending += is_pending(task);
+            pending += is_pending(task) || is_mark(task);
     }
     if (blocked != NULL && (limit == 0 || pending < limit))
         sim_fail("task %d waits to be submitted, and the pool is not full", noted_index(blocked));
@@ -91,7 +122,8 @@ void scene_judge_quiet(void *context)
     if (scene.pool == NULL || atomic_load_explicit(&scene.stops, memory_order_relaxed))
         return;
     uint64_t word = atomic_load_explicit(&scene.pool->crew.park.word, memory_order_relaxed);
-    if (lanepool_i_park_sleeping(word) > 0 && scene.options.layout == LANEPOOL_PER_KEY)
+    bool cancels = atomic_load_explicit(&scene.cancelling, memory_order_relaxed) != 0;
+    if (lanepool_i_park_sleeping(word) > 0 && !cancels && scene.options.layout == LANEPOOL_PER_KEY)
         judge_waiting_tasks();
     judge_submitters();
 }

@@ -51,7 +51,10 @@ static void collect(void)
     add_table(&scenarios_sequences);
     add_table(&scenarios_sequences_waits);
     add_table(&scenarios_regressions);
+    add_table(&scenarios_cancels);
+    add_table(&scenarios_barriers);
     add_table(&scenarios_regressions_routing);
+    add_table(&scenarios_regressions_cancels);
     all_count += matrix_scenarios(all + all_count, SCENARIOS_MAX - all_count);
 }
 

@@ -1,0 +1,224 @@
+/* What once went wrong with cancels and barriers. */
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+static struct scene_task *submit_new(const char *claims, uint64_t takes)
+{
+    struct scene_task *task = scene_task(claims);
+
+    task->has_future = true;
+    task->has_release = true;
+    task->takes = takes;
+    EXPECT_STATUS(OK, scene_submit(task));
+    return task;
+}
+
+static void open_with_rule(lanepool_layout layout, unsigned workers)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = workers;
+    options.layout = layout;
+    options.is_compatible = scene_rule;
+    scene_open(&options);
+}
+
+static void stand_at_gate(struct scene_task *self)
+{
+    (void)self;
+    scene_wait_at_gate(0);
+}
+
+/* One that runs, or will, until a gate opens. */
+static void submit_held(const char *claims)
+{
+    struct scene_task *task = scene_task(claims);
+
+    scene_make_gates(1);
+    task->body = stand_at_gate;
+    EXPECT_STATUS(OK, scene_submit(task));
+}
+
+static void cancel(void *argument)
+{
+    lanepool_status status = scene_cancel(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+}
+
+/* --- looks --- */
+
+static void look(void *argument)
+{
+    lanepool_snapshot *snapshot;
+    lanepool_status status = lanepool_snapshot_take(scene.pool, &snapshot);
+
+    (void)argument;
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    lanepool_snapshot_release(snapshot);
+}
+
+/* Who waited for an order was taken for a caller that is to run its task, and had none. */
+static void regress_look_beside_a_cancel_of_everything(void)
+{
+    scene_open_with(1);
+    submit_new("A", 5);
+    sim_explore_from_here();
+    scene_spawn(look, NULL);
+    EXPECT_STATUS(OK, scene_cancel_all());
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+static void take_a_while(struct scene_task *self)
+{
+    (void)self;
+    sim_sleep(5);
+}
+
+/* A cancelling call kept the pool from its end; its lanes led to blocks that had been given. */
+static void regress_look_when_tasks_have_been_handed_back(void)
+{
+    scene_open_with(1);
+    submit_new("A", 3);
+    for (int i = 0; i < 3; i++)
+        submit_new("A", 5)->told = take_a_while;
+    scene_spawn(cancel, &scene.tasks[2]);
+    sim_sleep(2);
+    EXPECT_STATUS(OK, scene_stop(true));
+    scene_spawn(look, NULL);
+    sim_sleep(1);
+    look(NULL);
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_join();
+    scene_end();
+}
+
+/* --- handing back --- */
+
+/* It answered RUNNING, of a task that never started. */
+static void regress_cancel_of_what_is_handed_back(void)
+{
+    scene_open_with(1);
+    submit_new("A", 3);
+    struct scene_task *task = submit_new("A", 5);
+    scene_spawn(cancel, task);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_stop(false));
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_join();
+    sim_explore_to_here();
+    scene_end();
+}
+
+/* --- barriers --- */
+
+static void say_so_and_stand(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(2);
+    scene_wait_at_gate(0);
+}
+
+static void let_go_and_stand(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(0);
+    scene_wait_at_gate(1);
+}
+
+/* What stood behind a barrier waited for a call that cancels something else, too. */
+static void regress_held_tasks_do_not_wait_for_cancels(void)
+{
+    scene_open_with(1);
+    scene_make_gates(3);
+    struct scene_task *barrier = scene_task("*");
+    barrier->body = say_so_and_stand;
+    EXPECT_STATUS(OK, scene_submit(barrier));
+    struct scene_task *behind = submit_new("A", 0);
+    struct scene_task *last = submit_new("B", 0);
+    last->told = let_go_and_stand;
+    scene_wait_at_gate(2);
+    scene_spawn(cancel, last);
+    EXPECT_STATUS(OK, lanepool_future_wait(behind->future, LANEPOOL_FOREVER, NULL));
+    scene_open_gate(1);
+    scene_close();
+}
+
+/* Claims of a handle that had never been used were not found behind the barrier. */
+static void regress_lane_cancel_finds_handles_behind_a_barrier(void)
+{
+    lanepool_claim key = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    scene_open_with(1);
+    submit_held("*");
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &key, &lane));
+    struct scene_task *task = scene_task("A");
+    task->lane = lane;
+    EXPECT_STATUS(OK, scene_submit(task));
+    EXPECT_STATUS(OK, scene_cancel_lane('A'));
+    EXPECT(atomic_load(&scene.counted) == 1);
+    lanepool_lane_release(lane);
+    scene_open_gate(0);
+    scene_close();
+}
+
+/* The rule was asked about one that had been cancelled behind the barrier, and released. */
+static void regress_rule_is_not_asked_about_marks_per_worker(void)
+{
+    open_with_rule(LANEPOOL_PER_WORKER, 2);
+    submit_held("A");
+    submit_new("*", 3);
+    submit_new("A", 3);
+    struct scene_task *task = submit_new("AB", 0);
+    submit_new("B", 0);
+    if (scene_variant(2) == 1)
+        EXPECT_STATUS(OK, scene_cancel(task));
+    else
+        EXPECT_STATUS(OK, scene_cancel_all());
+    EXPECT(scene_has_ended(task));
+    scene_open_gate(0);
+    scene_close();
+}
+
+/* It was cancelled while the pool was handed back, and got its place after that. */
+static void regress_rule_is_not_asked_about_marks_at_the_end(void)
+{
+    open_with_rule(LANEPOOL_PER_KEY, 1);
+    submit_new("A", 3);
+    submit_new("*", 3);
+    submit_new("A", 3);
+    struct scene_task *task = submit_new("AB", 0);
+    submit_new("B", 0);
+    scene_spawn(cancel, task);
+    EXPECT_STATUS(OK, scene_stop(true));
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_join();
+    scene_end();
+}
+
+/* --- starting --- */
+
+/* It was told, and run: it had ended, and not left its lane yet. */
+static void regress_task_that_has_ended_is_not_cancelled(void)
+{
+    open_with_rule(scene_variant(2) == 1 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY, 1);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
+    EXPECT_STATUS(OK, scene_cancel_all());
+    sim_sleep(1);
+    sim_explore_to_here();
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_regressions_cancels,
+               SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE),
+               SCENARIO(regress_look_when_tasks_have_been_handed_back, RANDOM),
+               SCENARIO(regress_cancel_of_what_is_handed_back, EXHAUSTIVE),
+               SCENARIO(regress_held_tasks_do_not_wait_for_cancels, RANDOM),
+               SCENARIO(regress_lane_cancel_finds_handles_behind_a_barrier, RANDOM),
+               SCENARIO(regress_rule_is_not_asked_about_marks_per_worker, RANDOM),
+               SCENARIO(regress_rule_is_not_asked_about_marks_at_the_end, RANDOM),
+               SCENARIO(regress_task_that_has_ended_is_not_cancelled, EXHAUSTIVE));
