@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "property/judge.h"
+#include "property/world.h"
 
 enum { QUIET_TASKS_MAX = 64 };
 
@@ -105,11 +106,17 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
     return false;
 }
 
+/* A mark that could not wait for all at once waits for all that is older: the rule is not asked. */
+static bool may_wait_for_all(const struct oracle_task *task)
+{
+    return is_mark(task) && world_has_refused();
+}
+
 static bool holds_up(const struct oracle_log *log, const struct workload *workload, uint32_t other,
                      uint32_t task)
 {
     return may_stand_before(&log->tasks[other], &log->tasks[task]) &&
-           (workload_conflict(workload, task, other) ||
+           (workload_conflict(workload, task, other) || may_wait_for_all(&log->tasks[task]) ||
             (workload->params.rule == RULE_CLAIMS && is_mark_between(log, workload, other, task)));
 }
 
