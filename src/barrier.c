@@ -13,9 +13,10 @@ static void place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
                   lanepool_i_grants *grants)
 {
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
-    pool->rule->route(pool, local, task, grants);
-    if (lanepool_i_task_is_mark(task) && pool->rule->mark != NULL)
-        pool->rule->mark(task, grants);
+    if (lanepool_i_task_is_mark(task) && pool->rule->route_mark != NULL)
+        pool->rule->route_mark(pool, local, task, grants);
+    else
+        pool->rule->route(pool, local, task, grants);
 }
 
 /* --- waiting for it --- */

@@ -374,6 +374,22 @@ static void mark(lanepool_i_task *task, lanepool_i_grants *grants)
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
+/* It needs no places; only what was reserved for its keys is to be used up. */
+static void route_mark(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if (lanepool_i_task_is_wide(task)) {
+        resolve_wide(pool, local, task);
+    } else {
+        for (size_t i = 0; i < lanepool_i_task_count(task); i++)
+            (void)lanepool_i_keys_lane(pool, &pool->keys, local, &task->as.narrow[i],
+                                       narrow_type(word, i));
+    }
+    forget_places(task);
+    lanepool_i_tasks_add(&grants->ready, task);
+}
+
 static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane)
 {
@@ -532,6 +548,7 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .finish = finish,
     .reap = NULL,
     .mark = mark,
+    .route_mark = route_mark,
     .claims_lane = claims_lane,
     .release = release_claim,
     .inherit = inherit,

@@ -39,6 +39,10 @@ typedef struct lanepool_i_rule {
     /* R: the places of a cancelled task that was routed hold nothing up any more. NULL: they go in
      * their turn. The block is kept meanwhile. */
     void (*mark)(lanepool_i_task *task, lanepool_i_grants *grants);
+    /* R: in place of `route`, if there is `mark`: a task that was cancelled before it was routed.
+     */
+    void (*route_mark)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants);
     /* R: whether the task claims the lane. NULL: tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
