@@ -122,22 +122,13 @@ static void empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
         lanepool_i_lanestore_give_back(&pool->keys.store, reserved);
 }
 
-/* Not among what the thread runs: a survey would look for its places. A wait answers DEADLOCK,
- * since nothing can be said about a task without a place. */
+/* A wait in these calls answers DEADLOCK: nothing can be said about a task without a place. */
 void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                                 lanepool_release_fn release)
 {
-    lanepool_run run = { .pool = pool, .local = local, .outer = local->run, .task = task };
-    run.worker = SIZE_MAX;
-    run.apart = LANEPOOL_I_NOT_A_RUN;
-    lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     void *context = task->context;
-    local->run = &run;
     local->callbacks++;
-    (void)task->function(&run, context, LANEPOOL_CALL_CANCELLED);
-    local->run = run.outer;
-    if (future_of(task) != NULL)
-        lanepool_i_future_complete(future_of(task), &result);
+    lanepool_i_run_call_cancelled(pool, local, task, future_of(task));
     if (release != NULL)
         release(context);
     local->callbacks--;

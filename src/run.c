@@ -413,7 +413,7 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
 void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_i_task *task, lanepool_future *future)
 {
-    lanepool_run run = { pool, local, local->run, task, NULL, LANEPOOL_I_NOT_A_RUN, SIZE_MAX };
+    lanepool_run run = { pool, { local }, local->run, task, NULL, LANEPOOL_I_NOT_A_RUN, SIZE_MAX };
     ending end = { future, { LANEPOOL_CANCELLED, 0, NULL }, NULL };
     local->run = &run;
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
