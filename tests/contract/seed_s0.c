@@ -339,3 +339,41 @@ Test(seed_s0, s0_10_results_can_be_taken_in_completion_order)
     }
     gate_fini(&all.gate);
 }
+
+/* What of it needs no clock: many keys take no threads of their own, and as many as there are
+ * workers keep all of them busy at once. How fast it is, is measured by tests/bench. */
+Test(seed_s0, s0_12_keys_in_order_keep_all_workers_of_a_small_pool_busy)
+{
+    enum { MANY = 128, EACH = 60, WORKERS = 4, STOP = 20 };
+    static struct journal journals[MANY];
+    static struct step steps[MANY][EACH];
+    struct gate gate;
+    size_t threads_before = process_thread_count();
+    lanepool_pool *pool = pool_make(WORKERS, LANEPOOL_PER_KEY);
+    unsigned seen = 0;
+
+    gate_init(&gate);
+    for (uint32_t i = 0; i < EACH; i++) {
+        for (uint32_t key = 0; key < MANY; key++) {
+            steps[key][i].id = i;
+            steps[key][i].journal = &journals[key];
+            steps[key][i].gate = i == STOP && key % (MANY / WORKERS) == 7 ? &gate : NULL;
+            expect_ok(step_submit_on(pool, &steps[key][i], key));
+        }
+    }
+    /* Four keys stop in the middle of their tasks, each on a worker that the others do not have. */
+    expect(gate_await(&gate, WORKERS));
+    expect(process_has_threads(threads_before + WORKERS));
+    gate_open(&gate, WORKERS);
+    pool_end(pool);
+    for (uint32_t key = 0; key < MANY; key++) {
+        expect_eq(journals[key].count, EACH);
+        expect_eq(journals[key].most_running, 1);
+        for (uint32_t i = 0; i < EACH; i++) {
+            expect_eq(journal_place(&journals[key], i), i);
+        }
+        seen |= key % (MANY / WORKERS) == 7 ? 1u << steps[key][STOP].worker : 0;
+    }
+    expect_eq(seen, (1u << WORKERS) - 1);
+    gate_fini(&gate);
+}
