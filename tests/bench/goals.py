@@ -34,4 +34,6 @@ GOALS = [
     Goal("W8", "ns_per_task", "mutex", 0.12),
     Goal("W8", "ns_per_task", "floor", 1.6),
     Goal("W9", "efficiency", None, 0.75, is_least=True),
+    Goal("W10a", "ns_per_task", "glib", 1.0),
+    Goal("W10b", "ns_per_task", "plain", 1.1),
 ]

@@ -200,6 +200,8 @@ int main(int argc, char **argv)
     run.options = bench_options_read(argc, argv);
     run.workload = bench_workload_find(run.options.workload);
     bench_require(run.workload != NULL, "finding a workload of that name");
+    if (run.options.workers == 0)
+        run.options.workers = run.workload->workers;
     if ((run.workload->needs & ~bench_engine.features) != 0) {
         print_head(false);
         printf("}\n");

@@ -43,7 +43,7 @@ static void read_option(struct bench_options *options, const char *name, const c
 
 struct bench_options bench_options_read(int argc, char **argv)
 {
-    struct bench_options options = { .tasks = 1000000, .workers = 2 };
+    struct bench_options options = { .tasks = 1000000 };
     if (argc < 2 || argc % 2 != 0)
         usage();
     options.workload = argv[1];

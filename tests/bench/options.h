@@ -8,7 +8,7 @@
 struct bench_options {
     const char *workload;
     size_t tasks;
-    unsigned workers;
+    unsigned workers;     /* 0: as many as the workload wants */
     size_t batch;         /* tasks submitted at once; 0: one by one, without a batch */
     uint64_t body_rounds; /* of a body of one microsecond; 0: to be found out */
 };

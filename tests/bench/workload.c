@@ -7,6 +7,7 @@
 #include "draw.h"
 
 #define KEYS      1024
+#define FEW_KEYS  128
 #define CUSTOMERS 10000
 
 static struct bench_zipf zipf;
@@ -15,6 +16,12 @@ static void draw_uniform(struct bench_task *task, uint32_t *keys)
 {
     task->key_count = 1;
     keys[0] = bench_draw_below(KEYS);
+}
+
+static void draw_of_few(struct bench_task *task, uint32_t *keys)
+{
+    task->key_count = 1;
+    keys[0] = bench_draw_below(FEW_KEYS);
 }
 
 static void draw_zipf(struct bench_task *task, uint32_t *keys)
@@ -80,18 +87,20 @@ static void draw_mostly_shared(struct bench_task *task, uint32_t *keys)
 }
 
 static const struct bench_workload workloads[] = {
-    { "W1", KEYS, 1, 0, false, false, draw_uniform },
-    { "W2", KEYS, 1, 0, false, false, draw_zipf },
-    { "W3a", KEYS, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_rollups },
-    { "W3b", KEYS, 1, BENCH_SEVERAL_KEYS, false, false, draw_large_rollups },
-    { "W4", KEYS, 1, BENCH_SEVERAL_KEYS, false, false, draw_pair },
-    { "W5", KEYS, 1, 0, true, false, draw_uniform },
-    { "W6_2", KEYS, 2, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
-    { "W6_4", KEYS, 4, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
-    { "W6_16", KEYS, 16, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
-    { "W7", KEYS, 1, BENCH_GATES, false, true, draw_uniform },
-    { "W8", CUSTOMERS, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_bank },
-    { "W9", KEYS, 1, BENCH_SHARED, true, false, draw_mostly_shared },
+    { "W1", KEYS, 2, 1, 0, false, false, draw_uniform },
+    { "W2", KEYS, 2, 1, 0, false, false, draw_zipf },
+    { "W3a", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_rollups },
+    { "W3b", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_large_rollups },
+    { "W4", KEYS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_pair },
+    { "W5", KEYS, 2, 1, 0, true, false, draw_uniform },
+    { "W6_2", KEYS, 2, 2, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
+    { "W6_4", KEYS, 2, 4, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
+    { "W6_16", KEYS, 2, 16, BENCH_SEVERAL_SUBMITTERS, false, false, draw_uniform },
+    { "W7", KEYS, 2, 1, BENCH_GATES, false, true, draw_uniform },
+    { "W8", CUSTOMERS, 2, 1, BENCH_SEVERAL_KEYS, false, false, draw_small_bank },
+    { "W9", KEYS, 2, 1, BENCH_SHARED, true, false, draw_mostly_shared },
+    { "W10a", FEW_KEYS, 4, 1, 0, false, false, draw_of_few },
+    { "W10b", FEW_KEYS, 4, 1, 0, true, false, draw_of_few },
 };
 
 const struct bench_workload *bench_workload_find(const char *name)

@@ -1,4 +1,4 @@
-/* The workloads W1 to W9 and their tasks. What each is for is in README.md. */
+/* The workloads W1 to W10 and their tasks. What each is for is in README.md. */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
 
@@ -11,6 +11,7 @@
 struct bench_workload {
     const char *name;
     uint32_t key_count;
+    unsigned workers; /* unless the command line says otherwise */
     unsigned submitters;
     unsigned needs; /* of enum bench_feature */
     bool has_body;  /* of one microsecond; otherwise a task only counts */
