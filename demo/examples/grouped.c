@@ -1,4 +1,5 @@
-/* The program's own rule: tasks with a client in common conflict. A statement is a rollup. */
+/* A grouped pool: tasks with a client in common conflict, by a rule of the program's. A statement
+ * is a rollup over its clients. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 

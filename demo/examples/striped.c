@@ -1,0 +1,55 @@
+/* A striped executor: the postings of one client run in order, those of others in parallel. */
+#include <lanepool/lanepool.h>
+#include <stdio.h>
+
+static long balance[2]; /* guarded by the clients' lanes, without a lock */
+
+static struct posting {
+    uint64_t from, to; /* the same: only this client's balance changes */
+    long amount;
+    long after; /* what `from` has then */
+} postings[5] = {
+    { 0, 0, 500, 0 }, { 1, 1, -30, 0 }, { 0, 0, -200, 0 }, { 1, 1, 50, 0 }, { 0, 1, -100, 0 }
+};
+
+static int post(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct posting *posting = context;
+    if (call == LANEPOOL_CALL_CANCELLED || balance[posting->from] + posting->amount < 0)
+        return 1; /* refused: the client's lane goes on, and the future says so */
+    posting->after = balance[posting->from] += posting->amount;
+    if (posting->to != posting->from)
+        balance[posting->to] -= posting->amount;
+    lanepool_run_set_result(run, &posting->after);
+    return 0;
+}
+
+int main(void)
+{
+    lanepool_pool *pool;
+    lanepool_future *futures[5] = { NULL };
+    lanepool_status status = lanepool_pool_create(NULL, &pool);
+    for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
+        lanepool_claim clients[2] = { lanepool_claim_id(postings[i].from, LANEPOOL_EXCLUSIVE),
+                                      lanepool_claim_id(postings[i].to, LANEPOOL_EXCLUSIVE) };
+        lanepool_task task = LANEPOOL_TASK_INIT;
+        task.function = post;
+        task.context = &postings[i];
+        task.claims = clients; /* copied; these lanes are blocked until it is done, and no other */
+        task.claim_count = postings[i].to == postings[i].from ? 1 : 2;
+        task.future = &futures[i];
+        status = lanepool_pool_submit(pool, &task);
+    }
+    for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
+        lanepool_result result = { LANEPOOL_FAILED, 0, NULL };
+        status = lanepool_future_wait(futures[i], LANEPOOL_FOREVER, &result);
+        if (result.status == LANEPOOL_OK)
+            printf("client %d: %ld\n", (int)postings[i].from, *(long *)result.value);
+        else
+            printf("client %d: refused\n", (int)postings[i].from);
+    }
+    for (int i = 0; i < 5; i++)
+        lanepool_future_release(futures[i]);
+    lanepool_pool_destroy(pool);
+    return status != LANEPOOL_OK;
+}
