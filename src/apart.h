@@ -5,7 +5,12 @@
  * What is needed for that stands in a record of its own, which the call of the
  * task points to, and which is in the pool's list from its making to the task's
  * end. A task is *detached* by two parties, its function's return and its
- * completion, of which the second ends it: each exchanges the record's state.
+ * completion, of which the second ends it: each exchanges the record's state, by an acquire and
+ * release, so that the second sees what the first has done. Until then the task counts as a worker
+ * that has not left its loop.
+ *
+ * The handle is the program's from the detaching to the completion, on any thread; everything else
+ * here is called by who runs the task, or ends it.
  */
 #ifndef LANEPOOL_SRC_APART_H
 #define LANEPOOL_SRC_APART_H

@@ -15,9 +15,10 @@
  *     odd,turn counts up by one when an append (or a freeze) begins and when it
  *              ends: odd means that the list's end may not be relied upon
  *
- * Who writes what: `last` and, while nothing waits, first[which]: the role's
- * holder. first[!which]: the one thread that advances. A lane never points at a
- * granted entry, so a task's block may go as soon as its releases are done.
+ * Who writes what: `last` and, while nothing waits or, for a gate, while the
+ * lane is odd, first[which]: the role's holder. first[!which]: the one thread
+ * that advances. A lane never points at a granted entry, so a task's block may
+ * go as soon as its releases are done.
  *
  * Append, by the role's holder:
  *   nobody active, none waits  store {1, mode}: granted. No one else can change such a word.
@@ -29,7 +30,8 @@
  *   waiting advances; if the lane is odd it leaves {0, due} instead.
  * Advance: by the one thread for which active is 0 or its own. Collect the head, or the head run
  *   of SHARED; write what follows to first[!which]; swap in {count, mode, !which, blocked = more
- *   follow} with the same turn. On success grant each, reading its link first.
+ *   follow} with the same turn. On success grant each, reading its link first, and release those
+ * that were marks or opened gates.
  *
  * Why one advancer: active is 1 and its own, or 0 after `due` was taken over
  * in one swap; nobody can join meanwhile, since `blocked` is set. Why the list
@@ -163,7 +165,9 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
  * A gate holds a lane up in front of all that wait there: an entry of no task's, with a block of
  * its own, for which the role's holder makes room at the head. When it is granted it keeps the
  * lane, as a running task would, until it is opened; a gate that was opened before that passes like
- * a mark. Whoever of the two comes second lets the lane go on. Guards: R role's holder, A atomic.
+ * a mark. Both swap the state away from WAITS, and whoever comes second lets the lane go on. The
+ * opener is the role's holder, who also frees it; the advancer says last that it has PASSED, by a
+ * release that the look before the freeing acquires. Guards: R role's holder, A atomic.
  */
 typedef enum lanepool_i_gate_state {
     LANEPOOL_I_GATE_WAITS,

@@ -1,5 +1,8 @@
 /*
  * Pausing: the pool as a whole (the crew's halt), and lanes (gates, see lane.h).
+ *
+ * Workers look at the halt before they take a task, which is a hint, and with their flag set before
+ * they sleep, in the total order: who resumes clears it first and then wakes everybody.
  */
 #ifndef LANEPOOL_SRC_PAUSE_H
 #define LANEPOOL_SRC_PAUSE_H

@@ -93,6 +93,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_run_release(lanepool_r
  * It gets the place of the task that hands over, its ticket included, and all lanes that this holds
  * when it ends, in the same modes: the one case in which a later task comes before earlier ones
  * that it conflicts with. It is called exactly once like any other, also if the first one fails.
+ * Until it has the lanes only its future can cancel it, and snapshots do not show it.
  *
  * @param run  The call that this thread is in, of a pool with lanes per key and without its own
  *             `is_compatible`.

@@ -32,8 +32,9 @@ typedef struct lanepool_run lanepool_run;
 /** Why a task's function is called. Every accepted task is called exactly once. */
 typedef enum lanepool_call {
     LANEPOOL_CALL_RUN = 0,      /**< do the work: every conflicting earlier task has finished */
-    LANEPOOL_CALL_CANCELLED = 1 /**< do not do the work, let go of the context: the pool was shut
-                                     down before the task started */
+    LANEPOOL_CALL_CANCELLED = 1 /**< do not do the work, let go of the context: the task was
+                                     cancelled, or the pool shut down, before it started. The lanes
+                                     that it claims are not its own in this call */
 } lanepool_call;
 
 /**
