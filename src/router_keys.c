@@ -467,10 +467,6 @@ static void inherit(lanepool_i_task *task, lanepool_i_task *heir)
     take_entries(task, heir, lanepool_i_task_count(task));
     if (future != NULL)
         lanepool_i_mutex_unlock(&future->lock);
-    if (lanepool_i_task_is_wide(task))
-        task->as.wide.count = 0;
-    else
-        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_COUNT_MASK);
 }
 
 /* --- surveys --- */

@@ -47,8 +47,8 @@ typedef struct lanepool_i_rule {
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
     /* R: gives up the running task's lane that the claim names; false: it has none. W: a task that
-     * ends leaves its lanes to its heir, which has room for them and no places yet. NULL: there are
-     * no lanes of their own. */
+     * ends leaves its lanes to its heir, which has room for them and no places yet; the task's own
+     * places do not change, and are not to be finished. NULL: there are no lanes of their own. */
     bool (*release)(lanepool_i_task *task, const lanepool_claim *claim, lanepool_i_grants *grants);
     void (*inherit)(lanepool_i_task *task, lanepool_i_task *heir);
     /* R: memory that is not needed goes back to the system. */

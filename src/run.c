@@ -212,9 +212,10 @@ static bool calls_back(const lanepool_i_task *task, const ending *end)
 }
 
 /* From the failure report to the last of the task; leaves what became ready in the grants, unless a
- * callback might hold it up. */
+ * callback might hold it up. Lanes that an heir has got do not move on: the task's places say still
+ * which they are, for a survey that may be looking at it, but they are not its own. */
 static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                          const ending *end, lanepool_i_grants *grants)
+                          const ending *end, bool has_lanes, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     lanepool_i_count_up(&local->ran, 1);
@@ -223,7 +224,8 @@ static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool
         report_failure(pool, local, task, &end->result);
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
     *grants = lanepool_i_no_grants(local->ring);
-    pool->rule->finish(pool, local, task, grants);
+    if (has_lanes)
+        pool->rule->finish(pool, local, task, grants);
     if (grants->latched != 0)
         lanepool_i_count_up(&local->latched, grants->latched);
     if (queue_first)
@@ -274,7 +276,7 @@ static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_local *
 {
     bool detached = end->apart->detached;
     lanepool_i_task *heir = lanepool_i_apart_end(pool, end->apart);
-    settle(pool, local, task, end, grants);
+    settle(pool, local, task, end, heir == NULL, grants);
     if (heir != NULL)
         lanepool_i_grants_add(grants, heir);
     if (detached) {
@@ -306,7 +308,7 @@ static inline void end_call(lanepool_pool *pool, lanepool_i_local *local, lanepo
                             enum outcome outcome, ending *end, lanepool_i_grants *grants)
 {
     if (__builtin_expect(outcome == ENDS, 1))
-        settle(pool, local, task, end, grants);
+        settle(pool, local, task, end, true, grants);
     else if (outcome == ENDS_APART)
         return_apart(pool, local, task, end, grants);
     else

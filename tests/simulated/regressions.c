@@ -459,7 +459,55 @@ static void regress_cancelling_everything_finds_a_task_that_has_run(void)
     scene_close();
 }
 
+/* The heir and who hands over to it; they are no tasks of the scene's. */
+static _Atomic uint32_t heirs_runs;
+
+static int run_as_heir(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    EXPECT(call == LANEPOOL_CALL_RUN);
+    atomic_fetch_add(&heirs_runs, 1);
+    return 0;
+}
+
+static int hand_over(lanepool_run *run, void *context, lanepool_call call)
+{
+    lanepool_task heir = LANEPOOL_TASK_INIT;
+
+    (void)context;
+    EXPECT(call == LANEPOOL_CALL_RUN);
+    heir.function = run_as_heir;
+    EXPECT_STATUS(OK, lanepool_run_hand_over(run, &heir));
+    return 0;
+}
+
+/* A task handed its lanes over while a snapshot was taken, which looked at it as at one that runs:
+ * its places went in between. */
+static void regress_snapshot_looks_at_a_task_that_hands_over(void)
+{
+    lanepool_claim claims[3];
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_snapshot *snapshot;
+
+    atomic_store(&heirs_runs, 0);
+    scene_open_with(1);
+    for (uint64_t i = 0; i < 3; i++)
+        claims[i] = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+    task.function = hand_over;
+    task.claims = claims;
+    task.claim_count = scene_variant(2) == 0 ? 3 : 2;
+    EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
+    for (int i = 0; i < 2; i++) {
+        EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &snapshot));
+        lanepool_snapshot_release(snapshot);
+    }
+    scene_close();
+    EXPECT(atomic_load(&heirs_runs) == 1);
+}
+
 SCENARIO_TABLE(scenarios_regressions,
+               SCENARIO(regress_snapshot_looks_at_a_task_that_hands_over, RANDOM),
                SCENARIO(regress_cancelling_everything_finds_a_task_that_has_run, RANDOM),
                SCENARIO(regress_cancelling_everything_is_over_while_a_task_starts, RANDOM),
                SCENARIO(regress_no_worker_stays_awake_at_a_missing_link, RANDOM),
