@@ -20,6 +20,7 @@ struct judge {
     uint32_t *by_submit_end;
     struct latest_end *ends; /* per key; then one that barriers have exclusive, others shared */
     uint32_t *cancelled_by;  /* by task: which call has cancelled it, or WORKLOAD_NONE */
+    bool *has_mark;          /* by key: a task was cancelled that has claimed it exclusively */
     struct oracle_verdict verdict;
 };
 

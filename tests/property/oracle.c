@@ -361,6 +361,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     judge.by_submit_begin = sorted_by(&judge, when_submit_begins);
     judge.by_submit_end = sorted_by(&judge, when_submit_ends);
     judge.ends = memory_get((size_t)workload->params.key_count + 1, sizeof *judge.ends);
+    judge.has_mark = memory_get(workload->params.key_count, sizeof *judge.has_mark);
     judge.cancelled_by = memory_get(workload->params.task_count, sizeof *judge.cancelled_by);
 
     judge_find_cancelled(&judge);
@@ -378,5 +379,6 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     free(judge.by_submit_end);
     free(judge.ends);
     free(judge.cancelled_by);
+    free(judge.has_mark);
     return judge.verdict;
 }

@@ -47,6 +47,16 @@ static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
            oracle_when(&told->call_end) < oracle_when(&record->end) && covers(judge, cancel, task);
 }
 
+static void note_cancelled(struct judge *judge, uint32_t task, uint32_t cancel)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+
+    judge->cancelled_by[task] = cancel;
+    for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
+        judge->has_mark[what->merged[i].key] |= what->merged[i].mode == LANEPOOL_EXCLUSIVE;
+    }
+}
+
 void judge_find_cancelled(struct judge *judge)
 {
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
@@ -55,7 +65,7 @@ void judge_find_cancelled(struct judge *judge)
              c < judge->workload->cancel_count && judge->log->tasks[i].call == CALL_CANCELLED;
              c++) {
             if (has_told(judge, c, i)) {
-                judge->cancelled_by[i] = c;
+                note_cancelled(judge, i, c);
             }
         }
     }
@@ -63,17 +73,12 @@ void judge_find_cancelled(struct judge *judge)
 
 bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other)
 {
-    const struct workload *workload = judge->workload;
+    const struct workload_task *what = &judge->workload->tasks[task];
 
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        const struct workload_task *what = &workload->tasks[i];
-
-        for (uint32_t c = 0; c < what->merged_count && judge_is_mark(judge, i); c++) {
-            if (what->merged[c].mode == LANEPOOL_EXCLUSIVE && !what->is_barrier &&
-                claims(&workload->tasks[task], what->merged[c].key) &&
-                claims(&workload->tasks[other], what->merged[c].key)) {
-                return true;
-            }
+    for (uint32_t i = 0; i < what->merged_count && judge->workload->cancel_count > 0; i++) {
+        if (judge->has_mark[what->merged[i].key] &&
+            claims(&judge->workload->tasks[other], what->merged[i].key)) {
+            return true;
         }
     }
     return false;
