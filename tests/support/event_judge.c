@@ -179,7 +179,7 @@ static void arrive(struct event_judge *judge, struct task *task, struct entry *e
     note(judge, !entry->arrived, "a task arrives twice at one place");
     entry->arrived = true;
     task->waiting--;
-    if (!is_lane(entry->type)) {
+    if (!is_lane(entry->type) || entry->released) {
         return;
     }
     struct lane *lane = find_lane(judge, entry);
@@ -214,10 +214,13 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     struct entry *entry = find_entry(judge, task, event);
     struct lane *lane = find_lane(judge, entry);
 
-    note(judge, entry->arrived && !entry->released,
-         "a task leaves a lane before it came to its turn, or twice");
-    task->left_early |= !task->ended && !task->cancelled;
+    note(judge, !entry->released, "a task leaves a lane twice");
+    task->left_early |= !entry->arrived || (!task->ended && !task->cancelled);
     entry->released = true;
+    /* What a cancelled rollup has just been granted is given up before that is told. */
+    if (!entry->arrived) {
+        return;
+    }
     if (entry->shared) {
         lane->shared--;
     } else {
