@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The README's C code is that of the examples, word for word; its links lead somewhere, and the
-# tests that it names are there.
+# The C code of the README and of docs/examples.md is that of the examples, word for word; the README's
+# links lead somewhere, and the tests that it names are there.
 #
 #     readme.sh <project>
 set -euo pipefail
@@ -9,20 +9,20 @@ project=$1
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
-# Writes the nth block of C code in a page to <place>/n.
-code_blocks() { # code_blocks <page>
+# Writes the nth block of C code in the pages to <place>/n.
+code_blocks() { # code_blocks <page...>
     rm -f "$place"/[0-9]*
     awk -v place="$place" '
         /^```c$/ { n++; inside = 1; next }
         /^```/ { inside = 0 }
         inside { print > (place "/" n) }
-    ' "$1"
+    ' "$@"
 }
 
 # Every example is quoted, and nothing but examples is.
 quotes_examples() { # quotes_examples <page>
     local example block good=0
-    code_blocks "$1"
+    code_blocks "$1" "$project/docs/examples.md"
     for example in "$project"/demo/examples/*.c; do
         for block in "$place"/[0-9]*; do
             if cmp -s "$example" "$block"; then
@@ -30,12 +30,12 @@ quotes_examples() { # quotes_examples <page>
                 continue 2
             fi
         done
-        echo "README.md does not quote ${example#"$project"/} as it is"
+        echo "neither README.md nor docs/examples.md quotes ${example#"$project"/} as it is"
         good=1
     done
     for block in "$place"/[0-9]*; do
         if [ -e "$block" ]; then
-            echo "README.md has C code that is in no example:"
+            echo "README.md or docs/examples.md has C code that is in no example:"
             head -3 "$block"
             good=1
         fi
