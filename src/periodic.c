@@ -1,6 +1,7 @@
 /* Owns periodic tasks, from their submit to their last call; see periodic.h. */
 #include "periodic.h"
 
+#include "build.h"
 #include "deadline.h"
 #include "description.h"
 #include "planted.h"
@@ -171,7 +172,7 @@ static void open_gate(lanepool_future *gate, lanepool_i_task *task, lanepool_poo
 static void refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                    const lanepool_timer *timer)
 {
-    lanepool_i_submit_refill(pool, local, task, &timer->description);
+    lanepool_i_build_again(pool, local, task, &timer->description);
     task->as.wide.future = lanepool_future_retain(timer->gate);
     store_relaxed(&task->word, timer->word);
 }

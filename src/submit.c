@@ -5,9 +5,8 @@
  */
 #include "submit.h"
 
+#include "build.h"
 #include "deadline.h"
-#include "description.h"
-#include "latch.h"
 #include "member.h"
 #include "pool.h"
 #include "run.h"
@@ -22,232 +21,6 @@ struct terms {
     uint64_t wait_ns_max;
     uint64_t deadline_ns; /* 0: wait_ns_max from when it is needed */
 };
-
-/* --- filling the block --- */
-
-#define NARROW_MAX   2
-#define NARROW_CLASS 0
-
-static inline bool is_wide(const lanepool_pool *pool, const lanepool_task *task, bool member)
-{
-    return member || task->claim_count > NARROW_MAX || task->future != NULL ||
-           task->release != NULL || task->tag != 0 || pool->rule->all_wide;
-}
-
-static uint32_t key_type(const lanepool_claim *claim)
-{
-    return claim->type - LANEPOOL_KEY_ID + LANEPOOL_I_TYPE_ID;
-}
-
-/* False: memory is lacking. */
-static inline bool fill_entry(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_entry *entry,
-                              const lanepool_claim *claim)
-{
-    if (claim->type == LANEPOOL_KEY_ID) {
-        entry->at.id = claim->key.id;
-    } else if (claim->type == LANEPOOL_KEY_POINTER) {
-        entry->at.id = (uintptr_t)claim->key.pointer;
-    } else if (claim->type == LANEPOOL_KEY_LANE) {
-        entry->at.handle = claim->key.lane;
-    } else {
-        entry->at.bytes =
-            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
-        return entry->at.bytes != NULL;
-    }
-    return true;
-}
-
-static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
-{
-    char *entries = (char *)(task + 1) + pool->extension;
-    return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
-}
-
-static void empty_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                          const lanepool_task *task, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (task->claims[i].type != LANEPOOL_KEY_BYTES)
-            continue;
-        lanepool_i_entry *entry = is_wide(pool, task, lanepool_i_description_is_member(task))
-                                      ? &wide_entry(pool, block, i)->entry
-                                      : &block->as.narrow[i];
-        lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
-    }
-}
-
-static void give_block(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block)
-{
-    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
-}
-
-/* Up to two claims. What the router is to fetch early stands where the link of the first entry will
- * be. */
-static inline lanepool_status build_narrow(lanepool_pool *pool, lanepool_i_local *local,
-                                           const lanepool_task *task, lanepool_i_task **built)
-{
-    uint64_t word = (uint64_t)task->claim_count << LANEPOOL_I_COUNT_SHIFT |
-                    (uint64_t)NARROW_CLASS << LANEPOOL_I_CLASS_SHIFT |
-                    lanepool_i_latch_start(task->claim_count);
-    lanepool_i_task *block =
-        lanepool_i_slab_take(&pool->slab, &local->cache, NARROW_CLASS, sizeof *block);
-    if (block == NULL)
-        return LANEPOOL_NOMEM;
-    atomic_init(&block->as.narrow[0].next, (uintptr_t)lanepool_i_slab_early(block));
-    block->function = task->function;
-    block->context = task->context;
-    for (size_t i = 0; i < task->claim_count; i++) {
-        const lanepool_claim *claim = &task->claims[i];
-        word |= (uint64_t)claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
-        word |= (uint64_t)key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
-        if (!fill_entry(pool, local, &block->as.narrow[i], claim)) {
-            empty_entries(pool, local, block, task, i);
-            lanepool_i_slab_give(&pool->slab, &local->cache, NARROW_CLASS, block);
-            return LANEPOOL_NOMEM;
-        }
-    }
-    atomic_init(&block->word, word);
-    *built = block;
-    return LANEPOOL_OK;
-}
-
-static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                              const lanepool_task *task)
-{
-    size_t entry_size = pool->rule->entry_size;
-    char *at = (char *)wide_entry(pool, block, 0);
-    for (size_t i = 0; i < task->claim_count; i++, at += entry_size) {
-        const lanepool_claim *claim = &task->claims[i];
-        lanepool_i_wide_entry *wide = (lanepool_i_wide_entry *)at;
-        wide->owner = claim->mode | key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
-        if (!fill_entry(pool, local, &wide->entry, claim)) {
-            empty_entries(pool, local, block, task, i);
-            return false;
-        }
-    }
-    return true;
-}
-
-static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t class)
-{
-    block->function = task->function;
-    block->context = task->context;
-    block->as.wide.kind = task->kind;
-    block->as.wide.future = NULL;
-    block->as.wide.release = task->release;
-    block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
-    block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
-    atomic_init(&block->word,
-                LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
-                    (task->pump != NULL ? LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP : 0));
-}
-
-static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
-                                        const lanepool_task *task)
-{
-    size_t size =
-        sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
-    size_t class = lanepool_i_slab_class_of(size);
-    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
-    if (block != NULL)
-        init_wide(block, task, class);
-    return block;
-}
-
-static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
-                                   const lanepool_task *task)
-{
-    lanepool_status status = LANEPOOL_OK;
-    if (lanepool_i_description_is_member(task))
-        block->as.wide.future = lanepool_i_member_create(pool, block, task, &status);
-    else if (task->future != NULL)
-        block->as.wide.future =
-            lanepool_i_future_create(sizeof(lanepool_future), pool, block, &status);
-    if (task->future == NULL)
-        lanepool_future_release(block->as.wide.future);
-    return status;
-}
-
-/* The program's reference, if it wanted one, and the task's. */
-static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
-{
-    if (lanepool_i_description_is_member(task))
-        lanepool_i_member_refuse(block->as.wide.future);
-    else if (task->future == NULL)
-        return;
-    if (task->future != NULL) {
-        lanepool_future_release(block->as.wide.future);
-        *task->future = NULL;
-    }
-    lanepool_future_release(block->as.wide.future);
-}
-
-static lanepool_status build_wide(lanepool_pool *pool, lanepool_i_local *local,
-                                  const lanepool_task *task, lanepool_i_task **built)
-{
-    lanepool_i_task *block = take_wide_block(pool, local, task);
-    if (block == NULL)
-        return LANEPOOL_NOMEM;
-    lanepool_status status = make_future(pool, block, task);
-    if (status == LANEPOOL_OK && !fill_wide_entries(pool, local, block, task)) {
-        status = LANEPOOL_NOMEM;
-        drop_future(block, task);
-    }
-    if (status != LANEPOOL_OK)
-        give_block(pool, local, block);
-    *built = block;
-    return status;
-}
-
-static bool reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, uint64_t count)
-{
-    uint64_t more = count - local->lanes + LANEPOOL_I_LANE_CREDIT;
-    if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
-        return false;
-    local->lanes += more;
-    return true;
-}
-
-static LANEPOOL_I_COLD lanepool_status build_barrier(lanepool_pool *pool, lanepool_i_local *local,
-                                                     const lanepool_task *task,
-                                                     lanepool_i_task **built)
-{
-    lanepool_task plain = *task;
-    plain.claim_count = 0;
-    lanepool_status status = build_wide(pool, local, &plain, built);
-    if (status == LANEPOOL_OK)
-        store_relaxed(&(*built)->word,
-                      load_relaxed(&(*built)->word) | LANEPOOL_I_BARRIER | LANEPOOL_I_MESSAGE);
-    return status;
-}
-
-/* On success the block is complete; the caller's future pointer is set by hand_out_future(). */
-static inline lanepool_status build(lanepool_pool *pool, lanepool_i_local *local,
-                                    const lanepool_task *task, bool member, uint64_t lanes,
-                                    lanepool_i_task **built)
-{
-    if (lanes == LANEPOOL_I_EVERYTHING)
-        return build_barrier(pool, local, task, built);
-    if (local->lanes < lanes && !reserve_lanes(pool, local, lanes))
-        return LANEPOOL_NOMEM;
-    lanepool_status status = is_wide(pool, task, member) ? build_wide(pool, local, task, built)
-                                                         : build_narrow(pool, local, task, built);
-    if (status == LANEPOOL_OK)
-        local->lanes -= lanes;
-    return status;
-}
-
-/* The inbox was closed: as if it had never been built. */
-static void unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                    const lanepool_task *task)
-{
-    size_t count = lanepool_i_description_entry_count(task);
-    empty_entries(pool, local, block, task, count);
-    for (size_t i = 0; i < count; i++)
-        local->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
-    drop_future(block, task);
-    give_block(pool, local, block);
-}
 
 /* --- admission --- */
 
@@ -359,7 +132,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
     if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms.full == RUN_IT))
         return admitted;
     lanepool_i_task *block;
-    lanepool_status status = build(pool, local, task, member, lanes, &block);
+    lanepool_status status = lanepool_i_build(pool, local, task, member, lanes, &block);
     if (status == LANEPOOL_OK) {
         hand_out_future(task, block);
         if (admitted == LANEPOOL_FULL)
@@ -369,7 +142,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
         else
             status = LANEPOOL_SHUT_DOWN;
         if (status != LANEPOOL_OK)
-            unbuild(pool, local, block, task);
+            lanepool_i_unbuild(pool, local, block, task);
     }
     if (status != LANEPOOL_OK)
         lanepool_i_admission_return(&pool->admission, local);
@@ -422,17 +195,10 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
         !lanepool_i_description_has_right_pump(pool, task))
         return LANEPOOL_INVALID;
-    lanepool_task roomy = *task;
-    roomy.claim_count = entry_count;
-    lanepool_i_task *block = take_wide_block(pool, local, &roomy);
-    if (block == NULL)
-        return LANEPOOL_NOMEM;
-    block->as.wide.count = 0;
-    lanepool_status status = make_future(pool, block, task);
-    if (status != LANEPOOL_OK) {
-        give_block(pool, local, block);
+    lanepool_i_task *block;
+    lanepool_status status = lanepool_i_build_roomy(pool, local, task, entry_count, &block);
+    if (status != LANEPOOL_OK)
         return status;
-    }
     lanepool_i_admission_force(&pool->admission, local);
     hand_out_future(task, block);
     *prepared = block;
@@ -442,8 +208,7 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
 void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
                                  const lanepool_task *task, lanepool_i_task *prepared)
 {
-    drop_future(prepared, task);
-    give_block(pool, local, prepared);
+    lanepool_i_unbuild_empty(pool, local, prepared, task);
     lanepool_i_admission_return(&pool->admission, local);
 }
 
@@ -463,7 +228,7 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     lanepool_status status = admit(pool, *local, terms);
     if (status != LANEPOOL_OK)
         return status;
-    status = build(pool, *local, task, false, lanes, block);
+    status = lanepool_i_build(pool, *local, task, false, lanes, block);
     if (status == LANEPOOL_OK)
         hand_out_future(task, *block);
     else
@@ -474,15 +239,8 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
 void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                             const lanepool_task *task)
 {
-    unbuild(pool, local, block, task);
+    lanepool_i_unbuild(pool, local, block, task);
     lanepool_i_admission_return(&pool->admission, local);
-}
-
-void lanepool_i_submit_refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                              const lanepool_task *task)
-{
-    init_wide(block, task, lanepool_i_task_class(block));
-    (void)fill_wide_entries(pool, local, block, task);
 }
 
 /* --- several tasks --- */
@@ -504,7 +262,7 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
     bool accepted =
         append_to(piece->group, pool, local, piece->blocks.first, piece->blocks.last, count);
     for (size_t i = 0; !accepted && i < count; i++) {
-        unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
+        lanepool_i_unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
         lanepool_i_admission_return(&pool->admission, local);
     }
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
@@ -540,7 +298,8 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_task *block;
-    status = build(pool, local, task, lanepool_i_description_is_member(task), lanes, &block);
+    status =
+        lanepool_i_build(pool, local, task, lanepool_i_description_is_member(task), lanes, &block);
     if (status != LANEPOOL_OK) {
         lanepool_i_admission_return(&pool->admission, local);
         return status;

@@ -22,8 +22,4 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
 /* As if it had never been prepared. */
 void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                             const lanepool_task *task);
-/* Makes a wide block of a finished task as it was when it was built. Its claims are held lanes. */
-void lanepool_i_submit_refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                              const lanepool_task *task);
-
 #endif

@@ -1,0 +1,186 @@
+/* Owns wide blocks, and what is undone of blocks; see build.h. */
+#include "build.h"
+
+#include "member.h"
+#include "pool.h"
+
+static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
+{
+    char *entries = (char *)(task + 1) + pool->extension;
+    return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
+}
+
+void lanepool_i_build_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                            const lanepool_task *task, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (task->claims[i].type != LANEPOOL_KEY_BYTES)
+            continue;
+        lanepool_i_entry *entry =
+            lanepool_i_build_is_wide(pool, task, lanepool_i_description_is_member(task))
+                ? &wide_entry(pool, block, i)->entry
+                : &block->as.narrow[i];
+        lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
+    }
+}
+
+static void give_block(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block)
+{
+    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
+}
+
+/* --- wide tasks --- */
+
+static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                              const lanepool_task *task)
+{
+    size_t entry_size = pool->rule->entry_size;
+    char *at = (char *)wide_entry(pool, block, 0);
+    for (size_t i = 0; i < task->claim_count; i++, at += entry_size) {
+        const lanepool_claim *claim = &task->claims[i];
+        lanepool_i_wide_entry *wide = (lanepool_i_wide_entry *)at;
+        wide->owner = claim->mode | lanepool_i_build_key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
+        if (!lanepool_i_build_entry(pool, local, &wide->entry, claim)) {
+            lanepool_i_build_empty(pool, local, block, task, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t class)
+{
+    block->function = task->function;
+    block->context = task->context;
+    block->as.wide.kind = task->kind;
+    block->as.wide.future = NULL;
+    block->as.wide.release = task->release;
+    block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
+    block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
+    atomic_init(&block->word,
+                LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
+                    (task->pump != NULL ? LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP : 0));
+}
+
+static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
+                                        const lanepool_task *task)
+{
+    size_t size =
+        sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
+    size_t class = lanepool_i_slab_class_of(size);
+    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
+    if (block != NULL)
+        init_wide(block, task, class);
+    return block;
+}
+
+static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
+                                   const lanepool_task *task)
+{
+    lanepool_status status = LANEPOOL_OK;
+    if (lanepool_i_description_is_member(task))
+        block->as.wide.future = lanepool_i_member_create(pool, block, task, &status);
+    else if (task->future != NULL)
+        block->as.wide.future =
+            lanepool_i_future_create(sizeof(lanepool_future), pool, block, &status);
+    if (task->future == NULL)
+        lanepool_future_release(block->as.wide.future);
+    return status;
+}
+
+/* The program's reference, if it wanted one, and the task's. */
+static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
+{
+    if (lanepool_i_description_is_member(task))
+        lanepool_i_member_refuse(block->as.wide.future);
+    else if (task->future == NULL)
+        return;
+    if (task->future != NULL) {
+        lanepool_future_release(block->as.wide.future);
+        *task->future = NULL;
+    }
+    lanepool_future_release(block->as.wide.future);
+}
+
+lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *local,
+                                      const lanepool_task *task, lanepool_i_task **built)
+{
+    lanepool_i_task *block = take_wide_block(pool, local, task);
+    if (block == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status status = make_future(pool, block, task);
+    if (status == LANEPOOL_OK && !fill_wide_entries(pool, local, block, task)) {
+        status = LANEPOOL_NOMEM;
+        drop_future(block, task);
+    }
+    if (status != LANEPOOL_OK)
+        give_block(pool, local, block);
+    *built = block;
+    return status;
+}
+
+LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
+                                                         lanepool_i_local *local,
+                                                         const lanepool_task *task,
+                                                         lanepool_i_task **built)
+{
+    lanepool_task plain = *task;
+    plain.claim_count = 0;
+    lanepool_status status = lanepool_i_build_wide(pool, local, &plain, built);
+    if (status == LANEPOOL_OK)
+        store_relaxed(&(*built)->word,
+                      load_relaxed(&(*built)->word) | LANEPOOL_I_BARRIER | LANEPOOL_I_MESSAGE);
+    return status;
+}
+
+lanepool_status lanepool_i_build_roomy(lanepool_pool *pool, lanepool_i_local *local,
+                                       const lanepool_task *task, size_t entry_count,
+                                       lanepool_i_task **built)
+{
+    lanepool_task roomy = *task;
+    roomy.claim_count = entry_count;
+    lanepool_i_task *block = take_wide_block(pool, local, &roomy);
+    if (block == NULL)
+        return LANEPOOL_NOMEM;
+    block->as.wide.count = 0;
+    lanepool_status status = make_future(pool, block, task);
+    if (status != LANEPOOL_OK)
+        give_block(pool, local, block);
+    *built = block;
+    return status;
+}
+
+void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                            const lanepool_task *task)
+{
+    init_wide(block, task, lanepool_i_task_class(block));
+    (void)fill_wide_entries(pool, local, block, task);
+}
+
+/* --- lanes, and undoing --- */
+
+bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, uint64_t count)
+{
+    uint64_t more = count - local->lanes + LANEPOOL_I_LANE_CREDIT;
+    if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
+        return false;
+    local->lanes += more;
+    return true;
+}
+
+void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                              const lanepool_task *task)
+{
+    drop_future(block, task);
+    give_block(pool, local, block);
+}
+
+void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
+                        const lanepool_task *task)
+{
+    size_t count = lanepool_i_description_entry_count(task);
+    lanepool_i_build_empty(pool, local, block, task, count);
+    for (size_t i = 0; i < count; i++)
+        local->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
+    lanepool_i_unbuild_empty(pool, local, block, task);
+}
