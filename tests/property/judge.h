@@ -40,7 +40,8 @@ static inline bool judge_is_mark(const struct judge *judge, uint32_t task)
 /* oracle_cancels.c: finds out who has cancelled what; then judges what the calls have answered. */
 void judge_find_cancelled(struct judge *judge);
 void judge_cancels(struct judge *judge);
-/* Whether a mark may stand between them: a cancelled writer between two readers of a key. */
+/* Whether a mark may stand between them, or a pause: as a cancelled writer between two readers of a
+ * key. */
 bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other);
 /* oracle_calls.c: statuses, calls, callbacks, futures, visits; tasks may be many. */
 void judge_calls(struct judge *judge);

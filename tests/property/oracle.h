@@ -59,6 +59,14 @@ struct oracle_visit {
     lanepool_status status;
 };
 
+/* A pause of the pool or a lane. */
+struct oracle_pause {
+    _Atomic uint64_t begin;   /* 0: none */
+    uint64_t paused;          /* the call has returned OK */
+    uint64_t resumes;         /* before it is ended */
+    _Atomic uint64_t resumed; /* 0: not yet */
+};
+
 /*
  * What the tasks of one key did to it. The history is plain on purpose: a second task beside an
  * exclusive one is a data race, which ThreadSanitizer reports.
@@ -72,6 +80,7 @@ struct oracle_log {
     struct oracle_task *tasks;
     struct oracle_key *keys;
     struct oracle_cancel *cancels;
+    struct oracle_pause pause;
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */

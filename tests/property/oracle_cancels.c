@@ -73,11 +73,15 @@ void judge_find_cancelled(struct judge *judge)
 
 bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t other)
 {
+    const struct workload_params *params = &judge->workload->params;
     const struct workload_task *what = &judge->workload->tasks[task];
+    bool any = params->cancellers > 0 || params->pause_key != WORKLOAD_NONE;
 
-    for (uint32_t i = 0; i < what->merged_count && judge->workload->cancel_count > 0; i++) {
-        if (judge->has_mark[what->merged[i].key] &&
-            claims(&judge->workload->tasks[other], what->merged[i].key)) {
+    for (uint32_t i = 0; i < what->merged_count && any; i++) {
+        uint32_t key = what->merged[i].key;
+
+        if ((judge->has_mark[key] || key == params->pause_key) &&
+            claims(&judge->workload->tasks[other], key)) {
             return true;
         }
     }

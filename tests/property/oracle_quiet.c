@@ -106,6 +106,17 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
     return false;
 }
 
+/* A pause that had not been reached when it ended keeps its place in the lane until it has passed.
+ */
+static bool is_pause_between(const struct oracle_log *log, const struct workload *workload,
+                             uint32_t other, uint32_t task)
+{
+    uint32_t key = workload->params.pause_key;
+
+    return key != WORKLOAD_NONE && oracle_when(&log->pause.begin) != 0 &&
+           claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
+}
+
 /* A mark that could not wait for all at once waits for all that is older: the rule is not asked. */
 static bool may_wait_for_all(const struct oracle_task *task)
 {
@@ -116,7 +127,8 @@ static bool holds_up(const struct oracle_log *log, const struct workload *worklo
                      uint32_t task)
 {
     return may_stand_before(&log->tasks[other], &log->tasks[task]) &&
-           (workload_conflict(workload, task, other) || may_wait_for_all(&log->tasks[task]) ||
+           (workload_conflict(workload, task, other) ||
+            is_pause_between(log, workload, other, task) || may_wait_for_all(&log->tasks[task]) ||
             (workload->params.rule == RULE_CLAIMS && is_mark_between(log, workload, other, task)));
 }
 
@@ -232,7 +244,10 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
 {
     struct oracle_verdict verdict = { .passed = true };
 
-    if (workload->params.task_count > QUIET_TASKS_MAX || oracle_when(&log->stopping_at) != 0) {
+    bool pauses = oracle_when(&log->pause.begin) != 0 && oracle_when(&log->pause.resumed) == 0;
+
+    if (workload->params.task_count > QUIET_TASKS_MAX || pauses ||
+        oracle_when(&log->stopping_at) != 0) {
         return verdict;
     }
     if (idle_workers > 0 && workload->params.layout == LANEPOOL_PER_KEY) {

@@ -252,6 +252,21 @@ static void draw_cancels(struct workload *workload, struct choices *choices)
     }
 }
 
+static void draw_pause(struct workload_params *params, struct choices *choices)
+{
+    bool has_lanes = params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY;
+
+    params->pause_key = WORKLOAD_NONE;
+    if (!chance(choices, 6)) {
+        return;
+    }
+    params->pause_at = 1 + choose(choices, 2 * params->duration_most);
+    params->pause_for = choose(choices, 2 * params->duration_most);
+    if (has_lanes && chance(choices, 2)) {
+        params->pause_key = choose(choices, params->key_count);
+    }
+}
+
 /* A barrier does to the keys what a task would that claims them all. */
 static void claim_all_keys(struct workload *workload)
 {
@@ -303,6 +318,7 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     free(last_of_submitter);
     draw_barriers(workload, choices);
     draw_cancels(workload, choices);
+    draw_pause(params, choices);
     claim_all_keys(workload);
 }
 
@@ -388,13 +404,14 @@ void workload_print_params(const struct workload *workload, FILE *out)
     fprintf(out,
             "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
             "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u, %u cancels by "
-            "%u\n",
+            "%u, pause at %u for %u\n",
             (unsigned long long)params->seed, params->task_count, params->workers,
             params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
             params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
             routings[params->routing], rules[params->rule],
             params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
-            params->quiesce_at, workload->cancel_count, params->cancellers);
+            params->quiesce_at, workload->cancel_count, params->cancellers, params->pause_at,
+            params->pause_for);
 }
 
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)

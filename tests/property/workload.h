@@ -73,15 +73,18 @@ struct workload_params {
     bool traced;            /* events are recorded, and judged */
     uint32_t look_at;       /* as quiesce_at, for a thread that takes a snapshot; 0: none */
     uint32_t cancellers;    /* threads that cancel; 0: nobody does, inside tasks neither */
+    uint32_t pause_at;      /* as quiesce_at, for a thread that pauses and resumes; 0: none */
+    uint32_t pause_for;     /* ns */
+    uint32_t pause_key;     /* of a lane, or WORKLOAD_NONE: the pool */
     uint32_t barrier_every; /* one task in so many is a barrier; 0: none */
 };
+
+#define WORKLOAD_NONE UINT32_MAX
 
 struct workload_claim {
     uint32_t key;
     lanepool_mode mode;
 };
-
-#define WORKLOAD_NONE UINT32_MAX
 
 struct workload_task {
     struct workload_claim *claims; /* as submitted, duplicates included */

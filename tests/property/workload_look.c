@@ -63,10 +63,10 @@ static void find_blockers(struct look *look)
     }
 }
 
-/* Marks are not shown, though a task may wait behind one. */
+/* Marks are not shown, nor are pauses, though a task may wait behind one. */
 static bool may_have_marks(const struct look *look)
 {
-    return look->run->workload->params.cancellers > 0;
+    return look->run->workload->params.cancellers > 0 || look->run->workload->params.pause_at != 0;
 }
 
 /* In lanes of workers a task may also wait for what it has no conflict with. */
