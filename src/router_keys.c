@@ -5,12 +5,8 @@
  */
 #include "handback.h"
 #include "pause.h"
+#include "places.h"
 #include "pool.h"
-
-static lanepool_i_wide_entry *wide_entries(lanepool_i_task *task)
-{
-    return (lanepool_i_wide_entry *)(task + 1);
-}
 
 static uint32_t narrow_type(uint64_t word, size_t i)
 {
@@ -21,14 +17,6 @@ static uintptr_t narrow_link(lanepool_i_task *task, uint64_t word, size_t i)
 {
     bool shared = (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
     return (uintptr_t)&task->as.narrow[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
-}
-
-/* Of a task that was routed. */
-static bool is_shared(lanepool_i_task *task, size_t i)
-{
-    if (lanepool_i_task_is_wide(task))
-        return (wide_entries(task)[i].owner & LANEPOOL_I_OWNER_SHARED) != 0;
-    return (load_relaxed(&task->word) >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
 }
 
 /* --- routing --- */
@@ -105,7 +93,7 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_local *local, lanep
  */
 static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
-    lanepool_i_wide_entry *entries = wide_entries(task);
+    lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     uint64_t stamp = ++pool->router.placings << 1;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
@@ -128,7 +116,7 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
 static void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                        lanepool_i_grants *grants)
 {
-    lanepool_i_wide_entry *entries = wide_entries(task);
+    lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     uint32_t lanes = resolve_wide(pool, local, task);
     lanepool_i_latch_set(task, lanes + 1);
     uint32_t granted = 0;
@@ -172,7 +160,7 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
     (void)local;
     size_t count = lanepool_i_task_count(task);
     if (lanepool_i_task_is_wide(task)) {
-        const lanepool_i_wide_entry *entries = wide_entries(task);
+        const lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
         for (size_t i = 0; i < count; i++)
             release(entries[i].entry.at.lane, task, grants);
         return;
@@ -208,11 +196,11 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
     (void)pool;
     *count = lanepool_i_task_count(task);
     bool wide = lanepool_i_task_is_wide(task);
-    lanepool_i_wide_entry *entries = wide_entries(task);
+    lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
     for (size_t i = 0; i < *count; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
-        bool shared = is_shared(task, i);
+        bool shared = lanepool_i_place_is_shared(task, i);
         lanepool_i_key_to_claim(&lane->key, &result[i]);
         result[i].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     }
@@ -221,25 +209,19 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
 
 /* --- who waits for whom --- */
 
-static lanepool_i_lane *lane_of(lanepool_i_task *task, size_t i)
-{
-    return lanepool_i_task_is_wide(task) ? wide_entries(task)[i].entry.at.lane
-                                         : task->as.narrow[i].at.lane;
-}
-
 /* The first entry of a frozen lane that waits for one of the task's. They stand behind its own if
  * that waits, too, else, if it was granted, all that wait do; tickets grow along a lane. SHARED
  * ones behind a SHARED one do not wait for it, but the first EXCLUSIVE one does, and all behind
  * that. */
 static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
 {
-    lanepool_i_entry *own =
-        lanepool_i_task_is_wide(task) ? &wide_entries(task)[i].entry : &task->as.narrow[i];
+    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_places_wide(task)[i].entry
+                                                          : &task->as.narrow[i];
     const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
     bool granted =
         lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
     _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
-    for (uintptr_t link = load_relaxed(at); is_shared(task, i) && link != 0;
+    for (uintptr_t link = load_relaxed(at); lanepool_i_place_is_shared(task, i) && link != 0;
          link = load_relaxed(at)) {
         if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_FOUND) != 0)
             break;
@@ -253,7 +235,7 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
 {
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lane_of(task, i);
+        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
         if (!lanepool_i_lane_is_frozen(lane)) {
             if (!lanepool_i_lane_freeze(lane))
                 continue;
@@ -297,83 +279,6 @@ static void end_walk(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
 
 /* --- marks --- */
 
-/* In a lane where some wait, who stands before the first of them; tickets grow along a lane. */
-static bool is_granted(lanepool_i_lane *lane, const lanepool_i_task *task)
-{
-    if (!lanepool_i_lane_is_frozen(lane))
-        return true;
-    uintptr_t head = load_relaxed(lanepool_i_lane_head(lane));
-    return lanepool_i_ticket_before(lanepool_i_task_ticket(task),
-                                    lanepool_i_task_ticket(lanepool_i_link_task(head)));
-}
-
-/* Freezes its lanes; returns in how many of them it waits. */
-static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
-{
-    uint32_t waiting = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lane_of(task, i);
-        lanepool_i_lane_freeze(lane);
-        waiting += !is_granted(lane, task);
-    }
-    return waiting;
-}
-
-static void mark_place(lanepool_i_task *task, uint32_t i)
-{
-    if (lanepool_i_task_is_wide(task))
-        wide_entries(task)[i].owner |= LANEPOOL_I_OWNER_MARK;
-    else
-        task->as.narrow[i].at.mark |= LANEPOOL_I_PLACE_MARK;
-}
-
-/* What is left of it when it is ready has no place. */
-static void forget_places(lanepool_i_task *task)
-{
-    if (lanepool_i_task_is_wide(task))
-        task->as.wide.count = 0;
-    else
-        fetch_and_acq_rel(&task->word, ~(LANEPOOL_I_COUNT_MASK | LANEPOOL_I_BARRIER));
-}
-
-/*
- * A rollup that waits in some of its lanes gives up those that it has latched,
- * and goes through the others without stopping. While they are frozen it is
- * granted nothing, so the latch cannot come to its end: it is held up once more,
- * until all is done here. From then on it counts the places that are to go.
- *
- * A thread that granted an entry before the freeze may still be on its way to
- * the latch: it arrives like all others did. What it adds to the count of
- * latched lanes is taken off here, since that lane is given up here.
- */
-static void mark(lanepool_i_task *task, lanepool_i_grants *grants)
-{
-    uint32_t count = (uint32_t)lanepool_i_task_count(task);
-    if (count < 2)
-        return;
-    uint32_t waiting = freeze_lanes(task, count);
-    if (waiting > 0)
-        lanepool_i_latch_hold(task);
-    for (uint32_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lane_of(task, i);
-        bool granted = is_granted(lane, task);
-        if (waiting > 0 && !granted)
-            mark_place(task, i);
-        if (lanepool_i_lane_is_frozen(lane))
-            lanepool_i_lane_thaw(lane, grants);
-        if (waiting > 0 && granted && !PLANTED(MARK_KEEPS_LANE)) {
-            lanepool_i_lane_trace_early(lane, task, grants->ring);
-            lanepool_i_lane_release(lane, grants);
-        }
-    }
-    if (waiting == 0)
-        return;
-    grants->latched -= count - waiting;
-    forget_places(task);
-    if (lanepool_i_latch_arrive(task, 1))
-        lanepool_i_tasks_add(&grants->ready, task);
-}
-
 /* It needs no places; only what was reserved for its keys is to be used up. */
 static void route_mark(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                        lanepool_i_grants *grants)
@@ -386,7 +291,7 @@ static void route_mark(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_
             (void)lanepool_i_keys_lane(pool, &pool->keys, local, &task->as.narrow[i],
                                        narrow_type(word, i));
     }
-    forget_places(task);
+    lanepool_i_places_forget(task);
     lanepool_i_tasks_add(&grants->ready, task);
 }
 
@@ -395,78 +300,9 @@ static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
 {
     (void)pool;
     size_t i = lanepool_i_task_count(task);
-    while (i > 0 && lane_of(task, i - 1) != lane)
+    while (i > 0 && lanepool_i_place_lane(task, i - 1) != lane)
         i--;
     return i > 0;
-}
-
-/* --- fewer lanes, and others' --- */
-
-/* A granted entry stands in no list: the last one may take its place. */
-static void drop_entry(lanepool_i_task *task, size_t i)
-{
-    size_t last = lanepool_i_task_count(task) - 1;
-    if (lanepool_i_task_is_wide(task)) {
-        wide_entries(task)[i].entry.at.lane = wide_entries(task)[last].entry.at.lane;
-        wide_entries(task)[i].owner = wide_entries(task)[last].owner;
-        task->as.wide.count = (uint32_t)last & LANEPOOL_I_WIDE_COUNT_MASK;
-        return;
-    }
-    if (i != last) {
-        task->as.narrow[i].at.lane = task->as.narrow[last].at.lane;
-        uint64_t bit = (uint64_t)1 << (LANEPOOL_I_SHARED_SHIFT + i);
-        if (is_shared(task, last))
-            fetch_or_relaxed(&task->word, bit);
-        else
-            fetch_and_acq_rel(&task->word, ~bit);
-    }
-    fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
-}
-
-static bool release_claim(lanepool_i_task *task, const lanepool_claim *claim,
-                          lanepool_i_grants *grants)
-{
-    size_t count = lanepool_i_task_count(task);
-    size_t i = 0;
-    while (i < count && !lanepool_i_key_is_named(lane_of(task, i), claim))
-        i++;
-    if (i == count)
-        return false;
-    lanepool_i_lane *lane = lane_of(task, i);
-    drop_entry(task, i);
-    lanepool_i_lane_trace_early(lane, task, grants->ring);
-    lanepool_i_lane_release(lane, grants);
-    return true;
-}
-
-static void take_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t count)
-{
-    if (lanepool_i_task_is_wide(heir)) {
-        for (size_t i = 0; i < count; i++) {
-            lanepool_i_wide_entry *entry = &wide_entries(heir)[i];
-            entry->entry.at.lane = lane_of(task, i);
-            entry->owner = (uintptr_t)heir | (is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
-        }
-        heir->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
-        return;
-    }
-    uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
-    for (size_t i = 0; i < count; i++) {
-        heir->as.narrow[i].at.lane = lane_of(task, i);
-        bits |= (uint64_t)is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
-    }
-    fetch_or_relaxed(&heir->word, bits);
-}
-
-/* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all. */
-static void inherit(lanepool_i_task *task, lanepool_i_task *heir)
-{
-    lanepool_future *future = lanepool_i_task_is_wide(heir) ? heir->as.wide.future : NULL;
-    if (future != NULL)
-        lanepool_i_mutex_lock(&future->lock);
-    take_entries(task, heir, lanepool_i_task_count(task));
-    if (future != NULL)
-        lanepool_i_mutex_unlock(&future->lock);
 }
 
 /* --- surveys --- */
@@ -494,10 +330,11 @@ static void survey_entries(lanepool_i_survey *survey, size_t index)
     lanepool_i_task *task = lanepool_i_survey_seen(survey, index)->task;
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lane_of(task, i);
+        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
         lanepool_i_survey_add_entry(survey, index, lane,
-                                    is_shared(task, i) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE,
-                                    is_granted(lane, task));
+                                    lanepool_i_place_is_shared(task, i) ? LANEPOOL_SHARED
+                                                                        : LANEPOOL_EXCLUSIVE,
+                                    lanepool_i_place_is_granted(lane, task));
     }
 }
 
@@ -543,11 +380,11 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .batch_done = lanepool_i_keys_sweep,
     .finish = finish,
     .reap = NULL,
-    .mark = mark,
+    .mark = lanepool_i_places_mark,
     .route_mark = route_mark,
     .claims_lane = claims_lane,
-    .release = release_claim,
-    .inherit = inherit,
+    .release = lanepool_i_places_release,
+    .inherit = lanepool_i_places_inherit,
     .trim = lanepool_i_keys_trim,
     .collect = collect,
     .claims = claims,

@@ -1,20 +1,16 @@
 /*
- * Owns lanepool_future_wait(): waiting outside of tasks, the judgement of waits
- * inside them, and what a waiting thread runs meanwhile; see wait.h.
+ * Owns lanepool_future_wait(), outside of tasks and inside them; see wait.h. What
+ * the role's holder does for a wait is judge.c's.
  */
 #include "wait.h"
 
 #include "deadline.h"
+#include "judge.h"
 #include "pool.h"
-#include "pump.h"
 #include "run.h"
 #include "sequence.h"
-#include "walk.h"
 
 #include <string.h>
-
-/* NOT_KNOWN: for lack of memory, tasks do not stand yet behind all that they wait for. */
-enum { UNDECIDED, MAY_WAIT, WOULD_DEADLOCK, NOT_KNOWN };
 
 bool lanepool_i_waits_init(lanepool_i_waits *waits)
 {
@@ -101,7 +97,7 @@ void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom)
 
 /* --- one wait --- */
 
-static void drop(lanepool_i_wait *wait)
+void lanepool_i_wait_drop(lanepool_i_wait *wait)
 {
     if (fetch_sub_acq_rel(&wait->references, 1) != 1)
         return;
@@ -115,7 +111,7 @@ static void future_completes(void *context, const lanepool_result *result)
     lanepool_i_wait *wait = context;
     store_release(&wait->complete, true);
     lanepool_i_semaphore_post(&wait->waiter.semaphore);
-    drop(wait);
+    lanepool_i_wait_drop(wait);
 }
 
 static bool is_running(const lanepool_i_local *local, const lanepool_i_task *task)
@@ -147,133 +143,16 @@ void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local)
     local->waits = 0;
     while (over != NULL) {
         lanepool_i_wait *next = over->next;
-        drop(over);
+        lanepool_i_wait_drop(over);
         over = next;
     }
 }
 
-/* --- the judgement --- */
-
-/* The awaited task cannot go while the future's lock is held: it completes the future first. */
-static bool find_awaited(lanepool_i_wait *wait)
-{
-    lanepool_future *future = wait->future;
-    lanepool_i_mutex_lock(&future->lock);
-    wait->awaited = future->task;
-    if (wait->awaited != NULL)
-        wait->awaited_ticket = lanepool_i_task_ticket(wait->awaited);
-    lanepool_i_mutex_unlock(&future->lock);
-    return wait->awaited != NULL;
-}
-
-/* A completed future makes every verdict void: the block may have been reused meanwhile. */
-static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
-                             lanepool_i_grants *grants)
-{
-    if (!find_awaited(wait))
-        return MAY_WAIT;
-    lanepool_i_walk walk;
-    lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
-    bool reached = lanepool_i_walk_from(&walk, wait->task);
-    lanepool_i_walk_end(&walk, local, grants);
-    fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_MARKED);
-    if (!find_awaited(wait))
-        return MAY_WAIT;
-    if (reached)
-        return WOULD_DEADLOCK;
-    return pool->predicate.lacking > 0 ? NOT_KNOWN : MAY_WAIT;
-}
-
-static void judge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
-                  lanepool_i_grants *grants)
-{
-    lanepool_i_wait *wait = (lanepool_i_wait *)message;
-    lanepool_i_mutex_lock(&pool->waits.lock);
-    if (!wait->left) {
-        uint32_t verdict = judge_locked(pool, local, wait, grants);
-        if (verdict != MAY_WAIT)
-            wait->awaited = NULL;
-        store_release(&wait->verdict, verdict);
-        lanepool_i_semaphore_post(&wait->waiter.semaphore);
-    }
-    lanepool_i_mutex_unlock(&pool->waits.lock);
-    drop(wait);
-}
-
 /* --- helping --- */
-
-/* The first of the ready tasks that leads to the awaited one; the others are left in the list. */
-static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *local,
-                                      lanepool_i_wait *wait, lanepool_i_tasks *ready,
-                                      lanepool_i_grants *grants)
-{
-    lanepool_i_tasks others = { NULL, NULL, 0 };
-    lanepool_i_tasks tried = { NULL, NULL, 0 };
-    lanepool_i_task *chosen = NULL;
-    lanepool_i_task *task;
-    lanepool_i_walk walk;
-    lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
-    while (chosen == NULL && (task = lanepool_i_tasks_take(ready)) != NULL) {
-        bool earlier = lanepool_i_ticket_before(lanepool_i_task_ticket(task), walk.limit);
-        if (earlier && lanepool_i_walk_from(&walk, task))
-            chosen = task;
-        else
-            lanepool_i_tasks_add(earlier ? &tried : &others, task);
-    }
-    lanepool_i_walk_end(&walk, local, grants);
-    if (chosen != NULL)
-        fetch_and_acq_rel(&chosen->word, ~LANEPOOL_I_MARKED);
-    while ((task = lanepool_i_tasks_take(&tried)) != NULL) {
-        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
-        lanepool_i_tasks_add(&others, task);
-    }
-    while ((task = lanepool_i_tasks_take(ready)) != NULL)
-        lanepool_i_tasks_add(&others, task);
-    *ready = others;
-    wait->helping = chosen;
-    return chosen;
-}
-
-static lanepool_i_task *choose_of_pump_locked(lanepool_pool *pool, lanepool_i_local *local,
-                                              lanepool_i_wait *wait, lanepool_i_grants *grants)
-{
-    lanepool_pump *pump = wait->pump;
-    lanepool_i_task *chosen = choose_locked(pool, local, wait, &pump->ready, grants);
-    if (chosen != NULL)
-        lanepool_i_pump_took_locked(pump);
-    return chosen;
-}
-
-static size_t worker_of(const lanepool_i_local *local)
-{
-    return local->worker != NULL ? local->worker->index : 0;
-}
-
-/* Role's holder: takes a needed task out of the queues, if one stands there. */
-static lanepool_i_task *take_needed(lanepool_pool *pool, lanepool_i_local *local,
-                                    lanepool_i_wait *wait)
-{
-    lanepool_i_tasks ready = { NULL, NULL, 0 };
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    lanepool_i_task *chosen = NULL;
-    lanepool_i_crew_clear(&pool->crew, &ready);
-    lanepool_i_mutex_lock(&pool->waits.lock);
-    if (load_relaxed(&wait->verdict) == MAY_WAIT && find_awaited(wait)) {
-        chosen = choose_locked(pool, local, wait, &ready, &grants);
-        if (chosen == NULL && wait->pump != NULL)
-            chosen = choose_of_pump_locked(pool, local, wait, &grants);
-    }
-    lanepool_i_mutex_unlock(&pool->waits.lock);
-    /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
-    lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
-    lanepool_i_count_up(&local->latched, grants.latched);
-    return chosen;
-}
 
 static bool is_undecided(const lanepool_i_wait *wait)
 {
-    return load_acquire(&wait->verdict) == UNDECIDED;
+    return load_acquire(&wait->verdict) == LANEPOOL_I_UNDECIDED;
 }
 
 /* With lanes per worker nothing stands ready but in pumps. */
@@ -299,7 +178,7 @@ static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *
     if (routes)
         lanepool_i_router_route(pool, local);
     if (helps && (wait->pump != NULL || lanepool_i_crew_has_ready(&pool->crew)))
-        *needed = take_needed(pool, local, wait);
+        *needed = lanepool_i_wait_take_needed(pool, local, wait);
     bool more = is_undecided(wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
     return more;
@@ -330,9 +209,9 @@ static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepoo
 {
     if (load_acquire(&wait->complete))
         *status = LANEPOOL_OK;
-    else if (load_acquire(&wait->verdict) == WOULD_DEADLOCK)
+    else if (load_acquire(&wait->verdict) == LANEPOOL_I_WOULD_DEADLOCK)
         *status = LANEPOOL_DEADLOCK;
-    else if (load_acquire(&wait->verdict) == NOT_KNOWN)
+    else if (load_acquire(&wait->verdict) == LANEPOOL_I_NOT_KNOWN)
         *status = LANEPOOL_NOMEM;
     else if (is_hopeless(pool, wait->future))
         *status = LANEPOOL_SHUT_DOWN;
@@ -408,7 +287,7 @@ static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
     if (wait == NULL)
         return NULL;
     memset(wait, 0, sizeof *wait);
-    wait->message.carry_out = judge;
+    wait->message.carry_out = lanepool_i_wait_judge;
     wait->message.urgent = true;
     wait->task = local->run->task;
     wait->future = future;
@@ -449,7 +328,7 @@ static lanepool_i_listener *listen(lanepool_i_wait *wait, lanepool_i_listener *l
         return listener;
     lanepool_i_memory_free(listener);
     store_release(&wait->complete, true);
-    drop(wait);
+    lanepool_i_wait_drop(wait);
     return NULL;
 }
 
@@ -458,7 +337,7 @@ static void stop_listening(lanepool_i_wait *wait, lanepool_i_listener *listener)
     if (listener == NULL || !lanepool_i_future_leave(wait->future, listener))
         return;
     lanepool_i_memory_free(listener);
-    drop(wait);
+    lanepool_i_wait_drop(wait);
 }
 
 static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_local *local,
@@ -468,7 +347,7 @@ static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_local 
     enter(&pool->waits, wait);
     lanepool_status status = wait_until_due(pool, wait, deadline_ns);
     if (status != LANEPOOL_OK || !lanepool_i_router_send(pool, local, &wait->message))
-        drop(wait);
+        lanepool_i_wait_drop(wait);
     if (status == LANEPOOL_OK)
         status = wait_judged(pool, local, wait, deadline_ns);
     leave(&pool->waits, wait);
@@ -491,7 +370,7 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_local *local,
     listener = listen(wait, listener);
     status = be_judged_and_wait(pool, local, wait, deadline_ns);
     stop_listening(wait, listener);
-    drop(wait);
+    lanepool_i_wait_drop(wait);
     return status;
 }
 

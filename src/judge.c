@@ -1,0 +1,123 @@
+/* Owns the judgement of waits inside tasks, and the choice of what they need; see judge.h. */
+#include "judge.h"
+
+#include "pool.h"
+#include "pump.h"
+
+/* --- the judgement --- */
+
+/* The awaited task cannot go while the future's lock is held: it completes the future first. */
+static bool find_awaited(lanepool_i_wait *wait)
+{
+    lanepool_future *future = wait->future;
+    lanepool_i_mutex_lock(&future->lock);
+    wait->awaited = future->task;
+    if (wait->awaited != NULL)
+        wait->awaited_ticket = lanepool_i_task_ticket(wait->awaited);
+    lanepool_i_mutex_unlock(&future->lock);
+    return wait->awaited != NULL;
+}
+
+/* A completed future makes every verdict void: the block may have been reused meanwhile. */
+static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+                             lanepool_i_grants *grants)
+{
+    if (!find_awaited(wait))
+        return LANEPOOL_I_MAY_WAIT;
+    lanepool_i_walk walk;
+    lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
+    bool reached = lanepool_i_walk_from(&walk, wait->task);
+    lanepool_i_walk_end(&walk, local, grants);
+    fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_MARKED);
+    if (!find_awaited(wait))
+        return LANEPOOL_I_MAY_WAIT;
+    if (reached)
+        return LANEPOOL_I_WOULD_DEADLOCK;
+    return pool->predicate.lacking > 0 ? LANEPOOL_I_NOT_KNOWN : LANEPOOL_I_MAY_WAIT;
+}
+
+void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
+                           lanepool_i_message *message, lanepool_i_grants *grants)
+{
+    lanepool_i_wait *wait = (lanepool_i_wait *)message;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    if (!wait->left) {
+        uint32_t verdict = judge_locked(pool, local, wait, grants);
+        if (verdict != LANEPOOL_I_MAY_WAIT)
+            wait->awaited = NULL;
+        store_release(&wait->verdict, verdict);
+        lanepool_i_semaphore_post(&wait->waiter.semaphore);
+    }
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    lanepool_i_wait_drop(wait);
+}
+
+/* --- helping --- */
+
+/* The first of the ready tasks that leads to the awaited one; the others are left in the list. */
+static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *local,
+                                      lanepool_i_wait *wait, lanepool_i_tasks *ready,
+                                      lanepool_i_grants *grants)
+{
+    lanepool_i_tasks others = { NULL, NULL, 0 };
+    lanepool_i_tasks tried = { NULL, NULL, 0 };
+    lanepool_i_task *chosen = NULL;
+    lanepool_i_task *task;
+    lanepool_i_walk walk;
+    lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
+    while (chosen == NULL && (task = lanepool_i_tasks_take(ready)) != NULL) {
+        bool earlier = lanepool_i_ticket_before(lanepool_i_task_ticket(task), walk.limit);
+        if (earlier && lanepool_i_walk_from(&walk, task))
+            chosen = task;
+        else
+            lanepool_i_tasks_add(earlier ? &tried : &others, task);
+    }
+    lanepool_i_walk_end(&walk, local, grants);
+    if (chosen != NULL)
+        fetch_and_acq_rel(&chosen->word, ~LANEPOOL_I_MARKED);
+    while ((task = lanepool_i_tasks_take(&tried)) != NULL) {
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+        lanepool_i_tasks_add(&others, task);
+    }
+    while ((task = lanepool_i_tasks_take(ready)) != NULL)
+        lanepool_i_tasks_add(&others, task);
+    *ready = others;
+    wait->helping = chosen;
+    return chosen;
+}
+
+static lanepool_i_task *choose_of_pump_locked(lanepool_pool *pool, lanepool_i_local *local,
+                                              lanepool_i_wait *wait, lanepool_i_grants *grants)
+{
+    lanepool_pump *pump = wait->pump;
+    lanepool_i_task *chosen = choose_locked(pool, local, wait, &pump->ready, grants);
+    if (chosen != NULL)
+        lanepool_i_pump_took_locked(pump);
+    return chosen;
+}
+
+static size_t worker_of(const lanepool_i_local *local)
+{
+    return local->worker != NULL ? local->worker->index : 0;
+}
+
+lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_local *local,
+                                             lanepool_i_wait *wait)
+{
+    lanepool_i_tasks ready = { NULL, NULL, 0 };
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_task *chosen = NULL;
+    lanepool_i_crew_clear(&pool->crew, &ready);
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    if (load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
+        chosen = choose_locked(pool, local, wait, &ready, &grants);
+        if (chosen == NULL && wait->pump != NULL)
+            chosen = choose_of_pump_locked(pool, local, wait, &grants);
+    }
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+    /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
+    lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    lanepool_i_count_up(&local->latched, grants.latched);
+    return chosen;
+}

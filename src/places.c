@@ -1,0 +1,146 @@
+/* Owns marks, early releases and what heirs get; see places.h. */
+#include "places.h"
+
+#include "future.h"
+#include "keys.h"
+#include "planted.h"
+
+/* --- marks --- */
+
+/* Freezes its lanes; returns in how many of them it waits. */
+static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
+{
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        lanepool_i_lane_freeze(lane);
+        waiting += !lanepool_i_place_is_granted(lane, task);
+    }
+    return waiting;
+}
+
+static void mark_place(lanepool_i_task *task, uint32_t i)
+{
+    if (lanepool_i_task_is_wide(task))
+        lanepool_i_places_wide(task)[i].owner |= LANEPOOL_I_OWNER_MARK;
+    else
+        task->as.narrow[i].at.mark |= LANEPOOL_I_PLACE_MARK;
+}
+
+/* What is left of it when it is ready has no place. */
+void lanepool_i_places_forget(lanepool_i_task *task)
+{
+    if (lanepool_i_task_is_wide(task))
+        task->as.wide.count = 0;
+    else
+        fetch_and_acq_rel(&task->word, ~(LANEPOOL_I_COUNT_MASK | LANEPOOL_I_BARRIER));
+}
+
+/*
+ * A rollup that waits in some of its lanes gives up those that it has latched,
+ * and goes through the others without stopping. While they are frozen it is
+ * granted nothing, so the latch cannot come to its end: it is held up once more,
+ * until all is done here. From then on it counts the places that are to go.
+ *
+ * A thread that granted an entry before the freeze may still be on its way to
+ * the latch: it arrives like all others did. What it adds to the count of
+ * latched lanes is taken off here, since that lane is given up here.
+ */
+void lanepool_i_places_mark(lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    uint32_t count = (uint32_t)lanepool_i_task_count(task);
+    if (count < 2)
+        return;
+    uint32_t waiting = freeze_lanes(task, count);
+    if (waiting > 0)
+        lanepool_i_latch_hold(task);
+    for (uint32_t i = 0; i < count; i++) {
+        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        bool granted = lanepool_i_place_is_granted(lane, task);
+        if (waiting > 0 && !granted)
+            mark_place(task, i);
+        if (lanepool_i_lane_is_frozen(lane))
+            lanepool_i_lane_thaw(lane, grants);
+        if (waiting > 0 && granted && !PLANTED(MARK_KEEPS_LANE)) {
+            lanepool_i_lane_trace_early(lane, task, grants->ring);
+            lanepool_i_lane_release(lane, grants);
+        }
+    }
+    if (waiting == 0)
+        return;
+    grants->latched -= count - waiting;
+    lanepool_i_places_forget(task);
+    if (lanepool_i_latch_arrive(task, 1))
+        lanepool_i_tasks_add(&grants->ready, task);
+}
+
+/* --- fewer lanes, and others' --- */
+
+/* A granted entry stands in no list: the last one may take its place. */
+static void drop_entry(lanepool_i_task *task, size_t i)
+{
+    size_t last = lanepool_i_task_count(task) - 1;
+    if (lanepool_i_task_is_wide(task)) {
+        lanepool_i_places_wide(task)[i].entry.at.lane =
+            lanepool_i_places_wide(task)[last].entry.at.lane;
+        lanepool_i_places_wide(task)[i].owner = lanepool_i_places_wide(task)[last].owner;
+        task->as.wide.count = (uint32_t)last & LANEPOOL_I_WIDE_COUNT_MASK;
+        return;
+    }
+    if (i != last) {
+        task->as.narrow[i].at.lane = task->as.narrow[last].at.lane;
+        uint64_t bit = (uint64_t)1 << (LANEPOOL_I_SHARED_SHIFT + i);
+        if (lanepool_i_place_is_shared(task, last))
+            fetch_or_relaxed(&task->word, bit);
+        else
+            fetch_and_acq_rel(&task->word, ~bit);
+    }
+    fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
+}
+
+bool lanepool_i_places_release(lanepool_i_task *task, const lanepool_claim *claim,
+                               lanepool_i_grants *grants)
+{
+    size_t count = lanepool_i_task_count(task);
+    size_t i = 0;
+    while (i < count && !lanepool_i_key_is_named(lanepool_i_place_lane(task, i), claim))
+        i++;
+    if (i == count)
+        return false;
+    lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+    drop_entry(task, i);
+    lanepool_i_lane_trace_early(lane, task, grants->ring);
+    lanepool_i_lane_release(lane, grants);
+    return true;
+}
+
+static void take_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t count)
+{
+    if (lanepool_i_task_is_wide(heir)) {
+        for (size_t i = 0; i < count; i++) {
+            lanepool_i_wide_entry *entry = &lanepool_i_places_wide(heir)[i];
+            entry->entry.at.lane = lanepool_i_place_lane(task, i);
+            entry->owner = (uintptr_t)heir |
+                           (lanepool_i_place_is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
+        }
+        heir->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
+        return;
+    }
+    uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
+    for (size_t i = 0; i < count; i++) {
+        heir->as.narrow[i].at.lane = lanepool_i_place_lane(task, i);
+        bits |= (uint64_t)lanepool_i_place_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
+    }
+    fetch_or_relaxed(&heir->word, bits);
+}
+
+/* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all. */
+void lanepool_i_places_inherit(lanepool_i_task *task, lanepool_i_task *heir)
+{
+    lanepool_future *future = lanepool_i_task_is_wide(heir) ? heir->as.wide.future : NULL;
+    if (future != NULL)
+        lanepool_i_mutex_lock(&future->lock);
+    take_entries(task, heir, lanepool_i_task_count(task));
+    if (future != NULL)
+        lanepool_i_mutex_unlock(&future->lock);
+}
