@@ -99,7 +99,7 @@ typedef struct lanepool_snapshot {
 } lanepool_snapshot;
 
 /**
- * * Takes a snapshot. What was accepted before is routed first; a task whose submitter is still in
+ * Takes a snapshot. What was accepted before is routed first; a task whose submitter is still in
  * its call on another thread may be left out.
  *
  * Meanwhile no task is routed and no lane moves on; running tasks go on. With an `is_compatible` of
@@ -194,7 +194,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_dot(
     const lanepool_snapshot *snapshot, lanepool_write_fn write, void *context);
 
 /**
- * * Says why a task does not run, from its future: takes a snapshot and writes the task's reasons.
+ * Says why a task does not run, from its future: takes a snapshot and writes the task's reasons.
  * Of a task that has finished, or that is just being submitted, taken up or let go, it says so.
  *
  * @param future  The task's.

@@ -57,13 +57,13 @@ typedef struct lanepool_times_workers {
 } lanepool_times_workers;
 
 /**
- * * Makes an empty one.
+ * Makes an empty one.
  *
  * @param lanes_max How many lanes get a row of their own, the first ones; further ones share a row.
  *
  * @param times Receives it; the caller destroys it. NULL on failure.
  * @retval LANEPOOL_OK      Done.
- * * @retval LANEPOOL_INVALID times is NULL, or lanes_max is 0.
+ * @retval LANEPOOL_INVALID times is NULL, or lanes_max is 0.
  * @retval LANEPOOL_NOMEM   Memory is lacking.
  * @par Threads
  * This and all other functions here: any thread, one at a time for each lanepool_times.

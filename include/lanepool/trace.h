@@ -2,13 +2,13 @@
  * @file
  * What happens to tasks, lanes and workers, as a stream of events.
  *
- * * A pool whose option `trace_events` is not 0 keeps a ring of at least that many events
+ * A pool whose option `trace_events` is not 0 keeps a ring of at least that many events
  * for each of its threads and for each thread that submits. Nothing waits for
  * readers: when a ring is full its oldest event is overwritten, and each reader
  * knows how many it has missed. A pool without rings records nothing, at the
  * cost of a predictable branch for each event.
  *
- * * Times are the monotonic clock's. Where the system's clock goes by a counter of the
+ * Times are the monotonic clock's. Where the system's clock goes by a counter of the
  * processor, that counter is written, and becomes the clock's time when it is read:
  * exact to a millisecond, and mostly to some 100 ns, unless between two reads the
  * clock's rate was set anew or the machine slept. One thread's times never go back.
@@ -16,7 +16,7 @@
  * another, or lags a thousand reads behind: there they may differ by as little. ROUTE,
  * READY and RELEASE may have the time of the event before them on their thread.
  *
- * * Where the system has <sys/sdt.h> such a pool also has a static probe for each
+ * Where the system has <sys/sdt.h> such a pool also has a static probe for each
  * event: provider `lanepool`, the event's name in small letters, with the
  * arguments task, object and detail.
  */
@@ -146,7 +146,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_trace_read(lanepool_tr
                                                                      size_t *count);
 
 /**
- * * How many events this reader has missed, since they were overwritten before it came, or were
+ * How many events this reader has missed, since they were overwritten before it came, or were
  * about to be. Exact: each event is either read or counted here.
  *
  * @par Threads
