@@ -29,6 +29,17 @@ lanepool_i_apart *lanepool_i_apart_of(lanepool_i_aparts *aparts, const lanepool_
     return apart;
 }
 
+lanepool_i_task *lanepool_i_apart_heir_of(lanepool_i_aparts *aparts, const lanepool_i_task *task)
+{
+    lanepool_i_task *heir = NULL;
+    lanepool_i_mutex_lock(&aparts->lock);
+    for (const lanepool_i_apart *apart = aparts->first; apart != NULL; apart = apart->next)
+        if (apart->task == task)
+            heir = apart->heir;
+    lanepool_i_mutex_unlock(&aparts->lock);
+    return heir;
+}
+
 static void unlink(lanepool_i_aparts *aparts, lanepool_i_apart *apart)
 {
     lanepool_i_mutex_lock(&aparts->lock);
@@ -189,6 +200,14 @@ static void join_group(lanepool_group *group, lanepool_i_task *heir)
     lanepool_i_members_entered(group, heir, heir, true);
 }
 
+/* Where others look for it. */
+static void note_heir(lanepool_i_aparts *aparts, lanepool_i_apart *apart, lanepool_i_task *heir)
+{
+    lanepool_i_mutex_lock(&aparts->lock);
+    apart->heir = heir;
+    lanepool_i_mutex_unlock(&aparts->lock);
+}
+
 static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
                                    const lanepool_task *task)
 {
@@ -202,8 +221,8 @@ static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
     struct handing_over handing_over = { run->task, heir };
     status = lanepool_i_waits_with_role(pool, local, count_heir, &handing_over);
     if (status == LANEPOOL_OK) {
-        apart->heir = heir;
         join_group(task->group, heir);
+        note_heir(&pool->aparts, apart, heir);
     } else {
         lanepool_i_submit_take_back(pool, local, task, heir);
     }

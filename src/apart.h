@@ -33,7 +33,7 @@ struct lanepool_detached {
     lanepool_i_apart *next; /* L */
     lanepool_pool *pool;    /* I */
     lanepool_i_task *task;  /* I */
-    lanepool_i_task *heir;  /* W: NULL: none */
+    lanepool_i_task *heir;  /* L: who runs the task writes it; NULL: none */
     bool detached;          /* W */
     _Atomic uint32_t state; /* A: a lanepool_i_apart_state */
     lanepool_result result; /* C */
@@ -51,6 +51,8 @@ typedef struct lanepool_i_aparts {
 bool lanepool_i_aparts_init(lanepool_i_aparts *aparts);
 void lanepool_i_aparts_fini(lanepool_i_aparts *aparts);
 
+/* The heir that a task has which has not ended, or NULL. */
+lanepool_i_task *lanepool_i_apart_heir_of(lanepool_i_aparts *aparts, const lanepool_i_task *task);
 /* The task's record, or NULL. */
 lanepool_i_apart *lanepool_i_apart_of(lanepool_i_aparts *aparts, const lanepool_i_task *task);
 /* The function has returned, or ended its thread; true: the task ends with that, in `result`'s way

@@ -54,6 +54,15 @@ static void found(lanepool_i_task *dependent, void *context)
         walk->unwalked = dependent;
 }
 
+/* From a task that runs: also to its heir, which stands in no lane before it has ended. */
+static void walk_on(lanepool_i_walk *walk, lanepool_i_task *running)
+{
+    lanepool_i_task *heir = lanepool_i_apart_heir_of(&walk->pool->aparts, running);
+    if (heir != NULL)
+        found(heir, walk);
+    walk->pool->rule->each_dependent(walk->pool, running, walk->limit, found, walk);
+}
+
 static void walk_found(lanepool_i_walk *walk)
 {
     while (walk->unwalked != NULL && !walk->reached) {
@@ -90,7 +99,7 @@ static bool walk_waits(lanepool_i_walk *walk)
         any = true;
         if (wait->task == walk->target)
             walk->reached = true;
-        walk->pool->rule->each_dependent(walk->pool, wait->task, walk->limit, found, walk);
+        walk_on(walk, wait->task);
     }
     return any;
 }
@@ -105,7 +114,7 @@ bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source)
     if (walk->past_barrier && lanepool_i_barrier_is_before(router, walk->target_ticket))
         return true;
     mark(source);
-    walk->pool->rule->each_dependent(walk->pool, source, walk->limit, found, walk);
+    walk_on(walk, source);
     do
         walk_found(walk);
     while (!walk->reached && walk_waits(walk));

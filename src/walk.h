@@ -3,7 +3,7 @@
  * finding the tasks that such a wait needs.
  *
  * A task waits for another if it stands behind it in a lane (or in whatever the
- * rule keeps), if it is inside a wait for it, or if it is inside a wait and a
+ * rule keeps), if it is its heir, if it is inside a wait for it, or if it is inside a wait and a
  * task that this wait made its thread run stands above it on the stack. The walk
  * goes forward from sources and marks what it reaches.
  *

@@ -49,6 +49,7 @@ extern const struct scenario_table scenarios_sequences_waits;
 extern const struct scenario_table scenarios_regressions;
 extern const struct scenario_table scenarios_regressions_routing;
 extern const struct scenario_table scenarios_regressions_cancels;
+extern const struct scenario_table scenarios_regressions_held;
 extern const struct scenario_table scenarios_cancels;
 extern const struct scenario_table scenarios_barriers;
 

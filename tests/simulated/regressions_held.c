@@ -1,0 +1,69 @@
+/* What once went wrong with tasks that hand their lanes over. */
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+/* Who hands over and the heir are no tasks of the scene's. */
+struct succession {
+    lanepool_future *heir;
+    lanepool_status waited; /* of the giver for the heir, if it waits */
+    lanepool_status (*meet)(struct succession *self);
+    _Atomic uint32_t runs, cancels;
+};
+
+static struct succession succession;
+
+static int be_heir(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct succession *self = context;
+
+    (void)run;
+    atomic_fetch_add(call == LANEPOOL_CALL_RUN ? &self->runs : &self->cancels, 1);
+    return 0;
+}
+
+static int hand_over_and_meet(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct succession *self = context;
+    lanepool_task heir = LANEPOOL_TASK_INIT;
+
+    EXPECT(call == LANEPOOL_CALL_RUN);
+    heir.function = be_heir;
+    heir.context = self;
+    heir.future = &self->heir;
+    EXPECT_STATUS(OK, lanepool_run_hand_over(run, &heir));
+    self->waited = self->meet(self);
+    return 0;
+}
+
+static void play(lanepool_status (*meet)(struct succession *self))
+{
+    lanepool_claim claims[] = { lanepool_claim_id('A', LANEPOOL_EXCLUSIVE),
+                                lanepool_claim_id('B', LANEPOOL_EXCLUSIVE) };
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    succession = (struct succession){ .meet = meet };
+    scene_open_with(1 + scene_variant(2));
+    task.function = hand_over_and_meet;
+    task.context = &succession;
+    task.claims = claims;
+    task.claim_count = scene_variant(3);
+    EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
+    scene_close();
+    lanepool_future_release(succession.heir);
+    EXPECT(atomic_load(&succession.runs) + atomic_load(&succession.cancels) == 1);
+}
+
+static lanepool_status wait_for_heir(struct succession *self)
+{
+    return lanepool_future_wait(self->heir, LANEPOOL_FOREVER, NULL);
+}
+
+/* An heir starts when its giver has ended: that waited for it, and for ever. */
+static void regress_wait_for_ones_own_heir_is_a_deadlock(void)
+{
+    play(wait_for_heir);
+    EXPECT_STATUS(DEADLOCK, succession.waited);
+}
+
+SCENARIO_TABLE(scenarios_regressions_held,
+               SCENARIO(regress_wait_for_ones_own_heir_is_a_deadlock, EXHAUSTIVE));
