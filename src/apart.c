@@ -40,6 +40,22 @@ lanepool_i_task *lanepool_i_apart_heir_of(lanepool_i_aparts *aparts, const lanep
     return heir;
 }
 
+size_t lanepool_i_aparts_heirs(lanepool_i_aparts *aparts, lanepool_i_succession *copies,
+                               size_t room)
+{
+    size_t count = 0;
+    lanepool_i_mutex_lock(&aparts->lock);
+    for (const lanepool_i_apart *apart = aparts->first; apart != NULL; apart = apart->next) {
+        if (apart->heir == NULL)
+            continue;
+        if (count < room)
+            copies[count] = (lanepool_i_succession){ apart->heir, apart->task };
+        count++;
+    }
+    lanepool_i_mutex_unlock(&aparts->lock);
+    return count;
+}
+
 static void unlink(lanepool_i_aparts *aparts, lanepool_i_apart *apart)
 {
     lanepool_i_mutex_lock(&aparts->lock);
@@ -200,7 +216,7 @@ static void join_group(lanepool_group *group, lanepool_i_task *heir)
     lanepool_i_members_entered(group, heir, heir, true);
 }
 
-/* Where others look for it. */
+/* Where others look for it: from now on it can be cancelled with the others. */
 static void note_heir(lanepool_i_aparts *aparts, lanepool_i_apart *apart, lanepool_i_task *heir)
 {
     lanepool_i_mutex_lock(&aparts->lock);

@@ -207,6 +207,7 @@ struct cancelling {
     lanepool_i_survey survey;
     lanepool_i_array told;
     lanepool_i_array marked; /* lanepool_i_task * */
+    lanepool_i_array heirs;  /* lanepool_i_succession */
     bool lacking;
 };
 
@@ -227,22 +228,27 @@ static bool has_started(const lanepool_pool *pool, const lanepool_i_task *task)
            lanepool_i_latch_says_started(task);
 }
 
-/* Unless it has started, or is a mark. The arrays have room. */
-static void try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
+/* False: it has started, or is a mark. The arrays have room. */
+static bool try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
 {
     if (has_started(cancelling->survey.pool, task))
-        return;
+        return false;
     uint64_t word = fetch_or_acq_rel(&task->word, LANEPOOL_I_MARK);
     if ((word & LANEPOOL_I_MARK) != 0)
-        return;
+        return false;
     if ((word & LANEPOOL_I_STARTED) != 0) {
         fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARK);
-        return;
+        return false;
     }
     lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
     if (future == NULL || take_future(future))
         copy_front(lanepool_i_array_add(&cancelling->told, sizeof(struct told)), task, future);
     lanepool_i_trace_task(cancelling->survey.local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    return true;
+}
+
+static void add_marked(struct cancelling *cancelling, lanepool_i_task *task)
+{
     lanepool_i_task **marked = lanepool_i_array_add(&cancelling->marked, sizeof(lanepool_i_task *));
     *marked = task;
 }
@@ -254,18 +260,52 @@ static bool claims(const lanepool_pool *pool, lanepool_i_task *task, const lanep
     return pool->rule->claims_lane(pool, task, lane);
 }
 
+/* NULL: all are meant. */
+static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
+{
+    if (cancelling->handle == NULL)
+        return NULL;
+    return lanepool_i_handle_lane(cancelling->survey.pool, cancelling->survey.local,
+                                  cancelling->handle);
+}
+
 static void mark_seen(struct cancelling *cancelling)
 {
     lanepool_pool *pool = cancelling->survey.pool;
-    const lanepool_i_lane *lane = NULL;
-    if (cancelling->handle != NULL)
-        lane = lanepool_i_handle_lane(pool, cancelling->survey.local, cancelling->handle);
+    const lanepool_i_lane *lane = lane_of(cancelling);
     for (size_t i = 0; i < cancelling->survey.seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(&cancelling->survey, i);
         if ((seen->state != LANEPOOL_SNAPSHOT_RUNNING || PLANTED(CANCEL_RUNNING)) &&
-            (lane == NULL || claims(pool, seen->task, lane)))
-            try_to_mark(cancelling, seen->task);
+            (lane == NULL || claims(pool, seen->task, lane)) && try_to_mark(cancelling, seen->task))
+            add_marked(cancelling, seen->task);
     }
+}
+
+/* Those that stand in no lane yet: while the pool is watched, their blocks stay. */
+static bool find_heirs(struct cancelling *cancelling)
+{
+    lanepool_i_array *heirs = &cancelling->heirs;
+    lanepool_i_aparts *aparts = &cancelling->survey.pool->aparts;
+    for (;;) {
+        size_t count = lanepool_i_aparts_heirs(aparts, heirs->items, heirs->capacity);
+        if (count <= heirs->capacity) {
+            heirs->count = count;
+            return true;
+        }
+        if (!lanepool_i_array_reserve(heirs, count, sizeof(lanepool_i_succession)))
+            return false;
+    }
+}
+
+/* An heir gets all its lanes at once, perhaps just now: none of them has to go on by itself. */
+static void mark_heirs(struct cancelling *cancelling)
+{
+    lanepool_pool *pool = cancelling->survey.pool;
+    const lanepool_i_succession *heirs = cancelling->heirs.items;
+    const lanepool_i_lane *lane = lane_of(cancelling);
+    for (size_t i = 0; i < cancelling->heirs.count; i++)
+        if (lane == NULL || pool->rule->claims_lane(pool, heirs[i].giver, lane))
+            (void)try_to_mark(cancelling, heirs[i].heir);
 }
 
 /* Once the lanes go on: each of a rollup's by itself. */
@@ -287,13 +327,16 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_local *local, v
     lanepool_i_survey *survey = &cancelling->survey;
     *survey = (lanepool_i_survey){ .pool = pool, .local = local };
     lanepool_i_survey_look(survey);
-    size_t most = survey->seen.count;
+    bool found = find_heirs(cancelling);
+    size_t most = survey->seen.count + cancelling->heirs.count;
     cancelling->lacking =
-        survey->lacking ||
+        survey->lacking || !found ||
         !lanepool_i_array_reserve(&cancelling->told, most, sizeof(struct told)) ||
         !lanepool_i_array_reserve(&cancelling->marked, most, sizeof(lanepool_i_task *));
-    if (!cancelling->lacking)
+    if (!cancelling->lacking) {
         mark_seen(cancelling);
+        mark_heirs(cancelling);
+    }
     lanepool_i_survey_go_on(survey, grants);
     let_go_of_lanes(cancelling, grants);
     lanepool_i_pumps_give_marks(pool);
@@ -332,6 +375,7 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
         *count = told_count;
     lanepool_i_array_fini(&cancelling.told);
     lanepool_i_array_fini(&cancelling.marked);
+    lanepool_i_array_fini(&cancelling.heirs);
     return status;
 }
 

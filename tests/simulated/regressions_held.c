@@ -65,5 +65,23 @@ static void regress_wait_for_ones_own_heir_is_a_deadlock(void)
     EXPECT_STATUS(DEADLOCK, succession.waited);
 }
 
+static lanepool_status cancel_all(struct succession *self)
+{
+    size_t count;
+
+    (void)self;
+    EXPECT_STATUS(OK, lanepool_pool_cancel(scene.pool, &count));
+    EXPECT(count == 1);
+    return LANEPOOL_OK;
+}
+
+/* An heir was not found before its giver had ended. */
+static void regress_cancelling_everything_finds_heirs(void)
+{
+    play(cancel_all);
+    EXPECT(atomic_load(&succession.cancels) == 1);
+}
+
 SCENARIO_TABLE(scenarios_regressions_held,
-               SCENARIO(regress_wait_for_ones_own_heir_is_a_deadlock, EXHAUSTIVE));
+               SCENARIO(regress_wait_for_ones_own_heir_is_a_deadlock, EXHAUSTIVE),
+               SCENARIO(regress_cancelling_everything_finds_heirs, RANDOM));
