@@ -28,6 +28,13 @@ struct judge {
 __attribute__((format(printf, 2, 3))) void judge_blame(struct oracle_verdict *verdict,
                                                        const char *format, ...);
 
+/* Whose submit has decided on the task's place: an heir stands where its giver does. */
+static inline const struct oracle_task *
+judge_place_of(const struct oracle_log *log, const struct workload *workload, uint32_t task)
+{
+    return &log->tasks[workload->tasks[task].is_heir ? workload->tasks[task].parent : task];
+}
+
 /* Whether the library has taken the task. */
 bool judge_is_accepted(const struct oracle_task *task);
 
@@ -47,5 +54,9 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 void judge_calls(struct judge *judge);
 /* oracle_waits.c: the statuses of waits inside tasks. */
 void judge_waits(struct judge *judge);
+/* oracle_held.c: heirs, and what is given up. */
+void judge_held(struct judge *judge);
+/* oracle_pauses.c: what a pause holds up does not start. */
+void judge_pauses(struct judge *judge);
 
 #endif

@@ -151,50 +151,6 @@ static void check_cancellations(struct judge *judge)
     }
 }
 
-static bool claims(const struct workload_task *what, uint32_t key)
-{
-    for (uint32_t i = 0; i < what->merged_count; i++) {
-        if (what->merged[i].key == key) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Who runs a task of its own, or one that it waits for, is not held up by a pause of the pool. */
-static bool is_paused(const struct judge *judge, uint32_t task)
-{
-    const struct workload_params *params = &judge->workload->params;
-    const struct workload_task *what = &judge->workload->tasks[task];
-
-    if (params->pause_key != WORKLOAD_NONE) {
-        return !what->is_barrier && claims(what, params->pause_key);
-    }
-    return !params->waits && params->cancellers == 0 && judge->log->tasks[task].worker != SIZE_MAX;
-}
-
-/* What is submitted to something paused does not start before the resume, or a shutdown; but each
- * worker may have been about to start something when the pool was paused. */
-static void check_pause(struct judge *judge)
-{
-    const struct workload_params *params = &judge->workload->params;
-    const struct oracle_pause *pause = &judge->log->pause;
-    uint64_t closing = oracle_when(&judge->log->closing_at);
-    uint64_t end = closing != 0 && closing < pause->resumes ? closing : pause->resumes;
-    uint32_t about_to_start = params->pause_key == WORKLOAD_NONE ? params->workers : 0;
-    uint32_t started = 0;
-
-    for (uint32_t i = 0; i < judge->count && pause->paused != 0; i++) {
-        const struct oracle_task *record = &judge->log->tasks[judge->by_ticket[i]];
-
-        started += record->call == CALL_RUN && oracle_when(&record->submit_begin) > pause->paused &&
-                   oracle_when(&record->call_begin) < end && is_paused(judge, judge->by_ticket[i]);
-    }
-    if (started > about_to_start) {
-        judge_blame(&judge->verdict, "%u tasks started during a pause", started);
-    }
-}
-
 /* A worker is one thread. */
 static void check_threads(struct judge *judge)
 {
@@ -261,7 +217,6 @@ void judge_calls(struct judge *judge)
     }
     check_cancellations(judge);
     check_threads(judge);
-    check_pause(judge);
     check_visit(judge, &judge->log->quiesce, false, "quiesce");
     check_visit(judge, &judge->log->await, true, "await");
 }

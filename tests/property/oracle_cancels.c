@@ -8,6 +8,7 @@
  * with it, as long as what it has waited for.
  */
 #include "property/judge.h"
+#include "sizes.h"
 
 /* --- who has cancelled what --- */
 
@@ -37,6 +38,16 @@ static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
     }
 }
 
+/* An heir also claims what its giver gives up later. */
+static bool may_cover(const struct judge *judge, uint32_t cancel, uint32_t task)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+
+    return covers(judge, cancel, task) ||
+           (what->is_heir && judge->workload->cancels[cancel].kind == CANCEL_LANE &&
+            covers(judge, cancel, what->parent));
+}
+
 static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
 {
     const struct oracle_cancel *record = &judge->log->cancels[cancel];
@@ -44,7 +55,8 @@ static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
 
     return oracle_when(&record->begin) != 0 && record->thread == told->thread &&
            oracle_when(&record->begin) < oracle_when(&told->call_begin) &&
-           oracle_when(&told->call_end) < oracle_when(&record->end) && covers(judge, cancel, task);
+           oracle_when(&told->call_end) < oracle_when(&record->end) &&
+           may_cover(judge, cancel, task);
 }
 
 static void note_cancelled(struct judge *judge, uint32_t task, uint32_t cancel)
@@ -75,12 +87,12 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 {
     const struct workload_params *params = &judge->workload->params;
     const struct workload_task *what = &judge->workload->tasks[task];
-    bool any = params->cancellers > 0 || params->pause_key != WORKLOAD_NONE;
+    bool any = params->cancellers > 0 || params->pausers > 0;
 
     for (uint32_t i = 0; i < what->merged_count && any; i++) {
         uint32_t key = what->merged[i].key;
 
-        if ((judge->has_mark[key] || key == params->pause_key) &&
+        if ((judge->has_mark[key] || workload_pauses(judge->workload, key)) &&
             claims(&judge->workload->tasks[other], key)) {
             return true;
         }
@@ -193,14 +205,16 @@ static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
         const struct oracle_task *before = &judge->log->tasks[judge->by_ticket[i]];
 
         if (before->call == CALL_RUN && oracle_when(&before->call_end) > end &&
-            workload_conflict(judge->workload, judge->by_ticket[i], judge->by_ticket[place])) {
+            oracle_conflict_at(judge->log, judge->workload, judge->by_ticket[i],
+                               judge->by_ticket[place], end)) {
             return true;
         }
     }
     return false;
 }
 
-/* Each thread may just be about to start one; one that has to wait is not about to start. */
+/* Each thread may just be about to start one, and a worker have taken some over from another; one
+ * that has to wait is not about to start. */
 static void check_who_is_left(struct judge *judge, uint32_t cancel)
 {
     const struct workload_params *params = &judge->workload->params;
@@ -217,7 +231,7 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
             judge_blame(&judge->verdict, "task %u had to wait, and was not cancelled", task);
         }
     }
-    if (left > params->workers + params->submitters) {
+    if (left > LANEPOOL_I_TAKE_MAX * params->workers + params->submitters) {
         judge_blame(&judge->verdict, "%u tasks were not cancelled", left);
     }
 }
@@ -262,18 +276,5 @@ void judge_cancels(struct judge *judge)
         if (judge->log->tasks[i].was_asked) {
             check_asked(judge, i);
         }
-    }
-}
-
-void oracle_count(const struct oracle_log *log, const struct workload *workload,
-                  uint32_t *cancelled, uint32_t *barriers)
-{
-    bool stopped = oracle_when(&log->stopping_at) != 0;
-
-    *cancelled = 0;
-    *barriers = 0;
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        *cancelled += !stopped && log->tasks[i].call == CALL_CANCELLED;
-        *barriers += workload->tasks[i].is_barrier && log->tasks[i].call == CALL_RUN;
     }
 }

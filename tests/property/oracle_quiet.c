@@ -66,11 +66,12 @@ static bool cancels_any(const struct oracle_log *log, const struct workload *wor
     return any;
 }
 
-static bool may_stand_before(const struct oracle_task *other, const struct oracle_task *task)
+static bool may_stand_before(const struct oracle_log *log, const struct workload *workload,
+                             uint32_t other, uint32_t task)
 {
-    uint64_t end = oracle_when(&task->submit_end);
+    uint64_t end = oracle_when(&judge_place_of(log, workload, task)->submit_end);
 
-    return end == 0 || oracle_when(&other->submit_begin) < end;
+    return end == 0 || oracle_when(&judge_place_of(log, workload, other)->submit_begin) < end;
 }
 
 static bool claims(const struct workload_task *what, uint32_t key)
@@ -91,8 +92,8 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
         const struct workload_task *what = &workload->tasks[i];
 
         if (!is_mark(&log->tasks[i]) || what->is_barrier ||
-            !may_stand_before(&log->tasks[other], &log->tasks[i]) ||
-            !may_stand_before(&log->tasks[i], &log->tasks[task])) {
+            !may_stand_before(log, workload, other, i) ||
+            !may_stand_before(log, workload, i, task)) {
             continue;
         }
         for (uint32_t c = 0; c < what->merged_count; c++) {
@@ -111,10 +112,15 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
 static bool is_pause_between(const struct oracle_log *log, const struct workload *workload,
                              uint32_t other, uint32_t task)
 {
-    uint32_t key = workload->params.pause_key;
+    bool any = false;
 
-    return key != WORKLOAD_NONE && oracle_when(&log->pause.begin) != 0 &&
-           claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        uint32_t key = workload->pauses[i].key;
+
+        any |= key != WORKLOAD_NONE && oracle_when(&log->pauses[i].begin) != 0 &&
+               claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
+    }
+    return any;
 }
 
 /* A mark that could not wait for all at once waits for all that is older: the rule is not asked. */
@@ -126,8 +132,11 @@ static bool may_wait_for_all(const struct oracle_task *task)
 static bool holds_up(const struct oracle_log *log, const struct workload *workload, uint32_t other,
                      uint32_t task)
 {
-    return may_stand_before(&log->tasks[other], &log->tasks[task]) &&
-           (workload_conflict(workload, task, other) ||
+    if (workload->tasks[task].is_heir && workload->tasks[task].parent == other) {
+        return true;
+    }
+    return may_stand_before(log, workload, other, task) &&
+           (oracle_conflict_at(log, workload, other, task, UINT64_MAX) ||
             is_pause_between(log, workload, other, task) || may_wait_for_all(&log->tasks[task]) ||
             (workload->params.rule == RULE_CLAIMS && is_mark_between(log, workload, other, task)));
 }
@@ -138,6 +147,24 @@ static bool is_held_up(const struct workload *workload, uint32_t index,
 {
     return is_waiting(task) || (is_mark(task) && workload->params.rule != RULE_CLAIMS &&
                                 !workload->tasks[index].is_barrier);
+}
+
+/* Whether a pause may hold up all of these: one of the pool, or of a lane that the task claims; any
+ * if there is none. */
+static bool may_be_paused(const struct oracle_log *log, const struct workload *workload,
+                          uint32_t task)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        uint32_t key = workload->pauses[i].key;
+
+        any |=
+            oracle_when(&log->pauses[i].begin) != 0 &&
+            oracle_when(&log->pauses[i].resume_end) == 0 &&
+            (key == WORKLOAD_NONE || task == WORKLOAD_NONE || claims(&workload->tasks[task], key));
+    }
+    return any;
 }
 
 /* Lets every task excuse those behind it, until nothing changes. */
@@ -152,7 +179,8 @@ static void excuse(const struct oracle_log *log, const struct workload *workload
             if (excused[i] || !is_held_up(workload, i, &log->tasks[i])) {
                 continue;
             }
-            excused[i] = workload->tasks[i].is_barrier && cancels_any(log, workload);
+            excused[i] = (workload->tasks[i].is_barrier && cancels_any(log, workload)) ||
+                         may_be_paused(log, workload, i);
             for (uint32_t j = 0; j < count && !excused[i]; j++) {
                 excused[i] = j != i && (excused[j] || is_running(&log->tasks[j])) &&
                              holds_up(log, workload, j, i);
@@ -228,7 +256,7 @@ static void check_quiesce(const struct oracle_log *log, const struct workload *w
                           struct oracle_verdict *verdict)
 {
     if (log->quiesce.begin == 0 || oracle_when(&log->quiesce.end) != 0 ||
-        cancels_any(log, workload)) {
+        cancels_any(log, workload) || may_be_paused(log, workload, WORKLOAD_NONE)) {
         return;
     }
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
@@ -244,10 +272,7 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
 {
     struct oracle_verdict verdict = { .passed = true };
 
-    bool pauses = oracle_when(&log->pause.begin) != 0 && oracle_when(&log->pause.resumed) == 0;
-
-    if (workload->params.task_count > QUIET_TASKS_MAX || pauses ||
-        oracle_when(&log->stopping_at) != 0) {
+    if (workload->params.task_count > QUIET_TASKS_MAX || oracle_when(&log->stopping_at) != 0) {
         return verdict;
     }
     if (idle_workers > 0 && workload->params.layout == LANEPOOL_PER_KEY) {

@@ -47,6 +47,11 @@ static bool helps(const struct oracle_task *task, const struct oracle_task *othe
            oracle_when(&other->call_end) < oracle_when(&task->call_end);
 }
 
+static bool is_heir_of(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    return judge->workload->tasks[task].is_heir && judge->workload->tasks[task].parent == other;
+}
+
 /* Whether, at some moment from begin to end, the task could not go on because of the other. */
 static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
                           uint64_t end)
@@ -62,9 +67,10 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
         return true;
     }
     return may_wait_after(judge, task, begin) &&
-           (workload_conflict(judge->workload, task, other) ||
-            judge_meet_at_a_mark(judge, task, other)) &&
-           oracle_when(&b->submit_begin) < oracle_when(&a->submit_end);
+           (oracle_conflict_at(judge->log, judge->workload, other, task, 0) ||
+            is_heir_of(judge, task, other) || judge_meet_at_a_mark(judge, task, other)) &&
+           oracle_when(&judge_place_of(judge->log, judge->workload, other)->submit_begin) <
+               oracle_when(&judge_place_of(judge->log, judge->workload, task)->submit_end);
 }
 
 /* Whether one comes from task `from` to task `to`. */

@@ -73,10 +73,9 @@ struct workload_params {
     bool traced;            /* events are recorded, and judged */
     uint32_t look_at;       /* as quiesce_at, for a thread that takes a snapshot; 0: none */
     uint32_t cancellers;    /* threads that cancel; 0: nobody does, inside tasks neither */
-    uint32_t pause_at;      /* as quiesce_at, for a thread that pauses and resumes; 0: none */
-    uint32_t pause_for;     /* ns */
-    uint32_t pause_key;     /* of a lane, or WORKLOAD_NONE: the pool */
     uint32_t barrier_every; /* one task in so many is a barrier; 0: none */
+    uint32_t pausers;       /* threads that pause and resume; 0: nobody does */
+    bool holds;             /* some tasks detach, give lanes up, or hand them over */
 };
 
 #define WORKLOAD_NONE UINT32_MAX
@@ -96,11 +95,16 @@ struct workload_task {
     uint32_t kind;      /* 0: none */
     uint32_t duration;  /* how long the body takes */
     enum workload_form form;
-    uint32_t within;   /* FORM_WITHIN: ns; 0 polls */
-    uint32_t awaits;   /* another task, or WORKLOAD_NONE */
-    uint64_t patience; /* for how long: ns, or LANEPOOL_FOREVER */
-    uint32_t cancel;   /* that the wait is a part of, or WORKLOAD_NONE */
-    bool is_barrier;   /* given to the library without the claims; merged are all keys */
+    uint32_t within;       /* FORM_WITHIN: ns; 0 polls */
+    uint32_t awaits;       /* another task, or WORKLOAD_NONE */
+    uint64_t patience;     /* for how long: ns, or LANEPOOL_FOREVER */
+    uint32_t cancel;       /* that the wait is a part of, or WORKLOAD_NONE */
+    bool is_barrier;       /* given to the library without the claims; merged are all keys */
+    bool detaches;         /* and is completed by somebody else, if not by itself */
+    bool completes_itself; /* before its function returns */
+    uint32_t completes;    /* another task, which it completes if that stands detached then */
+    uint32_t gives_up;     /* the key whose lane it gives up early, or WORKLOAD_NONE */
+    bool is_heir; /* its parent hands over to it, and merged are the claims which that has then */
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
@@ -120,11 +124,21 @@ struct workload_cancel {
     uint64_t patience;  /* CANCEL_TASK_AND_WAIT: as a task's */
 };
 
+/* One pause, and the resume that follows. */
+struct workload_pause {
+    uint32_t key;    /* of a lane, or WORKLOAD_NONE: the pool */
+    uint32_t pauser; /* which thread */
+    uint32_t after;  /* ns that this one sleeps before */
+    uint32_t lasts;
+};
+
 struct workload {
     struct workload_params params;
     struct workload_task *tasks;
     struct workload_cancel *cancels;
     uint32_t cancel_count;
+    struct workload_pause *pauses;
+    uint32_t pause_count;
     struct workload_claim *claim_store; /* all the tasks' claims */
     struct workload_claim *all_keys;    /* what barriers have for claims in the oracle */
 };
@@ -133,6 +147,9 @@ struct workload {
 void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,
                    struct choices *choices);
 void workload_fini(struct workload *workload);
+
+/* What else is drawn, behind all that (workload_draw.c). */
+void workload_draw_more(struct workload *workload, struct choices *choices);
 
 /* Leaves a task out, and those that are submitted from inside it. */
 void workload_drop(struct workload *workload, uint32_t task);
@@ -145,6 +162,17 @@ static inline bool workload_conflict(const struct workload *workload, uint32_t a
 {
     return workload->tasks[a].is_barrier || workload->tasks[b].is_barrier ||
            !(workload_allows(workload, a, b) && workload_allows(workload, b, a));
+}
+
+/* Whether the lane of the key is paused at some time. */
+static inline bool workload_pauses(const struct workload *workload, uint32_t key)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        any |= workload->pauses[i].key == key;
+    }
+    return any;
 }
 
 /* Whether conflicts come from claims. */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "property/workload_cancels.h"
+#include "property/workload_held.h"
 #include "property/workload_look.h"
+#include "property/workload_pauses.h"
 #include "property/workload_tasks.h"
 #include "property/world.h"
 #include "support/event_judge.h"
@@ -15,12 +17,12 @@
 
 enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3, TRACE_EVENTS = 1 << 12 };
 
-enum role { SUBMITTER, CANCELLER, PAUSER, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
+enum role { SUBMITTER, CANCELLER, PAUSER, KEEPER, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
 
 struct actor {
     struct run *run;
     enum role role;
-    uint32_t index; /* of a submitter, or of a canceller */
+    uint32_t index; /* of a submitter, a canceller, or a pauser */
 };
 
 /* --- submitters --- */
@@ -84,49 +86,6 @@ static void quiesce(struct run *run)
     oracle_stamp_at(run->log, &visit->end);
 }
 
-/* A shutdown resumes. */
-static void pause_while(struct run *run, lanepool_lane *lane)
-{
-    struct oracle_pause *pause = &run->log->pause;
-    lanepool_status status;
-
-    oracle_stamp_at(run->log, &pause->begin);
-    status = lane ? lanepool_lane_pause(lane) : lanepool_pool_pause(run->pool);
-    if (status == LANEPOOL_OK) {
-        pause->paused = oracle_stamp(run->log);
-    } else if (status != LANEPOOL_SHUT_DOWN && !world_has_refused()) {
-        run_note_failure(run, status);
-    }
-    world_sleep(run->workload->params.pause_for);
-    pause->resumes = oracle_stamp(run->log);
-    do {
-        status = lane ? lanepool_lane_resume(lane) : lanepool_pool_resume(run->pool);
-        if (status == LANEPOOL_NO_THREAD || status == LANEPOOL_NOMEM) {
-            world_stop_refusing();
-        }
-    } while (status == LANEPOOL_NO_THREAD || status == LANEPOOL_NOMEM);
-    if (status != LANEPOOL_OK && status != LANEPOOL_SHUT_DOWN) {
-        run_note_failure(run, status);
-    }
-    oracle_stamp_at(run->log, &pause->resumed);
-}
-
-static void pause_and_resume(struct run *run)
-{
-    uint32_t key = run->workload->params.pause_key;
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
-    lanepool_lane *lane = NULL;
-
-    world_sleep(run->workload->params.pause_at);
-    if (key != WORKLOAD_NONE && lanepool_lane_acquire(run->pool, &claim, &lane) != LANEPOOL_OK) {
-        return;
-    }
-    pause_while(run, lane);
-    if (lane) {
-        lanepool_lane_release(lane);
-    }
-}
-
 /* The first shutdown of either kind is about to be called. */
 static void note_closing(struct run *run)
 {
@@ -179,7 +138,10 @@ static void act(void *argument)
         workload_cancel_all_of_one(actor->run, actor->index);
         break;
     case PAUSER:
-        pause_and_resume(actor->run);
+        workload_pause_all_of_one(actor->run, actor->index);
+        break;
+    case KEEPER:
+        workload_keep(actor->run);
         break;
     case QUIESCER:
         quiesce(actor->run);
@@ -212,8 +174,11 @@ static void run_actors(struct run *run)
     for (uint32_t i = 0; i < params->cancellers; i++) {
         actors[count++] = (struct actor){ run, CANCELLER, i };
     }
-    if (params->pause_at != 0) {
-        actors[count++] = (struct actor){ run, PAUSER, 0 };
+    for (uint32_t i = 0; i < params->pausers; i++) {
+        actors[count++] = (struct actor){ run, PAUSER, i };
+    }
+    if (params->holds) {
+        actors[count++] = (struct actor){ run, KEEPER, 0 };
     }
     if (params->quiesce_at != 0) {
         actors[count++] = (struct actor){ run, QUIESCER, 0 };
@@ -336,6 +301,9 @@ static void judge_events(struct run *run)
     }
     struct event_judge *judge = event_judge_create();
 
+    if (run->workload->params.holds) {
+        event_judge_expect_heirs(judge);
+    }
     if (event_judge_read(judge, reader) && lanepool_trace_missed(reader) == 0) {
         run->log->events = event_judge_end(judge);
     }

@@ -1,6 +1,7 @@
 #include "property/workload_tasks.h"
 
 #include "property/workload_cancels.h"
+#include "property/workload_held.h"
 #include "property/world.h"
 
 enum { HANDLE_EVERY = 2 };
@@ -83,6 +84,32 @@ void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
     (void)user;
     record_call(context, CALL_HANDED_BACK, ticket);
     oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+    run_settle(context);
+}
+
+/* --- ends --- */
+
+void run_settle(struct task_context *context)
+{
+    struct run *run = context->run;
+
+    if (atomic_exchange(&context->settled, true)) {
+        return;
+    }
+    for (uint32_t i = context->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
+        if (oracle_when(&run->log->tasks[i].submit_begin) == 0) {
+            run_settle(&run->contexts[i]);
+        }
+    }
+    atomic_fetch_sub(&run->unsettled, 1);
+}
+
+void run_end_part(struct task_context *context)
+{
+    if (atomic_fetch_sub(&context->ends_left, 1) == 1) {
+        oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+        run_settle(context);
+    }
 }
 
 /* --- bodies --- */
@@ -116,15 +143,25 @@ static void run_body(struct task_context *self, lanepool_run *call)
     if (workload_has_claims(run->workload)) {
         oracle_touch_keys(run->log, run->workload, self->task);
     }
+    workload_detach(self, call);
     for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
-        run_submit(&run->contexts[i]);
+        if (run->workload->tasks[i].is_heir) {
+            workload_hand_over(&run->contexts[i], call);
+        } else {
+            run_submit(&run->contexts[i]);
+        }
     }
     workload_cancel_inside(run, self->task);
+    workload_give_up(self, call);
+    workload_complete_another(self);
     wait_for_another(self);
     world_pass(what->duration);
     record->end_of_body = oracle_stamp(run->log);
     record->was_asked = lanepool_run_is_cancelled(call);
     lanepool_run_set_result(call, (void *)(uintptr_t)what);
+    if (what->completes_itself) {
+        workload_complete(self);
+    }
 }
 
 static int task_body(lanepool_run *call, void *argument, lanepool_call why)
@@ -138,7 +175,7 @@ static int task_body(lanepool_run *call, void *argument, lanepool_call why)
     } else {
         world_pass(what_of(self)->duration / 2);
     }
-    oracle_stamp_at(self->run->log, &record_of(self)->call_end);
+    run_end_part(self);
     return runs && what_of(self)->fails;
 }
 
@@ -158,7 +195,9 @@ lanepool_task run_describe(struct task_context *context)
 
     task.function = task_body;
     task.context = context;
-    if (what->is_barrier) {
+    if (what->is_heir) {
+        task.claim_count = 0;
+    } else if (what->is_barrier) {
         task.claims = &context->run->all;
         task.claim_count = 1;
     } else if (context->run->workload->params.rule == RULE_CLAIMS) {
@@ -180,6 +219,7 @@ void run_record_submit(struct task_context *context, lanepool_status status)
     record->submitted = status;
     oracle_stamp_at(context->run->log, &record->submit_end);
     if (status != LANEPOOL_OK) {
+        run_settle(context);
         return;
     }
     if (what_of(context)->has_then) {
@@ -216,7 +256,7 @@ void run_submit(struct task_context *context)
 
 /* --- contexts --- */
 
-static lanepool_claim make_claim(const struct run *run, const struct workload_claim *claim)
+lanepool_claim run_make_claim(const struct run *run, const struct workload_claim *claim)
 {
     if (run->lanes && claim->key % HANDLE_EVERY != 0) {
         return lanepool_claim_lane(run->lanes[claim->key], claim->mode);
@@ -236,9 +276,12 @@ void run_make_contexts(struct run *run)
         context->run = run;
         context->task = i;
         context->first_nested = WORKLOAD_NONE;
+        atomic_init(&context->ends_left, 1);
+        atomic_init(&context->settled, what->dropped);
+        run->unsettled += !what->dropped;
         claims = claims_of(context);
         for (uint32_t c = 0; c < what->claim_count; c++) {
-            claims[c] = make_claim(run, &what->claims[c]);
+            claims[c] = run_make_claim(run, &what->claims[c]);
         }
     }
     run->all = lanepool_claim_all();

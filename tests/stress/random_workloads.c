@@ -149,7 +149,8 @@ static bool is_the_same_again(const struct workload_params *params)
 {
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
            params->submitters == 1 && !params->nested && params->ending == END_DESTROY &&
-           params->pending_max == 0 && params->cancellers == 0;
+           params->pending_max == 0 && params->cancellers == 0 && !params->holds &&
+           params->pausers == 0;
 }
 
 /* Runs the workload's claims as a predicate and compares. */

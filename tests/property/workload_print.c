@@ -1,0 +1,109 @@
+/* Prints workloads: what a failing one asks for. */
+#include "property/workload.h"
+
+void workload_print_params(const struct workload *workload, FILE *out)
+{
+    static const char *const rules[] = { "claims", "claims as predicate", "relation", "kinds" };
+    static const char *const endings[] = { "destroy", "drain", "now", "hand back",
+                                           "drain and now" };
+    static const char *const routings[] = { "default", "auto", "submitter" };
+    const struct workload_params *params = &workload->params;
+
+    fprintf(out,
+            "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
+            "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u, %u cancels by "
+            "%u\n",
+            (unsigned long long)params->seed, params->task_count, params->workers,
+            params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
+            params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
+            routings[params->routing], rules[params->rule],
+            params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
+            params->quiesce_at, workload->cancel_count, params->cancellers);
+}
+
+static void print_held(const struct workload_task *task, FILE *out)
+{
+    if (task->detaches) {
+        fprintf(out, ", detaches%s", task->completes_itself ? " and completes itself" : "");
+    }
+    if (task->completes != WORKLOAD_NONE) {
+        fprintf(out, ", completes %u", task->completes);
+    }
+    if (task->gives_up != WORKLOAD_NONE) {
+        fprintf(out, ", gives up %u", task->gives_up);
+    }
+    if (task->is_heir) {
+        fprintf(out, ", heir");
+    }
+}
+
+static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
+{
+    static const char *const forms[] = { "submit", "batch", "within", "or run" };
+
+    fprintf(out, "  task %u: %s by %u", index, forms[task->form], task->submitter);
+    if (task->form == FORM_WITHIN) {
+        fprintf(out, " %u ns", task->within);
+    }
+    if (task->parent != WORKLOAD_NONE) {
+        fprintf(out, " inside %u", task->parent);
+    }
+    fprintf(out, ", takes %u, kind %u, claims", task->duration, task->kind);
+    for (uint32_t i = 0; i < task->claim_count && !task->is_barrier && !task->is_heir; i++) {
+        fprintf(out, " %u%s", task->claims[i].key,
+                task->claims[i].mode == LANEPOOL_SHARED ? "s" : "");
+    }
+    if (task->is_barrier) {
+        fprintf(out, " all");
+    }
+    if (task->awaits != WORKLOAD_NONE) {
+        fprintf(out, ", waits for %u", task->awaits);
+        if (task->patience != LANEPOOL_FOREVER) {
+            fprintf(out, " for %llu ns", (unsigned long long)task->patience);
+        }
+    }
+    print_held(task, out);
+    fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
+            task->has_release ? ", release" : "", task->fails ? ", fails" : "");
+}
+
+static void print_cancel(const struct workload_cancel *cancel, FILE *out)
+{
+    static const char *const kinds[] = { "task", "task and wait", "lane", "pool" };
+
+    fprintf(out, "  cancel of %s", kinds[cancel->kind]);
+    if (cancel->kind != CANCEL_POOL) {
+        fprintf(out, " %u", cancel->target);
+    }
+    if (cancel->inside != WORKLOAD_NONE) {
+        fprintf(out, ", inside %u\n", cancel->inside);
+    } else {
+        fprintf(out, ", by %u after %u ns\n", cancel->canceller, cancel->after);
+    }
+}
+
+static void print_pause(const struct workload_pause *pause, FILE *out)
+{
+    fprintf(out, "  pause of ");
+    if (pause->key == WORKLOAD_NONE) {
+        fprintf(out, "the pool");
+    } else {
+        fprintf(out, "lane %u", pause->key);
+    }
+    fprintf(out, ", by %u after %u ns, for %u ns\n", pause->pauser, pause->after, pause->lasts);
+}
+
+void workload_print_tasks(const struct workload *workload, FILE *out)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (!workload->tasks[i].dropped) {
+            print_task(&workload->tasks[i], i, out);
+        }
+    }
+    for (uint32_t i = 0; i < workload->cancel_count; i++) {
+        print_cancel(&workload->cancels[i], out);
+    }
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        print_pause(&workload->pauses[i], out);
+    }
+}
