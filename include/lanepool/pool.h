@@ -128,6 +128,9 @@ typedef struct lanepool_options {
 /**
  * Creates a pool and starts its workers.
  *
+ * The pool's threads block all signals but those that a thread's own faults raise (SIGSEGV, SIGBUS,
+ * SIGFPE, SIGILL, SIGTRAP, SIGSYS): the program's handlers run on its own threads.
+ *
  * @param options NULL for all defaults; read during the call only.
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_OK        The pool runs.

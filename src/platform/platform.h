@@ -32,8 +32,9 @@
  * processors fetch them in pairs. */
 #define LANEPOOL_I_APART 128
 
-/* A thread, between start and join. LANEPOOL_I_THREAD_END_PUSH(done, argument) makes
- * `done(argument)` run if the calling thread ends before the matching POP. */
+/* A thread, between start and join; the program's signal handlers do not run on it, but for those
+ * of its own faults. LANEPOOL_I_THREAD_END_PUSH(done, argument) makes `done(argument)` run if the
+ * calling thread ends before the matching POP. */
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument);
 void lanepool_i_thread_join(lanepool_i_thread *thread);
 

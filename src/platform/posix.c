@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -35,10 +36,25 @@ static void must(bool ok)
         abort();
 }
 
+/* What a thread brings on itself is not blocked: the system kills a process that blocks a fault. */
+static void make_thread_mask(sigset_t *mask)
+{
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+    must(sigfillset(mask) == 0);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        must(sigdelset(mask, own[i]) == 0);
+}
+
+/* The new thread begins with the mask of this one, so that it is never without its own. */
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
 {
     LANEPOOL_I_DOOR();
-    return pthread_create(&thread->id, NULL, main, argument) == 0;
+    sigset_t mask, before;
+    make_thread_mask(&mask);
+    must(pthread_sigmask(SIG_SETMASK, &mask, &before) == 0);
+    bool started = pthread_create(&thread->id, NULL, main, argument) == 0;
+    must(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    return started;
 }
 
 void lanepool_i_thread_join(lanepool_i_thread *thread)

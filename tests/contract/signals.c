@@ -1,4 +1,4 @@
-/* Signals interrupt system calls, not the promises of the library. */
+/* Signals interrupt system calls, not the promises of the library, and belong to the program. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -168,4 +168,113 @@ Test(signals, work_goes_on_in_a_storm)
     for (int i = 0; i < COUNT; i++) {
         expect_eq(steps[i].runs, 1);
     }
+}
+
+/* What a thread of the library's blocks, as seen in a call on it. */
+struct look {
+    sigset_t blocked;
+    _Atomic bool was_called;
+};
+
+static void look_at_mask(struct look *look)
+{
+    pthread_sigmask(SIG_BLOCK, NULL, &look->blocked);
+    atomic_store(&look->was_called, true);
+}
+
+static int look_body(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)call;
+    look_at_mask(context);
+    return 0;
+}
+
+static bool is_own_fault(int number)
+{
+    return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
+           number == SIGTRAP || number == SIGSYS;
+}
+
+/* The numbers between are those that the system's threads keep for themselves. */
+static void expect_only_own_faults(const struct look *look)
+{
+    expect(atomic_load(&look->was_called));
+    for (int number = 1; number < SIGRTMAX; number++) {
+        if (number == SIGKILL || number == SIGSTOP || (number > SIGSYS && number < SIGRTMIN)) {
+            continue;
+        }
+        expect_eq(sigismember(&look->blocked, number), !is_own_fault(number));
+    }
+}
+
+/* On a worker, and in a cancelling call on the clock thread; `mask` is the creating thread's. */
+static void look_at_threads_made_with(const sigset_t *mask)
+{
+    static struct look worker, clock;
+    sigset_t before, after;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool;
+
+    worker = clock = (struct look){ .was_called = false };
+    expect_eq(pthread_sigmask(SIG_SETMASK, mask, &before), 0);
+    pool = pool_make(1, LANEPOOL_PER_KEY);
+    task.function = look_body;
+    task.context = &worker;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    task.context = &clock;
+    expect_ok(lanepool_pool_submit_after(pool, &task, (int64_t)AN_HOUR_NS));
+    expect_eq(pthread_sigmask(SIG_SETMASK, &before, &after), 0);
+    pool_end(pool);
+    expect_only_own_faults(&worker);
+    expect_only_own_faults(&clock);
+    for (int number = 1; number < SIGSYS; number++) {
+        expect_eq(sigismember(&after, number), sigismember(mask, number));
+    }
+}
+
+Test(signals, threads_of_a_pool_block_all_but_their_own_faults)
+{
+    sigset_t mask;
+
+    expect_eq(sigemptyset(&mask), 0);
+    look_at_threads_made_with(&mask);
+    expect_eq(sigaddset(&mask, SIGSEGV), 0);
+    expect_eq(sigaddset(&mask, SIGTERM), 0);
+    look_at_threads_made_with(&mask);
+}
+
+static _Atomic int handled;
+
+static void count_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&handled, 1);
+}
+
+/* A thread that the system had chosen for the signal would have run the handler on its way out. */
+Test(signals, handler_does_not_run_on_threads_of_the_pool)
+{
+    struct sigaction action = { .sa_handler = count_signal };
+    struct gate gate;
+    struct step steps[2] = { { .gate = &gate }, { .gate = &gate } };
+    sigset_t mask, pending;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    expect_eq(sigaction(SIGUSR2, &action, NULL), 0);
+    expect_ok(step_submit(pool, &steps[0]));
+    expect_ok(step_submit(pool, &steps[1]));
+    expect(gate_await(&gate, 2));
+    expect_eq(sigemptyset(&mask), 0);
+    expect_eq(sigaddset(&mask, SIGUSR2), 0);
+    expect_eq(pthread_sigmask(SIG_BLOCK, &mask, NULL), 0);
+    expect_eq(kill(getpid(), SIGUSR2), 0);
+    gate_open(&gate, 2);
+    pool_end(pool);
+    expect_eq(atomic_load(&handled), 0);
+    expect_eq(sigpending(&pending), 0);
+    expect_eq(sigismember(&pending, SIGUSR2), 1);
+    expect_eq(pthread_sigmask(SIG_UNBLOCK, &mask, NULL), 0);
+    expect_eq(atomic_load(&handled), 1);
+    gate_fini(&gate);
 }
