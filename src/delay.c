@@ -7,6 +7,7 @@
 #include "pool.h"
 #include "run.h"
 #include "submit.h"
+#include "threadname.h"
 
 static lanepool_future *future_of(const lanepool_i_task *task)
 {
@@ -238,6 +239,7 @@ void lanepool_i_delays_fire(lanepool_i_timer *timer)
 static bool begin(void *owner)
 {
     lanepool_pool *pool = owner;
+    lanepool_i_thread_name_clock(pool->name);
     lanepool_i_mutex_lock(&pool->delays.lock);
     bool may_begin = !pool->delays.over;
     if (may_begin)

@@ -6,6 +6,7 @@
 
 #include "known.h"
 #include "run.h"
+#include "threadname.h"
 
 #include <string.h>
 
@@ -16,7 +17,8 @@
 
 static void begin(void *owner, lanepool_i_worker *worker)
 {
-    (void)owner;
+    const lanepool_pool *pool = owner;
+    lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
     lanepool_i_local_enter(worker->local);
 }
 
@@ -259,6 +261,8 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
     made->options = known;
+    lanepool_i_thread_name_copy(made->name, known.name);
+    made->options.name = made->name;
     made->rule = rule_for(&known);
     made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
     made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;

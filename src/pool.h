@@ -19,10 +19,11 @@
 #include "wait.h"
 
 struct lanepool_pool {
-    lanepool_options options;    /* I: with every default filled in */
-    const lanepool_i_rule *rule; /* I */
-    size_t extension;            /* I: bytes between a wide task's 64 and its entries */
-    bool submitter_routes;       /* I */
+    lanepool_options options;               /* I: with every default filled in */
+    const lanepool_i_rule *rule;            /* I */
+    char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
+    size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
+    bool submitter_routes;                  /* I */
     lanepool_i_watch watch;
     lanepool_i_crew crew;
     lanepool_i_router router;

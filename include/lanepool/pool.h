@@ -116,13 +116,17 @@ typedef struct lanepool_options {
     size_t tag_name_count;        /**< how many there are; tags beyond have no names */
     bool drain_waits_for_delayed; /**< lanepool_pool_shutdown() waits for delayed tasks until they
                                      are due; false: it cancels them. See delay.h */
+    const char *name; /**< how the system calls the pool's threads: with "ledger" it is "ledger/0",
+                           "ledger/1"... for workers by their index, "ledger/clock" for the clock
+                           thread. A name is cut so that with what follows it has 15 bytes. NULL or
+                           empty: like the thread that starts them */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0                                                                          \
+            0, 0, 0, 0, 0, 0                                                                       \
     }
 
 /**

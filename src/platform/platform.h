@@ -38,6 +38,10 @@
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument);
 void lanepool_i_thread_join(lanepool_i_thread *thread);
 
+/* Says how the calling thread is called, for those who look at the process. */
+#define LANEPOOL_I_THREAD_NAME_SIZE 16 /* with the final zero */
+void lanepool_i_thread_set_name(const char *name);
+
 /* A lock for short, rare sections: no user code, allocation or join under it. */
 bool lanepool_i_mutex_init(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex);

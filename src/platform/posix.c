@@ -63,6 +63,12 @@ void lanepool_i_thread_join(lanepool_i_thread *thread)
     must(pthread_join(thread->id, NULL) == 0);
 }
 
+/* Whether the system takes the name changes nothing that the library promises. */
+void lanepool_i_thread_set_name(const char *name)
+{
+    (void)pthread_setname_np(pthread_self(), name);
+}
+
 bool lanepool_i_mutex_init(lanepool_i_mutex *mutex)
 {
     return pthread_mutex_init(&mutex->mutex, NULL) == 0;
