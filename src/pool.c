@@ -18,8 +18,14 @@
 static void begin(void *owner, lanepool_i_worker *worker)
 {
     const lanepool_pool *pool = owner;
+    lanepool_i_local *local = worker->local;
     lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
-    lanepool_i_local_enter(worker->local);
+    lanepool_i_local_enter(local);
+    if (pool->options.worker_start == NULL)
+        return;
+    local->callbacks++;
+    worker->context = pool->options.worker_start(pool->options.user, worker->index);
+    local->callbacks--;
 }
 
 /* Whether there may be something to run or to route; a missing link may have been made meanwhile.
@@ -103,12 +109,25 @@ static void abandoned(void *owner, lanepool_i_worker *worker)
     lanepool_i_run_abandoned(owner, worker->local);
 }
 
+/* The hand-back may have been on this thread, so that only now nothing else is called on it. The
+ * pool counts as terminated meanwhile, but its memory stays until the thread is joined. */
+static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worker)
+{
+    lanepool_i_local *local = worker->local;
+    if (pool->options.worker_stop == NULL)
+        return;
+    local->callbacks++;
+    pool->options.worker_stop(pool->options.user, worker->index, worker->context);
+    local->callbacks--;
+}
+
 /* Something may have been left to this worker while it searched, and it searches no more. */
 static void end(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     lanepool_i_lifecycle_worker_left(pool, worker->local);
+    call_worker_stop(pool, worker);
     lanepool_i_local_leave(worker->local);
 }
 

@@ -458,3 +458,8 @@ size_t lanepool_run_worker(const lanepool_run *run)
 {
     return run->worker;
 }
+
+void *lanepool_run_worker_context(const lanepool_run *run)
+{
+    return run->worker != SIZE_MAX ? run->local->worker->context : NULL;
+}

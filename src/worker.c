@@ -296,6 +296,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count,
         worker->index = i;
         worker->local = NULL;
         worker->ring = NULL;
+        worker->context = NULL;
         worker->ran = 0;
         worker->looked_at_ns = 0;
         worker->now_ns = 0;

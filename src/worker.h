@@ -51,6 +51,7 @@ struct lanepool_i_worker {
     size_t index;                                     /* I */
     void *local;                                      /* I: what the owner keeps for the thread */
     lanepool_i_ring *ring;                            /* I: its events, or NULL */
+    void *context;                                    /* W: the program's, for its tasks */
     uint32_t ran;                                     /* W: tasks run since the last look around */
     uint64_t looked_at_ns;                            /* W: when that was */
     uint64_t now_ns;                                  /* W: when it last ran a task or slept */

@@ -91,6 +91,32 @@ typedef void (*lanepool_handback_fn)(void *context, const lanepool_task *task, u
 typedef size_t (*lanepool_key_name_fn)(void *user, const lanepool_claim *key, char *text,
                                        size_t size);
 
+/**
+ * Called on each worker's thread when it begins: the place to prepare what a thread needs, such as
+ * a connection, an arena, a priority, or signals that it is to take.
+ *
+ * lanepool_pool_create() does not wait for it; the worker runs no task before it has returned, and
+ * has to get to its end (no pthread_exit). It is called for threads of a pool, too, that is refused
+ * because others could not be had. It may submit; a wait in it answers LANEPOOL_DEADLOCK.
+ *
+ * @param user         The pool's `user` option.
+ * @param worker_index The worker, from 0.
+ * @return The worker's context, for lanepool_run_worker_context() and for worker_stop.
+ */
+typedef void *(*lanepool_worker_start_fn)(void *user, size_t worker_index);
+
+/**
+ * Called on each worker's thread when it ends, once for each call of worker_start: the last that
+ * the pool calls there. Submits in it answer LANEPOOL_SHUT_DOWN, waits LANEPOOL_DEADLOCK. All have
+ * returned when lanepool_pool_await() or lanepool_pool_destroy() has answered LANEPOOL_OK, or
+ * lanepool_pool_create() that a thread could not be had.
+ *
+ * @param user         The pool's `user` option.
+ * @param worker_index The worker, from 0.
+ * @param context      What worker_start returned; NULL if there is none.
+ */
+typedef void (*lanepool_worker_stop_fn)(void *user, size_t worker_index, void *context);
+
 /** What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere. */
 typedef struct lanepool_options {
     size_t struct_size;                   /**< sizeof(lanepool_options) */
@@ -106,7 +132,8 @@ typedef struct lanepool_options {
     uint64_t quantum_ns;        /**< the same as time, in nanoseconds, by the system's coarse
                                      clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
-    void *user;                 /**< passed to is_compatible, on_error and key_name */
+    void *user;                 /**< passed to is_compatible, on_error, key_name, worker_start,
+                                     worker_stop */
     size_t trace_events; /**< how many events each thread keeps at least, 32 bytes for each of
                               the next power of two; 0: nothing is recorded; see trace.h */
     lanepool_key_name_fn key_name; /**< how keys are called; NULL: byte strings by their bytes,
@@ -120,13 +147,15 @@ typedef struct lanepool_options {
                            "ledger/1"... for workers by their index, "ledger/clock" for the clock
                            thread. A name is cut so that with what follows it has 15 bytes. NULL or
                            empty: like the thread that starts them */
+    lanepool_worker_start_fn worker_start; /**< may be NULL */
+    lanepool_worker_stop_fn worker_stop;   /**< may be NULL */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0                                                                       \
+            0, 0, 0, 0, 0, 0, 0, 0                                                                 \
     }
 
 /**
@@ -329,8 +358,8 @@ LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);
 
 /**
  * Whether every task of a pool that was shut down has had its call. The worker threads may still be
- * on their last instructions: they are gone once lanepool_pool_await() has answered LANEPOOL_OK.
- * Any thread; never blocks.
+ * on their last instructions, or in worker_stop: they are gone once lanepool_pool_await() has
+ * answered LANEPOOL_OK. Any thread; never blocks.
  */
 LANEPOOL_API bool lanepool_pool_is_terminated(const lanepool_pool *pool);
 

@@ -150,6 +150,16 @@ LANEPOOL_API uint64_t lanepool_run_ticket(const lanepool_run *run);
  */
 LANEPOOL_API size_t lanepool_run_worker(const lanepool_run *run);
 
+/**
+ * What the pool's `worker_start` has returned for the worker that makes this call; NULL where
+ * lanepool_run_worker() is SIZE_MAX, and if there is no such option. Nothing else uses it during
+ * the call, but for tasks that the thread runs while this one waits for them.
+ *
+ * @par Threads
+ * The thread of the call; never blocks.
+ */
+LANEPOOL_API void *lanepool_run_worker_context(const lanepool_run *run);
+
 #ifdef __cplusplus
 }
 #endif

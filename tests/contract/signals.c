@@ -147,6 +147,19 @@ Test(signals, limited_wait_does_not_end_early)
     gate_fini(&gate);
 }
 
+/* Workers take signals only if the program wants them to. */
+static void *take_signals(void *user, size_t worker_index)
+{
+    sigset_t storm;
+
+    (void)worker_index;
+    sigemptyset(&storm);
+    sigaddset(&storm, SIGUSR1);
+    sigaddset(&storm, SIGPROF);
+    pthread_sigmask(SIG_UNBLOCK, &storm, NULL);
+    return user;
+}
+
 Test(signals, work_goes_on_in_a_storm)
 {
     enum { COUNT = 3000 };
@@ -157,6 +170,7 @@ Test(signals, work_goes_on_in_a_storm)
 
     options.workers = 3;
     options.pending_max = 4; /* submits block all the time */
+    options.worker_start = take_signals;
     pool = pool_make_with(&options);
     start_storm(&storm, NULL);
     for (uint32_t i = 0; i < COUNT; i++) {

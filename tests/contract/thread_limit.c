@@ -23,6 +23,8 @@ struct attempts {
     lanepool_status status[WORKERS + 1]; /* with 0, 1, 2... threads to be had */
     bool pool_was_set;
     bool threads_were_left;
+    _Atomic unsigned starts; /* calls of worker_start, those in pools that were refused too */
+    _Atomic unsigned stops;
     size_t descriptors_before;
     size_t descriptors_after;
     size_t bytes_before;
@@ -85,6 +87,23 @@ static size_t heap_bytes(void)
 #endif
 }
 
+static void *count_start(void *user, size_t worker_index)
+{
+    struct attempts *attempts = user;
+
+    (void)worker_index;
+    atomic_fetch_add(&attempts->starts, 1);
+    return user;
+}
+
+static void count_stop(void *user, size_t worker_index, void *context)
+{
+    struct attempts *attempts = user;
+
+    (void)worker_index;
+    atomic_fetch_add(&attempts->stops, context == user);
+}
+
 static lanepool_status create_with_threads(struct attempts *attempts, rlim_t threads)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -92,6 +111,9 @@ static lanepool_status create_with_threads(struct attempts *attempts, rlim_t thr
     lanepool_status status;
 
     options.workers = WORKERS;
+    options.user = attempts;
+    options.worker_start = count_start;
+    options.worker_stop = count_stop;
     allow_threads(threads);
     status = lanepool_pool_create(&options, &pool);
     if (status == LANEPOOL_OK) {
@@ -142,6 +164,8 @@ Test(thread_limit, pool_with_too_few_threads_is_refused_and_leaves_nothing)
             expect_status(attempts->status[threads], LANEPOOL_NO_THREAD);
         }
         expect_ok(attempts->status[WORKERS]);
+        expect_eq(attempts->starts, ROUNDS * WORKERS * (WORKERS + 1) / 2);
+        expect_eq(attempts->stops, attempts->starts);
         expect(!attempts->pool_was_set);
         expect(!attempts->threads_were_left);
         expect_eq(attempts->descriptors_after, attempts->descriptors_before);
