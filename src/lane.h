@@ -184,7 +184,8 @@ typedef struct lanepool_i_gate {
     struct lanepool_i_gate *next; /* R: among the pool's */
 } lanepool_i_gate;
 
-/* Role's holder: in front of all that waits; `ticket` is the next to be given. */
+/* Role's holder: in front of all that waits; `ticket` comes after those of
+ * all that has a place, and not after those of what will get one. */
 void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, uint64_t ticket,
                                 lanepool_i_grants *grants);
 /* Role's holder: once for each gate. When it has passed, its memory is free. */

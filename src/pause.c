@@ -101,6 +101,13 @@ struct change {
     bool shut_down;
 };
 
+/* All that has a place has an earlier ticket, all that will get one has not: what is held back
+ * behind a barrier has its ticket already. */
+static uint64_t next_placed(const lanepool_i_router *router)
+{
+    return router->barrier != NULL ? router->barrier_ticket : router->next_ticket;
+}
+
 static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change *change,
                        lanepool_i_grants *grants)
 {
@@ -109,7 +116,7 @@ static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change
         return;
     change->gate->next = pool->keys.gates;
     pool->keys.gates = change->gate;
-    lanepool_i_lane_close_gate(lane, change->gate, pool->router.next_ticket, grants);
+    lanepool_i_lane_close_gate(lane, change->gate, next_placed(&pool->router), grants);
     change->gate = NULL;
 }
 

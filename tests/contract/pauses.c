@@ -152,6 +152,48 @@ Test(pauses, pause_that_was_not_reached_is_taken_back)
     gate_fini(&gate);
 }
 
+/* The rollup is held back behind a barrier when the lane is paused behind a running task. */
+Test(pauses, lane_stays_its_tasks_when_a_rollup_behind_the_pause_is_cancelled)
+{
+    struct gate gate;
+    struct step holder = { .gate = &gate };
+    struct step steps[4] = { { 0 } };
+    lanepool_claim all = lanepool_claim_all();
+    lanepool_claim both[2] = { lanepool_claim_id(0, LANEPOOL_EXCLUSIVE),
+                               lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_future *barrier;
+    lanepool_future *rollup;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lane = lane_of(pool, 0);
+
+    gate_init(&gate);
+    lanepool_future *first = submit_on_key(pool, &holder, 0);
+    expect(gate_await(&gate, 1));
+    lanepool_task task = step_task(&steps[0], &all, 1);
+    task.future = &barrier;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    task = step_task(&steps[1], both, 2);
+    task.future = &rollup;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(lanepool_future_cancel(barrier));
+    expect_ok(lanepool_future_cancel(rollup));
+    expect_ok(lanepool_lane_resume(lane));
+    lanepool_future *second = submit_on_key(pool, &steps[2], 0);
+    finish(submit_on_key(pool, &steps[3], 1));
+    expect(!step_was_called(&steps[2]));
+    gate_open(&gate, 1);
+    finish(first);
+    finish(second);
+    lanepool_future_release(barrier);
+    lanepool_future_release(rollup);
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_eq(steps[0].cancels, 1);
+    expect_eq(steps[1].cancels, 1);
+    gate_fini(&gate);
+}
+
 struct text {
     char bytes[4096];
     size_t size;
