@@ -36,6 +36,15 @@ static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanep
     return pool->predicate.lacking > 0 ? LANEPOOL_I_NOT_KNOWN : LANEPOOL_I_MAY_WAIT;
 }
 
+/* Who waits inside a pump's task may need another one of the pump's by now, which nobody else runs;
+ * what workers run, this wait looks for itself. */
+static void tell_pumps_locked(const lanepool_pool *pool, const lanepool_i_wait *judged)
+{
+    for (lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
+        if (wait != judged && wait->pump != NULL && wait->pump->ready.count > 0)
+            lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
+}
+
 void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
                            lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -45,6 +54,8 @@ void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
         uint32_t verdict = judge_locked(pool, local, wait, grants);
         if (verdict != LANEPOOL_I_MAY_WAIT)
             wait->awaited = NULL;
+        else if (pool->waits.pumps != NULL)
+            tell_pumps_locked(pool, wait);
         store_release(&wait->verdict, verdict);
         lanepool_i_semaphore_post(&wait->waiter.semaphore);
     }

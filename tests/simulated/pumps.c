@@ -163,6 +163,32 @@ static void scenario_58_wait_inside_a_pumps_task(void)
     end_pool();
 }
 
+static void wait_for_the_next(struct scene_task *self)
+{
+    sim_sleep(self->pump == NULL ? 2 : 0);
+    EXPECT_STATUS(OK, lanepool_future_wait(self[1].future, LANEPOOL_FOREVER, NULL));
+}
+
+/* A pump's task waits for a worker's, which later waits for another one of the pump, ready since
+ * long: who waited had found nothing to run, and was not told that this had changed. */
+static void regress_wait_inside_a_pumps_task_learns_what_it_needs(void)
+{
+    scene_open_with(1);
+    make_pump();
+    struct scene_task *first = pumped("A");
+    struct scene_task *second = scene_task("B");
+    struct scene_task *third = pumped("C");
+    first->body = wait_for_the_next;
+    second->body = wait_for_the_next;
+    second->has_future = third->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(first));
+    EXPECT_STATUS(OK, scene_submit(third));
+    EXPECT_STATUS(OK, scene_submit(second));
+    scene_spawn(pump_to_the_end, NULL);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    end_pool();
+}
+
 /* --- cancelling --- */
 
 /* Who cancels everything may miss what is just on its way into the pump. */
@@ -276,5 +302,6 @@ SCENARIO_TABLE(scenarios_pumps, SCENARIO(scenario_49_pump_meets_a_drain, EXHAUST
                SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE),
                SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM),
                SCENARIO(scenario_58_wait_inside_a_pumps_task, RANDOM),
+               SCENARIO(regress_wait_inside_a_pumps_task_learns_what_it_needs, RANDOM),
                SCENARIO(scenario_30_each_failure_of_groups_and_pumps, FAULTS),
                SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM));
