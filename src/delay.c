@@ -156,10 +156,11 @@ static void call_off_alone(lanepool_pool *pool, lanepool_i_local *local,
     lanepool_i_lifecycle_attend(pool, local);
 }
 
-/* From now on it is cancelled for everybody. */
+/* From now on it is cancelled for everybody, and who waits for it waits for no task. */
 static void call_off_locked(lanepool_future *future)
 {
     future->delayed = NULL;
+    future->task = NULL;
     future->cancelled = true;
 }
 

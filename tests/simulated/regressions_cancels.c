@@ -213,7 +213,48 @@ static void regress_task_that_has_ended_is_not_cancelled(void)
     scene_close();
 }
 
+enum { CALLED_OFF_NS = 1000 };
+
+static lanepool_future *called_off;
+
+static int take_long_to_be_told(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context;
+    EXPECT(call == LANEPOOL_CALL_CANCELLED || sim_now() >= CALLED_OFF_NS);
+    sim_sleep(5);
+    return 0;
+}
+
+static void wait_for_what_is_called_off(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(0);
+    sim_sleep(2);
+    lanepool_status status = lanepool_future_wait(called_off, LANEPOOL_FOREVER, NULL);
+    EXPECT(status == LANEPOOL_OK || sim_now() >= CALLED_OFF_NS);
+}
+
+/* A drain was just telling a task that was not due that it is cancelled, and a barrier waited for
+ * it: as one that would stand behind it, which it had no place for any more. */
+static void regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock(void)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    scene_open_with(1);
+    scene_make_gates(1);
+    task.function = take_long_to_be_told;
+    task.future = &called_off;
+    EXPECT_STATUS(OK, lanepool_pool_submit_after(scene.pool, &task, CALLED_OFF_NS));
+    struct scene_task *barrier = scene_task("*");
+    barrier->body = wait_for_what_is_called_off;
+    EXPECT_STATUS(OK, scene_submit(barrier));
+    scene_wait_at_gate(0);
+    scene_close();
+    lanepool_future_release(called_off);
+}
+
 SCENARIO_TABLE(scenarios_regressions_cancels,
+               SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM),
                SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE),
                SCENARIO(regress_look_when_tasks_have_been_handed_back, RANDOM),
                SCENARIO(regress_cancel_of_what_is_handed_back, EXHAUSTIVE),
