@@ -40,16 +40,18 @@ lanepool_i_task *lanepool_i_apart_heir_of(lanepool_i_aparts *aparts, const lanep
     return heir;
 }
 
-size_t lanepool_i_aparts_heirs(lanepool_i_aparts *aparts, lanepool_i_succession *copies,
-                               size_t room)
+size_t lanepool_i_aparts_each_heir(lanepool_i_aparts *aparts, size_t most,
+                                   void (*found)(lanepool_i_task *heir, lanepool_i_task *giver,
+                                                 void *context),
+                                   void *context)
 {
     size_t count = 0;
     lanepool_i_mutex_lock(&aparts->lock);
     for (const lanepool_i_apart *apart = aparts->first; apart != NULL; apart = apart->next) {
         if (apart->heir == NULL)
             continue;
-        if (count < room)
-            copies[count] = (lanepool_i_succession){ apart->heir, apart->task };
+        if (count < most)
+            found(apart->heir, apart->task, context);
         count++;
     }
     lanepool_i_mutex_unlock(&aparts->lock);
@@ -98,9 +100,9 @@ bool lanepool_i_apart_returned(lanepool_i_apart *apart, lanepool_result *result)
 lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apart)
 {
     lanepool_i_task *heir = apart->heir;
+    unlink(&pool->aparts, apart);
     if (heir != NULL)
         pool->rule->inherit(apart->task, heir);
-    unlink(&pool->aparts, apart);
     lanepool_i_memory_free(apart);
     return heir;
 }

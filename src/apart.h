@@ -42,13 +42,7 @@ struct lanepool_detached {
 /* Stands in a call that is no run of the task. Never dereferenced. */
 #define LANEPOOL_I_NOT_A_RUN ((lanepool_i_apart *)1)
 
-/* An heir, and whose lanes it is to get. */
-typedef struct lanepool_i_succession {
-    lanepool_i_task *heir;
-    lanepool_i_task *giver;
-} lanepool_i_succession;
-
-/* A pool's list. The lock is a leaf. */
+/* A pool's list. */
 typedef struct lanepool_i_aparts {
     lanepool_i_mutex lock;
     lanepool_i_apart *first; /* L */
@@ -59,10 +53,12 @@ void lanepool_i_aparts_fini(lanepool_i_aparts *aparts);
 
 /* The heir that a task has which has not ended, or NULL. */
 lanepool_i_task *lanepool_i_apart_heir_of(lanepool_i_aparts *aparts, const lanepool_i_task *task);
-/* Copies all heirs whose givers have not ended, as far as there is room; returns how many there
- * are. */
-size_t lanepool_i_aparts_heirs(lanepool_i_aparts *aparts, lanepool_i_succession *copies,
-                               size_t room);
+/* Calls `found` for at most so many heirs whose givers have not ended, with the lock held: they do
+ * not end meanwhile. Returns how many there are. */
+size_t lanepool_i_aparts_each_heir(lanepool_i_aparts *aparts, size_t most,
+                                   void (*found)(lanepool_i_task *heir, lanepool_i_task *giver,
+                                                 void *context),
+                                   void *context);
 /* The task's record, or NULL. */
 lanepool_i_apart *lanepool_i_apart_of(lanepool_i_aparts *aparts, const lanepool_i_task *task);
 /* The function has returned, or ended its thread; true: the task ends with that, in `result`'s way

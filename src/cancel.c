@@ -207,7 +207,6 @@ struct cancelling {
     lanepool_i_survey survey;
     lanepool_i_array told;
     lanepool_i_array marked; /* lanepool_i_task * */
-    lanepool_i_array heirs;  /* lanepool_i_succession */
     bool lacking;
 };
 
@@ -281,31 +280,29 @@ static void mark_seen(struct cancelling *cancelling)
     }
 }
 
-/* Those that stand in no lane yet: while the pool is watched, their blocks stay. */
-static bool find_heirs(struct cancelling *cancelling)
+/* It gets all its lanes at once: none of them has to go on by itself. */
+static void found_heir(lanepool_i_task *heir, lanepool_i_task *giver, void *context)
 {
-    lanepool_i_array *heirs = &cancelling->heirs;
-    lanepool_i_aparts *aparts = &cancelling->survey.pool->aparts;
-    for (;;) {
-        size_t count = lanepool_i_aparts_heirs(aparts, heirs->items, heirs->capacity);
-        if (count <= heirs->capacity) {
-            heirs->count = count;
-            return true;
-        }
-        if (!lanepool_i_array_reserve(heirs, count, sizeof(lanepool_i_succession)))
-            return false;
-    }
+    struct cancelling *cancelling = context;
+    const lanepool_i_lane *lane = lane_of(cancelling);
+    lanepool_pool *pool = cancelling->survey.pool;
+    if (lane == NULL || pool->rule->claims_lane(pool, giver, lane))
+        (void)try_to_mark(cancelling, heir);
 }
 
-/* An heir gets all its lanes at once, perhaps just now: none of them has to go on by itself. */
-static void mark_heirs(struct cancelling *cancelling)
+/* Those that stand in no lane yet. Under their lock there is no getting room: if there is too
+ * little, all are looked at again, of which the first are marks by then. */
+static bool mark_heirs(struct cancelling *cancelling)
 {
-    lanepool_pool *pool = cancelling->survey.pool;
-    const lanepool_i_succession *heirs = cancelling->heirs.items;
-    const lanepool_i_lane *lane = lane_of(cancelling);
-    for (size_t i = 0; i < cancelling->heirs.count; i++)
-        if (lane == NULL || pool->rule->claims_lane(pool, heirs[i].giver, lane))
-            (void)try_to_mark(cancelling, heirs[i].heir);
+    lanepool_i_aparts *aparts = &cancelling->survey.pool->aparts;
+    size_t room = 0;
+    size_t count;
+    while ((count = lanepool_i_aparts_each_heir(aparts, room, found_heir, cancelling)) > room) {
+        room = count;
+        if (!lanepool_i_array_reserve(&cancelling->told, room, sizeof(struct told)))
+            return false;
+    }
+    return true;
 }
 
 /* Once the lanes go on: each of a rollup's by itself. */
@@ -327,15 +324,14 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_local *local, v
     lanepool_i_survey *survey = &cancelling->survey;
     *survey = (lanepool_i_survey){ .pool = pool, .local = local };
     lanepool_i_survey_look(survey);
-    bool found = find_heirs(cancelling);
-    size_t most = survey->seen.count + cancelling->heirs.count;
+    size_t most = survey->seen.count;
     cancelling->lacking =
-        survey->lacking || !found ||
+        survey->lacking ||
         !lanepool_i_array_reserve(&cancelling->told, most, sizeof(struct told)) ||
         !lanepool_i_array_reserve(&cancelling->marked, most, sizeof(lanepool_i_task *));
     if (!cancelling->lacking) {
         mark_seen(cancelling);
-        mark_heirs(cancelling);
+        cancelling->lacking = !mark_heirs(cancelling);
     }
     lanepool_i_survey_go_on(survey, grants);
     let_go_of_lanes(cancelling, grants);
@@ -375,7 +371,6 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
         *count = told_count;
     lanepool_i_array_fini(&cancelling.told);
     lanepool_i_array_fini(&cancelling.marked);
-    lanepool_i_array_fini(&cancelling.heirs);
     return status;
 }
 

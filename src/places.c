@@ -134,10 +134,19 @@ static void take_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t co
     fetch_or_relaxed(&heir->word, bits);
 }
 
-/* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all. */
+/* Who has cancelled it together with others has its reference; its future has not. */
+static bool has_future(const lanepool_i_task *heir)
+{
+    uint64_t word = load_relaxed(&heir->word);
+    bool was_taken = (word & LANEPOOL_I_MARK) != 0 && (word & LANEPOOL_I_STARTED) == 0;
+    return (word & LANEPOOL_I_WIDE) != 0 && !was_taken;
+}
+
+/* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all.
+ * Nobody cancels it together with others any more. */
 void lanepool_i_places_inherit(lanepool_i_task *task, lanepool_i_task *heir)
 {
-    lanepool_future *future = lanepool_i_task_is_wide(heir) ? heir->as.wide.future : NULL;
+    lanepool_future *future = has_future(heir) ? heir->as.wide.future : NULL;
     if (future != NULL)
         lanepool_i_mutex_lock(&future->lock);
     take_entries(task, heir, lanepool_i_task_count(task));

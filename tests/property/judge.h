@@ -44,6 +44,13 @@ static inline bool judge_is_mark(const struct judge *judge, uint32_t task)
     return judge->cancelled_by[task] != WORKLOAD_NONE;
 }
 
+/* Whether it has a place in the order: no mark, and not cancelled before it was due. */
+static inline bool judge_has_place(const struct judge *judge, uint32_t task)
+{
+    return !judge_is_mark(judge, task) && !(workload_is_late(&judge->workload->tasks[task]) &&
+                                            judge->log->tasks[task].call == CALL_CANCELLED);
+}
+
 /* oracle_cancels.c: finds out who has cancelled what; then judges what the calls have answered. */
 void judge_find_cancelled(struct judge *judge);
 void judge_cancels(struct judge *judge);
@@ -56,6 +63,10 @@ void judge_calls(struct judge *judge);
 void judge_waits(struct judge *judge);
 /* oracle_held.c: heirs, and what is given up. */
 void judge_held(struct judge *judge);
+/* oracle_delays.c: what is due, in which order, and periodic tasks. */
+void judge_delays(struct judge *judge);
+/* oracle_groups.c: visits to groups, completions, and who runs a pump's tasks. */
+void judge_groups(struct judge *judge);
 /* oracle_pauses.c: what a pause holds up does not start. */
 void judge_pauses(struct judge *judge);
 

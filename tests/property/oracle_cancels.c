@@ -30,6 +30,8 @@ static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
     switch (what->kind) {
     case CANCEL_POOL:
         return true;
+    case CANCEL_GROUP:
+        return judge->workload->tasks[task].group == what->target;
     case CANCEL_LANE:
         return !judge->workload->tasks[task].is_barrier &&
                claims(&judge->workload->tasks[task], what->target);
@@ -59,11 +61,10 @@ static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
            may_cover(judge, cancel, task);
 }
 
-static void note_cancelled(struct judge *judge, uint32_t task, uint32_t cancel)
+static void note_mark(struct judge *judge, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
 
-    judge->cancelled_by[task] = cancel;
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         judge->has_mark[what->merged[i].key] |= what->merged[i].mode == LANEPOOL_EXCLUSIVE;
     }
@@ -77,9 +78,14 @@ void judge_find_cancelled(struct judge *judge)
              c < judge->workload->cancel_count && judge->log->tasks[i].call == CALL_CANCELLED;
              c++) {
             if (has_told(judge, c, i)) {
-                note_cancelled(judge, i, c);
+                judge->cancelled_by[i] = c;
+                note_mark(judge, i);
             }
         }
+    }
+    /* What cancels many cancels a run that waits. */
+    for (uint32_t i = 0; i < judge->workload->series_count; i++) {
+        note_mark(judge, judge->workload->series[i].first);
     }
 }
 
@@ -87,7 +93,7 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 {
     const struct workload_params *params = &judge->workload->params;
     const struct workload_task *what = &judge->workload->tasks[task];
-    bool any = params->cancellers > 0 || params->pausers > 0;
+    bool any = params->cancellers > 0 || params->pausers > 0 || judge->workload->series_count > 0;
 
     for (uint32_t i = 0; i < what->merged_count && any; i++) {
         uint32_t key = what->merged[i].key;
@@ -112,14 +118,15 @@ static bool ended_before(const struct oracle_task *task, uint64_t stamp)
     return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
 }
 
-/* It has ended; or is just being told, by whoever came first. */
+/* It has ended; or is just being told, by whoever came first, or because the pool ends. */
 static bool is_done(const struct judge *judge, uint32_t task, uint64_t end)
 {
     uint32_t by = judge->cancelled_by[task];
 
     return ended_before(&judge->log->tasks[task], end) ||
            (by != WORKLOAD_NONE && oracle_when(&judge->log->cancels[by].begin) < end) ||
-           (judge->log->tasks[task].call != CALL_RUN && oracle_when(&judge->log->stopping_at) != 0);
+           (judge->log->tasks[task].call != CALL_RUN &&
+            (oracle_when(&judge->log->stopping_at) != 0 || by == WORKLOAD_NONE));
 }
 
 /* It started, and had not let its context go before the call. */
@@ -176,9 +183,10 @@ static void check_asked(struct judge *judge, uint32_t task)
     for (uint32_t i = 0; i < judge->workload->cancel_count; i++) {
         const struct workload_cancel *what = &judge->workload->cancels[i];
         uint64_t begin = oracle_when(&judge->log->cancels[i].begin);
+        bool of_group = what->kind == CANCEL_GROUP && covers(judge, i, task);
+        bool of_task = what->kind <= CANCEL_TASK_AND_WAIT && what->target == task;
 
-        if (what->kind <= CANCEL_TASK_AND_WAIT && what->target == task && begin != 0 &&
-            begin < oracle_when(&record->call_end)) {
+        if ((of_group || of_task) && begin != 0 && begin < oracle_when(&record->call_end)) {
             return;
         }
     }
@@ -193,6 +201,7 @@ static bool started_after(const struct judge *judge, uint32_t cancel, uint32_t t
     const struct oracle_task *left = &judge->log->tasks[task];
 
     return judge_is_accepted(left) && left->call == CALL_RUN &&
+           !workload_is_late(&judge->workload->tasks[task]) &&
            oracle_when(&left->submit_end) < oracle_when(&record->begin) &&
            oracle_when(&left->call_begin) > oracle_when(&record->end) &&
            covers(judge, cancel, task);
@@ -214,10 +223,13 @@ static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
 }
 
 /* Each thread may just be about to start one, and a worker have taken some over from another; one
- * that has to wait is not about to start. */
+ * that has to wait is not about to start. What is due later may escape. */
 static void check_who_is_left(struct judge *judge, uint32_t cancel)
 {
     const struct workload_params *params = &judge->workload->params;
+    bool of_group = judge->workload->cancels[cancel].kind == CANCEL_GROUP;
+    uint32_t may_be_left =
+        (of_group ? 1 : LANEPOOL_I_TAKE_MAX) * params->workers + params->submitters + params->pumps;
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
@@ -231,7 +243,7 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
             judge_blame(&judge->verdict, "task %u had to wait, and was not cancelled", task);
         }
     }
-    if (left > LANEPOOL_I_TAKE_MAX * params->workers + params->submitters) {
+    if (left > may_be_left) {
         judge_blame(&judge->verdict, "%u tasks were not cancelled", left);
     }
 }
@@ -247,7 +259,7 @@ static void check_several(struct judge *judge, uint32_t cancel)
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
         told += judge->cancelled_by[i] == cancel;
     }
-    if (record->count > told || (record->count < told && !stops)) {
+    if (record->count > told + judge->workload->series_count || (record->count < told && !stops)) {
         judge_blame(&judge->verdict, "a cancel counts %zu tasks, and has told %u", record->count,
                     told);
     }

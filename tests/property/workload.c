@@ -304,7 +304,10 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     draw_barriers(workload, choices);
     draw_cancels(workload, choices);
     claim_all_keys(workload);
-    workload_draw_more(workload, choices);
+    workload_draw_pauses(workload, choices);
+    workload_draw_held(workload, choices);
+    workload_draw_delays(workload, choices);
+    workload_draw_groups(workload, choices);
 }
 
 void workload_fini(struct workload *workload)
@@ -318,6 +321,8 @@ void workload_fini(struct workload *workload)
     free(workload->claim_store);
     free(workload->cancels);
     free(workload->pauses);
+    free(workload->series);
+    free(workload->visits);
     free(workload->all_keys);
     memset(workload, 0, sizeof *workload);
 }
@@ -367,6 +372,9 @@ bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b)
 {
     const struct workload_task *first = &workload->tasks[a];
     const struct workload_task *second = &workload->tasks[b];
+
+    a = first->asked_as;
+    b = second->asked_as;
 
     switch (workload->params.rule) {
     case RULE_KINDS:

@@ -116,6 +116,6 @@ void workload_hand_over(struct task_context *heir, lanepool_run *call)
     if (what_of(heir)->dropped) {
         return;
     }
-    oracle_stamp_at(heir->run->log, &record_of(heir)->submit_begin);
+    run_begin_submit(heir);
     run_record_submit(heir, lanepool_run_hand_over(call, &task));
 }

@@ -37,6 +37,24 @@ static void print_held(const struct workload_task *task, FILE *out)
     }
 }
 
+static void print_number(const char *what, uint32_t number, FILE *out)
+{
+    if (number != WORKLOAD_NONE) {
+        fprintf(out, ", %s %u", what, number);
+    }
+}
+
+static void print_later(const struct workload_task *task, FILE *out)
+{
+    if (task->is_delayed) {
+        fprintf(out, ", after %lld ns", (long long)task->delay);
+    }
+    print_number("a run of series", task->series, out);
+    print_number("member of group", task->group, out);
+    print_number("waits for group", task->awaits_group, out);
+    print_number("in pump", task->pump, out);
+}
+
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
 {
     static const char *const forms[] = { "submit", "batch", "within", "or run" };
@@ -63,13 +81,14 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
         }
     }
     print_held(task, out);
+    print_later(task, out);
     fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
             task->has_release ? ", release" : "", task->fails ? ", fails" : "");
 }
 
 static void print_cancel(const struct workload_cancel *cancel, FILE *out)
 {
-    static const char *const kinds[] = { "task", "task and wait", "lane", "pool" };
+    static const char *const kinds[] = { "task", "task and wait", "lane", "pool", "group" };
 
     fprintf(out, "  cancel of %s", kinds[cancel->kind]);
     if (cancel->kind != CANCEL_POOL) {
@@ -93,6 +112,27 @@ static void print_pause(const struct workload_pause *pause, FILE *out)
     fprintf(out, ", by %u after %u ns, for %u ns\n", pause->pauser, pause->after, pause->lasts);
 }
 
+static void print_series(const struct workload_series *series, FILE *out)
+{
+    fprintf(out,
+            "  series from task %u: %u runs, submitted after %u ns, first after %lld, then %s %llu",
+            series->first, series->runs, series->after, (long long)series->delay,
+            series->period == LANEPOOL_FIXED_RATE ? "every" : "each after",
+            (unsigned long long)series->period_ns);
+    print_number("cancelled after", series->cancel_after, out);
+    fprintf(out, "\n");
+}
+
+static void print_visit(const struct workload_visit *visit, FILE *out)
+{
+    fprintf(out, "  %s group %u, by %u after %u ns", visit->takes ? "taking from" : "wait for",
+            visit->group, visit->visitor, visit->after);
+    if (visit->patience != LANEPOOL_FOREVER) {
+        fprintf(out, ", for %llu ns", (unsigned long long)visit->patience);
+    }
+    fprintf(out, "\n");
+}
+
 void workload_print_tasks(const struct workload *workload, FILE *out)
 {
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
@@ -105,5 +145,11 @@ void workload_print_tasks(const struct workload *workload, FILE *out)
     }
     for (uint32_t i = 0; i < workload->pause_count; i++) {
         print_pause(&workload->pauses[i], out);
+    }
+    for (uint32_t i = 0; i < workload->series_count; i++) {
+        print_series(&workload->series[i], out);
+    }
+    for (uint32_t i = 0; i < workload->visit_count; i++) {
+        print_visit(&workload->visits[i], out);
     }
 }

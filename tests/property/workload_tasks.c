@@ -1,6 +1,8 @@
 #include "property/workload_tasks.h"
 
 #include "property/workload_cancels.h"
+#include "property/workload_delays.h"
+#include "property/workload_groups.h"
 #include "property/workload_held.h"
 #include "property/world.h"
 
@@ -65,7 +67,7 @@ static void then_called(void *argument, const lanepool_result *result)
     atomic_fetch_add_explicit(&record_of(context)->thens, 1, memory_order_relaxed);
 }
 
-static void record_call(struct task_context *context, enum oracle_call call, uint64_t ticket)
+void run_record_call(struct task_context *context, enum oracle_call call, uint64_t ticket)
 {
     struct oracle_task *record = record_of(context);
 
@@ -74,6 +76,7 @@ static void record_call(struct task_context *context, enum oracle_call call, uin
     record->ticket = ticket;
     record->worker = SIZE_MAX;
     record->thread = world_thread();
+    record->call_ns = world_now();
     oracle_stamp_at(context->run->log, &record->call_begin);
 }
 
@@ -82,7 +85,11 @@ void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
     struct task_context *context = task->context;
 
     (void)user;
-    record_call(context, CALL_HANDED_BACK, ticket);
+    if (what_of(context)->series != WORKLOAD_NONE) {
+        workload_series_returns(context);
+        return;
+    }
+    run_record_call(context, CALL_HANDED_BACK, ticket);
     oracle_stamp_at(context->run->log, &record_of(context)->call_end);
     run_settle(context);
 }
@@ -155,6 +162,7 @@ static void run_body(struct task_context *self, lanepool_run *call)
     workload_give_up(self, call);
     workload_complete_another(self);
     wait_for_another(self);
+    workload_wait_for_group(self);
     world_pass(what->duration);
     record->end_of_body = oracle_stamp(run->log);
     record->was_asked = lanepool_run_is_cancelled(call);
@@ -169,7 +177,7 @@ static int task_body(lanepool_run *call, void *argument, lanepool_call why)
     struct task_context *self = argument;
     bool runs = why == LANEPOOL_CALL_RUN;
 
-    record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
+    run_record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
     if (runs) {
         run_body(self, call);
     } else {
@@ -209,7 +217,22 @@ lanepool_task run_describe(struct task_context *context)
     }
     task.future = what->has_future ? &context->future : NULL;
     task.release = what->has_release ? released : NULL;
+    task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
+    task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
     return task;
+}
+
+static uint64_t moment_after(const struct workload_task *what)
+{
+    uint64_t delay = what->is_delayed && what->delay > 0 ? (uint64_t)what->delay : 0;
+
+    return world_now() + delay;
+}
+
+void run_begin_submit(struct task_context *context)
+{
+    atomic_store(&record_of(context)->due_ns_min, moment_after(what_of(context)));
+    oracle_stamp_at(context->run->log, &record_of(context)->submit_begin);
 }
 
 void run_record_submit(struct task_context *context, lanepool_status status)
@@ -217,9 +240,15 @@ void run_record_submit(struct task_context *context, lanepool_status status)
     struct oracle_task *record = record_of(context);
 
     record->submitted = status;
+    atomic_store(&record->due_ns_max, what_of(context)->delay == WORKLOAD_NEVER
+                                          ? UINT64_MAX
+                                          : moment_after(what_of(context)));
     oracle_stamp_at(context->run->log, &record->submit_end);
-    if (status != LANEPOOL_OK) {
+    /* Nobody is to wait for what never is due. */
+    if (status != LANEPOOL_OK || what_of(context)->delay == WORKLOAD_NEVER) {
         run_settle(context);
+    }
+    if (status != LANEPOOL_OK) {
         return;
     }
     if (what_of(context)->has_then) {
@@ -239,7 +268,11 @@ void run_submit(struct task_context *context)
     if (what->dropped) {
         return;
     }
-    oracle_stamp_at(context->run->log, &record_of(context)->submit_begin);
+    run_begin_submit(context);
+    if (what->is_delayed) {
+        run_record_submit(context, lanepool_pool_submit_after(pool, &task, what->delay));
+        return;
+    }
     switch (what->form) {
     case FORM_WITHIN:
         status = lanepool_pool_submit_within(pool, &task, what->within);
@@ -277,8 +310,8 @@ void run_make_contexts(struct run *run)
         context->task = i;
         context->first_nested = WORKLOAD_NONE;
         atomic_init(&context->ends_left, 1);
-        atomic_init(&context->settled, what->dropped);
-        run->unsettled += !what->dropped;
+        atomic_init(&context->settled, what->dropped || what->asked_as != i);
+        run->unsettled += !atomic_load(&context->settled);
         claims = claims_of(context);
         for (uint32_t c = 0; c < what->claim_count; c++) {
             claims[c] = run_make_claim(run, &what->claims[c]);

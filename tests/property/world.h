@@ -18,6 +18,9 @@ void world_pass(uint64_t ns);
 /* Sleeps for so long. */
 void world_sleep(uint64_t ns);
 
+/* The moment, by the clock that delays are measured with. */
+uint64_t world_now(void);
+
 /* A number that only the calling thread has, among those that live. */
 uint64_t world_thread(void);
 

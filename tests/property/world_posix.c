@@ -57,6 +57,14 @@ void world_sleep(uint64_t ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
+uint64_t world_now(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 uint64_t world_thread(void)
 {
     return (uint64_t)pthread_self();

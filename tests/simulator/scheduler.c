@@ -134,12 +134,22 @@ static bool has_all_ended(void)
     return true;
 }
 
+/* Who waits for a moment that has come meanwhile: the clock moves when it is read, too. */
+static bool is_anyone_due(void)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < sim.fiber_count; i++)
+        any |= !sim.fibers[i].ended && sim.fibers[i].wakes_at <= sim.now;
+    return any;
+}
+
 /* Nobody can go on. */
 static void be_quiet(void)
 {
     if (has_all_ended())
         leave_run();
-    if (sim.options.quiet != NULL)
+    if (sim.options.quiet != NULL && !is_anyone_due())
         sim.options.quiet(sim.options.context);
     if (!let_time_pass())
         sim_fail("deadlock: every thread waits for another");

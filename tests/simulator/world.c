@@ -39,6 +39,11 @@ void world_sleep(uint64_t ns)
     sim_sleep(ns);
 }
 
+uint64_t world_now(void)
+{
+    return sim_now();
+}
+
 uint64_t world_thread(void)
 {
     return sim_self();

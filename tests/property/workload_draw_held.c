@@ -1,6 +1,7 @@
 /*
- * Draws what came to workloads later, each in a share of the seeds and behind all that is drawn in
- * workload.c, so that what a seed drew before it still draws.
+ * Draws pauses, and tasks that hold their lanes for longer or shorter than their call. Like all
+ * that came to workloads later they are drawn for a share of the seeds, and behind what was there
+ * before, so that what a seed drew it still draws.
  */
 #include "property/workload.h"
 
@@ -23,7 +24,7 @@ static bool has_named_lanes(const struct workload_params *params)
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY;
 }
 
-static void draw_pauses(struct workload *workload, struct choices *choices)
+void workload_draw_pauses(struct workload *workload, struct choices *choices)
 {
     struct workload_params *params = &workload->params;
 
@@ -107,7 +108,7 @@ static void draw_detaching(const struct workload *workload, uint32_t index, stru
     }
 }
 
-static void draw_held(struct workload *workload, struct choices *choices)
+void workload_draw_held(struct workload *workload, struct choices *choices)
 {
     struct workload_params *params = &workload->params;
 
@@ -133,10 +134,4 @@ static void draw_held(struct workload *workload, struct choices *choices)
             draw_heir(workload, i, choices);
         }
     }
-}
-
-void workload_draw_more(struct workload *workload, struct choices *choices)
-{
-    draw_pauses(workload, choices);
-    draw_held(workload, choices);
 }
