@@ -3,8 +3,6 @@
 #include "property/workload_cancels.h"
 #include "property/world.h"
 
-enum { LOOKS_MAX = 200000 };
-
 static uint32_t index_of(const struct task_context *first)
 {
     return first->run->workload->tasks[first->task].series;
@@ -183,11 +181,7 @@ void workload_run_series(struct run *run, uint32_t series)
     if (record_of(first)->submitted == LANEPOOL_OK && what->cancel_after != WORKLOAD_NONE) {
         cancel(first);
     }
-    for (uint32_t looks = 0; what->awaits_end && !atomic_load(&first->settled); looks++) {
-        if (looks == LOOKS_MAX) {
-            run_note_failure(run, LANEPOOL_TIMED_OUT); /* it never comes to its end */
-            return;
-        }
-        world_sleep(1 + what->period_ns);
+    while (what->awaits_end && !atomic_load(&first->settled)) {
+        world_rest(1 + what->period_ns);
     }
 }

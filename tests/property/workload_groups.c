@@ -5,7 +5,7 @@
 #include "property/world.h"
 #include "support/memory.h"
 
-enum { LOOKS_MAX = 200000, PUMPED_MAX = 3 };
+enum { PUMPED_MAX = 3 };
 
 static bool is_for_want(lanepool_status status)
 {
@@ -145,13 +145,9 @@ void workload_run_pump(struct run *run, uint32_t pump)
 
     run->log->pumps[pump].thread = world_thread();
     for (uint32_t looks = 0; goes_on && atomic_load(&run->unsettled) > 0; looks++) {
-        if (looks == LOOKS_MAX) {
-            run_note_failure(run, LANEPOOL_TIMED_OUT); /* something never comes to its end */
-            return;
-        }
         goes_on = run_some(run, pump, 1 + looks % PUMPED_MAX, looks % 2 * duration_most);
         if (looks % 2 == 0) {
-            world_sleep(1 + duration_most / 4);
+            world_rest(1 + duration_most / 4);
         }
     }
 }

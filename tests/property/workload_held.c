@@ -12,8 +12,6 @@ static struct oracle_task *record_of(const struct task_context *context)
     return &context->run->log->tasks[context->task];
 }
 
-enum { LOOKS_MAX = 200000 };
-
 /* For want of something, where that is refused on purpose. */
 static void note_unless_refused(struct run *run, lanepool_status status)
 {
@@ -74,17 +72,11 @@ void workload_keep(struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
 
-    uint32_t looks = 0;
-
     while (atomic_load(&run->unsettled) > 0) {
-        if (++looks == LOOKS_MAX) {
-            run_note_failure(run, LANEPOOL_TIMED_OUT); /* something never comes to its end */
-            return;
-        }
         for (uint32_t i = 0; i < params->task_count; i++) {
             workload_complete(&run->contexts[i]);
         }
-        world_sleep(1 + params->duration_most / 2);
+        world_rest(1 + params->duration_most / 2);
     }
 }
 

@@ -157,6 +157,12 @@ static void be_quiet(void)
 
 /* --- steps --- */
 
+static void count_step(void)
+{
+    if (++sim.steps > sim.options.steps_max)
+        sim_fail("it does not end within %llu steps", (unsigned long long)sim.options.steps_max);
+}
+
 void sim_step(enum sim_access access, const volatile void *object)
 {
     struct sim_fiber *self = sim.current;
@@ -165,8 +171,7 @@ void sim_step(enum sim_access access, const volatile void *object)
         return;
     self->access = access;
     self->object = object;
-    if (++sim.steps > sim.options.steps_max)
-        sim_fail("it does not end within %llu steps", (unsigned long long)sim.options.steps_max);
+    count_step();
     if (sim.options.eager && sim_random_below(EAGERNESS) == 0)
         (void)let_time_pass();
     switch_to(sim_choose(self));
@@ -182,6 +187,7 @@ bool sim_wait(const void *on, uint64_t wakes_at)
 {
     struct sim_fiber *self = sim.current;
 
+    count_step(); /* who only sleeps again and again does not end either */
     sim_buffer_empty(self);
     self->waits_for = on;
     self->wakes_at = wakes_at;
