@@ -303,13 +303,22 @@ static bool make_clock_record(lanepool_pool *pool)
     return true;
 }
 
+/* No task is accepted any more: the clock thread may have been told to end. */
+static bool is_closed(lanepool_pool *pool)
+{
+    lanepool_i_mutex_lock(&pool->delays.lock);
+    bool closed = pool->delays.closed;
+    lanepool_i_mutex_unlock(&pool->delays.lock);
+    return closed;
+}
+
 lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool)
 {
     if (!make_clock_record(pool))
         return LANEPOOL_NOMEM;
     if (lanepool_i_timers_start(&pool->delays.timers))
         return LANEPOOL_OK;
-    return lanepool_pool_is_shut_down(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_NO_THREAD;
+    return is_closed(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_NO_THREAD;
 }
 
 /* --- the pool's beginning and end --- */
