@@ -67,12 +67,24 @@ static void draw_cancel(struct workload *workload, struct choices *choices)
     cancel->after = choose(choices, 2 * params->duration_most);
 }
 
-/* Whoever submits a pump's task cannot run it. */
+static bool has_waits(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].awaits != WORKLOAD_NONE ||
+            workload->tasks[i].awaits_group != WORKLOAD_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whoever submits a pump's task cannot run it. Tasks of two pumps that wait for one another's may
+ * keep both threads from what the other one needs: no lane knows of that. */
 static void draw_pumps(struct workload *workload, struct choices *choices)
 {
     struct workload_params *params = &workload->params;
 
-    params->pumps = 1 + choose(choices, PUMPS_MAX);
+    params->pumps = 1 + choose(choices, has_waits(workload) ? 1 : PUMPS_MAX);
     for (uint32_t i = 0; i < params->task_count; i++) {
         struct workload_task *task = &workload->tasks[i];
 
