@@ -63,13 +63,10 @@ static void find_blockers(struct look *look)
     }
 }
 
-/* Marks are not shown, nor are pauses, though a task may wait behind one; and what was given up or
- * handed over is not known from the claims. */
+/* Marks are not shown, nor are pauses, though a task may wait behind one. */
 static bool may_have_marks(const struct look *look)
 {
-    const struct workload_params *params = &look->run->workload->params;
-
-    return params->cancellers > 0 || params->pausers > 0 || params->holds;
+    return look->run->workload->params.cancellers > 0 || look->run->workload->params.pause_at != 0;
 }
 
 /* In lanes of workers a task may also wait for what it has no conflict with. */
