@@ -38,13 +38,19 @@ struct told {
     lanepool_future *future; /* whose completion is the canceller's, or NULL */
 };
 
-static void copy_front(struct told *told, const lanepool_i_task *task, lanepool_future *future)
+static lanepool_release_fn release_of(const lanepool_i_task *task)
+{
+    return lanepool_i_task_is_wide(task) ? lanepool_i_periodic_release_of(task) : NULL;
+}
+
+static void copy_front(struct told *told, const lanepool_i_task *task, lanepool_release_fn release,
+                       lanepool_future *future)
 {
     told->front.function = task->function;
     told->front.context = task->context;
     uint64_t ticket = load_relaxed(&task->word) & LANEPOOL_I_TICKET_MASK;
     atomic_init(&told->front.word, ticket | LANEPOOL_I_MARK);
-    told->release = lanepool_i_task_is_wide(task) ? lanepool_i_periodic_release_of(task) : NULL;
+    told->release = release;
     told->future = future;
 }
 
@@ -79,7 +85,7 @@ static lanepool_pool *pool_of(lanepool_future *future)
 static void decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
 {
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
-    copy_front(told, future->task, future);
+    copy_front(told, future->task, release_of(future->task), future);
     future->cancelled = true;
     future->mark = future->task;
     future->task = NULL;
@@ -227,11 +233,14 @@ static bool has_started(const lanepool_pool *pool, const lanepool_i_task *task)
            lanepool_i_latch_says_started(task);
 }
 
-/* False: it has started, or is a mark. The arrays have room. */
+/* False: it has started, or is a mark. The arrays have room. The release is looked up before: once
+ * it is a mark, who lets it pass may forget the series that it is a run of. */
 static bool try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
 {
-    if (has_started(cancelling->survey.pool, task))
+    uint64_t over = LANEPOOL_I_MARK | LANEPOOL_I_STARTED;
+    if (has_started(cancelling->survey.pool, task) || (load_relaxed(&task->word) & over) != 0)
         return false;
+    lanepool_release_fn release = release_of(task);
     uint64_t word = fetch_or_acq_rel(&task->word, LANEPOOL_I_MARK);
     if ((word & LANEPOOL_I_MARK) != 0)
         return false;
@@ -241,7 +250,8 @@ static bool try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
     }
     lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
     if (future == NULL || take_future(future))
-        copy_front(lanepool_i_array_add(&cancelling->told, sizeof(struct told)), task, future);
+        copy_front(lanepool_i_array_add(&cancelling->told, sizeof(struct told)), task, release,
+                   future);
     lanepool_i_trace_task(cancelling->survey.local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     return true;
 }

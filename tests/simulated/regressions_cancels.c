@@ -253,7 +253,49 @@ static void regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock(void)
     lanepool_future_release(called_off);
 }
 
+static _Atomic uint32_t series_ends, series_releases;
+
+static int run_again(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context;
+    if (call == LANEPOOL_CALL_CANCELLED)
+        atomic_fetch_add(&series_ends, 1);
+    return 0;
+}
+
+static void release_series(void *context)
+{
+    (void)context;
+    atomic_fetch_add(&series_releases, 1);
+}
+
+/* A worker took a periodic task's run, found it cancelled and forgot the series, while who cancels
+ * all had marked it and not yet read the series' release: that was not called. */
+static void regress_cancelled_series_is_released(void)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_timer *timer;
+
+    scene_open_with(2);
+    atomic_store(&series_ends, 0);
+    atomic_store(&series_releases, 0);
+    task.function = run_again;
+    task.context = scene_task("A");
+    task.release = release_series;
+    EXPECT_STATUS(
+        OK, lanepool_pool_submit_every(scene.pool, &task, 0, 50, LANEPOOL_FIXED_RATE, &timer));
+    for (int i = 0; i < 2; i++) {
+        sim_sleep(40 * scene_variant(3));
+        EXPECT_STATUS(OK, lanepool_pool_cancel(scene.pool, NULL));
+    }
+    scene_close();
+    EXPECT(atomic_load(&series_ends) == 1);
+    EXPECT(atomic_load(&series_releases) == 1);
+    lanepool_timer_release(timer);
+}
+
 SCENARIO_TABLE(scenarios_regressions_cancels,
+               SCENARIO(regress_cancelled_series_is_released, RANDOM),
                SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM),
                SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE),
                SCENARIO(regress_look_when_tasks_have_been_handed_back, RANDOM),
