@@ -384,12 +384,15 @@ bool lanepool_i_delays_stop(lanepool_pool *pool)
     return alone;
 }
 
-/* The clock thread is gone, or never came into its loop. */
+/* The clock thread is gone, or never came into its loop. Under the lock the heap is whole: who ends
+ * a series takes it out and puts it in again. */
 void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_timer *timer;
+    lanepool_i_mutex_lock(&pool->delays.lock);
     while ((timer = lanepool_i_timers_take(&pool->delays.timers)) != NULL)
         add_due(&pool->delays, (lanepool_i_delayed *)timer);
+    lanepool_i_mutex_unlock(&pool->delays.lock);
     size_t count = append_due(pool, local);
     lanepool_i_mutex_lock(&pool->delays.lock);
     pool->delays.count -= count;

@@ -294,7 +294,38 @@ static void regress_cancelled_series_is_released(void)
     lanepool_timer_release(timer);
 }
 
+static void cancel_series(void *argument)
+{
+    lanepool_timer *timer = argument;
+
+    EXPECT(lanepool_timer_cancel(timer) != LANEPOOL_INVALID);
+}
+
+/* Who cancels a periodic task that waits for its next run takes it out of the heap for a moment; a
+ * hand-back did not find it there just then, and it was never told of its end. */
+static void regress_series_is_told_of_its_end_in_a_hand_back(void)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_timer *timer;
+
+    scene_open_with(1);
+    atomic_store(&series_ends, 0);
+    task.function = run_again;
+    EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &task, 1000, 1000,
+                                                 LANEPOOL_FIXED_DELAY, &timer));
+    sim_explore_from_here();
+    scene_spawn(cancel_series, timer);
+    EXPECT_STATUS(OK, scene_stop(false));
+    scene_join();
+    sim_explore_to_here();
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_end();
+    EXPECT(atomic_load(&series_ends) == 1);
+    lanepool_timer_release(timer);
+}
+
 SCENARIO_TABLE(scenarios_regressions_cancels,
+               SCENARIO(regress_series_is_told_of_its_end_in_a_hand_back, EXHAUSTIVE),
                SCENARIO(regress_cancelled_series_is_released, RANDOM),
                SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM),
                SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE),
