@@ -6,6 +6,7 @@
 #include "simulated/matrix.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "simulated/scene.h"
 
@@ -60,6 +61,7 @@ struct column {
     void (*prepare)(void);
     void (*meet)(void *argument); /* on a thread of its own; NULL: nothing */
     bool destroys;                /* the end is left to destroying */
+    void (*check)(void);          /* at the end; NULL: nothing but what is judged anyway */
 };
 
 static struct scene_task *make(const char *claims, uint64_t takes)
@@ -175,18 +177,130 @@ static void have_barriers_waiting(void)
     EXPECT_STATUS(OK, scene_submit(make("C", 0)));
 }
 
+/* --- what is due later --- */
+
+/* These are no tasks of the scene's; that there are such lets its rule see their claims. */
+static struct {
+    _Atomic uint32_t accepted, calls; /* of delayed tasks */
+    _Atomic uint32_t series, ends;
+    lanepool_future *future;
+    lanepool_timer *timer;
+} later;
+
+static int be_called_later(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    atomic_fetch_add(&later.calls, 1);
+    return 0;
+}
+
+static int be_called_again(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context;
+    if (call == LANEPOOL_CALL_CANCELLED)
+        atomic_fetch_add(&later.ends, 1);
+    return 0;
+}
+
+static lanepool_task describe(lanepool_task_fn function, const lanepool_claim *claim)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = function;
+    task.context = scene_task("A");
+    if (scene.options.is_compatible == NULL) {
+        task.claims = claim;
+        task.claim_count = 1;
+    }
+    return task;
+}
+
+static void submit_later(int64_t delay_ns, lanepool_future **future)
+{
+    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_task task = describe(be_called_later, &claim);
+
+    task.future = future;
+    lanepool_status status = lanepool_pool_submit_after(scene.pool, &task, delay_ns);
+    expect_end(status);
+    atomic_fetch_add(&later.accepted, status == LANEPOOL_OK);
+}
+
+static void submit_again_and_again(void)
+{
+    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_task task = describe(be_called_again, &claim);
+
+    EXPECT_STATUS(
+        OK, lanepool_pool_submit_every(scene.pool, &task, 2, 3, LANEPOOL_FIXED_RATE, &later.timer));
+    atomic_fetch_add(&later.series, 1);
+}
+
+static void have_some_delayed(void)
+{
+    memset(&later, 0, sizeof later);
+    have_one_running();
+    submit_later(1, NULL);
+    submit_later(4, &later.future);
+    submit_later(1000, NULL);
+    submit_again_and_again();
+}
+
+static void wait_for_the_delayed(struct scene_task *self)
+{
+    lanepool_status status = lanepool_future_wait(later.future, LANEPOOL_FOREVER, NULL);
+
+    (void)self;
+    if (status != LANEPOOL_DEADLOCK || scene.options.layout != LANEPOOL_PER_WORKER)
+        expect_end(status);
+}
+
+static void have_one_that_waits_for_a_delayed(void)
+{
+    have_some_delayed();
+    struct scene_task *waiter = make("B", 0);
+    waiter->body = wait_for_the_delayed;
+    EXPECT_STATUS(OK, scene_submit(waiter));
+}
+
+static void expect_cancel(lanepool_status status)
+{
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+}
+
+static void delay_more_and_cancel(void *argument)
+{
+    (void)argument;
+    submit_later(2, NULL);
+    expect_cancel(lanepool_future_cancel(later.future));
+    expect_cancel(lanepool_timer_cancel(later.timer));
+    submit_later(0, NULL);
+}
+
+static void expect_each_was_called(void)
+{
+    EXPECT(atomic_load(&later.calls) == atomic_load(&later.accepted));
+    EXPECT(atomic_load(&later.ends) == atomic_load(&later.series));
+    lanepool_future_release(later.future);
+    lanepool_timer_release(later.timer);
+}
+
 static const struct column columns[] = {
-    { "submit", 0, have_one_running, submit_three, false },
-    { "wait", 0, have_one_that_waits, NULL, false },
-    { "rollup", 0, have_some_waiting, submit_rollup, false },
-    { "destroy", 0, have_some_waiting, NULL, true },
-    { "blocked_submitter", 1, have_one_running, submit_three, false },
-    { "quiesce", 0, have_some_waiting, quiesce, false },
-    { "submit_or_run", 1, have_one_running, submit_or_run, false },
-    { "hand_back", 0, have_some_waiting, stop_with_hand_back, false },
-    { "cancel", 0, have_some_waiting, cancel_some, false },
-    { "barrier", 0, have_barriers_waiting, submit_barrier_and_cancel_it, false },
-    { "cancelled_barrier", 0, have_barriers_waiting, cancel_some, false },
+    { "submit", 0, have_one_running, submit_three, false, NULL },
+    { "wait", 0, have_one_that_waits, NULL, false, NULL },
+    { "rollup", 0, have_some_waiting, submit_rollup, false, NULL },
+    { "destroy", 0, have_some_waiting, NULL, true, NULL },
+    { "blocked_submitter", 1, have_one_running, submit_three, false, NULL },
+    { "quiesce", 0, have_some_waiting, quiesce, false, NULL },
+    { "submit_or_run", 1, have_one_running, submit_or_run, false, NULL },
+    { "hand_back", 0, have_some_waiting, stop_with_hand_back, false, NULL },
+    { "cancel", 0, have_some_waiting, cancel_some, false, NULL },
+    { "barrier", 0, have_barriers_waiting, submit_barrier_and_cancel_it, false, NULL },
+    { "cancelled_barrier", 0, have_barriers_waiting, cancel_some, false, NULL },
+    { "delay", 0, have_some_delayed, delay_more_and_cancel, false, expect_each_was_called },
+    { "delayed_wait", 0, have_one_that_waits_for_a_delayed, delay_more_and_cancel, false,
+      expect_each_was_called },
+    { "delayed_destroy", 0, have_some_delayed, NULL, true, expect_each_was_called },
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0], COLUMNS = sizeof columns / sizeof columns[0] };
@@ -203,6 +317,7 @@ static void play_cell(size_t cell)
     options.is_compatible = scene_variant(3) == 1 ? scene_rule : NULL;
     options.layout = scene_variant(5) == 1 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     options.pending_max = column->pending_max;
+    options.drain_waits_for_delayed = scene_variant(7) == 1;
     scene_open(&options);
     column->prepare();
     if (column->meet != NULL)
@@ -215,6 +330,8 @@ static void play_cell(size_t cell)
         scene_destroy();
     else
         scene_end();
+    if (column->check != NULL)
+        column->check();
 }
 
 size_t matrix_scenarios(struct scenario *list, size_t most)
