@@ -28,6 +28,13 @@ struct judge {
 __attribute__((format(printf, 2, 3))) void judge_blame(struct oracle_verdict *verdict,
                                                        const char *format, ...);
 
+/* Whose submit has decided on the task's place: an heir stands where its giver does. */
+static inline const struct oracle_task *
+judge_place_of(const struct oracle_log *log, const struct workload *workload, uint32_t task)
+{
+    return &log->tasks[workload->tasks[task].is_heir ? workload->tasks[task].parent : task];
+}
+
 /* Whether the library has taken the task. */
 bool judge_is_accepted(const struct oracle_task *task);
 
@@ -35,6 +42,13 @@ bool judge_is_accepted(const struct oracle_task *task);
 static inline bool judge_is_mark(const struct judge *judge, uint32_t task)
 {
     return judge->cancelled_by[task] != WORKLOAD_NONE;
+}
+
+/* Whether it has a place in the order: no mark, and not cancelled before it was due. */
+static inline bool judge_has_place(const struct judge *judge, uint32_t task)
+{
+    return !judge_is_mark(judge, task) && !(workload_is_late(&judge->workload->tasks[task]) &&
+                                            judge->log->tasks[task].call == CALL_CANCELLED);
 }
 
 /* oracle_cancels.c: finds out who has cancelled what; then judges what the calls have answered. */
@@ -47,5 +61,13 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 void judge_calls(struct judge *judge);
 /* oracle_waits.c: the statuses of waits inside tasks. */
 void judge_waits(struct judge *judge);
+/* oracle_held.c: heirs, and what is given up. */
+void judge_held(struct judge *judge);
+/* oracle_delays.c: what is due, in which order, and periodic tasks. */
+void judge_delays(struct judge *judge);
+/* oracle_groups.c: visits to groups, completions, and who runs a pump's tasks. */
+void judge_groups(struct judge *judge);
+/* oracle_pauses.c: what a pause holds up does not start. */
+void judge_pauses(struct judge *judge);
 
 #endif

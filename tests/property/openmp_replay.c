@@ -10,7 +10,8 @@ enum { TICKET_BITS = 40 };
 /* --- what is replayed --- */
 
 struct place {
-    uint64_t ticket; /* counted from the first one: tickets wrap around */
+    uint64_t ticket;    /* counted from the first one: tickets wrap around */
+    uint64_t called_at; /* an heir has its giver's ticket */
     uint32_t task;
 };
 
@@ -19,7 +20,10 @@ static int compare_places(const void *left, const void *right)
     const struct place *a = left;
     const struct place *b = right;
 
-    return (a->ticket > b->ticket) - (a->ticket < b->ticket);
+    if (a->ticket == b->ticket) {
+        return (a->called_at > b->called_at) - (a->called_at < b->called_at);
+    }
+    return a->ticket > b->ticket ? 1 : -1;
 }
 
 /* Writes the tasks that ran by ascending ticket; returns how many. */
@@ -32,6 +36,7 @@ static uint32_t sort_by_ticket(const struct oracle_log *log, uint32_t task_count
     for (uint32_t i = 0; i < task_count; i++) {
         if (log->tasks[i].call == CALL_RUN) {
             places[count].ticket = (log->tasks[i].ticket - LANEPOOL_I_FIRST_TICKET) & ticket_mask;
+            places[count].called_at = oracle_when(&log->tasks[i].call_begin);
             places[count++].task = i;
         }
     }

@@ -19,6 +19,10 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
     log->tasks = memory_get(workload->params.task_count, sizeof *log->tasks);
     log->keys = memory_get(workload->params.key_count, sizeof *log->keys);
     log->cancels = memory_get(workload->cancel_count, sizeof *log->cancels);
+    log->pauses = memory_get(workload->pause_count, sizeof *log->pauses);
+    log->series = memory_get(workload->series_count, sizeof *log->series);
+    log->visits = memory_get(workload->visit_count, sizeof *log->visits);
+    log->pumps = memory_get(workload->params.pumps, sizeof *log->pumps);
     atomic_init(&log->clock, 0);
 }
 
@@ -27,9 +31,11 @@ void oracle_log_fini(struct oracle_log *log)
     free(log->tasks);
     free(log->keys);
     free(log->cancels);
-    log->cancels = NULL;
-    log->tasks = NULL;
-    log->keys = NULL;
+    free(log->pauses);
+    free(log->series);
+    free(log->visits);
+    free(log->pumps);
+    memset(log, 0, sizeof *log);
 }
 
 void judge_blame(struct oracle_verdict *verdict, const char *format, ...)
@@ -87,6 +93,7 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
 
 struct sort_item {
     uint64_t at;
+    uint64_t called_at; /* an heir has its giver's ticket */
     uint32_t task;
 };
 
@@ -95,7 +102,10 @@ static int compare_items(const void *left, const void *right)
     const struct sort_item *a = left;
     const struct sort_item *b = right;
 
-    return (a->at > b->at) - (a->at < b->at);
+    if (a->at == b->at) {
+        return (a->called_at > b->called_at) - (a->called_at < b->called_at);
+    }
+    return a->at > b->at ? 1 : -1;
 }
 
 static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const struct oracle_task *))
@@ -107,6 +117,7 @@ static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const str
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
         if (judge_is_accepted(&judge->log->tasks[i])) {
             items[found].at = when(&judge->log->tasks[i]);
+            items[found].called_at = oracle_when(&judge->log->tasks[i].call_begin);
             items[found++].task = i;
         }
     }
@@ -142,15 +153,21 @@ static void check_tickets_are_unique(struct judge *judge)
         uint32_t task = judge->by_ticket[i];
         uint32_t before = judge->by_ticket[i - 1];
 
-        if (tasks[task].ticket == tasks[before].ticket && !judge_is_mark(judge, task) &&
-            !judge_is_mark(judge, before)) {
+        if (tasks[task].ticket == tasks[before].ticket && judge_has_place(judge, task) &&
+            judge_has_place(judge, before) && !judge->workload->tasks[task].is_heir) {
             judge_blame(&judge->verdict, "tasks %u and %u have the same ticket", before, task);
         }
     }
 }
 
+/* One that is due later comes behind many that are submitted after it. */
+static bool is_placed_at_once(const struct judge *judge, uint32_t task)
+{
+    return judge_has_place(judge, task) && !workload_is_late(&judge->workload->tasks[task]);
+}
+
 /* Tickets are unique, and agree with the order of submits that did not overlap in time. A task that
- * was cancelled before it had been routed has none. */
+ * was cancelled before it had been routed has none, and an heir has that of an earlier one. */
 static void check_tickets(struct judge *judge)
 {
     const struct oracle_task *tasks = judge->log->tasks;
@@ -165,11 +182,12 @@ static void check_tickets(struct judge *judge)
         for (; when_submit_ends(&tasks[judge->by_submit_end[ended]]) < begin; ended++) {
             uint64_t ticket = when_ticket(&tasks[judge->by_submit_end[ended]]);
 
-            if (ticket > newest && !judge_is_mark(judge, judge->by_submit_end[ended])) {
+            if (ticket > newest && is_placed_at_once(judge, judge->by_submit_end[ended])) {
                 newest = ticket;
             }
         }
-        if (when_ticket(&tasks[task]) < newest && !judge_is_mark(judge, task)) {
+        if (when_ticket(&tasks[task]) < newest && judge_has_place(judge, task) &&
+            !judge->workload->tasks[task].is_heir) {
             judge_blame(&judge->verdict,
                         "task %u has a smaller ticket than one whose submit had ended before",
                         task);
@@ -191,7 +209,7 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
     uint64_t begin = oracle_when(&judge->log->tasks[task].call_begin);
     const struct latest_end *all = end_of_barriers(judge);
 
-    if (judge_is_mark(judge, task)) {
+    if (!judge_has_place(judge, task)) {
         return;
     }
     if (begin < (what->is_barrier ? all->any : all->exclusive)) {
@@ -222,13 +240,16 @@ static void note_end(struct judge *judge, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
     uint64_t at = oracle_when(&judge->log->tasks[task].call_end);
+    uint64_t gave_up_at = oracle_when(&judge->log->tasks[task].gave_up_at);
 
-    if (judge_is_mark(judge, task)) {
+    if (!judge_has_place(judge, task)) {
         return;
     }
     raise_end(end_of_barriers(judge), at, what->is_barrier);
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        raise_end(&judge->ends[what->merged[i].key], at,
+        uint32_t key = what->merged[i].key;
+
+        raise_end(&judge->ends[key], key == what->gives_up && gave_up_at != 0 ? gave_up_at : at,
                   what->merged[i].mode == LANEPOOL_EXCLUSIVE);
     }
 }
@@ -248,7 +269,8 @@ static void check_keys_by_ticket(struct judge *judge)
     }
 }
 
-/* The same without trusting tickets: only submits that ended before this one began count. */
+/* The same without trusting tickets: only submits that ended before this one began count. An heir
+ * comes before some of those. */
 static void check_keys_by_time(struct judge *judge)
 {
     const struct oracle_task *tasks = judge->log->tasks;
@@ -260,9 +282,13 @@ static void check_keys_by_time(struct judge *judge)
         uint64_t begin = when_submit_begins(&tasks[task]);
 
         for (; when_submit_ends(&tasks[judge->by_submit_end[ended]]) < begin; ended++) {
-            note_end(judge, judge->by_submit_end[ended]);
+            if (is_placed_at_once(judge, judge->by_submit_end[ended])) {
+                note_end(judge, judge->by_submit_end[ended]);
+            }
         }
-        check_against_ends(judge, task, "time");
+        if (!judge->workload->tasks[task].is_heir) {
+            check_against_ends(judge, task, "time");
+        }
     }
 }
 
@@ -276,7 +302,7 @@ static void check_pairs(struct judge *judge)
             uint32_t a = judge->by_ticket[i];
             uint32_t b = judge->by_ticket[j];
 
-            if (judge_is_mark(judge, a) || judge_is_mark(judge, b) ||
+            if (!judge_has_place(judge, a) || !judge_has_place(judge, b) ||
                 oracle_when(&tasks[a].call_end) < oracle_when(&tasks[b].call_begin)) {
                 continue;
             }
@@ -372,6 +398,10 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
     if (judge.verdict.passed) {
         judge_order(&judge);
         judge_waits(&judge);
+        judge_held(&judge);
+        judge_pauses(&judge);
+        judge_delays(&judge);
+        judge_groups(&judge);
     }
 
     free(judge.by_ticket);

@@ -38,9 +38,17 @@ struct oracle_task {
     atomic_uint thens;
     atomic_uint errors;
     _Atomic uint64_t released_at;
-    _Atomic uint64_t asked_at; /* when the rule was last asked about it */
-    uint64_t end_of_body;      /* when it last looked whether it was asked to end */
-    bool was_asked;            /* to end, by then */
+    _Atomic uint64_t asked_at;   /* when the rule was last asked about it */
+    uint64_t end_of_body;        /* when it last looked whether it was asked to end */
+    bool was_asked;              /* to end, by then */
+    _Atomic uint64_t gave_up_at; /* the lane that it gives up early; 0: it has not */
+    _Atomic bool detached;
+    _Atomic uint64_t due_ns_min; /* the moment at which it is due lies between these; of a task */
+    _Atomic uint64_t due_ns_max; /* without a delay, that of its submit */
+    uint64_t call_ns;
+    atomic_uint taken; /* its completion, from a group; then the stamp before, and what it said */
+    uint64_t taken_from;
+    lanepool_result completion;
 };
 
 /* What became of a call that cancels. */
@@ -52,19 +60,48 @@ struct oracle_cancel {
     uint64_t thread;
 };
 
+/* What became of a pause and of the resume behind it. */
+struct oracle_pause {
+    _Atomic uint64_t begin; /* 0: not called */
+    uint64_t end;
+    lanepool_status status;
+    uint64_t resume_begin;
+    _Atomic uint64_t resume_end; /* 0: still paused, perhaps */
+    lanepool_status resumed;
+};
+
+/* What became of a periodic task. */
+struct oracle_series {
+    _Atomic uint64_t submit_end; /* 0: not submitted */
+    lanepool_status submitted;
+    uint32_t runs;        /* that were made, one after the other */
+    atomic_uint ends;     /* calls that told of its end */
+    atomic_uint returned; /* hand-backs */
+    atomic_uint releases;
+    uint64_t ended_at;
+    uint64_t cancelled_at; /* after a call that cancels it, on a thread; 0: none */
+    lanepool_status cancelled;
+};
+
+/* What became of a visit to a group; or its wait, for one that stands in a task. */
+struct oracle_group_call {
+    uint64_t begin; /* 0: not called */
+    uint64_t end;
+    lanepool_status status;
+};
+
+/* One pump, and the thread that runs it. */
+struct oracle_pump {
+    uint64_t thread;
+    _Atomic bool waits; /* the thread is in lanepool_pump_run() */
+    uint64_t ran;       /* tasks that it was told of */
+};
+
 /* One quiesce or await. */
 struct oracle_visit {
     uint64_t begin;
     _Atomic uint64_t end; /* 0: still in it, or none */
     lanepool_status status;
-};
-
-/* A pause of the pool or a lane. */
-struct oracle_pause {
-    _Atomic uint64_t begin;   /* 0: none */
-    uint64_t paused;          /* the call has returned OK */
-    uint64_t resumes;         /* before it is ended */
-    _Atomic uint64_t resumed; /* 0: not yet */
 };
 
 /*
@@ -80,11 +117,15 @@ struct oracle_log {
     struct oracle_task *tasks;
     struct oracle_key *keys;
     struct oracle_cancel *cancels;
-    struct oracle_pause pause;
+    struct oracle_pause *pauses;
+    struct oracle_series *series;
+    struct oracle_group_call *visits;
+    struct oracle_pump *pumps;
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
     _Atomic uint64_t closing_at;  /* the same, of any shutdown */
+    _Atomic uint64_t ending_at;   /* before the pool is ended for want of more to do */
     bool refused;                 /* the platform has refused something on purpose */
     const char *events;           /* what was wrong with the pool's events, or NULL */
     const char *look;             /* the same of a snapshot */
@@ -117,10 +158,31 @@ static inline uint64_t oracle_when(const _Atomic uint64_t *at)
 /* What the body of task does to the keys it claims. */
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
 
-/* How many tasks were cancelled by calls that cancel; how many barriers ran. Of a run that was
- * judged. */
+/* How often it came to what only some workloads have. */
+struct oracle_counts {
+    uint64_t cancelled; /* by calls that cancel */
+    uint64_t barriers;  /* that ran, as all that follow */
+    uint64_t pauses;
+    uint64_t detached;
+    uint64_t given_up; /* lanes */
+    uint64_t heirs;
+    uint64_t delayed;
+    uint64_t periodic_runs;
+    uint64_t members;
+    uint64_t taken; /* completions, from groups */
+    uint64_t pumped;
+};
+
+/* Adds those of a run that was judged. */
 void oracle_count(const struct oracle_log *log, const struct workload *workload,
-                  uint32_t *cancelled, uint32_t *barriers);
+                  struct oracle_counts *counts);
+/* Prints them, as a part of a line. */
+void oracle_print_counts(const struct oracle_counts *counts, FILE *out);
+
+/* Whether the second task must wait for the first, if that stands before it, after this stamp: of
+ * what the first claimed it may have given something up. */
+bool oracle_conflict_at(const struct oracle_log *log, const struct workload *workload,
+                        uint32_t first, uint32_t second, uint64_t stamp);
 
 /* Checks everything; the first violation is described. */
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);

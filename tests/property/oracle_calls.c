@@ -26,6 +26,23 @@ static bool is_closed_before(const struct judge *judge, const struct workload_ta
     return at != 0 && at < stamp;
 }
 
+/* What is not due when the pool drains is cancelled, and not accepted any more. */
+static bool is_off_in_a_drain(const struct judge *judge, const struct workload_task *what)
+{
+    return workload_is_late(what) && !judge->workload->params.waits_for_delayed;
+}
+
+static bool was_before(const _Atomic uint64_t *at, uint64_t stamp)
+{
+    return oracle_when(at) != 0 && oracle_when(at) < stamp;
+}
+
+/* By a shutdown of some kind; the last one is the pool's end. */
+static bool is_drained_before(const struct judge *judge, uint64_t stamp)
+{
+    return was_before(&judge->log->closing_at, stamp) || was_before(&judge->log->ending_at, stamp);
+}
+
 static void check_refusal(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
@@ -33,7 +50,9 @@ static void check_refusal(struct judge *judge, uint32_t index)
     bool allowed = may_lack_resources(judge, task->submitted);
 
     if (task->submitted == LANEPOOL_SHUT_DOWN) {
-        allowed = is_closed_before(judge, what, oracle_when(&task->submit_end));
+        allowed = is_closed_before(judge, what, oracle_when(&task->submit_end)) ||
+                  (is_off_in_a_drain(judge, what) &&
+                   is_drained_before(judge, oracle_when(&task->submit_end)));
     } else if (task->submitted == LANEPOOL_FULL) {
         allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
                   what->within == 0;
@@ -53,6 +72,14 @@ static void check_refusal(struct judge *judge, uint32_t index)
 
 /* --- calls and callbacks --- */
 
+static bool is_cancelled_by_a_drain(const struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+
+    return is_off_in_a_drain(judge, &judge->workload->tasks[index]) &&
+           task->call == CALL_CANCELLED && is_drained_before(judge, oracle_when(&task->call_begin));
+}
+
 static void check_call(struct judge *judge, uint32_t index)
 {
     const struct oracle_task *task = &judge->log->tasks[index];
@@ -66,7 +93,7 @@ static void check_call(struct judge *judge, uint32_t index)
         judge_blame(&judge->verdict, "task %u was called before it was submitted", index);
     }
     if (task->call != CALL_RUN && !judge_is_mark(judge, index) &&
-        oracle_when(&judge->log->stopping_at) == 0) {
+        oracle_when(&judge->log->stopping_at) == 0 && !is_cancelled_by_a_drain(judge, index)) {
         judge_blame(&judge->verdict, "task %u did not run, and nothing was shut down now", index);
     }
     if (task->call == CALL_HANDED_BACK && judge->workload->params.ending != END_HANDBACK) {
@@ -141,57 +168,14 @@ static void check_cancellations(struct judge *judge)
         const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
         uint64_t begin = oracle_when(&task->call_begin);
 
-        if (task->call == CALL_RUN || judge_is_mark(judge, judge->by_ticket[i])) {
+        if (task->call == CALL_RUN || judge_is_mark(judge, judge->by_ticket[i]) ||
+            is_cancelled_by_a_drain(judge, judge->by_ticket[i])) {
             continue;
         }
         if (begin < last_run || begin < last_cancelled) {
             judge_blame(&judge->verdict, "task %u was cancelled out of turn", judge->by_ticket[i]);
         }
         last_cancelled = oracle_when(&task->call_end);
-    }
-}
-
-static bool claims(const struct workload_task *what, uint32_t key)
-{
-    for (uint32_t i = 0; i < what->merged_count; i++) {
-        if (what->merged[i].key == key) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Who runs a task of its own, or one that it waits for, is not held up by a pause of the pool. */
-static bool is_paused(const struct judge *judge, uint32_t task)
-{
-    const struct workload_params *params = &judge->workload->params;
-    const struct workload_task *what = &judge->workload->tasks[task];
-
-    if (params->pause_key != WORKLOAD_NONE) {
-        return !what->is_barrier && claims(what, params->pause_key);
-    }
-    return !params->waits && params->cancellers == 0 && judge->log->tasks[task].worker != SIZE_MAX;
-}
-
-/* What is submitted to something paused does not start before the resume, or a shutdown; but each
- * worker may have been about to start something when the pool was paused. */
-static void check_pause(struct judge *judge)
-{
-    const struct workload_params *params = &judge->workload->params;
-    const struct oracle_pause *pause = &judge->log->pause;
-    uint64_t closing = oracle_when(&judge->log->closing_at);
-    uint64_t end = closing != 0 && closing < pause->resumes ? closing : pause->resumes;
-    uint32_t about_to_start = params->pause_key == WORKLOAD_NONE ? params->workers : 0;
-    uint32_t started = 0;
-
-    for (uint32_t i = 0; i < judge->count && pause->paused != 0; i++) {
-        const struct oracle_task *record = &judge->log->tasks[judge->by_ticket[i]];
-
-        started += record->call == CALL_RUN && oracle_when(&record->submit_begin) > pause->paused &&
-                   oracle_when(&record->call_begin) < end && is_paused(judge, judge->by_ticket[i]);
-    }
-    if (started > about_to_start) {
-        judge_blame(&judge->verdict, "%u tasks started during a pause", started);
     }
 }
 
@@ -236,7 +220,10 @@ static void check_visit(struct judge *judge, const struct oracle_visit *visit, b
     for (uint32_t i = 0; i < judge->count && visit->status == LANEPOOL_OK; i++) {
         const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
 
-        if ((all || oracle_when(&task->submit_end) < visit->begin) &&
+        bool meant = oracle_when(&task->submit_end) < visit->begin &&
+                     !workload_is_late(&judge->workload->tasks[judge->by_ticket[i]]);
+
+        if ((all || meant) &&
             (oracle_when(&task->call_end) > end || oracle_when(&task->released_at) > end)) {
             judge_blame(&judge->verdict, "task %u had not finished when the %s returned",
                         judge->by_ticket[i], what);
@@ -261,7 +248,6 @@ void judge_calls(struct judge *judge)
     }
     check_cancellations(judge);
     check_threads(judge);
-    check_pause(judge);
     check_visit(judge, &judge->log->quiesce, false, "quiesce");
     check_visit(judge, &judge->log->await, true, "await");
 }

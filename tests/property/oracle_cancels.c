@@ -8,6 +8,7 @@
  * with it, as long as what it has waited for.
  */
 #include "property/judge.h"
+#include "sizes.h"
 
 /* --- who has cancelled what --- */
 
@@ -29,12 +30,24 @@ static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
     switch (what->kind) {
     case CANCEL_POOL:
         return true;
+    case CANCEL_GROUP:
+        return judge->workload->tasks[task].group == what->target;
     case CANCEL_LANE:
         return !judge->workload->tasks[task].is_barrier &&
                claims(&judge->workload->tasks[task], what->target);
     default:
         return what->target == task && judge->log->cancels[cancel].status == LANEPOOL_OK;
     }
+}
+
+/* An heir also claims what its giver gives up later. */
+static bool may_cover(const struct judge *judge, uint32_t cancel, uint32_t task)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+
+    return covers(judge, cancel, task) ||
+           (what->is_heir && judge->workload->cancels[cancel].kind == CANCEL_LANE &&
+            covers(judge, cancel, what->parent));
 }
 
 static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
@@ -44,14 +57,14 @@ static bool has_told(const struct judge *judge, uint32_t cancel, uint32_t task)
 
     return oracle_when(&record->begin) != 0 && record->thread == told->thread &&
            oracle_when(&record->begin) < oracle_when(&told->call_begin) &&
-           oracle_when(&told->call_end) < oracle_when(&record->end) && covers(judge, cancel, task);
+           oracle_when(&told->call_end) < oracle_when(&record->end) &&
+           may_cover(judge, cancel, task);
 }
 
-static void note_cancelled(struct judge *judge, uint32_t task, uint32_t cancel)
+static void note_mark(struct judge *judge, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
 
-    judge->cancelled_by[task] = cancel;
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         judge->has_mark[what->merged[i].key] |= what->merged[i].mode == LANEPOOL_EXCLUSIVE;
     }
@@ -65,9 +78,14 @@ void judge_find_cancelled(struct judge *judge)
              c < judge->workload->cancel_count && judge->log->tasks[i].call == CALL_CANCELLED;
              c++) {
             if (has_told(judge, c, i)) {
-                note_cancelled(judge, i, c);
+                judge->cancelled_by[i] = c;
+                note_mark(judge, i);
             }
         }
+    }
+    /* What cancels many cancels a run that waits. */
+    for (uint32_t i = 0; i < judge->workload->series_count; i++) {
+        note_mark(judge, judge->workload->series[i].first);
     }
 }
 
@@ -75,12 +93,12 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 {
     const struct workload_params *params = &judge->workload->params;
     const struct workload_task *what = &judge->workload->tasks[task];
-    bool any = params->cancellers > 0 || params->pause_key != WORKLOAD_NONE;
+    bool any = params->cancellers > 0 || params->pausers > 0 || judge->workload->series_count > 0;
 
     for (uint32_t i = 0; i < what->merged_count && any; i++) {
         uint32_t key = what->merged[i].key;
 
-        if ((judge->has_mark[key] || key == params->pause_key) &&
+        if ((judge->has_mark[key] || workload_pauses(judge->workload, key)) &&
             claims(&judge->workload->tasks[other], key)) {
             return true;
         }
@@ -100,14 +118,15 @@ static bool ended_before(const struct oracle_task *task, uint64_t stamp)
     return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
 }
 
-/* It has ended; or is just being told, by whoever came first. */
+/* It has ended; or is just being told, by whoever came first, or because the pool ends. */
 static bool is_done(const struct judge *judge, uint32_t task, uint64_t end)
 {
     uint32_t by = judge->cancelled_by[task];
 
     return ended_before(&judge->log->tasks[task], end) ||
            (by != WORKLOAD_NONE && oracle_when(&judge->log->cancels[by].begin) < end) ||
-           (judge->log->tasks[task].call != CALL_RUN && oracle_when(&judge->log->stopping_at) != 0);
+           (judge->log->tasks[task].call != CALL_RUN &&
+            (oracle_when(&judge->log->stopping_at) != 0 || by == WORKLOAD_NONE));
 }
 
 /* It started, and had not let its context go before the call. */
@@ -164,9 +183,10 @@ static void check_asked(struct judge *judge, uint32_t task)
     for (uint32_t i = 0; i < judge->workload->cancel_count; i++) {
         const struct workload_cancel *what = &judge->workload->cancels[i];
         uint64_t begin = oracle_when(&judge->log->cancels[i].begin);
+        bool of_group = what->kind == CANCEL_GROUP && covers(judge, i, task);
+        bool of_task = what->kind <= CANCEL_TASK_AND_WAIT && what->target == task;
 
-        if (what->kind <= CANCEL_TASK_AND_WAIT && what->target == task && begin != 0 &&
-            begin < oracle_when(&record->call_end)) {
+        if ((of_group || of_task) && begin != 0 && begin < oracle_when(&record->call_end)) {
             return;
         }
     }
@@ -181,6 +201,7 @@ static bool started_after(const struct judge *judge, uint32_t cancel, uint32_t t
     const struct oracle_task *left = &judge->log->tasks[task];
 
     return judge_is_accepted(left) && left->call == CALL_RUN &&
+           !workload_is_late(&judge->workload->tasks[task]) &&
            oracle_when(&left->submit_end) < oracle_when(&record->begin) &&
            oracle_when(&left->call_begin) > oracle_when(&record->end) &&
            covers(judge, cancel, task);
@@ -193,17 +214,22 @@ static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
         const struct oracle_task *before = &judge->log->tasks[judge->by_ticket[i]];
 
         if (before->call == CALL_RUN && oracle_when(&before->call_end) > end &&
-            workload_conflict(judge->workload, judge->by_ticket[i], judge->by_ticket[place])) {
+            oracle_conflict_at(judge->log, judge->workload, judge->by_ticket[i],
+                               judge->by_ticket[place], end)) {
             return true;
         }
     }
     return false;
 }
 
-/* Each thread may just be about to start one; one that has to wait is not about to start. */
+/* Each thread may just be about to start one, and a worker have taken some over from another; one
+ * that has to wait is not about to start. What is due later may escape. */
 static void check_who_is_left(struct judge *judge, uint32_t cancel)
 {
     const struct workload_params *params = &judge->workload->params;
+    bool of_group = judge->workload->cancels[cancel].kind == CANCEL_GROUP;
+    uint32_t may_be_left =
+        (of_group ? 1 : LANEPOOL_I_TAKE_MAX) * params->workers + params->submitters + params->pumps;
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
@@ -217,7 +243,7 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
             judge_blame(&judge->verdict, "task %u had to wait, and was not cancelled", task);
         }
     }
-    if (left > params->workers + params->submitters) {
+    if (left > may_be_left) {
         judge_blame(&judge->verdict, "%u tasks were not cancelled", left);
     }
 }
@@ -233,7 +259,7 @@ static void check_several(struct judge *judge, uint32_t cancel)
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
         told += judge->cancelled_by[i] == cancel;
     }
-    if (record->count > told || (record->count < told && !stops)) {
+    if (record->count > told + judge->workload->series_count || (record->count < told && !stops)) {
         judge_blame(&judge->verdict, "a cancel counts %zu tasks, and has told %u", record->count,
                     told);
     }
@@ -262,18 +288,5 @@ void judge_cancels(struct judge *judge)
         if (judge->log->tasks[i].was_asked) {
             check_asked(judge, i);
         }
-    }
-}
-
-void oracle_count(const struct oracle_log *log, const struct workload *workload,
-                  uint32_t *cancelled, uint32_t *barriers)
-{
-    bool stopped = oracle_when(&log->stopping_at) != 0;
-
-    *cancelled = 0;
-    *barriers = 0;
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        *cancelled += !stopped && log->tasks[i].call == CALL_CANCELLED;
-        *barriers += workload->tasks[i].is_barrier && log->tasks[i].call == CALL_RUN;
     }
 }

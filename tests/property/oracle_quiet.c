@@ -7,7 +7,7 @@
  *
  * A cancelled task is a mark once it was told. With a rule, one that is excused excuses others;
  * with claims, a cancelled writer does so for readers behind it, in the lane of that key, whom a
- * reader before it holds up.
+ * reader before it holds up. And it is workers who let marks pass: a pump's task may wait for one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +33,16 @@ static bool is_waiting(const struct oracle_task *task)
     return is_submitted(task) && oracle_when(&task->call_begin) == 0;
 }
 
-/* Nothing was shut down now: it was a call that cancels. */
-static bool is_mark(const struct oracle_task *task)
+/* Nothing was shut down now: it was a call that cancels. A periodic task that has ended may have
+ * left one, too. */
+static bool is_mark(const struct oracle_log *log, const struct workload *workload, uint32_t index)
 {
+    const struct oracle_task *task = &log->tasks[index];
+    uint32_t series = workload->tasks[index].series;
+
+    if (series != WORKLOAD_NONE) {
+        return atomic_load(&log->series[series].ends) > 0 && oracle_when(&task->call_begin) == 0;
+    }
     return task->call == CALL_CANCELLED && oracle_when(&task->call_end) != 0;
 }
 
@@ -66,11 +73,40 @@ static bool cancels_any(const struct oracle_log *log, const struct workload *wor
     return any;
 }
 
-static bool may_stand_before(const struct oracle_task *other, const struct oracle_task *task)
+/* A task that is due later has no place before. */
+static bool may_be_due_before(const struct oracle_log *log, const struct workload *workload,
+                              uint32_t other, uint32_t task)
 {
-    uint64_t end = oracle_when(&task->submit_end);
+    uint64_t due_ns = oracle_when(&log->tasks[other].due_ns_min);
+    bool is_placed =
+        !workload_is_late(&workload->tasks[task]) && oracle_when(&log->tasks[task].submit_end) != 0;
 
-    return end == 0 || oracle_when(&other->submit_begin) < end;
+    return due_ns <= world_now() &&
+           (!is_placed || due_ns <= oracle_when(&log->tasks[task].due_ns_max));
+}
+
+/* Whether it has its place for certain. A drain cancels what has none, one after the other. */
+static bool is_due(const struct oracle_log *log, const struct workload *workload, uint32_t task)
+{
+    bool drains = oracle_when(&log->closing_at) != 0 || oracle_when(&log->ending_at) != 0;
+
+    return !workload_is_late(&workload->tasks[task]) ||
+           ((!drains || workload->params.waits_for_delayed) &&
+            oracle_when(&log->tasks[task].due_ns_max) <= world_now());
+}
+
+static bool may_stand_before(const struct oracle_log *log, const struct workload *workload,
+                             uint32_t other, uint32_t task)
+{
+    uint64_t end = oracle_when(&judge_place_of(log, workload, task)->submit_end);
+
+    if (workload_is_late(&workload->tasks[other])) {
+        return may_be_due_before(log, workload, other, task);
+    }
+    if (workload_is_late(&workload->tasks[task])) {
+        return true;
+    }
+    return end == 0 || oracle_when(&judge_place_of(log, workload, other)->submit_begin) < end;
 }
 
 static bool claims(const struct workload_task *what, uint32_t key)
@@ -90,9 +126,9 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         const struct workload_task *what = &workload->tasks[i];
 
-        if (!is_mark(&log->tasks[i]) || what->is_barrier ||
-            !may_stand_before(&log->tasks[other], &log->tasks[i]) ||
-            !may_stand_before(&log->tasks[i], &log->tasks[task])) {
+        if (!is_mark(log, workload, i) || what->is_barrier ||
+            !may_stand_before(log, workload, other, i) ||
+            !may_stand_before(log, workload, i, task)) {
             continue;
         }
         for (uint32_t c = 0; c < what->merged_count; c++) {
@@ -111,37 +147,82 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
 static bool is_pause_between(const struct oracle_log *log, const struct workload *workload,
                              uint32_t other, uint32_t task)
 {
-    uint32_t key = workload->params.pause_key;
+    bool any = false;
 
-    return key != WORKLOAD_NONE && oracle_when(&log->pause.begin) != 0 &&
-           claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        uint32_t key = workload->pauses[i].key;
+
+        any |= key != WORKLOAD_NONE && oracle_when(&log->pauses[i].begin) != 0 &&
+               claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
+    }
+    return any;
 }
 
 /* A mark that could not wait for all at once waits for all that is older: the rule is not asked. */
-static bool may_wait_for_all(const struct oracle_task *task)
+static bool may_wait_for_all(const struct oracle_log *log, const struct workload *workload,
+                             uint32_t task)
 {
-    return is_mark(task) && world_has_refused();
+    return is_mark(log, workload, task) && world_has_refused();
 }
 
 static bool holds_up(const struct oracle_log *log, const struct workload *workload, uint32_t other,
                      uint32_t task)
 {
-    return may_stand_before(&log->tasks[other], &log->tasks[task]) &&
-           (workload_conflict(workload, task, other) ||
-            is_pause_between(log, workload, other, task) || may_wait_for_all(&log->tasks[task]) ||
+    if (workload->tasks[task].is_heir && workload->tasks[task].parent == other) {
+        return true;
+    }
+    return may_stand_before(log, workload, other, task) &&
+           (oracle_conflict_at(log, workload, other, task, UINT64_MAX) ||
+            is_pause_between(log, workload, other, task) || may_wait_for_all(log, workload, task) ||
             (workload->params.rule == RULE_CLAIMS && is_mark_between(log, workload, other, task)));
 }
 
 /* Whether it can be excused. */
-static bool is_held_up(const struct workload *workload, uint32_t index,
-                       const struct oracle_task *task)
+static bool is_held_up(const struct oracle_log *log, const struct workload *workload,
+                       uint32_t index)
 {
-    return is_waiting(task) || (is_mark(task) && workload->params.rule != RULE_CLAIMS &&
-                                !workload->tasks[index].is_barrier);
+    return is_waiting(&log->tasks[index]) ||
+           (is_mark(log, workload, index) && workload->params.rule != RULE_CLAIMS &&
+            !workload->tasks[index].is_barrier);
+}
+
+/* Whether a pause may hold up all of these: one of the pool, or of a lane that the task claims; any
+ * if there is none. */
+static bool may_be_paused(const struct oracle_log *log, const struct workload *workload,
+                          uint32_t task)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        uint32_t key = workload->pauses[i].key;
+
+        any |=
+            oracle_when(&log->pauses[i].begin) != 0 &&
+            oracle_when(&log->pauses[i].resume_end) == 0 &&
+            (key == WORKLOAD_NONE || task == WORKLOAD_NONE || claims(&workload->tasks[task], key));
+    }
+    return any;
+}
+
+/* Whether somebody waits who would run the task. A pump's thread may be busy with another task. */
+static bool somebody_is_idle(const struct oracle_log *log, const struct workload *workload,
+                             uint32_t task, size_t idle_workers)
+{
+    uint32_t pump = workload->tasks[task].pump;
+    bool busy = false;
+
+    if (pump == WORKLOAD_NONE) {
+        return idle_workers > 0;
+    }
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        busy |= is_running(&log->tasks[i]) && log->tasks[i].thread == log->pumps[pump].thread;
+    }
+    return !busy && atomic_load(&log->pumps[pump].waits);
 }
 
 /* Lets every task excuse those behind it, until nothing changes. */
-static void excuse(const struct oracle_log *log, const struct workload *workload, bool *excused)
+static void excuse(const struct oracle_log *log, const struct workload *workload,
+                   size_t idle_workers, bool *excused)
 {
     uint32_t count = workload->params.task_count;
     bool changed = true;
@@ -149,13 +230,16 @@ static void excuse(const struct oracle_log *log, const struct workload *workload
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < count; i++) {
-            if (excused[i] || !is_held_up(workload, i, &log->tasks[i])) {
+            if (excused[i] || !is_held_up(log, workload, i)) {
                 continue;
             }
-            excused[i] = workload->tasks[i].is_barrier && cancels_any(log, workload);
+            excused[i] = (workload->tasks[i].is_barrier && cancels_any(log, workload)) ||
+                         may_be_paused(log, workload, i) || !is_due(log, workload, i) ||
+                         !somebody_is_idle(log, workload, i, idle_workers);
             for (uint32_t j = 0; j < count && !excused[i]; j++) {
-                excused[i] = j != i && (excused[j] || is_running(&log->tasks[j])) &&
-                             holds_up(log, workload, j, i);
+                excused[i] = j != i && holds_up(log, workload, j, i) &&
+                             (excused[j] || is_running(&log->tasks[j]) ||
+                              (idle_workers == 0 && is_mark(log, workload, j)));
             }
             changed |= excused[i];
         }
@@ -163,18 +247,20 @@ static void excuse(const struct oracle_log *log, const struct workload *workload
 }
 
 static void check_tasks(const struct oracle_log *log, const struct workload *workload,
-                        struct oracle_verdict *verdict)
+                        size_t idle_workers, struct oracle_verdict *verdict)
 {
     bool excused[QUIET_TASKS_MAX] = { false };
 
     if (cancels_several(log, workload)) {
         return;
     }
-    excuse(log, workload, excused);
+    excuse(log, workload, idle_workers, excused);
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         if (oracle_when(&log->tasks[i].submit_end) != 0 && is_waiting(&log->tasks[i]) &&
             !excused[i]) {
-            judge_blame(verdict, "task %u could run, and a worker sleeps", i);
+            judge_blame(verdict, "task %u could run, and %s", i,
+                        workload->tasks[i].pump != WORKLOAD_NONE ? "its pump waits"
+                                                                 : "a worker sleeps");
         }
     }
 }
@@ -192,7 +278,7 @@ static uint32_t count_pending(const struct oracle_log *log, const struct workloa
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         count += is_pending(&log->tasks[i]);
-        marks += is_mark(&log->tasks[i]);
+        marks += is_mark(log, workload, i);
     }
     return count > 0 ? count + marks : 0;
 }
@@ -228,11 +314,14 @@ static void check_quiesce(const struct oracle_log *log, const struct workload *w
                           struct oracle_verdict *verdict)
 {
     if (log->quiesce.begin == 0 || oracle_when(&log->quiesce.end) != 0 ||
-        cancels_any(log, workload)) {
+        cancels_any(log, workload) || may_be_paused(log, workload, WORKLOAD_NONE)) {
         return;
     }
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        if (is_pending(&log->tasks[i])) {
+        bool is_to_come = workload_is_late(&workload->tasks[i]) &&
+                          oracle_when(&log->tasks[i].due_ns_min) > world_now();
+
+        if (is_pending(&log->tasks[i]) && !is_to_come) {
             return;
         }
     }
@@ -244,14 +333,12 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
 {
     struct oracle_verdict verdict = { .passed = true };
 
-    bool pauses = oracle_when(&log->pause.begin) != 0 && oracle_when(&log->pause.resumed) == 0;
-
-    if (workload->params.task_count > QUIET_TASKS_MAX || pauses ||
-        oracle_when(&log->stopping_at) != 0) {
+    if (workload->params.task_count > QUIET_TASKS_MAX || oracle_when(&log->stopping_at) != 0) {
         return verdict;
     }
-    if (idle_workers > 0 && workload->params.layout == LANEPOOL_PER_KEY) {
-        check_tasks(log, workload, &verdict);
+    if ((idle_workers > 0 || workload->params.pumps > 0) &&
+        workload->params.layout == LANEPOOL_PER_KEY) {
+        check_tasks(log, workload, idle_workers, &verdict);
     }
     check_submitters(log, workload, &verdict);
     check_quiesce(log, workload, &verdict);

@@ -47,6 +47,34 @@ static bool helps(const struct oracle_task *task, const struct oracle_task *othe
            oracle_when(&other->call_end) < oracle_when(&task->call_end);
 }
 
+static bool awaits(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+
+    return what->awaits == other || (what->awaits_group != WORKLOAD_NONE &&
+                                     what->awaits_group == judge->workload->tasks[other].group);
+}
+
+/* A task that is due later stands behind some that come after it. */
+static bool may_stand_before(const struct judge *judge, uint32_t other, uint32_t task)
+{
+    return workload_is_late(&judge->workload->tasks[task]) ||
+           oracle_when(&judge_place_of(judge->log, judge->workload, other)->submit_begin) <
+               oracle_when(&judge_place_of(judge->log, judge->workload, task)->submit_end);
+}
+
+/* A periodic task's next run may have been due, and then have passed its turn. */
+static bool may_be_there(const struct judge *judge, uint32_t task)
+{
+    return judge_is_accepted(&judge->log->tasks[task]) ||
+           judge->workload->tasks[task].series != WORKLOAD_NONE;
+}
+
+static bool is_heir_of(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    return judge->workload->tasks[task].is_heir && judge->workload->tasks[task].parent == other;
+}
+
 /* Whether, at some moment from begin to end, the task could not go on because of the other. */
 static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
                           uint64_t end)
@@ -54,17 +82,17 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
     const struct oracle_task *a = &judge->log->tasks[task];
     const struct oracle_task *b = &judge->log->tasks[other];
 
-    if (task == other || !judge_is_accepted(b) || has_gone_before(judge, other, begin)) {
+    if (task == other || !may_be_there(judge, other) || has_gone_before(judge, other, begin)) {
         return false;
     }
     if (is_called_before(a, end) && a->wait_begin != 0 && a->wait_begin < end &&
-        a->wait_end > begin && (judge->workload->tasks[task].awaits == other || helps(a, b))) {
+        a->wait_end > begin && (awaits(judge, task, other) || helps(a, b))) {
         return true;
     }
     return may_wait_after(judge, task, begin) &&
-           (workload_conflict(judge->workload, task, other) ||
-            judge_meet_at_a_mark(judge, task, other)) &&
-           oracle_when(&b->submit_begin) < oracle_when(&a->submit_end);
+           (oracle_conflict_at(judge->log, judge->workload, other, task, 0) ||
+            is_heir_of(judge, task, other) || judge_meet_at_a_mark(judge, task, other)) &&
+           may_stand_before(judge, other, task);
 }
 
 /* Whether one comes from task `from` to task `to`. */
@@ -99,24 +127,47 @@ static bool is_deadlock_justified(const struct judge *judge, uint32_t index)
     const struct oracle_task *task = &judge->log->tasks[index];
 
     /* With lanes per worker, tasks also hold up those behind them on their worker. */
-    return judge->workload->params.layout == LANEPOOL_PER_WORKER ||
-           leads_to(judge, judge->workload->tasks[index].awaits, index, task->wait_begin,
-                    task->wait_end);
+    if (judge->workload->params.layout == LANEPOOL_PER_WORKER) {
+        return true;
+    }
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        if (awaits(judge, index, i) && judge_is_accepted(&judge->log->tasks[i]) &&
+            leads_to(judge, i, index, task->wait_begin, task->wait_end)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a group: all that were members before. */
+static bool have_ended(const struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+
+    for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
+        const struct oracle_task *other = &judge->log->tasks[i];
+
+        if (awaits(judge, index, i) && judge_is_accepted(other) &&
+            oracle_when(&other->submit_end) < task->wait_begin &&
+            !has_ended_before(other, task->wait_end)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void check_wait(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
-    const struct oracle_task *awaited = &judge->log->tasks[what->awaits];
     bool allowed = false;
 
     switch (task->waited) {
     case LANEPOOL_DONE:
-        allowed = what->cancel != WORKLOAD_NONE && has_ended_before(awaited, task->wait_end);
+        allowed = what->cancel != WORKLOAD_NONE && have_ended(judge, index);
         break;
     case LANEPOOL_OK:
-        allowed = has_ended_before(awaited, task->wait_end);
+        allowed = have_ended(judge, index);
         break;
     case LANEPOOL_TIMED_OUT:
         allowed = what->patience != LANEPOOL_FOREVER;
@@ -134,8 +185,10 @@ static void check_wait(struct judge *judge, uint32_t index)
         break;
     }
     if (!allowed) {
-        judge_blame(&judge->verdict, "the wait of task %u for task %u answered %s", index,
-                    what->awaits, lanepool_status_name(task->waited));
+        judge_blame(&judge->verdict, "the wait of task %u for %s %u answered %s", index,
+                    what->awaits != WORKLOAD_NONE ? "task" : "group",
+                    what->awaits != WORKLOAD_NONE ? what->awaits : what->awaits_group,
+                    lanepool_status_name(task->waited));
     }
 }
 

@@ -252,21 +252,6 @@ static void draw_cancels(struct workload *workload, struct choices *choices)
     }
 }
 
-static void draw_pause(struct workload_params *params, struct choices *choices)
-{
-    bool has_lanes = params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY;
-
-    params->pause_key = WORKLOAD_NONE;
-    if (!chance(choices, 6)) {
-        return;
-    }
-    params->pause_at = 1 + choose(choices, 2 * params->duration_most);
-    params->pause_for = choose(choices, 2 * params->duration_most);
-    if (has_lanes && chance(choices, 2)) {
-        params->pause_key = choose(choices, params->key_count);
-    }
-}
-
 /* A barrier does to the keys what a task would that claims them all. */
 static void claim_all_keys(struct workload *workload)
 {
@@ -318,15 +303,26 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     free(last_of_submitter);
     draw_barriers(workload, choices);
     draw_cancels(workload, choices);
-    draw_pause(params, choices);
     claim_all_keys(workload);
+    workload_draw_pauses(workload, choices);
+    workload_draw_held(workload, choices);
+    workload_draw_delays(workload, choices);
+    workload_draw_groups(workload, choices);
 }
 
 void workload_fini(struct workload *workload)
 {
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload->tasks[i].is_heir) {
+            free(workload->tasks[i].merged);
+        }
+    }
     free(workload->tasks);
     free(workload->claim_store);
     free(workload->cancels);
+    free(workload->pauses);
+    free(workload->series);
+    free(workload->visits);
     free(workload->all_keys);
     memset(workload, 0, sizeof *workload);
 }
@@ -377,6 +373,9 @@ bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b)
     const struct workload_task *first = &workload->tasks[a];
     const struct workload_task *second = &workload->tasks[b];
 
+    a = first->asked_as;
+    b = second->asked_as;
+
     switch (workload->params.rule) {
     case RULE_KINDS:
         if (first->kind && second->kind) {
@@ -388,84 +387,5 @@ bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b)
         return coin(workload, 3, a, b, 60 + (uint32_t)(workload->params.seed % 40));
     default:
         return claims_allow(first, second);
-    }
-}
-
-/* --- printing --- */
-
-void workload_print_params(const struct workload *workload, FILE *out)
-{
-    static const char *const rules[] = { "claims", "claims as predicate", "relation", "kinds" };
-    static const char *const endings[] = { "destroy", "drain", "now", "hand back",
-                                           "drain and now" };
-    static const char *const routings[] = { "default", "auto", "submitter" };
-    const struct workload_params *params = &workload->params;
-
-    fprintf(out,
-            "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
-            "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u, %u cancels by "
-            "%u, pause at %u for %u\n",
-            (unsigned long long)params->seed, params->task_count, params->workers,
-            params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
-            params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
-            routings[params->routing], rules[params->rule],
-            params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
-            params->quiesce_at, workload->cancel_count, params->cancellers, params->pause_at,
-            params->pause_for);
-}
-
-static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
-{
-    static const char *const forms[] = { "submit", "batch", "within", "or run" };
-
-    fprintf(out, "  task %u: %s by %u", index, forms[task->form], task->submitter);
-    if (task->form == FORM_WITHIN) {
-        fprintf(out, " %u ns", task->within);
-    }
-    if (task->parent != WORKLOAD_NONE) {
-        fprintf(out, " inside %u", task->parent);
-    }
-    fprintf(out, ", takes %u, kind %u, claims", task->duration, task->kind);
-    for (uint32_t i = 0; i < task->claim_count && !task->is_barrier; i++) {
-        fprintf(out, " %u%s", task->claims[i].key,
-                task->claims[i].mode == LANEPOOL_SHARED ? "s" : "");
-    }
-    if (task->is_barrier) {
-        fprintf(out, " all");
-    }
-    if (task->awaits != WORKLOAD_NONE) {
-        fprintf(out, ", waits for %u", task->awaits);
-        if (task->patience != LANEPOOL_FOREVER) {
-            fprintf(out, " for %llu ns", (unsigned long long)task->patience);
-        }
-    }
-    fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
-            task->has_release ? ", release" : "", task->fails ? ", fails" : "");
-}
-
-static void print_cancel(const struct workload_cancel *cancel, FILE *out)
-{
-    static const char *const kinds[] = { "task", "task and wait", "lane", "pool" };
-
-    fprintf(out, "  cancel of %s", kinds[cancel->kind]);
-    if (cancel->kind != CANCEL_POOL) {
-        fprintf(out, " %u", cancel->target);
-    }
-    if (cancel->inside != WORKLOAD_NONE) {
-        fprintf(out, ", inside %u\n", cancel->inside);
-    } else {
-        fprintf(out, ", by %u after %u ns\n", cancel->canceller, cancel->after);
-    }
-}
-
-void workload_print_tasks(const struct workload *workload, FILE *out)
-{
-    for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        if (!workload->tasks[i].dropped) {
-            print_task(&workload->tasks[i], i, out);
-        }
-    }
-    for (uint32_t i = 0; i < workload->cancel_count; i++) {
-        print_cancel(&workload->cancels[i], out);
     }
 }

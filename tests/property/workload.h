@@ -73,13 +73,19 @@ struct workload_params {
     bool traced;            /* events are recorded, and judged */
     uint32_t look_at;       /* as quiesce_at, for a thread that takes a snapshot; 0: none */
     uint32_t cancellers;    /* threads that cancel; 0: nobody does, inside tasks neither */
-    uint32_t pause_at;      /* as quiesce_at, for a thread that pauses and resumes; 0: none */
-    uint32_t pause_for;     /* ns */
-    uint32_t pause_key;     /* of a lane, or WORKLOAD_NONE: the pool */
     uint32_t barrier_every; /* one task in so many is a barrier; 0: none */
+    uint32_t pausers;       /* threads that pause and resume; 0: nobody does */
+    bool holds;             /* some tasks detach, give lanes up, or hand them over */
+    bool delays;            /* some tasks are due later */
+    bool waits_for_delayed; /* a drain does */
+    uint32_t groups;        /* some tasks are members of one of them */
+    bool keeps_completions; /* the groups do */
+    uint32_t visitors;      /* threads that wait for groups, and take what they keep */
+    uint32_t pumps;         /* some tasks run in one of them, which has a thread of its own */
 };
 
-#define WORKLOAD_NONE UINT32_MAX
+#define WORKLOAD_NONE  UINT32_MAX
+#define WORKLOAD_NEVER INT64_MAX
 
 struct workload_claim {
     uint32_t key;
@@ -96,11 +102,23 @@ struct workload_task {
     uint32_t kind;      /* 0: none */
     uint32_t duration;  /* how long the body takes */
     enum workload_form form;
-    uint32_t within;   /* FORM_WITHIN: ns; 0 polls */
-    uint32_t awaits;   /* another task, or WORKLOAD_NONE */
-    uint64_t patience; /* for how long: ns, or LANEPOOL_FOREVER */
-    uint32_t cancel;   /* that the wait is a part of, or WORKLOAD_NONE */
-    bool is_barrier;   /* given to the library without the claims; merged are all keys */
+    uint32_t within;       /* FORM_WITHIN: ns; 0 polls */
+    uint32_t awaits;       /* another task, or WORKLOAD_NONE */
+    uint64_t patience;     /* for how long: ns, or LANEPOOL_FOREVER */
+    uint32_t cancel;       /* that the wait is a part of, or WORKLOAD_NONE */
+    bool is_barrier;       /* given to the library without the claims; merged are all keys */
+    bool detaches;         /* and is completed by somebody else, if not by itself */
+    bool completes_itself; /* before its function returns */
+    uint32_t completes;    /* another task, which it completes if that stands detached then */
+    uint32_t gives_up;     /* the key whose lane it gives up early, or WORKLOAD_NONE */
+    bool is_heir; /* its parent hands over to it, and merged are the claims which that has then */
+    bool is_delayed;
+    int64_t delay;         /* ns until it is due; WORKLOAD_NEVER */
+    uint32_t series;       /* the periodic task that it is a run of, or WORKLOAD_NONE */
+    uint32_t asked_as;     /* the rule is asked about this one: itself, or its series' first run */
+    uint32_t group;        /* that it is a member of, or WORKLOAD_NONE */
+    uint32_t awaits_group; /* that it waits for, instead of a task; or WORKLOAD_NONE */
+    uint32_t pump;         /* that it runs in, or WORKLOAD_NONE */
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
@@ -108,16 +126,51 @@ struct workload_task {
     bool dropped; /* left out, to make a failing workload smaller */
 };
 
-enum workload_cancel_kind { CANCEL_TASK, CANCEL_TASK_AND_WAIT, CANCEL_LANE, CANCEL_POOL };
+enum workload_cancel_kind {
+    CANCEL_TASK,
+    CANCEL_TASK_AND_WAIT,
+    CANCEL_LANE,
+    CANCEL_POOL,
+    CANCEL_GROUP
+};
 
 /* One call that cancels. */
 struct workload_cancel {
     enum workload_cancel_kind kind;
-    uint32_t target;    /* a task, or the key of a lane */
+    uint32_t target;    /* a task, the key of a lane, or a group */
     uint32_t inside;    /* the task that makes it, or WORKLOAD_NONE */
     uint32_t canceller; /* otherwise: which thread */
     uint32_t after;     /* ns that this one sleeps before */
     uint64_t patience;  /* CANCEL_TASK_AND_WAIT: as a task's */
+};
+
+/* One pause, and the resume that follows. */
+struct workload_pause {
+    uint32_t key;    /* of a lane, or WORKLOAD_NONE: the pool */
+    uint32_t pauser; /* which thread */
+    uint32_t after;  /* ns that this one sleeps before */
+    uint32_t lasts;
+};
+
+/* A periodic task. Its runs stand behind all other tasks, one after the other. */
+struct workload_series {
+    uint32_t first;
+    uint32_t runs; /* the last one ends the series */
+    int64_t delay;
+    uint64_t period_ns;
+    lanepool_period period;
+    uint32_t after;        /* ns that its thread sleeps before it submits the series */
+    uint32_t cancel_after; /* ns that it sleeps before it cancels it, or WORKLOAD_NONE */
+    bool awaits_end;       /* else it leaves the series alone */
+};
+
+/* One call of a thread about a group: a wait, or taking a completion. */
+struct workload_visit {
+    uint32_t group;
+    uint32_t visitor;
+    uint32_t after; /* ns that this one sleeps before */
+    uint64_t patience;
+    bool takes;
 };
 
 struct workload {
@@ -125,6 +178,12 @@ struct workload {
     struct workload_task *tasks;
     struct workload_cancel *cancels;
     uint32_t cancel_count;
+    struct workload_pause *pauses;
+    uint32_t pause_count;
+    struct workload_series *series;
+    uint32_t series_count;
+    struct workload_visit *visits;
+    uint32_t visit_count;
     struct workload_claim *claim_store; /* all the tasks' claims */
     struct workload_claim *all_keys;    /* what barriers have for claims in the oracle */
 };
@@ -133,6 +192,12 @@ struct workload {
 void workload_draw(struct workload *workload, const struct workload_scale *scale, uint64_t seed,
                    struct choices *choices);
 void workload_fini(struct workload *workload);
+
+/* What else is drawn, behind all that; each file knows of some. */
+void workload_draw_pauses(struct workload *workload, struct choices *choices);
+void workload_draw_held(struct workload *workload, struct choices *choices);
+void workload_draw_delays(struct workload *workload, struct choices *choices);
+void workload_draw_groups(struct workload *workload, struct choices *choices);
 
 /* Leaves a task out, and those that are submitted from inside it. */
 void workload_drop(struct workload *workload, uint32_t task);
@@ -145,6 +210,23 @@ static inline bool workload_conflict(const struct workload *workload, uint32_t a
 {
     return workload->tasks[a].is_barrier || workload->tasks[b].is_barrier ||
            !(workload_allows(workload, a, b) && workload_allows(workload, b, a));
+}
+
+/* Whether it takes its place, and its ticket, later than in its submit. */
+static inline bool workload_is_late(const struct workload_task *task)
+{
+    return (task->is_delayed && task->delay > 0) || task->series != WORKLOAD_NONE;
+}
+
+/* Whether the lane of the key is paused at some time. */
+static inline bool workload_pauses(const struct workload *workload, uint32_t key)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        any |= workload->pauses[i].key == key;
+    }
+    return any;
 }
 
 /* Whether conflicts come from claims. */

@@ -53,6 +53,14 @@ static void cancel_pool(struct run *run, uint32_t cancel)
     end(run, record, lanepool_pool_cancel(run->pool, &record->count));
 }
 
+static void cancel_group(struct run *run, uint32_t cancel)
+{
+    lanepool_group *group = run->groups[run->workload->cancels[cancel].target];
+    struct oracle_cancel *record = begin(run, cancel);
+
+    end(run, record, lanepool_group_cancel(group, &record->count));
+}
+
 /* A task that has not been submitted yet is left alone. */
 static void cancel_target(struct run *run, uint32_t cancel)
 {
@@ -69,6 +77,9 @@ static void cancel_one(struct run *run, uint32_t cancel)
     switch (run->workload->cancels[cancel].kind) {
     case CANCEL_LANE:
         cancel_lane(run, cancel);
+        break;
+    case CANCEL_GROUP:
+        cancel_group(run, cancel);
         break;
     case CANCEL_POOL:
         cancel_pool(run, cancel);

@@ -63,10 +63,13 @@ static void find_blockers(struct look *look)
     }
 }
 
-/* Marks are not shown, nor are pauses, though a task may wait behind one. */
+/* Marks are not shown, nor are pauses, though a task may wait behind one; and what was given up or
+ * handed over is not known from the claims. */
 static bool may_have_marks(const struct look *look)
 {
-    return look->run->workload->params.cancellers > 0 || look->run->workload->params.pause_at != 0;
+    const struct workload_params *params = &look->run->workload->params;
+
+    return params->cancellers > 0 || params->pausers > 0 || params->holds;
 }
 
 /* In lanes of workers a task may also wait for what it has no conflict with. */

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 
 #include "property/workload_cancels.h"
+#include "property/workload_delays.h"
+#include "property/workload_groups.h"
+#include "property/workload_held.h"
 #include "property/workload_look.h"
+#include "property/workload_pauses.h"
 #include "property/workload_tasks.h"
 #include "property/world.h"
 #include "support/event_judge.h"
@@ -15,12 +19,25 @@
 
 enum { BATCH_MAX = 8, ACTORS_MAX = 64, ATTEMPTS_MAX = 3, TRACE_EVENTS = 1 << 12 };
 
-enum role { SUBMITTER, CANCELLER, PAUSER, QUIESCER, LOOKER, DRAINER, STOPPER, AWAITER };
+enum role {
+    SUBMITTER,
+    CANCELLER,
+    PAUSER,
+    KEEPER,
+    PERIODIC,
+    VISITOR,
+    PUMPER,
+    QUIESCER,
+    LOOKER,
+    DRAINER,
+    STOPPER,
+    AWAITER
+};
 
 struct actor {
     struct run *run;
     enum role role;
-    uint32_t index; /* of a submitter, or of a canceller */
+    uint32_t index; /* among those of its role */
 };
 
 /* --- submitters --- */
@@ -34,7 +51,7 @@ static void submit_batch(struct run *run, struct task_context *const *contexts, 
 
     for (uint32_t i = 0; i < count; i++) {
         tasks[i] = run_describe(contexts[i]);
-        oracle_stamp_at(run->log, &run->log->tasks[contexts[i]->task].submit_begin);
+        run_begin_submit(contexts[i]);
     }
     status = lanepool_pool_submit_batch(run->pool, tasks, count, LANEPOOL_FOREVER, &accepted);
     if (accepted > count || (status == LANEPOOL_OK) != (accepted == count)) {
@@ -53,7 +70,8 @@ static void submit_all_of_one(struct run *run, uint32_t submitter)
     for (uint32_t i = 0; i < run->workload->params.task_count; i++) {
         const struct workload_task *what = &run->workload->tasks[i];
 
-        if (what->dropped || what->submitter != submitter || what->parent != WORKLOAD_NONE) {
+        if (what->dropped || what->submitter != submitter || what->parent != WORKLOAD_NONE ||
+            what->series != WORKLOAD_NONE) {
             continue;
         }
         if (what->form == FORM_BATCH) {
@@ -82,49 +100,6 @@ static void quiesce(struct run *run)
     visit->begin = oracle_stamp(run->log);
     visit->status = lanepool_pool_quiesce(run->pool, LANEPOOL_FOREVER);
     oracle_stamp_at(run->log, &visit->end);
-}
-
-/* A shutdown resumes. */
-static void pause_while(struct run *run, lanepool_lane *lane)
-{
-    struct oracle_pause *pause = &run->log->pause;
-    lanepool_status status;
-
-    oracle_stamp_at(run->log, &pause->begin);
-    status = lane ? lanepool_lane_pause(lane) : lanepool_pool_pause(run->pool);
-    if (status == LANEPOOL_OK) {
-        pause->paused = oracle_stamp(run->log);
-    } else if (status != LANEPOOL_SHUT_DOWN && !world_has_refused()) {
-        run_note_failure(run, status);
-    }
-    world_sleep(run->workload->params.pause_for);
-    pause->resumes = oracle_stamp(run->log);
-    do {
-        status = lane ? lanepool_lane_resume(lane) : lanepool_pool_resume(run->pool);
-        if (status == LANEPOOL_NO_THREAD || status == LANEPOOL_NOMEM) {
-            world_stop_refusing();
-        }
-    } while (status == LANEPOOL_NO_THREAD || status == LANEPOOL_NOMEM);
-    if (status != LANEPOOL_OK && status != LANEPOOL_SHUT_DOWN) {
-        run_note_failure(run, status);
-    }
-    oracle_stamp_at(run->log, &pause->resumed);
-}
-
-static void pause_and_resume(struct run *run)
-{
-    uint32_t key = run->workload->params.pause_key;
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
-    lanepool_lane *lane = NULL;
-
-    world_sleep(run->workload->params.pause_at);
-    if (key != WORKLOAD_NONE && lanepool_lane_acquire(run->pool, &claim, &lane) != LANEPOOL_OK) {
-        return;
-    }
-    pause_while(run, lane);
-    if (lane) {
-        lanepool_lane_release(lane);
-    }
 }
 
 /* The first shutdown of either kind is about to be called. */
@@ -179,7 +154,19 @@ static void act(void *argument)
         workload_cancel_all_of_one(actor->run, actor->index);
         break;
     case PAUSER:
-        pause_and_resume(actor->run);
+        workload_pause_all_of_one(actor->run, actor->index);
+        break;
+    case KEEPER:
+        workload_keep(actor->run);
+        break;
+    case PERIODIC:
+        workload_run_series(actor->run, actor->index);
+        break;
+    case VISITOR:
+        workload_visit_all_of_one(actor->run, actor->index);
+        break;
+    case PUMPER:
+        workload_run_pump(actor->run, actor->index);
         break;
     case QUIESCER:
         quiesce(actor->run);
@@ -199,41 +186,41 @@ static void act(void *argument)
     }
 }
 
+struct actors {
+    struct actor list[ACTORS_MAX];
+    uint32_t count;
+};
+
+static void add(struct actors *actors, struct run *run, enum role role, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        actors->list[actors->count++] = (struct actor){ run, role, i };
+    }
+}
+
 static void run_actors(struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
-    struct actor actors[ACTORS_MAX];
+    enum workload_ending ending = params->ending;
+    struct actors actors = { .count = 0 };
     void *arguments[ACTORS_MAX];
-    uint32_t count = 0;
 
-    for (uint32_t i = 0; i < params->submitters; i++) {
-        actors[count++] = (struct actor){ run, SUBMITTER, i };
+    add(&actors, run, SUBMITTER, params->submitters);
+    add(&actors, run, CANCELLER, params->cancellers);
+    add(&actors, run, PAUSER, params->pausers);
+    add(&actors, run, KEEPER, params->holds);
+    add(&actors, run, PERIODIC, run->workload->series_count);
+    add(&actors, run, VISITOR, params->visitors);
+    add(&actors, run, PUMPER, params->pumps);
+    add(&actors, run, QUIESCER, params->quiesce_at != 0);
+    add(&actors, run, LOOKER, params->look_at != 0);
+    add(&actors, run, DRAINER, ending == END_DRAIN || ending == END_BOTH);
+    add(&actors, run, STOPPER, ending == END_NOW || ending == END_HANDBACK || ending == END_BOTH);
+    add(&actors, run, AWAITER, ending == END_BOTH);
+    for (uint32_t i = 0; i < actors.count; i++) {
+        arguments[i] = &actors.list[i];
     }
-    for (uint32_t i = 0; i < params->cancellers; i++) {
-        actors[count++] = (struct actor){ run, CANCELLER, i };
-    }
-    if (params->pause_at != 0) {
-        actors[count++] = (struct actor){ run, PAUSER, 0 };
-    }
-    if (params->quiesce_at != 0) {
-        actors[count++] = (struct actor){ run, QUIESCER, 0 };
-    }
-    if (params->look_at != 0) {
-        actors[count++] = (struct actor){ run, LOOKER, 0 };
-    }
-    if (params->ending == END_DRAIN || params->ending == END_BOTH) {
-        actors[count++] = (struct actor){ run, DRAINER, 0 };
-    }
-    if (params->ending == END_NOW || params->ending == END_HANDBACK || params->ending == END_BOTH) {
-        actors[count++] = (struct actor){ run, STOPPER, 0 };
-    }
-    if (params->ending == END_BOTH) {
-        actors[count++] = (struct actor){ run, AWAITER, 0 };
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        arguments[i] = &actors[i];
-    }
-    world_run_threads(act, arguments, count);
+    world_run_threads(act, arguments, actors.count);
 }
 
 /* --- before and after --- */
@@ -319,6 +306,7 @@ static lanepool_status create(struct run *run)
     options.pending_max = params->pending_max;
     options.quantum_tasks = params->quantum_tasks;
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
+    options.drain_waits_for_delayed = params->waits_for_delayed;
     options.on_error = run_on_error;
     options.user = run;
     options.trace_events = params->traced ? TRACE_EVENTS : 0;
@@ -330,12 +318,14 @@ static void judge_events(struct run *run)
 {
     lanepool_trace_reader *reader;
 
-    insist(run, end_everything);
     if (lanepool_trace_open(run->pool, &reader) != LANEPOOL_OK) {
         return;
     }
     struct event_judge *judge = event_judge_create();
 
+    if (run->workload->params.holds) {
+        event_judge_expect_heirs(judge);
+    }
     if (event_judge_read(judge, reader) && lanepool_trace_missed(reader) == 0) {
         run->log->events = event_judge_end(judge);
     }
@@ -343,17 +333,33 @@ static void judge_events(struct run *run)
     lanepool_trace_close(reader);
 }
 
+/* What is due later is not waited for by a quiesce, and may claim a held lane until the end; and a
+ * pump is not to go before its tasks, nor the pool before it. */
+static bool ends_early(const struct run *run)
+{
+    const struct workload_params *params = &run->workload->params;
+
+    return params->traced || params->delays || run->workload->series_count > 0 || params->pumps > 0;
+}
+
 static void run_tasks(struct run *run)
 {
     hold_lanes(run);
+    workload_make_groups(run);
+    workload_make_pumps(run);
     if (atomic_load(&run->first_failure) == LANEPOOL_OK) {
         run_make_contexts(run);
         run_actors(run);
         /* Afterwards every parent has finished: no nested submit still needs a handle. */
         insist(run, finish_everything);
-        if (run->workload->params.traced) {
-            judge_events(run);
-        }
+        oracle_stamp_at(run->log, &run->log->ending_at);
+    }
+    if (ends_early(run)) {
+        insist(run, end_everything);
+        workload_end_pumps(run);
+    }
+    if (run->workload->params.traced && atomic_load(&run->first_failure) == LANEPOOL_OK) {
+        judge_events(run);
     }
     release_lanes(run);
 }
@@ -381,8 +387,11 @@ lanepool_status workload_run(const struct workload *workload, struct oracle_log 
         *pool = NULL;
     }
     insist(&run, lanepool_pool_destroy);
+    workload_end_groups(&run);
+    workload_end_series(&run);
     collect_results(&run);
     log->refused = world_has_refused();
+    free(run.pumps);
     free(run.contexts);
     free(run.claims);
     return (lanepool_status)atomic_load(&run.first_failure);

@@ -1,6 +1,9 @@
 #include "property/workload_tasks.h"
 
 #include "property/workload_cancels.h"
+#include "property/workload_delays.h"
+#include "property/workload_groups.h"
+#include "property/workload_held.h"
 #include "property/world.h"
 
 enum { HANDLE_EVERY = 2 };
@@ -64,7 +67,7 @@ static void then_called(void *argument, const lanepool_result *result)
     atomic_fetch_add_explicit(&record_of(context)->thens, 1, memory_order_relaxed);
 }
 
-static void record_call(struct task_context *context, enum oracle_call call, uint64_t ticket)
+void run_record_call(struct task_context *context, enum oracle_call call, uint64_t ticket)
 {
     struct oracle_task *record = record_of(context);
 
@@ -73,6 +76,7 @@ static void record_call(struct task_context *context, enum oracle_call call, uin
     record->ticket = ticket;
     record->worker = SIZE_MAX;
     record->thread = world_thread();
+    record->call_ns = world_now();
     oracle_stamp_at(context->run->log, &record->call_begin);
 }
 
@@ -81,8 +85,38 @@ void run_hand_back(void *user, const lanepool_task *task, uint64_t ticket)
     struct task_context *context = task->context;
 
     (void)user;
-    record_call(context, CALL_HANDED_BACK, ticket);
+    if (what_of(context)->series != WORKLOAD_NONE) {
+        workload_series_returns(context);
+        return;
+    }
+    run_record_call(context, CALL_HANDED_BACK, ticket);
     oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+    run_settle(context);
+}
+
+/* --- ends --- */
+
+void run_settle(struct task_context *context)
+{
+    struct run *run = context->run;
+
+    if (atomic_exchange(&context->settled, true)) {
+        return;
+    }
+    for (uint32_t i = context->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
+        if (oracle_when(&run->log->tasks[i].submit_begin) == 0) {
+            run_settle(&run->contexts[i]);
+        }
+    }
+    atomic_fetch_sub(&run->unsettled, 1);
+}
+
+void run_end_part(struct task_context *context)
+{
+    if (atomic_fetch_sub(&context->ends_left, 1) == 1) {
+        oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+        run_settle(context);
+    }
 }
 
 /* --- bodies --- */
@@ -116,15 +150,26 @@ static void run_body(struct task_context *self, lanepool_run *call)
     if (workload_has_claims(run->workload)) {
         oracle_touch_keys(run->log, run->workload, self->task);
     }
+    workload_detach(self, call);
     for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
-        run_submit(&run->contexts[i]);
+        if (run->workload->tasks[i].is_heir) {
+            workload_hand_over(&run->contexts[i], call);
+        } else {
+            run_submit(&run->contexts[i]);
+        }
     }
     workload_cancel_inside(run, self->task);
+    workload_give_up(self, call);
+    workload_complete_another(self);
     wait_for_another(self);
+    workload_wait_for_group(self);
     world_pass(what->duration);
     record->end_of_body = oracle_stamp(run->log);
     record->was_asked = lanepool_run_is_cancelled(call);
     lanepool_run_set_result(call, (void *)(uintptr_t)what);
+    if (what->completes_itself) {
+        workload_complete(self);
+    }
 }
 
 static int task_body(lanepool_run *call, void *argument, lanepool_call why)
@@ -132,13 +177,13 @@ static int task_body(lanepool_run *call, void *argument, lanepool_call why)
     struct task_context *self = argument;
     bool runs = why == LANEPOOL_CALL_RUN;
 
-    record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
+    run_record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
     if (runs) {
         run_body(self, call);
     } else {
         world_pass(what_of(self)->duration / 2);
     }
-    oracle_stamp_at(self->run->log, &record_of(self)->call_end);
+    run_end_part(self);
     return runs && what_of(self)->fails;
 }
 
@@ -158,7 +203,9 @@ lanepool_task run_describe(struct task_context *context)
 
     task.function = task_body;
     task.context = context;
-    if (what->is_barrier) {
+    if (what->is_heir) {
+        task.claim_count = 0;
+    } else if (what->is_barrier) {
         task.claims = &context->run->all;
         task.claim_count = 1;
     } else if (context->run->workload->params.rule == RULE_CLAIMS) {
@@ -170,7 +217,22 @@ lanepool_task run_describe(struct task_context *context)
     }
     task.future = what->has_future ? &context->future : NULL;
     task.release = what->has_release ? released : NULL;
+    task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
+    task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
     return task;
+}
+
+static uint64_t moment_after(const struct workload_task *what)
+{
+    uint64_t delay = what->is_delayed && what->delay > 0 ? (uint64_t)what->delay : 0;
+
+    return world_now() + delay;
+}
+
+void run_begin_submit(struct task_context *context)
+{
+    atomic_store(&record_of(context)->due_ns_min, moment_after(what_of(context)));
+    oracle_stamp_at(context->run->log, &record_of(context)->submit_begin);
 }
 
 void run_record_submit(struct task_context *context, lanepool_status status)
@@ -178,7 +240,14 @@ void run_record_submit(struct task_context *context, lanepool_status status)
     struct oracle_task *record = record_of(context);
 
     record->submitted = status;
+    atomic_store(&record->due_ns_max, what_of(context)->delay == WORKLOAD_NEVER
+                                          ? UINT64_MAX
+                                          : moment_after(what_of(context)));
     oracle_stamp_at(context->run->log, &record->submit_end);
+    /* Nobody is to wait for what never is due. */
+    if (status != LANEPOOL_OK || what_of(context)->delay == WORKLOAD_NEVER) {
+        run_settle(context);
+    }
     if (status != LANEPOOL_OK) {
         return;
     }
@@ -199,7 +268,11 @@ void run_submit(struct task_context *context)
     if (what->dropped) {
         return;
     }
-    oracle_stamp_at(context->run->log, &record_of(context)->submit_begin);
+    run_begin_submit(context);
+    if (what->is_delayed) {
+        run_record_submit(context, lanepool_pool_submit_after(pool, &task, what->delay));
+        return;
+    }
     switch (what->form) {
     case FORM_WITHIN:
         status = lanepool_pool_submit_within(pool, &task, what->within);
@@ -216,7 +289,7 @@ void run_submit(struct task_context *context)
 
 /* --- contexts --- */
 
-static lanepool_claim make_claim(const struct run *run, const struct workload_claim *claim)
+lanepool_claim run_make_claim(const struct run *run, const struct workload_claim *claim)
 {
     if (run->lanes && claim->key % HANDLE_EVERY != 0) {
         return lanepool_claim_lane(run->lanes[claim->key], claim->mode);
@@ -236,9 +309,12 @@ void run_make_contexts(struct run *run)
         context->run = run;
         context->task = i;
         context->first_nested = WORKLOAD_NONE;
+        atomic_init(&context->ends_left, 1);
+        atomic_init(&context->settled, what->dropped || what->asked_as != i);
+        run->unsettled += !atomic_load(&context->settled);
         claims = claims_of(context);
         for (uint32_t c = 0; c < what->claim_count; c++) {
-            claims[c] = make_claim(run, &what->claims[c]);
+            claims[c] = run_make_claim(run, &what->claims[c]);
         }
     }
     run->all = lanepool_claim_all();

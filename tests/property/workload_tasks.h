@@ -14,6 +14,10 @@ struct task_context {
     uint32_t next_nested;
     lanepool_future *future;                     /* the submit writes it */
     _Atomic(lanepool_future *) published_future; /* for other tasks' waits */
+    _Atomic(lanepool_detached *) detached;       /* for whoever completes it first */
+    atomic_uint ends_left; /* of its function and, if it detaches, of who completes it */
+    atomic_bool settled;   /* nothing will happen to it any more */
+    lanepool_timer *timer; /* of a series' first run; the submit writes it */
 };
 
 struct run {
@@ -21,21 +25,33 @@ struct run {
     struct oracle_log *log;
     lanepool_pool *pool;
     struct task_context *contexts;
-    lanepool_claim *claims;    /* as the library takes them, in the order of the claim store */
-    lanepool_claim all;        /* of barriers */
-    lanepool_lane **lanes;     /* held lanes by key, where there are any */
-    _Atomic int first_failure; /* a lanepool_status */
+    lanepool_claim *claims; /* as the library takes them, in the order of the claim store */
+    lanepool_claim all;     /* of barriers */
+    lanepool_lane **lanes;  /* held lanes by key, where there are any */
+    lanepool_group **groups;
+    lanepool_pump **pumps;
+    _Atomic int first_failure;  /* a lanepool_status */
+    _Atomic uint32_t unsettled; /* tasks that are not settled */
 };
 
 /* A call that must not fail has. */
 void run_note_failure(struct run *run, lanepool_status status);
 
 void run_make_contexts(struct run *run);
+/* A claim as the library takes it, by handle or by key. */
+lanepool_claim run_make_claim(const struct run *run, const struct workload_claim *claim);
 
 /* What the library is given for the task. */
 lanepool_task run_describe(struct task_context *context);
 /* Submits one task by itself, in its form, and records it. */
 void run_submit(struct task_context *context);
+/* Stamps of a submit that is about to begin, and of a call. */
+void run_begin_submit(struct task_context *context);
+void run_record_call(struct task_context *context, enum oracle_call call, uint64_t ticket);
+/* One of those who end the task is about to do so: the last of them records its end. */
+void run_end_part(struct task_context *context);
+/* Nothing will happen to the task any more, nor to those that it would have submitted. */
+void run_settle(struct task_context *context);
 /* Records the outcome of a submit whose begin was recorded. */
 void run_record_submit(struct task_context *context, lanepool_status status);
 

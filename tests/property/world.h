@@ -17,6 +17,12 @@ void world_pass(uint64_t ns);
 
 /* Sleeps for so long. */
 void world_sleep(uint64_t ns);
+/* The same, for who looks again and again whether something has happened: where threads are real it
+ * is long enough for others to go on. */
+void world_rest(uint64_t ns);
+
+/* The moment, by the clock that delays are measured with. */
+uint64_t world_now(void);
 
 /* A number that only the calling thread has, among those that live. */
 uint64_t world_thread(void);

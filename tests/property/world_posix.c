@@ -7,6 +7,8 @@
 
 #include "support/memory.h"
 
+enum { REST_NS = 200000 };
+
 struct thread {
     void (*main)(void *argument);
     void *argument;
@@ -55,6 +57,19 @@ void world_sleep(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000u) };
 
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+void world_rest(uint64_t ns)
+{
+    world_sleep(ns > REST_NS ? ns : REST_NS);
+}
+
+uint64_t world_now(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 uint64_t world_thread(void)

@@ -134,18 +134,34 @@ static bool has_all_ended(void)
     return true;
 }
 
+/* Who waits for a moment that has come meanwhile: the clock moves when it is read, too. */
+static bool is_anyone_due(void)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < sim.fiber_count; i++)
+        any |= !sim.fibers[i].ended && sim.fibers[i].wakes_at <= sim.now;
+    return any;
+}
+
 /* Nobody can go on. */
 static void be_quiet(void)
 {
     if (has_all_ended())
         leave_run();
-    if (sim.options.quiet != NULL)
+    if (sim.options.quiet != NULL && !is_anyone_due())
         sim.options.quiet(sim.options.context);
     if (!let_time_pass())
         sim_fail("deadlock: every thread waits for another");
 }
 
 /* --- steps --- */
+
+static void count_step(void)
+{
+    if (++sim.steps > sim.options.steps_max)
+        sim_fail("it does not end within %llu steps", (unsigned long long)sim.options.steps_max);
+}
 
 void sim_step(enum sim_access access, const volatile void *object)
 {
@@ -155,8 +171,7 @@ void sim_step(enum sim_access access, const volatile void *object)
         return;
     self->access = access;
     self->object = object;
-    if (++sim.steps > sim.options.steps_max)
-        sim_fail("it does not end within %llu steps", (unsigned long long)sim.options.steps_max);
+    count_step();
     if (sim.options.eager && sim_random_below(EAGERNESS) == 0)
         (void)let_time_pass();
     switch_to(sim_choose(self));
@@ -172,6 +187,7 @@ bool sim_wait(const void *on, uint64_t wakes_at)
 {
     struct sim_fiber *self = sim.current;
 
+    count_step(); /* who only sleeps again and again does not end either */
     sim_buffer_empty(self);
     self->waits_for = on;
     self->wakes_at = wakes_at;

@@ -151,10 +151,11 @@ static bool run_all(const struct request *request)
     }
     if (passed) {
         printf("%llu interleavings, %llu of them different, %llu steps, %llu waiting tasks "
-               "explained, %llu tasks cancelled, %llu barriers, 0 violations\n",
+               "explained, ",
                (unsigned long long)request->count, (unsigned long long)distinct.count,
-               (unsigned long long)steps, (unsigned long long)workload_explained(),
-               (unsigned long long)property_cancelled(), (unsigned long long)property_barriers());
+               (unsigned long long)steps, (unsigned long long)workload_explained());
+        oracle_print_counts(property_counts(), stdout);
+        printf(", 0 violations\n");
         tally(distinct.count, "interleavings");
     }
     distinct_fini(&distinct);

@@ -47,27 +47,11 @@ static void run_workload(void *argument)
         sim_fail("a call answered %s", lanepool_status_name(property->status));
 }
 
-static uint64_t cancelled_in_all;
-static uint64_t barriers_in_all;
+static struct oracle_counts counts;
 
-uint64_t property_cancelled(void)
+const struct oracle_counts *property_counts(void)
 {
-    return cancelled_in_all;
-}
-
-uint64_t property_barriers(void)
-{
-    return barriers_in_all;
-}
-
-static void count(const struct property *property)
-{
-    uint32_t cancelled;
-    uint32_t barriers;
-
-    oracle_count(&property->log, property->workload, &cancelled, &barriers);
-    cancelled_in_all += cancelled;
-    barriers_in_all += barriers;
+    return &counts;
 }
 
 bool property_holds(const struct workload *workload, const struct sim_options *schedule,
@@ -83,7 +67,7 @@ bool property_holds(const struct workload *workload, const struct sim_options *s
         struct oracle_verdict verdict = oracle_judge(&property.log, workload);
         report->failed = !verdict.passed;
         memcpy(report->why, verdict.why, sizeof report->why);
-        count(&property);
+        oracle_count(&property.log, workload, &counts);
     }
     oracle_log_fini(&property.log);
     return !report->failed;

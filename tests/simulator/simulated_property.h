@@ -2,7 +2,7 @@
 #ifndef TESTS_SIMULATOR_SIMULATED_PROPERTY_H
 #define TESTS_SIMULATOR_SIMULATED_PROPERTY_H
 
-#include "property/workload.h"
+#include "property/oracle.h"
 #include "simulator/simulator.h"
 
 /*
@@ -13,9 +13,8 @@
 bool property_holds(const struct workload *workload, const struct sim_options *schedule,
                     struct sim_report *report);
 
-/* How many tasks were cancelled, and how many barriers ran, in all runs so far. */
-uint64_t property_cancelled(void);
-uint64_t property_barriers(void);
+/* What was counted in all runs so far that were judged. */
+const struct oracle_counts *property_counts(void);
 
 /*
  * Looks for a smaller failing case: leaves tasks out of the workload, and tries each smaller one

@@ -39,6 +39,16 @@ void world_sleep(uint64_t ns)
     sim_sleep(ns);
 }
 
+void world_rest(uint64_t ns)
+{
+    sim_sleep(ns);
+}
+
+uint64_t world_now(void)
+{
+    return sim_now();
+}
+
 uint64_t world_thread(void)
 {
     return sim_self();

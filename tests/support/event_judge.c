@@ -24,7 +24,9 @@ struct task {
     uint32_t entry_count;
     uint32_t waiting; /* entries that have not arrived */
     bool ready, started, ended, cancelled;
-    bool left_early; /* a lane: it can only have been cancelled, which is told a moment later */
+    bool left_early;     /* a lane: it can only have been cancelled, which is told a moment later */
+    bool heir_cancelled; /* which was accepted while it ran */
+    bool left;           /* a lane at its end: nobody comes after it with its ticket */
 };
 
 struct lane {
@@ -43,6 +45,7 @@ struct event_judge {
     uint64_t *submissions; /* not yet routed */
     uint32_t submission_count;
     uint64_t last_ns[2 * THREADS_MAX]; /* of each worker and each other thread */
+    bool has_heirs;
     const char *problem;
 };
 
@@ -60,6 +63,11 @@ void event_judge_destroy(struct event_judge *judge)
     free(judge->lanes);
     free(judge->submissions);
     free(judge);
+}
+
+void event_judge_expect_heirs(struct event_judge *judge)
+{
+    judge->has_heirs = true;
 }
 
 uint32_t event_judge_tasks(const struct event_judge *judge)
@@ -214,8 +222,12 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     struct entry *entry = find_entry(judge, task, event);
     struct lane *lane = find_lane(judge, entry);
 
+    bool early = (event->detail & LANEPOOL_EVENT_EARLY) != 0;
+    bool gives_up = early && task->started;
+
     note(judge, !entry->released, "a task leaves a lane twice");
-    task->left_early |= !entry->arrived || (!task->ended && !task->cancelled);
+    task->left_early |= !entry->arrived || (!gives_up && !task->ended && !task->cancelled);
+    task->left |= !early;
     entry->released = true;
     /* What a cancelled rollup has just been granted is given up before that is told. */
     if (!entry->arrived) {
@@ -230,10 +242,22 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
 
 /* --- steps --- */
 
+/* An heir goes on under the ticket of an ended task, in the lanes that this has not left. */
+static void inherit(struct task *task)
+{
+    task->ready = false;
+    task->cancelled = task->heir_cancelled;
+    task->started = false;
+    task->ended = false;
+}
+
 static void step(struct event_judge *judge, const lanepool_event *event)
 {
     struct task *task = find_task(judge, event->task);
 
+    if (judge->has_heirs && task->ended && !task->left) {
+        inherit(task);
+    }
     switch (event->type) {
     case LANEPOOL_EVENT_READY:
         note(judge, !task->ready && task->waiting == 0, "ready twice, or before every arrival");
@@ -249,6 +273,10 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->ended = true;
         break;
     default:
+        if (judge->has_heirs && task->started && !task->heir_cancelled) {
+            task->heir_cancelled = true;
+            break;
+        }
         note(judge, !task->started && !task->cancelled, "a task is cancelled that has started");
         task->cancelled = true;
     }

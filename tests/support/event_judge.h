@@ -15,6 +15,9 @@ struct event_judge;
 struct event_judge *event_judge_create(void);
 void event_judge_destroy(struct event_judge *judge);
 
+/* Tasks may hand over to others, whose events have the same tickets. */
+void event_judge_expect_heirs(struct event_judge *judge);
+
 void event_judge_add(struct event_judge *judge, const lanepool_event *event);
 
 /* How many tasks were routed so far. */

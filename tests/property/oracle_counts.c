@@ -1,0 +1,47 @@
+/* Counts what runs had, so that it can be seen that they had it. */
+#include "property/oracle.h"
+
+static void count_task(const struct oracle_task *record, const struct workload_task *what,
+                       bool stopped, struct oracle_counts *counts)
+{
+    bool ran = record->call == CALL_RUN;
+
+    counts->cancelled += !stopped && record->call == CALL_CANCELLED;
+    counts->barriers += ran && what->is_barrier;
+    counts->detached += ran && atomic_load(&record->detached);
+    counts->given_up += ran && oracle_when(&record->gave_up_at) != 0;
+    counts->heirs += ran && what->is_heir;
+    counts->delayed += ran && what->is_delayed && what->delay > 0;
+    counts->periodic_runs += ran && what->series != WORKLOAD_NONE;
+    counts->members += ran && what->group != WORKLOAD_NONE;
+    counts->taken += atomic_load(&record->taken);
+    counts->pumped += ran && what->pump != WORKLOAD_NONE;
+}
+
+void oracle_count(const struct oracle_log *log, const struct workload *workload,
+                  struct oracle_counts *counts)
+{
+    bool stopped = oracle_when(&log->stopping_at) != 0;
+
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        count_task(&log->tasks[i], &workload->tasks[i], stopped, counts);
+    }
+    for (uint32_t i = 0; i < workload->pause_count; i++) {
+        counts->pauses +=
+            oracle_when(&log->pauses[i].begin) != 0 && log->pauses[i].status == LANEPOOL_OK;
+    }
+}
+
+void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
+{
+    fprintf(out,
+            "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
+            "%llu heirs, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
+            "%llu pumped",
+            (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
+            (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
+            (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
+            (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
+            (unsigned long long)counts->members, (unsigned long long)counts->taken,
+            (unsigned long long)counts->pumped);
+}

@@ -1,0 +1,146 @@
+/*
+ * Delayed tasks: none starts before it is due, and from then on they have their places. Periodic
+ * ones: their runs are such tasks, one behind the other; then comes the end, once.
+ */
+#include "property/judge.h"
+#include "sizes.h"
+
+enum { TICKET_BITS = 40 };
+
+static uint64_t ticket_of(const struct oracle_task *task)
+{
+    return (task->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
+}
+
+/* --- delayed tasks --- */
+
+/* Whether the first was surely in the inbox before the second could be: if it is delayed, too, it
+ * was known to the clock by then. */
+static bool is_due_before(const struct oracle_task *first, const struct oracle_task *second)
+{
+    uint64_t latest_ns = oracle_when(&first->due_ns_max);
+    uint64_t earliest_ns = oracle_when(&second->due_ns_min);
+
+    return latest_ns < earliest_ns ||
+           (latest_ns == earliest_ns &&
+            oracle_when(&first->submit_end) < oracle_when(&second->submit_begin));
+}
+
+static void check_due(struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+
+    if (task->call != CALL_RUN) {
+        return;
+    }
+    if (task->call_ns < oracle_when(&task->due_ns_min)) {
+        judge_blame(&judge->verdict, "task %u started before it was due", index);
+    }
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t other = judge->by_ticket[i];
+        const struct oracle_task *before = &judge->log->tasks[other];
+
+        if (before->call == CALL_RUN && !judge->workload->tasks[other].is_heir &&
+            is_due_before(before, task) && ticket_of(before) > ticket_of(task)) {
+            judge_blame(&judge->verdict, "task %u was due before task %u, and has a later place",
+                        other, index);
+        }
+    }
+}
+
+/* --- periodic ones --- */
+
+static bool lacks(const struct judge *judge, lanepool_status status)
+{
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+}
+
+/* What ends a series is its last run, unless it is cancelled or the pool ends. */
+static bool is_disturbed(const struct judge *judge, const struct workload_series *what)
+{
+    return !what->awaits_end || what->cancel_after != WORKLOAD_NONE ||
+           judge->workload->cancel_count > 0 || oracle_when(&judge->log->closing_at) != 0;
+}
+
+static void check_end(struct judge *judge, uint32_t index)
+{
+    const struct oracle_series *record = &judge->log->series[index];
+    unsigned ends = atomic_load(&record->ends);
+    unsigned returned = atomic_load(&record->returned);
+
+    if (ends + returned != 1) {
+        judge_blame(&judge->verdict, "series %u has ended %u times", index, ends + returned);
+    }
+    if (atomic_load(&record->releases) != ends) {
+        judge_blame(&judge->verdict, "the release of series %u was called %u times", index,
+                    atomic_load(&record->releases));
+    }
+    if (returned > 0 && judge->workload->params.ending != END_HANDBACK) {
+        judge_blame(&judge->verdict, "series %u was handed back", index);
+    }
+    if (record->runs < judge->workload->series[index].runs &&
+        !is_disturbed(judge, &judge->workload->series[index])) {
+        judge_blame(&judge->verdict, "series %u has ended after %u runs", index, record->runs);
+    }
+}
+
+static void check_runs(struct judge *judge, uint32_t index)
+{
+    const struct workload_series *what = &judge->workload->series[index];
+    const struct oracle_series *record = &judge->log->series[index];
+    const struct oracle_task *run = &judge->log->tasks[what->first];
+    uint32_t late = 0; /* one has started by then, if it was told so */
+
+    for (uint32_t i = 0; i < record->runs; i++) {
+        if (i > 0 && (oracle_when(&run[i].call_begin) < oracle_when(&run[i - 1].call_end) ||
+                      ticket_of(&run[i]) < ticket_of(&run[i - 1]))) {
+            judge_blame(&judge->verdict, "run %u of series %u came before the last", i, index);
+        }
+        if (oracle_when(&run[i].call_end) > record->ended_at) {
+            judge_blame(&judge->verdict, "series %u was told of its end before its last run",
+                        index);
+        }
+        late += record->cancelled_at != 0 && oracle_when(&run[i].call_begin) > record->cancelled_at;
+    }
+    if (late > (record->cancelled == LANEPOOL_RUNNING)) {
+        judge_blame(&judge->verdict, "a run of series %u started after its cancel", index);
+    }
+}
+
+static void check_series(struct judge *judge, uint32_t index)
+{
+    const struct oracle_series *record = &judge->log->series[index];
+    uint64_t closing_at = oracle_when(&judge->log->closing_at);
+
+    if (oracle_when(&record->submit_end) == 0) {
+        return;
+    }
+    if (record->submitted == LANEPOOL_OK) {
+        check_end(judge, index);
+        check_runs(judge, index);
+        return;
+    }
+    if (!lacks(judge, record->submitted) &&
+        !(record->submitted == LANEPOOL_SHUT_DOWN && closing_at != 0 &&
+          closing_at < oracle_when(&record->submit_end))) {
+        judge_blame(&judge->verdict, "the submit of series %u answered %s", index,
+                    lanepool_status_name(record->submitted));
+    }
+    if (record->runs + atomic_load(&record->ends) + atomic_load(&record->returned) +
+            atomic_load(&record->releases) >
+        0) {
+        judge_blame(&judge->verdict, "series %u was refused, and called", index);
+    }
+}
+
+void judge_delays(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
+        if (workload_is_late(&judge->workload->tasks[judge->by_ticket[i]])) {
+            check_due(judge, judge->by_ticket[i]);
+        }
+    }
+    for (uint32_t i = 0; i < judge->workload->series_count; i++) {
+        check_series(judge, i);
+    }
+}

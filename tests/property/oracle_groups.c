@@ -1,0 +1,101 @@
+/*
+ * Groups: what a wait has waited for has ended, and every member that has ended is taken once, as
+ * its future has it. Pumps: their tasks run on their threads, and nowhere else.
+ */
+#include "property/judge.h"
+
+static bool lacks(const struct judge *judge, lanepool_status status)
+{
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+}
+
+/* --- visits --- */
+
+/* All that were members before have ended; or, of one that takes, somebody takes them. */
+static bool are_done(const struct judge *judge, const struct workload_visit *visit,
+                     const struct oracle_group_call *record)
+{
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t task = judge->by_ticket[i];
+        const struct oracle_task *member = &judge->log->tasks[task];
+
+        if (judge->workload->tasks[task].group == visit->group &&
+            oracle_when(&member->submit_end) < record->begin &&
+            (visit->takes ? member->taken_from : oracle_when(&member->call_end)) > record->end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_visit(struct judge *judge, uint32_t index)
+{
+    const struct workload_visit *visit = &judge->workload->visits[index];
+    const struct oracle_group_call *record = &judge->log->visits[index];
+    bool allowed = lacks(judge, record->status);
+
+    switch (record->status) {
+    case LANEPOOL_OK:
+        allowed = visit->takes || are_done(judge, visit, record);
+        break;
+    case LANEPOOL_DONE:
+        allowed = visit->takes && are_done(judge, visit, record);
+        break;
+    case LANEPOOL_TIMED_OUT:
+        allowed = visit->patience != LANEPOOL_FOREVER;
+        break;
+    default:
+        break;
+    }
+    if (!allowed) {
+        judge_blame(&judge->verdict, "visit %u to a group answered %s", index,
+                    lanepool_status_name(record->status));
+    }
+}
+
+/* --- members --- */
+
+static void check_completion(struct judge *judge, uint32_t index)
+{
+    const struct workload_task *what = &judge->workload->tasks[index];
+    const struct oracle_task *task = &judge->log->tasks[index];
+    bool kept = what->group != WORKLOAD_NONE && judge->workload->params.keeps_completions;
+    lanepool_status status = task->call != CALL_RUN ? LANEPOOL_CANCELLED
+                             : what->fails          ? LANEPOOL_FAILED
+                                                    : LANEPOOL_OK;
+
+    if (atomic_load(&task->taken) != kept) {
+        judge_blame(&judge->verdict, "the completion of task %u was taken %u times", index,
+                    atomic_load(&task->taken));
+    }
+    if (kept && (task->completion.status != status ||
+                 task->completion.value != (task->call == CALL_RUN ? what : NULL) ||
+                 task->completion.code != (status == LANEPOOL_FAILED))) {
+        judge_blame(&judge->verdict, "the completion of task %u says %s, code %d", index,
+                    lanepool_status_name(task->completion.status), task->completion.code);
+    }
+}
+
+static void check_thread(struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *task = &judge->log->tasks[index];
+    uint32_t pump = judge->workload->tasks[index].pump;
+
+    if (pump != WORKLOAD_NONE && task->call == CALL_RUN &&
+        (task->thread != judge->log->pumps[pump].thread || task->worker != SIZE_MAX)) {
+        judge_blame(&judge->verdict, "task %u did not run in its pump", index);
+    }
+}
+
+void judge_groups(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->workload->visit_count; i++) {
+        if (judge->log->visits[i].begin != 0) {
+            check_visit(judge, i);
+        }
+    }
+    for (uint32_t i = 0; i < judge->count; i++) {
+        check_completion(judge, judge->by_ticket[i]);
+        check_thread(judge, judge->by_ticket[i]);
+    }
+}

@@ -1,0 +1,67 @@
+/* Tasks that hold their lanes for longer or shorter than their call, or hand them over. */
+#include "property/judge.h"
+
+static bool both_shared(const struct workload_claim *a, const struct workload_claim *b)
+{
+    return a->mode == LANEPOOL_SHARED && b->mode == LANEPOOL_SHARED;
+}
+
+/* Whether the claims meet in another key than this one. */
+static bool meet_elsewhere(const struct workload_task *a, const struct workload_task *b,
+                           uint32_t key)
+{
+    for (uint32_t i = 0; i < a->merged_count; i++) {
+        for (uint32_t j = 0; j < b->merged_count && a->merged[i].key != key; j++) {
+            if (a->merged[i].key == b->merged[j].key &&
+                !both_shared(&a->merged[i], &b->merged[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_given_up(const struct oracle_task *task, uint64_t stamp)
+{
+    uint64_t gave_up_at = oracle_when(&task->gave_up_at);
+
+    return gave_up_at != 0 && gave_up_at <= stamp;
+}
+
+bool oracle_conflict_at(const struct oracle_log *log, const struct workload *workload,
+                        uint32_t first, uint32_t second, uint64_t stamp)
+{
+    const struct workload_task *what = &workload->tasks[first];
+
+    /* What its giver has not given up an heir has as well. */
+    if (what->is_heir && !has_given_up(&log->tasks[what->parent], stamp)) {
+        return workload_conflict(workload, what->parent, second);
+    }
+    if (!has_given_up(&log->tasks[first], stamp) || workload->tasks[second].is_barrier) {
+        return workload_conflict(workload, first, second);
+    }
+    return meet_elsewhere(what, &workload->tasks[second], what->gives_up);
+}
+
+/* It stands where its giver stood, and comes next. */
+static void check_heir(struct judge *judge, uint32_t index)
+{
+    const struct oracle_task *heir = &judge->log->tasks[index];
+    const struct oracle_task *giver = &judge->log->tasks[judge->workload->tasks[index].parent];
+
+    if (!judge_is_mark(judge, index) && heir->ticket != giver->ticket) {
+        judge_blame(&judge->verdict, "task %u does not have the ticket of whose heir it is", index);
+    }
+    if (heir->call == CALL_RUN && oracle_when(&heir->call_begin) < oracle_when(&giver->call_end)) {
+        judge_blame(&judge->verdict, "task %u started before whose heir it is had ended", index);
+    }
+}
+
+void judge_held(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->count; i++) {
+        if (judge->workload->tasks[judge->by_ticket[i]].is_heir) {
+            check_heir(judge, judge->by_ticket[i]);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/* Groups and pumps of a run. */
+#ifndef TESTS_PROPERTY_WORKLOAD_GROUPS_H
+#define TESTS_PROPERTY_WORKLOAD_GROUPS_H
+
+#include "property/workload_tasks.h"
+
+/* Makes them, before the first task is submitted. */
+void workload_make_groups(struct run *run);
+void workload_make_pumps(struct run *run);
+
+/* Inside a task: waits for the group that the workload names. */
+void workload_wait_for_group(const struct task_context *self);
+
+/* Makes the visits of one thread, one after the other. */
+void workload_visit_all_of_one(struct run *run, uint32_t visitor);
+/* Runs one pump until nothing can come any more. */
+void workload_run_pump(struct run *run, uint32_t pump);
+
+/* When every task has ended. */
+void workload_end_pumps(struct run *run);
+void workload_end_groups(struct run *run);
+
+#endif

@@ -1,0 +1,113 @@
+#include "property/workload_held.h"
+
+#include "property/world.h"
+
+static const struct workload_task *what_of(const struct task_context *context)
+{
+    return &context->run->workload->tasks[context->task];
+}
+
+static struct oracle_task *record_of(const struct task_context *context)
+{
+    return &context->run->log->tasks[context->task];
+}
+
+/* For want of something, where that is refused on purpose. */
+static void note_unless_refused(struct run *run, lanepool_status status)
+{
+    if (!world_has_refused() || (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_THREAD)) {
+        run_note_failure(run, status);
+    }
+}
+
+/* --- detaching --- */
+
+/* Whoever completes it may do so at once. */
+void workload_detach(struct task_context *self, lanepool_run *call)
+{
+    lanepool_detached *detached;
+    lanepool_status status;
+
+    if (!what_of(self)->detaches) {
+        return;
+    }
+    status = lanepool_run_detach(call, &detached);
+    if (status != LANEPOOL_OK) {
+        note_unless_refused(self->run, status);
+        return;
+    }
+    atomic_fetch_add(&self->ends_left, 1);
+    atomic_store(&record_of(self)->detached, true);
+    atomic_store(&self->detached, detached);
+}
+
+void workload_complete(struct task_context *context)
+{
+    lanepool_detached *detached = atomic_exchange(&context->detached, NULL);
+    const struct workload_task *what = what_of(context);
+    lanepool_status status;
+
+    if (!detached) {
+        return;
+    }
+    run_end_part(context);
+    status = lanepool_task_complete(detached, what->fails, (void *)(uintptr_t)what);
+    if (status == LANEPOOL_NOMEM && world_has_refused()) {
+        world_stop_refusing();
+        status = lanepool_task_complete(detached, what->fails, (void *)(uintptr_t)what);
+    }
+    run_note_failure(context->run, status);
+}
+
+void workload_complete_another(const struct task_context *self)
+{
+    uint32_t other = what_of(self)->completes;
+
+    if (other != WORKLOAD_NONE) {
+        workload_complete(&self->run->contexts[other]);
+    }
+}
+
+void workload_keep(struct run *run)
+{
+    const struct workload_params *params = &run->workload->params;
+
+    while (atomic_load(&run->unsettled) > 0) {
+        for (uint32_t i = 0; i < params->task_count; i++) {
+            workload_complete(&run->contexts[i]);
+        }
+        world_rest(1 + params->duration_most / 2);
+    }
+}
+
+/* --- lanes given up and handed over --- */
+
+/* Noted before: the lane may go on at once. */
+void workload_give_up(struct task_context *self, lanepool_run *call)
+{
+    uint32_t key = what_of(self)->gives_up;
+    lanepool_claim claim;
+    lanepool_status status;
+
+    if (key == WORKLOAD_NONE) {
+        return;
+    }
+    claim = run_make_claim(self->run, &(struct workload_claim){ key, LANEPOOL_SHARED });
+    oracle_stamp_at(self->run->log, &record_of(self)->gave_up_at);
+    status = lanepool_run_release(call, &claim);
+    if (status != LANEPOOL_OK) {
+        atomic_store(&record_of(self)->gave_up_at, 0);
+        note_unless_refused(self->run, status);
+    }
+}
+
+void workload_hand_over(struct task_context *heir, lanepool_run *call)
+{
+    lanepool_task task = run_describe(heir);
+
+    if (what_of(heir)->dropped) {
+        return;
+    }
+    run_begin_submit(heir);
+    run_record_submit(heir, lanepool_run_hand_over(call, &task));
+}

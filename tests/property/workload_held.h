@@ -1,0 +1,19 @@
+/* Tasks that hold their lanes for longer or shorter than their call, or hand them over. */
+#ifndef TESTS_PROPERTY_WORKLOAD_HELD_H
+#define TESTS_PROPERTY_WORKLOAD_HELD_H
+
+#include "property/workload_tasks.h"
+
+/* Inside a task: what the workload has it do. */
+void workload_detach(struct task_context *self, lanepool_run *call);
+void workload_give_up(struct task_context *self, lanepool_run *call);
+void workload_hand_over(struct task_context *heir, lanepool_run *call);
+void workload_complete_another(const struct task_context *self);
+
+/* Completes the task if it stands detached, and nobody else does. */
+void workload_complete(struct task_context *context);
+
+/* Completes whatever stands detached, until nothing can happen any more. */
+void workload_keep(struct run *run);
+
+#endif
