@@ -233,21 +233,19 @@ static bool has_started(const lanepool_pool *pool, const lanepool_i_task *task)
            lanepool_i_latch_says_started(task);
 }
 
-/* False: it has started, or is a mark. The arrays have room. The release is looked up before: once
- * it is a mark, who lets it pass may forget the series that it is a run of. */
+/* False: it has started, or is a mark. The arrays have room. A mark is never taken back: another
+ * thread may have made the same one meanwhile. The release is looked up before: once it is a mark,
+ * who lets it pass may forget the series that it is a run of. */
 static bool try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
 {
     uint64_t over = LANEPOOL_I_MARK | LANEPOOL_I_STARTED;
-    if (has_started(cancelling->survey.pool, task) || (load_relaxed(&task->word) & over) != 0)
+    uint64_t word = load_relaxed(&task->word);
+    if (has_started(cancelling->survey.pool, task) || (word & over) != 0)
         return false;
     lanepool_release_fn release = release_of(task);
-    uint64_t word = fetch_or_acq_rel(&task->word, LANEPOOL_I_MARK);
-    if ((word & LANEPOOL_I_MARK) != 0)
-        return false;
-    if ((word & LANEPOOL_I_STARTED) != 0) {
-        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARK);
-        return false;
-    }
+    while (!cas_acq_rel(&task->word, &word, word | LANEPOOL_I_MARK))
+        if ((word & over) != 0)
+            return false;
     lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
     if (future == NULL || take_future(future))
         copy_front(lanepool_i_array_add(&cancelling->told, sizeof(struct told)), task, release,

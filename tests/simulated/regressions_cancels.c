@@ -324,10 +324,28 @@ static void regress_series_is_told_of_its_end_in_a_hand_back(void)
     lanepool_timer_release(timer);
 }
 
+static void cancel_all(void *argument)
+{
+    (void)argument;
+    EXPECT_STATUS(OK, scene_cancel_all());
+}
+
+/* Who cancels all marked a task that had just started, and took the mark back; meanwhile the task's
+ * future had cancelled it after all, and the mark that its worker had made went with that. */
+static void regress_mark_of_a_cancelled_task_stays(void)
+{
+    open_with_rule(LANEPOOL_PER_KEY, 1);
+    struct scene_task *task = submit_new("A", 0);
+    scene_spawn(cancel_all, NULL);
+    scene_spawn(cancel, task);
+    scene_close();
+}
+
 SCENARIO_TABLE(scenarios_regressions_cancels,
                SCENARIO(regress_series_is_told_of_its_end_in_a_hand_back, EXHAUSTIVE),
                SCENARIO(regress_cancelled_series_is_released, RANDOM),
                SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM),
+               SCENARIO(regress_mark_of_a_cancelled_task_stays, RANDOM),
                SCENARIO(regress_look_beside_a_cancel_of_everything, EXHAUSTIVE),
                SCENARIO(regress_look_when_tasks_have_been_handed_back, RANDOM),
                SCENARIO(regress_cancel_of_what_is_handed_back, EXHAUSTIVE),
