@@ -23,15 +23,16 @@
 #include "timers.h"
 
 typedef struct lanepool_i_delayed lanepool_i_delayed;
+typedef struct lanepool_i_series lanepool_i_series;
 
 /* Guards: I immutable while it waits, T the clock thread. */
 struct lanepool_i_delayed {
-    lanepool_i_timer timer;   /* the first member */
-    lanepool_pool *pool;      /* I */
-    lanepool_i_task *task;    /* I */
-    lanepool_timer *series;   /* I: NULL: it runs once */
-    lanepool_future *future;  /* T: the task's, kept while it is appended */
-    lanepool_i_delayed *next; /* T: taken out of the heap */
+    lanepool_i_timer timer;    /* the first member */
+    lanepool_pool *pool;       /* I */
+    lanepool_i_task *task;     /* I */
+    lanepool_i_series *series; /* I: NULL: it runs once */
+    lanepool_future *future;   /* T: the task's, kept while it is appended */
+    lanepool_i_delayed *next;  /* T: taken out of the heap */
 };
 
 /* Guards: A atomic, L the lock, T the clock thread. The lock is taken before a future's and before
@@ -40,7 +41,7 @@ typedef struct lanepool_i_delays {
     lanepool_i_timers timers;
     lanepool_i_mutex lock;
     size_t count;                      /* L: tasks that are not in the inbox */
-    lanepool_timer *series;            /* L: periodic tasks that a drain has not ended */
+    lanepool_i_series *series;         /* L: periodic tasks that a drain has not ended */
     bool closed;                       /* L: no task is accepted any more */
     bool ends_series;                  /* L: periodic tasks run no more once they have run */
     bool over;                         /* L: a hand-back goes on, or has been */

@@ -105,6 +105,8 @@ static void let_go(lanepool_i_item *item, const lanepool_result *result)
         lanepool_i_future_complete(item->future, result);
     if (item->release != NULL)
         item->release(item->context);
+    if (item->recurrence != NULL)
+        lanepool_i_recurrence_let_go(item->recurrence);
     if (!item->has_late_timer) {
         lanepool_i_memory_free(item);
         return;
@@ -128,12 +130,18 @@ void lanepool_i_item_run(lanepool_i_item *item, lanepool_i_item **running)
     result.code = call(item, LANEPOOL_CALL_RUN, &result.value);
     *running = NULL;
     result.status = result.code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
-    let_go(item, &result);
+    if (item->recurrence != NULL)
+        lanepool_i_recurrence_ran(item);
+    else
+        let_go(item, &result);
 }
 
 void lanepool_i_item_abandon(lanepool_i_item *item)
 {
-    let_go(item, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
+    if (item->recurrence != NULL)
+        lanepool_i_recurrence_ran(item);
+    else
+        let_go(item, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
 }
 
 void lanepool_i_item_cancel(lanepool_i_item *item)

@@ -26,9 +26,10 @@ void lanepool_i_periodic_forget(lanepool_pool *pool, lanepool_i_task *task);
 void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 
 /* Whether a series that has fired is to end. */
-bool lanepool_i_periodic_is_over(lanepool_timer *timer);
+bool lanepool_i_periodic_is_over(lanepool_i_series *series);
 /* The clock thread has taken a series out of the heap: makes its last call. */
-void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_local *local, lanepool_timer *timer);
+void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_local *local,
+                             lanepool_i_series *series);
 /* The clock thread, in a drain that waits for delayed tasks: ends all series. */
 void lanepool_i_periodic_end_all(lanepool_pool *pool);
 

@@ -8,7 +8,7 @@
 
 /* --- submitting --- */
 
-static bool is_valid(const lanepool_sequence *sequence, const lanepool_task *task)
+bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool_task *task)
 {
     return sequence != NULL && task != NULL &&
            lanepool_i_is_known(task, task->struct_size, sizeof *task) && task->function != NULL &&
@@ -44,13 +44,9 @@ static lanepool_status settle_refusal(lanepool_sequence *sequence, lanepool_i_it
     return refused ? refusal : LANEPOOL_OK;
 }
 
-static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *task)
+lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence, lanepool_i_item *item)
 {
-    lanepool_status status;
     lanepool_i_errand *errand = sequence->errand;
-    lanepool_i_item *item = lanepool_i_item_make(errand, task, false, &status);
-    if (item == NULL)
-        return status;
     lanepool_i_mutex_lock(&errand->lock);
     bool cancelled = sequence->cancelled;
     uint64_t number = sequence->next_number;
@@ -63,11 +59,21 @@ static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_ta
         hands_over = lanepool_i_drain_begin_locked(sequence);
     }
     lanepool_i_mutex_unlock(&errand->lock);
-    status = cancelled ? LANEPOOL_CANCELLED : LANEPOOL_OK;
+    lanepool_status status = cancelled ? LANEPOOL_CANCELLED : LANEPOOL_OK;
     if (hands_over)
         status = lanepool_i_errand_hand_over(errand);
     if (hands_over && status != LANEPOOL_OK)
         status = settle_refusal(sequence, item, number, status);
+    return status;
+}
+
+static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *task)
+{
+    lanepool_status status;
+    lanepool_i_item *item = lanepool_i_item_make(sequence->errand, task, false, &status);
+    if (item == NULL)
+        return status;
+    status = lanepool_i_sequence_enter(sequence, item);
     if (status != LANEPOOL_OK)
         lanepool_i_item_unmake(item, task);
     return status;
@@ -77,7 +83,7 @@ lanepool_status lanepool_sequence_submit(lanepool_sequence *sequence, const lane
 {
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (!is_valid(sequence, task))
+    if (!lanepool_i_sequence_takes(sequence, task))
         return LANEPOOL_INVALID;
     return submit_now(sequence, task);
 }
@@ -88,10 +94,35 @@ static bool take_undelayed(lanepool_sequence *sequence, lanepool_i_item *item, u
     lanepool_i_mutex_lock(&sequence->errand->lock);
     bool found = stands_in(&sequence->delayed, item, number) &&
                  lanepool_i_timers_remove(&sequence->errand->executor->timers, &item->timer);
-    if (found)
+    if (found) {
         lanepool_i_items_remove(&sequence->delayed, item);
+        item->state = LANEPOOL_I_ITEM_TAKEN;
+    }
     lanepool_i_mutex_unlock(&sequence->errand->lock);
     return found;
+}
+
+/* Behind the lock it may be due, have ended, and be gone: it is known by its number. */
+lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence, lanepool_i_item *item,
+                                          uint64_t due_ns)
+{
+    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_mutex_lock(&errand->lock);
+    bool cancelled =
+        sequence->cancelled || (item->recurrence != NULL && !lanepool_i_recurrence_waits(item));
+    uint64_t number = sequence->next_number;
+    if (!cancelled) {
+        sequence->next_number++;
+        item->number = number;
+        item->state = LANEPOOL_I_ITEM_DELAYED;
+        lanepool_i_items_add(&sequence->delayed, item);
+        lanepool_i_timers_add(&errand->executor->timers, &item->timer, due_ns);
+    }
+    lanepool_i_mutex_unlock(&errand->lock);
+    if (cancelled)
+        return LANEPOOL_CANCELLED;
+    bool measured = lanepool_i_executor_look(errand->executor);
+    return measured || !take_undelayed(sequence, item, number) ? LANEPOOL_OK : LANEPOOL_NO_THREAD;
 }
 
 static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepool_task *task,
@@ -104,21 +135,7 @@ static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepoo
     lanepool_i_item *item = lanepool_i_item_make(errand, task, true, &status);
     if (item == NULL)
         return status;
-    lanepool_i_mutex_lock(&errand->lock);
-    bool cancelled = sequence->cancelled;
-    uint64_t number = sequence->next_number;
-    if (!cancelled) {
-        sequence->next_number++;
-        item->number = number;
-        item->state = LANEPOOL_I_ITEM_DELAYED;
-        lanepool_i_items_add(&sequence->delayed, item);
-        lanepool_i_timers_add(&errand->executor->timers, &item->timer, due_ns);
-    }
-    lanepool_i_mutex_unlock(&errand->lock);
-    status = cancelled ? LANEPOOL_CANCELLED : LANEPOOL_OK;
-    if (!cancelled && !lanepool_i_executor_look(errand->executor) &&
-        take_undelayed(sequence, item, number))
-        status = LANEPOOL_NO_THREAD;
+    status = lanepool_i_sequence_delay(sequence, item, due_ns);
     if (status != LANEPOOL_OK)
         lanepool_i_item_unmake(item, task);
     return status;
@@ -129,7 +146,7 @@ lanepool_status lanepool_sequence_submit_after(lanepool_sequence *sequence,
 {
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (!is_valid(sequence, task))
+    if (!lanepool_i_sequence_takes(sequence, task))
         return LANEPOOL_INVALID;
     if (delay_ns <= 0)
         return submit_now(sequence, task);

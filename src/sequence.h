@@ -28,14 +28,16 @@ typedef enum lanepool_i_item_state {
 
 /* A task of a sequence. Guards: I immutable, L the errand's lock. */
 struct lanepool_i_item {
-    lanepool_i_errand *errand;   /* I */
-    lanepool_i_item *previous;   /* L: in the queue, or among the delayed */
-    lanepool_i_item *next;       /* L */
-    lanepool_task_fn function;   /* I */
-    void *context;               /* I */
-    lanepool_release_fn release; /* I */
-    lanepool_future *future;     /* I: one reference, or NULL */
-    uint64_t number;             /* I: of the sequence's tasks, in the order of submits */
+    lanepool_i_errand *errand;                /* I */
+    lanepool_i_item *previous;                /* L: in the queue, or among the delayed */
+    lanepool_i_item *next;                    /* L */
+    lanepool_task_fn function;                /* I */
+    void *context;                            /* I */
+    lanepool_release_fn release;              /* I */
+    lanepool_future *future;                  /* I: one reference, or NULL */
+    struct lanepool_i_recurrence *recurrence; /* I: NULL: it runs once */
+    uint64_t
+        number; /* L: of the sequence's tasks, in the order of submits; a new one for each run */
     lanepool_i_item_state state; /* L */
     bool has_late_timer;         /* of who has taken it: the clock has taken its timer before */
     bool dropped;                /* L: one of the two has let go of it */
@@ -72,7 +74,8 @@ lanepool_i_item *lanepool_i_item_make(lanepool_i_errand *errand, const lanepool_
                                       bool delayed, lanepool_status *status);
 /* It was not accepted after all. */
 void lanepool_i_item_unmake(lanepool_i_item *item, const lanepool_task *task);
-/* Calls it, and lets go of all that it holds. *running is NULL again once the function returned. */
+/* Calls it, and lets go of all that it holds, unless it runs again. *running is NULL again once the
+ * function returned. */
 void lanepool_i_item_run(lanepool_i_item *item, lanepool_i_item **running);
 /* The thread that ran it ends inside of its function. */
 void lanepool_i_item_abandon(lanepool_i_item *item);
@@ -99,6 +102,15 @@ void lanepool_i_drain_hand_over(lanepool_i_errand *errand);
 bool lanepool_i_drain_here_locked(lanepool_i_errand *errand, lanepool_future *until);
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence);
 
+/* --- recurrence.c --- */
+
+/* The task is about to wait for its next turn. False: it is not to have one. */
+bool lanepool_i_recurrence_waits(lanepool_i_item *item);
+/* A run of a periodic task has ended. */
+void lanepool_i_recurrence_ran(lanepool_i_item *item);
+/* The task has had its last call. */
+void lanepool_i_recurrence_let_go(struct lanepool_i_recurrence *recurrence);
+
 /* --- onlook.c --- */
 
 /* Waits for a sequence's task, as lanepool_future_wait() says. */
@@ -107,6 +119,13 @@ lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence);
 
 /* --- sequence.c --- */
+
+bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool_task *task);
+/* The item takes its place. Not OK: it was not accepted, and is the caller's. */
+lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence, lanepool_i_item *item);
+/* The item waits until it is due. Not OK: it does not, and is the caller's. */
+lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence, lanepool_i_item *item,
+                                          uint64_t due_ns);
 
 /* Of a future: the errand of its task's sequence, with a reference on the executor, or NULL if it
  * is complete. */

@@ -107,9 +107,10 @@ lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_task *task, int64
  * Ends a periodic task: no further run starts.
  *
  * The function's last call, with LANEPOOL_CALL_CANCELLED, is made on the clock thread; it may come
- * after this returns. A run that is due and has not started keeps its place and passes its turn.
+ * after this returns. A run that is due and has not started keeps its place and passes its turn. A
+ * sequence's: see lanepool_sequence_submit_every().
  *
- * @param timer The handle. After the series has ended the pool may be gone.
+ * @param timer The handle. After the series has ended the pool, or the sequence, may be gone.
  * @retval LANEPOOL_OK      None is running.
  * @retval LANEPOOL_RUNNING One is, and is the last; lanepool_run_is_cancelled() says so in it.
  * @retval LANEPOOL_DONE    It was ended before, and none is running.

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lanepool/delay.h"
 #include "lanepool/executor.h"
 #include "lanepool/export.h"
 #include "lanepool/future.h"
@@ -107,6 +108,36 @@ lanepool_sequence_submit(lanepool_sequence *sequence, const lanepool_task *task)
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_sequence_submit_after(
     lanepool_sequence *sequence, const lanepool_task *task, int64_t delay_ns);
+
+/**
+ * Submits a task that is run again and again, never twice at once.
+ *
+ * Each run takes its place in the sequence when it is due, like a delayed task. The series ends
+ * with lanepool_timer_cancel(), lanepool_sequence_cancel() or lanepool_sequence_destroy(), or when
+ * neither the executor's timer nor the library's clock can be had for the next run: then the
+ * function is called once more, with LANEPOOL_CALL_CANCELLED, and then `release`. That last call is
+ * made by who cancels, before the cancelling call returns, or, if a run is going on, behind that
+ * run on its thread. A run that fails does not end the series.
+ *
+ * @param sequence  The sequence.
+ * @param task      As for lanepool_sequence_submit(), without a future.
+ * @param delay_ns  Nanoseconds from now until the first run; 0 and less: at once.
+ * @param period_ns Nanoseconds, at least 1.
+ * @param period    From where they are counted.
+ * @param timer     Receives the handle, before the first run starts; the caller releases it with
+ *                  lanepool_timer_release(), at any time, after the sequence has gone, too. NULL on
+ *                  failure.
+ * @retval LANEPOOL_OK      Accepted.
+ * @retval LANEPOOL_INVALID An argument is wrong.
+ * @return Otherwise as for lanepool_sequence_submit_after().
+ * @par Threads
+ * As for lanepool_sequence_submit().
+ * @par Complexity
+ * O(log of the executor's delayed tasks), for each run, too.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_sequence_submit_every(
+    lanepool_sequence *sequence, const lanepool_task *task, int64_t delay_ns, uint64_t period_ns,
+    lanepool_period period, lanepool_timer **timer);
 
 /**
  * Cancels a sequence for good: what has not started, delayed tasks included, is called with

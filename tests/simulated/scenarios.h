@@ -45,6 +45,7 @@ extern const struct scenario_table scenarios_timers;
 extern const struct scenario_table scenarios_groups;
 extern const struct scenario_table scenarios_pumps;
 extern const struct scenario_table scenarios_sequences;
+extern const struct scenario_table scenarios_sequences_periodic;
 extern const struct scenario_table scenarios_sequences_waits;
 extern const struct scenario_table scenarios_regressions;
 extern const struct scenario_table scenarios_regressions_routing;

@@ -49,6 +49,7 @@ static void collect(void)
     add_table(&scenarios_groups);
     add_table(&scenarios_pumps);
     add_table(&scenarios_sequences);
+    add_table(&scenarios_sequences_periodic);
     add_table(&scenarios_sequences_waits);
     add_table(&scenarios_regressions);
     add_table(&scenarios_cancels);

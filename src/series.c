@@ -1,0 +1,40 @@
+/* Owns the handles to periodic tasks; see series.h. */
+#include "series.h"
+
+#include "deadline.h"
+
+void lanepool_i_timer_init(lanepool_timer *timer, uint64_t period_ns, lanepool_period period)
+{
+    atomic_init(&timer->references, 2);
+    timer->period_ns = period_ns;
+    timer->period = period;
+}
+
+bool lanepool_i_period_is_valid(uint64_t period_ns, lanepool_period period)
+{
+    return period_ns > 0 && (unsigned)period <= LANEPOOL_FIXED_DELAY;
+}
+
+uint64_t lanepool_i_timer_first_due(int64_t delay_ns)
+{
+    return delay_ns > 0 ? lanepool_i_deadline((uint64_t)delay_ns) : lanepool_i_clock_now();
+}
+
+uint64_t lanepool_i_timer_next_due(const lanepool_timer *timer, uint64_t last_ns)
+{
+    if (timer->period == LANEPOOL_FIXED_DELAY)
+        return lanepool_i_deadline(timer->period_ns);
+    return timer->period_ns < UINT64_MAX - last_ns ? last_ns + timer->period_ns : UINT64_MAX;
+}
+
+lanepool_status lanepool_timer_cancel(lanepool_timer *timer)
+{
+    return timer != NULL ? timer->cancel(timer) : LANEPOOL_INVALID;
+}
+
+/* Release: this holder's last use happens before the end; acquire: so does the other's. */
+void lanepool_timer_release(lanepool_timer *timer)
+{
+    if (timer != NULL && fetch_sub_acq_rel(&timer->references, 1) == 1)
+        timer->forget(timer);
+}

@@ -1,0 +1,28 @@
+/*
+ * A handle to a periodic task, and when its runs are due, whatever runs them: a
+ * pool (periodic.c) or a sequence (recurrence.c). Their records begin with it.
+ */
+#ifndef LANEPOOL_SRC_SERIES_H
+#define LANEPOOL_SRC_SERIES_H
+
+#include "atomic.h"
+#include "lanepool/delay.h"
+
+/* Guards: I immutable, A atomic. */
+struct lanepool_timer {
+    lanepool_status (*cancel)(lanepool_timer *timer); /* I */
+    void (*forget)(lanepool_timer *timer);            /* I: nobody has a reference any more */
+    _Atomic uint32_t references; /* A: the program's, and the periodic task's until it has ended */
+    uint64_t period_ns;          /* I */
+    lanepool_period period;      /* I */
+};
+
+/* With two references. */
+void lanepool_i_timer_init(lanepool_timer *timer, uint64_t period_ns, lanepool_period period);
+bool lanepool_i_period_is_valid(uint64_t period_ns, lanepool_period period);
+/* A moment in any case: the next ones may be counted from it. */
+uint64_t lanepool_i_timer_first_due(int64_t delay_ns);
+/* A run that was due at `last_ns` has ended. */
+uint64_t lanepool_i_timer_next_due(const lanepool_timer *timer, uint64_t last_ns);
+
+#endif
