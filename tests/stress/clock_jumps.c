@@ -1,6 +1,6 @@
 /*
- * The time of day jumps a day to and fro while calls wait with a limit: none ends early, and none
- * that is over in time ends as timed out.
+ * The time of day jumps a day to and fro while calls wait with a limit, and delayed tasks until
+ * they are due: none ends early, and none that is over in time ends as timed out.
  *
  *     clock_jumps [--rounds N]
  *
@@ -172,6 +172,56 @@ static bool ends_well(enum wait wait, long jump_s)
     return good;
 }
 
+/* --- delayed tasks --- */
+
+static int note_start(lanepool_run *run, void *context, lanepool_call call)
+{
+    uint64_t *started_ns = context;
+
+    (void)run;
+    if (call == LANEPOOL_CALL_RUN) {
+        *started_ns = now_ns();
+        sem_post(&arrived);
+    }
+    return 0;
+}
+
+static lanepool_status submit_after(lanepool_pool *pool, uint64_t *started_ns, uint64_t delay_ns,
+                                    lanepool_future **future)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = note_start;
+    task.context = started_ns;
+    task.future = future;
+    return lanepool_pool_submit_after(pool, &task, (int64_t)delay_ns);
+}
+
+/* The clock thread sleeps until a short one is due when the time of day jumps; a far one, which a
+ * day would be enough for, stays. */
+static bool delays_are_kept(long jump_s)
+{
+    uint64_t started_ns[2];
+    lanepool_pool *pool;
+    lanepool_future *far;
+    lanepool_future *near;
+
+    if (lanepool_pool_create(NULL, &pool) ||
+        submit_after(pool, &started_ns[0], LONG_NS, &far) != LANEPOOL_OK) {
+        return false;
+    }
+    uint64_t begin = now_ns();
+    bool good = submit_after(pool, &started_ns[1], SHORT_NS, &near) == LANEPOOL_OK;
+    jumped_s += jump_s;
+    take(&arrived);
+    good = good && started_ns[1] - begin >= SHORT_NS;
+    good = lanepool_future_cancel(far) == LANEPOOL_OK && good;
+    good = lanepool_pool_destroy(pool) == LANEPOOL_OK && good;
+    lanepool_future_release(far);
+    lanepool_future_release(near);
+    return good;
+}
+
 static bool jump(long jump_s)
 {
     struct full_pool full;
@@ -183,7 +233,7 @@ static bool jump(long jump_s)
     for (int wait = 0; wait < WAITS; wait++) {
         good = ends_well((enum wait)wait, jump_s) && good;
     }
-    return good;
+    return delays_are_kept(jump_s) && good;
 }
 
 int main(int argc, char **argv)
@@ -198,7 +248,7 @@ int main(int argc, char **argv)
         bad += !jump(DAY_S);
         bad += !jump(-DAY_S);
     }
-    printf("%llu jumps of the time of day, %llu with a wait that ended wrongly\n",
-           (unsigned long long)(rounds * 4 * WAITS), (unsigned long long)bad);
+    printf("%llu jumps of the time of day, %llu with a wait or a delay that ended wrongly\n",
+           (unsigned long long)(rounds * 2 * (2 * WAITS + 1)), (unsigned long long)bad);
     return bad == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
