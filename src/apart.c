@@ -183,7 +183,8 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     struct giving_up giving_up = { run->task, claim, false };
-    lanepool_status status = lanepool_i_waits_with_role(run->pool, run->local, give_up, &giving_up);
+    lanepool_status status =
+        lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX, give_up, &giving_up);
     return status == LANEPOOL_OK && !giving_up.found ? LANEPOOL_INVALID : status;
 }
 
@@ -237,7 +238,7 @@ static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
     if (status != LANEPOOL_OK)
         return status;
     struct handing_over handing_over = { run->task, heir };
-    status = lanepool_i_waits_with_role(pool, local, count_heir, &handing_over);
+    status = lanepool_i_waits_with_role(pool, local, UINT64_MAX, count_heir, &handing_over);
     if (status == LANEPOOL_OK) {
         join_group(task->group, heir);
         note_heir(&pool->aparts, apart, heir);

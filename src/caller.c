@@ -213,34 +213,38 @@ lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *lo
 
 /* --- the role --- */
 
-/* Counted as sleeping before it asks, so that the holder sees it. */
-static void wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller)
+/* Counted as sleeping before it asks, so that the holder sees it. False: it was not free in time.
+ */
+static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64_t deadline_ns)
 {
     bool taken = false;
-    while (!taken) {
+    bool in_time = true;
+    while (!taken && in_time) {
         fetch_add_seq(&pool->waits.sleeping, 1);
         taken = lanepool_i_waiter_take_role(&caller->waiter, &pool->router);
         if (!taken)
-            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
+            in_time = lanepool_i_semaphore_wait_until(&caller->waiter.semaphore, deadline_ns);
         fetch_sub_seq(&pool->waits.sleeping, 1);
     }
+    return taken;
 }
 
-lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
-                                           void (*action)(lanepool_pool *pool,
-                                                          lanepool_i_local *local, void *context),
-                                           void *context)
+lanepool_status lanepool_i_waits_with_role(
+    lanepool_pool *pool, lanepool_i_local *local, uint64_t deadline_ns,
+    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context), void *context)
 {
     lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
         return LANEPOOL_NO_THREAD;
     enter(&pool->waits, &caller);
-    wait_for_role(pool, &caller);
-    action(pool, local, context);
-    lanepool_i_role_give_back(pool, local);
+    bool taken = wait_for_role(pool, &caller, deadline_ns);
+    if (taken) {
+        action(pool, local, context);
+        lanepool_i_role_give_back(pool, local);
+    }
     lanepool_i_mutex_lock(&pool->waits.lock);
     unlink_locked(&pool->waits, &caller);
     lanepool_i_mutex_unlock(&pool->waits.lock);
     lanepool_i_waiter_fini(&caller.waiter);
-    return LANEPOOL_OK;
+    return taken ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }

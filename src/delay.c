@@ -261,7 +261,7 @@ static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
 }
 
 /* Nobody is called before what is due has been appended. */
-static void pass_on(void *owner)
+static uint64_t pass_on(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_local *local = load_relaxed(&pool->delays.clock);
@@ -271,12 +271,13 @@ static void pass_on(void *owner)
         lanepool_i_delays_count_down(pool, local, appended);
     }
     end_over_series(pool, local);
-    if (load_seq(&pool->lifecycle.state) != LANEPOOL_I_DRAINING)
-        return;
-    if (pool->options.drain_waits_for_delayed)
-        lanepool_i_periodic_end_all(pool);
-    else
-        cancel_in_drain(pool, local);
+    if (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
+        if (pool->options.drain_waits_for_delayed)
+            lanepool_i_periodic_end_all(pool);
+        else
+            cancel_in_drain(pool, local);
+    }
+    return lanepool_i_watchdog_look(pool, local);
 }
 
 static void end(void *owner)

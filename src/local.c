@@ -212,3 +212,19 @@ uint64_t lanepool_i_locals_finished(lanepool_i_locals *locals)
         sum += lanepool_i_locals_finished_in(locals, epoch);
     return sum;
 }
+
+/* Never dereferenced: the task may be gone. */
+bool lanepool_i_locals_have_moved(lanepool_i_locals *locals, size_t *inside)
+{
+    bool moved = false;
+    *inside = 0;
+    lanepool_i_mutex_lock(&locals->lock);
+    for (lanepool_i_local *local = locals->first; local != NULL; local = local->next_of_pool) {
+        const lanepool_i_task *running = load_relaxed(&local->running);
+        moved = moved || running != local->was_running;
+        local->was_running = running;
+        *inside += running != NULL;
+    }
+    lanepool_i_mutex_unlock(&locals->lock);
+    return moved;
+}

@@ -34,8 +34,9 @@ struct lanepool_i_local {
     lanepool_run *run;                  /* T: the innermost task call of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: the tasks of those calls, innermost first */
     uint32_t callbacks;                 /* T: other callbacks of this pool that it is in */
-    uint32_t waits;                     /* T: waits inside tasks, nested */
-    uint64_t epoch;                     /* T: bits of the task that it ran last; see quiesce.h */
+    uint32_t watch_callbacks; /* T: of these the watchdog's, under which nothing is held */
+    uint32_t waits;           /* T: waits inside tasks, nested */
+    uint64_t epoch;           /* T: bits of the task that it ran last; see quiesce.h */
 
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted; /* A: T writes */
     _Atomic uint64_t ran;                                 /* A: T writes: tasks that it called */
@@ -43,6 +44,7 @@ struct lanepool_i_local {
     _Atomic uint64_t latched;                             /* A: T writes: a difference */
     _Atomic uint32_t owners;                              /* A: OF_THREAD, OF_POOL */
     lanepool_i_local *next_of_pool;                       /* L */
+    const lanepool_i_task *was_running;                   /* L: at the watchdog's last look */
 };
 
 /* A pool's records. */
@@ -91,6 +93,12 @@ static inline bool lanepool_i_local_is_inside(const lanepool_i_local *local)
     return local->run != NULL || local->callbacks > 0;
 }
 
+/* Whether it may be the role's holder, inside one of the callbacks that are made under the role. */
+static inline bool lanepool_i_local_may_hold_role(const lanepool_i_local *local)
+{
+    return local->callbacks > local->watch_callbacks;
+}
+
 /* The same of any pool. O(pools that the thread has used). */
 bool lanepool_i_thread_is_inside(void);
 
@@ -106,5 +114,10 @@ uint64_t lanepool_i_locals_latched(lanepool_i_locals *locals);
 /* Of one epoch; what those tasks did happens before the return. */
 uint64_t lanepool_i_locals_finished_in(lanepool_i_locals *locals, size_t epoch);
 uint64_t lanepool_i_locals_finished(lanepool_i_locals *locals);
+
+/* Whether any thread has begun or ended a task call since this was last asked, as far as its list
+ * of running tasks shows it; a task that followed another in the same block shows in the sum of
+ * what has finished. For one thread. `inside` receives how many threads are inside of tasks. */
+bool lanepool_i_locals_have_moved(lanepool_i_locals *locals, size_t *inside);
 
 #endif

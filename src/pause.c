@@ -70,6 +70,14 @@ bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lan
     return find(keys, lane) != NULL;
 }
 
+bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys)
+{
+    const lanepool_i_gate *gate = keys->gates;
+    while (gate != NULL && gate->lane == NULL)
+        gate = gate->next;
+    return gate != NULL;
+}
+
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local)
 {
     if (pool->keys.gates == NULL)

@@ -12,6 +12,8 @@
 
 /* Role's holder. */
 bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane);
+/* Role's holder: whether any lane is paused. */
+bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys);
 /* Role's holder, of a pool that is drained: opens all gates. */
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local);
 /* At the pool's end: their memory. */

@@ -12,6 +12,8 @@
 
 #define QUANTUM_TASKS_DEFAULT 64u
 #define QUANTUM_NS_DEFAULT    1000000u
+#define SLOW_TASK_NS_DEFAULT  UINT64_C(1000000000)
+#define STALLED_NS_DEFAULT    UINT64_C(10000000000)
 
 /* --- what workers work for --- */
 
@@ -159,6 +161,8 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
            (unsigned)options->routing <= LANEPOOL_ROUTING_SUBMITTER &&
            options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX &&
+           (options->on_slow_task != NULL || options->slow_task_ns == 0) &&
+           (options->on_stalled != NULL || options->stalled_ns == 0) &&
            (options->tag_names != NULL || options->tag_name_count == 0);
 }
 
@@ -174,6 +178,10 @@ static void fill_defaults(lanepool_options *options)
         options->quantum_tasks = QUANTUM_TASKS_DEFAULT;
     if (options->quantum_ns == 0)
         options->quantum_ns = QUANTUM_NS_DEFAULT;
+    if (options->slow_task_ns == 0)
+        options->slow_task_ns = SLOW_TASK_NS_DEFAULT;
+    if (options->stalled_ns == 0)
+        options->stalled_ns = STALLED_NS_DEFAULT;
     bool plain = options->is_compatible == NULL && options->layout == LANEPOOL_PER_KEY;
     if (options->routing == LANEPOOL_ROUTING_DEFAULT)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
@@ -255,6 +263,7 @@ fini_slab:
 
 static void fini(lanepool_pool *pool)
 {
+    lanepool_i_watchdog_fini(&pool->watchdog);
     lanepool_i_crew_fini(&pool->crew);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
@@ -265,6 +274,20 @@ static void fini(lanepool_pool *pool)
     lanepool_i_locals_fini(&pool->locals);
     lanepool_i_rings_fini(&pool->rings);
     lanepool_i_slab_fini(&pool->slab);
+}
+
+/* The clock thread first, if it is needed: it ends by itself, and others need not be told. */
+static lanepool_status start(lanepool_pool *pool)
+{
+    lanepool_status status = lanepool_i_watchdog_start(pool);
+    if (status == LANEPOOL_OK && !lanepool_i_crew_start(&pool->crew))
+        status = LANEPOOL_NO_THREAD;
+    if (status == LANEPOOL_OK)
+        return LANEPOOL_OK;
+    lanepool_i_timers_end(&pool->delays.timers);
+    lanepool_i_timers_join(&pool->delays.timers);
+    fini(pool);
+    return status;
 }
 
 lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool)
@@ -286,10 +309,8 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
     made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;
     lanepool_status status = init(made);
-    if (status == LANEPOOL_OK && !lanepool_i_crew_start(&made->crew)) {
-        fini(made);
-        status = LANEPOOL_NO_THREAD;
-    }
+    if (status == LANEPOOL_OK)
+        status = start(made);
     if (status != LANEPOOL_OK) {
         lanepool_i_memory_free(made);
         return status;

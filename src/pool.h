@@ -17,6 +17,7 @@
 #include "rule.h"
 #include "survey.h"
 #include "wait.h"
+#include "watchdog.h"
 
 struct lanepool_pool {
     lanepool_options options;               /* I: with every default filled in */
@@ -38,6 +39,7 @@ struct lanepool_pool {
     lanepool_i_aparts aparts;
     lanepool_i_quiesces quiesces;
     lanepool_i_delays delays;
+    lanepool_i_watchdog watchdog;
     lanepool_i_lifecycle lifecycle;
 };
 

@@ -46,6 +46,8 @@
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
 /* Moments at which counter and clock were compared that are kept: a power of two. */
 #define LANEPOOL_I_ANCHORS ((size_t)1024)
+/* The watchdog does not look more often than once in so many nanoseconds. */
+#define LANEPOOL_I_LOOK_NS_MIN UINT64_C(1000000)
 /* So many tasks of a sequence run before its errand is handed to the executor anew. */
 #define LANEPOOL_I_DRAIN_BATCH 64u
 
@@ -74,6 +76,7 @@
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
 #define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
 #define LANEPOOL_I_ANCHORS       ((size_t)2)
+#define LANEPOOL_I_LOOK_NS_MIN   UINT64_C(1)
 #define LANEPOOL_I_DRAIN_BATCH   2u
 
 #endif

@@ -361,6 +361,14 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
         add_entries(survey, i);
 }
 
+void lanepool_i_survey_look_at_running(lanepool_i_survey *survey)
+{
+    begin_watch(&survey->pool->watch);
+    copy_locked(survey, copy_running);
+    copy_locked(survey, copy_apart);
+    sort_seen(survey);
+}
+
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants)
 {
     survey->pool->rule->survey_end(survey, grants);

@@ -71,6 +71,8 @@ void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t
 /* Role's holder: looks at everything; then its lanes may be described, until they go on; blocks are
  * kept until it ends. `lacking` says whether that is all. */
 void lanepool_i_survey_look(lanepool_i_survey *survey);
+/* Only at the tasks that run, detached ones among them, and at no lane: nothing has to go on. */
+void lanepool_i_survey_look_at_running(lanepool_i_survey *survey);
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants);
 void lanepool_i_survey_end(lanepool_i_survey *survey);
 void lanepool_i_survey_fini(lanepool_i_survey *survey);

@@ -93,6 +93,9 @@ static void post_locked(lanepool_i_timers *timers)
 static void wait_for_earliest(lanepool_i_timers *timers)
 {
     uint64_t until_ns = timers->first != NULL ? timers->first->due_ns : UINT64_MAX;
+    bool pauses_then = timers->pause_ns <= until_ns && timers->pause_ns != UINT64_MAX;
+    if (pauses_then)
+        until_ns = timers->pause_ns;
     timers->sleeps_until_ns = until_ns;
     lanepool_i_mutex_unlock(&timers->lock);
     bool posted = lanepool_i_semaphore_wait_until(&timers->semaphore, until_ns);
@@ -100,6 +103,7 @@ static void wait_for_earliest(lanepool_i_timers *timers)
     if (!posted && timers->sleeps_until_ns == 0)
         lanepool_i_semaphore_wait(&timers->semaphore);
     timers->sleeps_until_ns = 0;
+    timers->pauses = timers->pauses || (pauses_then && !posted);
 }
 
 /* The same. */
@@ -109,8 +113,9 @@ static void let_owner_pause(lanepool_i_timers *timers)
     if (timers->work == NULL)
         return;
     lanepool_i_mutex_unlock(&timers->lock);
-    timers->work->pause(timers->owner);
+    uint64_t pause_ns = timers->work->pause(timers->owner);
     lanepool_i_mutex_lock(&timers->lock);
+    timers->pause_ns = pause_ns;
 }
 
 /* The same; true: the earliest timer was due and has fired. */
@@ -170,6 +175,7 @@ bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_wo
     timers->first = NULL;
     timers->next_number = 0;
     timers->sleeps_until_ns = 0;
+    timers->pause_ns = UINT64_MAX;
     timers->state = LANEPOOL_I_CLOCK_NONE;
     timers->pauses = false;
     timers->ends = false;

@@ -15,6 +15,8 @@
  * The clock thread writes down until when it sleeps; whoever adds an earlier
  * timer clears that and posts it, once. A clock thread that wakes up by itself
  * and finds it cleared takes the post, which is there.
+ *
+ * The owner has its turn between timers, and says then when it wants the next one at the latest.
  */
 #ifndef LANEPOOL_SRC_TIMERS_H
 #define LANEPOOL_SRC_TIMERS_H
@@ -39,8 +41,10 @@ struct lanepool_i_timer {
 /* What the clock thread does for its owner besides. */
 typedef struct lanepool_i_clock_work {
     bool (*begin)(void *owner); /* it has started; false: it is to end at once, without `end` */
-    void (*pause)(void *owner); /* between timers: before it sleeps, now and then, and at the end */
-    void (*end)(void *owner);   /* it is about to end */
+    /* Between timers: before it sleeps, now and then, and at the end. Returns the moment of the
+     * next turn, if none comes before; UINT64_MAX: there need not be one. */
+    uint64_t (*pause)(void *owner);
+    void (*end)(void *owner); /* it is about to end */
 } lanepool_i_clock_work;
 
 typedef enum lanepool_i_clock_state {
@@ -51,15 +55,16 @@ typedef enum lanepool_i_clock_state {
 } lanepool_i_clock_state;
 
 typedef struct lanepool_i_timers {
-    lanepool_i_mutex lock;             /* L: a leaf */
-    lanepool_i_timer *first;           /* L: the earliest */
-    uint64_t next_number;              /* L */
-    uint64_t sleeps_until_ns;          /* L: 0: the clock thread is awake, or posted */
-    lanepool_i_clock_state state;      /* L */
-    bool pauses;                       /* L: the owner's turn comes before the next sleep */
-    bool ends;                         /* L: the clock thread is to end, or not to be started */
-    lanepool_i_semaphore semaphore;    /* posted under the lock */
-    lanepool_i_thread thread;          /* of who started it, then of who joins it */
+    lanepool_i_mutex lock;          /* L: a leaf */
+    lanepool_i_timer *first;        /* L: the earliest */
+    uint64_t next_number;           /* L */
+    uint64_t sleeps_until_ns;       /* L: 0: the clock thread is awake, or posted */
+    uint64_t pause_ns;              /* L: when the owner's turn comes; UINT64_MAX: not by itself */
+    lanepool_i_clock_state state;   /* L */
+    bool pauses;                    /* L: the owner's turn comes before the next sleep */
+    bool ends;                      /* L: the clock thread is to end, or not to be started */
+    lanepool_i_semaphore semaphore; /* posted under the lock */
+    lanepool_i_thread thread;       /* of who started it, then of who joins it */
     const lanepool_i_clock_work *work; /* I: NULL: nothing */
     void *owner;                       /* I */
 } lanepool_i_timers;

@@ -117,6 +117,62 @@ typedef void *(*lanepool_worker_start_fn)(void *user, size_t worker_index);
  */
 typedef void (*lanepool_worker_stop_fn)(void *user, size_t worker_index, void *context);
 
+/** A task that takes long, as on_slow_task sees it. */
+typedef struct lanepool_slow_task {
+    lanepool_pool *pool;       /**< whose it is */
+    lanepool_task_fn function; /**< as submitted */
+    void *context;             /**< as submitted; still the task's: it may be gone by now */
+    uint64_t ticket;           /**< its place in the acceptance order */
+    uint32_t tag;              /**< as submitted */
+    const char *label;         /**< how its tag is called; NULL: it has no name */
+    size_t worker;             /**< which worker runs it; SIZE_MAX: another thread does, or it is
+                                    detached */
+    uint64_t running_ns;       /**< it has been running for at least so many nanoseconds */
+} lanepool_slow_task;
+
+/**
+ * Called when a task has been running for longer than `slow_task_ns`: once for each, after at most
+ * twice that time unless the system or another callback holds the clock thread up.
+ *
+ * A task runs from its call to its end: while it waits inside for others too, and detached until it
+ * is completed. Who hands over and the heir have one ticket, and count as one task. No lock of
+ * the pool's is held meanwhile; the task goes on, and may have ended before this returns. It may
+ * submit, and cancel by a future; it may take a snapshot and have waits explained; a wait in it
+ * answers LANEPOOL_DEADLOCK. It is called on the clock thread, so that delayed tasks are late by
+ * what it takes. In a pool that drains, a submit answers LANEPOOL_SHUT_DOWN when every task has
+ * finished; after lanepool_pool_shutdown_now() no new call is made.
+ *
+ * @param user The pool's `user` option.
+ * @param task Valid during the call.
+ */
+typedef void (*lanepool_slow_task_fn)(void *user, const lanepool_slow_task *task);
+
+/** A pool that does not get on, as on_stalled sees it. */
+typedef struct lanepool_stall {
+    lanepool_pool *pool; /**< which */
+    uint64_t pending; /**< tasks that were accepted and have not finished, delayed ones left out */
+    size_t threads;   /**< so many threads are inside of tasks: if none is, the tasks wait for a
+                           pump's thread, for a detached task to be completed, or for a callback
+                           that does not return */
+    uint64_t stalled_ns; /**< no task has started or ended for at least so many nanoseconds */
+} lanepool_stall;
+
+/**
+ * Called when tasks are pending and none has started or ended for longer than `stalled_ns`: once,
+ * after at most twice that time, and again after the next start or end.
+ *
+ * A pool that is paused is not stalled, nor one in which nothing runs and nothing is ready while a
+ * lane is paused; the time starts anew when that is over (a pause that is shorter than half of it
+ * may be missed). Tasks that are not due are not pending. A single task that runs for so long is a
+ * stall, too, if no other starts or ends. The rules for calls in it are those of a
+ * lanepool_slow_task_fn: lanepool_snapshot_take() and lanepool_snapshot_write_text() say who waits
+ * for whom.
+ *
+ * @param user  The pool's `user` option.
+ * @param stall Valid during the call.
+ */
+typedef void (*lanepool_stalled_fn)(void *user, const lanepool_stall *stall);
+
 /** What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere. */
 typedef struct lanepool_options {
     size_t struct_size;                   /**< sizeof(lanepool_options) */
@@ -133,7 +189,7 @@ typedef struct lanepool_options {
                                      clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
     void *user;                 /**< passed to is_compatible, on_error, key_name, worker_start,
-                                     worker_stop */
+                                     worker_stop, on_slow_task, on_stalled */
     size_t trace_events; /**< how many events each thread keeps at least, 32 bytes for each of
                               the next power of two; 0: nothing is recorded; see trace.h */
     lanepool_key_name_fn key_name; /**< how keys are called; NULL: byte strings by their bytes,
@@ -149,13 +205,20 @@ typedef struct lanepool_options {
                            empty: like the thread that starts them */
     lanepool_worker_start_fn worker_start; /**< may be NULL */
     lanepool_worker_stop_fn worker_stop;   /**< may be NULL */
+    lanepool_slow_task_fn on_slow_task; /**< may be NULL. With this or on_stalled the pool has its
+                                             clock thread from the beginning, which looks at the
+                                             other threads twice in the time given, and not more
+                                             often than once in 1,000,000 ns; tasks pay nothing */
+    uint64_t slow_task_ns;              /**< nanoseconds, for on_slow_task only; 0: 1,000,000,000 */
+    lanepool_stalled_fn on_stalled;     /**< may be NULL */
+    uint64_t stalled_ns;                /**< nanoseconds, for on_stalled only; 0: 10,000,000,000 */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0                                                                 \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                     \
     }
 
 /**
@@ -168,7 +231,8 @@ typedef struct lanepool_options {
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_OK        The pool runs.
  * @retval LANEPOOL_INVALID   pool is NULL, or an option is out of range or unknown (bytes beyond
- *                            the known options must be zero).
+ *                            the known options must be zero), or a time is given for a callback
+ *                            that is not.
  * @retval LANEPOOL_NOMEM     Memory, a lock or a semaphore is lacking; nothing is left behind.
  * @retval LANEPOOL_NO_THREAD A thread could not be had; nothing is left behind.
  * @par Threads

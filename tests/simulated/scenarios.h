@@ -53,5 +53,6 @@ extern const struct scenario_table scenarios_regressions_cancels;
 extern const struct scenario_table scenarios_regressions_held;
 extern const struct scenario_table scenarios_cancels;
 extern const struct scenario_table scenarios_barriers;
+extern const struct scenario_table scenarios_watchdog;
 
 #endif

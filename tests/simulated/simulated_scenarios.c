@@ -46,6 +46,7 @@ static void collect(void)
     add_table(&scenarios_timers);
     add_table(&scenarios_delays);
     add_table(&scenarios_periodic);
+    add_table(&scenarios_watchdog);
     add_table(&scenarios_groups);
     add_table(&scenarios_pumps);
     add_table(&scenarios_sequences);
