@@ -122,6 +122,8 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
         *detached = NULL;
     if (!is_run(run) || detached == NULL || (run->apart != NULL && run->apart->detached))
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
     lanepool_i_apart *apart = record_of(run);
     if (apart == NULL)
         return LANEPOOL_NOMEM;
@@ -136,9 +138,10 @@ lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, vo
     if (detached == NULL)
         return LANEPOOL_INVALID;
     lanepool_pool *pool = detached->pool;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     detached->result = (lanepool_result){ code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, code, value };
     if (exchange_acq_rel(&detached->state, LANEPOOL_I_APART_COMPLETED) == LANEPOOL_I_APART_RETURNED)
         lanepool_i_run_completed(pool, local, detached);
@@ -180,6 +183,8 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
 {
     if (!has_own_lanes(run) || claim == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     struct giving_up giving_up = { run->task, claim, false };
@@ -255,9 +260,11 @@ lanepool_status lanepool_run_hand_over(lanepool_run *run, const lanepool_task *t
     if (!has_own_lanes(run) || task == NULL || task->claim_count > 0 ||
         (run->apart != NULL && run->apart->heir != NULL))
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    if (load_seq(&run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+    if (load_seq(run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     lanepool_i_apart *apart = record_of(run);
     return apart != NULL ? submit_heir(run, apart, task) : LANEPOOL_NOMEM;

@@ -14,7 +14,7 @@
 
 static bool is_stopping(const lanepool_pool *pool)
 {
-    return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
+    return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING;
 }
 
 static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)

@@ -173,9 +173,10 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
     lanepool_pool *pool = pool_of(future);
     if (pool == NULL)
         return lanepool_i_sequence_cancel_task(future);
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     if (lanepool_i_delays_cancel(pool, local, future))
         return LANEPOOL_OK;
     struct told told;
@@ -360,9 +361,10 @@ static void tell_all(lanepool_pool *pool, lanepool_i_local *local, struct told *
 
 static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     struct cancelling cancelling = { .handle = handle };
     lanepool_i_order order = { .action = carry_out_cancelling, .context = &cancelling };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);

@@ -218,7 +218,7 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_local *local
 /* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
 static void cancel_in_drain(lanepool_pool *pool, lanepool_i_local *local)
 {
-    while (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, local))
+    while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, local))
         continue;
 }
 
@@ -271,7 +271,7 @@ static uint64_t pass_on(void *owner)
         lanepool_i_delays_count_down(pool, local, appended);
     }
     end_over_series(pool, local);
-    if (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
+    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
         if (pool->options.drain_waits_for_delayed)
             lanepool_i_periodic_end_all(pool);
         else

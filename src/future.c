@@ -161,18 +161,3 @@ bool lanepool_i_future_leave(lanepool_future *future, lanepool_i_listener *liste
     lanepool_i_mutex_unlock(&future->lock);
     return found;
 }
-
-lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn then, void *context)
-{
-    if (future == NULL || then == NULL)
-        return LANEPOOL_INVALID;
-    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    if (listener == NULL)
-        return LANEPOOL_NOMEM;
-    *listener = (lanepool_i_listener){ NULL, then, context, NULL };
-    if (lanepool_i_future_listen(future, listener))
-        return LANEPOOL_OK;
-    lanepool_i_memory_free(listener);
-    then(context, &future->result);
-    return LANEPOOL_OK;
-}

@@ -52,10 +52,13 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
     if (pool == NULL || key == NULL || lane == NULL || !is_plain_key(key) ||
         pool->options.is_compatible != NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    lanepool_i_local *local;
+    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    if (status != LANEPOOL_OK)
+        return status;
     lanepool_lane *handle = lanepool_i_memory_alloc(sizeof *handle);
-    if (local == NULL || handle == NULL)
-        goto free_handle;
+    if (handle == NULL)
+        return LANEPOOL_NOMEM;
     memset(handle, 0, sizeof *handle);
     handle->pool = pool;
     if (!make_key(pool, local, key, &handle->key))
@@ -93,6 +96,10 @@ void lanepool_lane_release(lanepool_lane *handle)
     if (handle == NULL)
         return;
     lanepool_pool *pool = handle->pool;
+    if (lanepool_i_pool_is_forked(pool)) {
+        lanepool_i_memory_free(handle);
+        return;
+    }
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     handle->message.carry_out = let_go;
     if (lanepool_i_router_send(pool, local, &handle->message))

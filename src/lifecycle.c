@@ -19,7 +19,11 @@ struct lanepool_i_visitor {
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count)
 {
-    atomic_init(&lifecycle->state, LANEPOOL_I_RUNNING);
+    lifecycle->state = lanepool_i_pages_alloc(LANEPOOL_I_PAGE_SIZE);
+    if (lifecycle->state == NULL)
+        return false;
+    lanepool_i_pages_wipe_on_fork(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+    atomic_init(lifecycle->state, LANEPOOL_I_RUNNING);
     atomic_init(&lifecycle->attention, 0);
     atomic_init(&lifecycle->workers_left, worker_count);
     atomic_init(&lifecycle->cancels, 0);
@@ -30,12 +34,34 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     lifecycle->visitors = NULL;
     lifecycle->joining = false;
     lifecycle->joined = false;
-    return lanepool_i_mutex_init(&lifecycle->lock);
+    if (lanepool_i_mutex_init(&lifecycle->lock))
+        return true;
+    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+    return false;
 }
 
 void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_fini(&lifecycle->lock);
+    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+}
+
+/* --- in a child of fork() --- */
+
+lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool)
+{
+    return lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_local_make(pool, &pool->locals);
+}
+
+lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool)
+{
+    return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_NOMEM;
+}
+
+lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local)
+{
+    *local = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
+    return *local != NULL ? LANEPOOL_OK : lanepool_i_pool_lacks(pool);
 }
 
 /* --- visitors --- */
@@ -94,7 +120,7 @@ static void look_for_drained(lanepool_pool *pool)
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
-    if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING)
+    if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
         lanepool_i_gates_open(pool, local);
     lanepool_i_barrier_look(pool, local);
     lanepool_i_quiesce_look(pool, local);
@@ -102,7 +128,7 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
         if (load_seq(&lifecycle->stopped))
             return;
         /* Looked at only now: a pool that was told to stop is so before its last worker leaves. */
-        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
+        if (load_seq(lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
             if (!lanepool_i_delays_stop(pool))
                 return;
             lanepool_i_handback(pool, local);
@@ -112,7 +138,7 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
             return;
         lanepool_i_quiesce_look(pool, local);
         set_stopped(lifecycle);
-    } else if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING &&
+    } else if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING &&
                !lanepool_i_crew_is_stopped(&pool->crew)) {
         look_for_drained(pool);
     }
@@ -168,12 +194,14 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     uint32_t running = LANEPOOL_I_RUNNING;
     /* Attention first: a look for a quiesce may end the drain at once, and then the last worker to
      * leave must look, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
     lanepool_i_delays_close(pool);
-    if (cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
+    if (cas_seq(pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
         lanepool_i_timers_interrupt(&pool->delays.timers);
         resume(pool);
         make_look(pool);
@@ -188,12 +216,12 @@ static bool decide_to_stop(lanepool_i_lifecycle *lifecycle, lanepool_handback_fn
                            void *context, uint32_t *before)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    *before = load_seq(&lifecycle->state);
+    *before = load_seq(lifecycle->state);
     bool decided = *before != LANEPOOL_I_STOPPING;
     if (decided) {
         lifecycle->handback = handback;
         lifecycle->handback_context = context;
-        *before = exchange_seq(&lifecycle->state, LANEPOOL_I_STOPPING);
+        *before = exchange_seq(lifecycle->state, LANEPOOL_I_STOPPING);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return decided;
@@ -204,6 +232,8 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     uint32_t before;
     if (lanepool_i_crew_is_stopped(&pool->crew) ||
         !decide_to_stop(&pool->lifecycle, handback, context, &before))
@@ -219,7 +249,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
 
 bool lanepool_pool_is_shut_down(const lanepool_pool *pool)
 {
-    return load_seq(&pool->lifecycle.state) != LANEPOOL_I_RUNNING;
+    return load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
 }
 
 bool lanepool_pool_is_terminated(const lanepool_pool *pool)
@@ -290,6 +320,8 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     if (is_inside(pool))
         return LANEPOOL_DEADLOCK;
     lanepool_i_visitor visitor = { .next = NULL };

@@ -103,6 +103,15 @@ bool lanepool_i_thread_is_inside(void)
     return local != NULL || lanepool_i_thread_drains() != NULL;
 }
 
+void lanepool_i_local_leave_behind(const lanepool_pool *pool)
+{
+    lanepool_i_local *local = lanepool_i_local_find(pool);
+    if (local == NULL)
+        return;
+    lanepool_i_local_leave(local);
+    lanepool_i_memory_free(local);
+}
+
 /* --- the pool's list --- */
 
 static void collect_locked(lanepool_i_locals *locals, lanepool_i_local *gone)

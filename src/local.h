@@ -75,16 +75,17 @@ lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool
                                                    lanepool_i_worker *worker);
 void lanepool_i_local_enter(lanepool_i_local *local);
 void lanepool_i_local_leave(lanepool_i_local *local);
+/* In a child of fork(), before the pool's memory goes: frees the calling thread's record. */
+void lanepool_i_local_leave_behind(const lanepool_pool *pool);
 /* A record made with no worker, for a thread that has left it, or never entered: it is the pool's
  * alone from now on. */
 void lanepool_i_local_retire(lanepool_i_local *local);
 
-static inline lanepool_i_local *lanepool_i_local_of(lanepool_pool *pool, lanepool_i_locals *locals)
+/* The calling thread's record if it is the first of its list; else NULL. */
+static inline lanepool_i_local *lanepool_i_local_in_front(const lanepool_pool *pool)
 {
     lanepool_i_local *front = lanepool_i_thread_slot();
-    if (front != NULL && load_relaxed(&front->pool) == pool)
-        return front;
-    return lanepool_i_local_make(pool, locals);
+    return front != NULL && load_relaxed(&front->pool) == pool ? front : NULL;
 }
 
 /* Whether the thread is inside one of the pool's tasks or callbacks. */

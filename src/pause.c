@@ -15,8 +15,10 @@ lanepool_status lanepool_pool_pause(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
-    bool runs = load_seq(&pool->lifecycle.state) == LANEPOOL_I_RUNNING;
+    bool runs = load_seq(pool->lifecycle.state) == LANEPOOL_I_RUNNING;
     if (runs)
         lanepool_i_crew_pause(&pool->crew);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
@@ -27,6 +29,8 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     lanepool_i_crew_resume(&pool->crew);
     return LANEPOOL_OK;
 }
@@ -119,7 +123,7 @@ static uint64_t next_placed(const lanepool_i_router *router)
 static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change *change,
                        lanepool_i_grants *grants)
 {
-    change->shut_down = load_seq(&pool->lifecycle.state) != LANEPOOL_I_RUNNING;
+    change->shut_down = load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
     if (change->shut_down || find(&pool->keys, lane) != NULL)
         return;
     change->gate->next = pool->keys.gates;
@@ -144,9 +148,10 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, void *contex
 
 static lanepool_status order(lanepool_pool *pool, struct change *change)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     lanepool_i_order order = { .action = carry_out, .context = change };
     lanepool_status status = lanepool_i_waits_order(pool, local, &order);
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;

@@ -132,6 +132,8 @@ static lanepool_status cancel(lanepool_timer *timer)
     lanepool_i_series *series = (lanepool_i_series *)timer;
     if (load_acquire(&series->ended))
         return LANEPOOL_DONE;
+    if (lanepool_i_pool_is_forked(series->delayed.pool))
+        return LANEPOOL_FORKED;
     lanepool_i_delays *delays = &series->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool over = series->over;

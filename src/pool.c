@@ -321,6 +321,18 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
 
 /* --- the end --- */
 
+/* In a child of fork(). Its memory is not that of one moment: the pool's threads have gone on while
+ * it was copied, page by page. So only what has not changed since the pool was made, and what is
+ * this thread's own, can be found and freed. */
+static void leave_behind(lanepool_pool *pool)
+{
+    lanepool_i_local_leave_behind(pool);
+    lanepool_i_park_fini(&pool->crew.park);
+    lanepool_i_memory_free(pool->crew.workers);
+    lanepool_i_pages_free(pool->lifecycle.state, LANEPOOL_I_PAGE_SIZE);
+    lanepool_i_memory_free(pool);
+}
+
 lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
 {
     if (pool == NULL)
@@ -328,6 +340,10 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
     const lanepool_i_local *local = lanepool_i_local_find(pool);
     if (local != NULL && lanepool_i_local_is_inside(local))
         return LANEPOOL_DEADLOCK;
+    if (lanepool_i_pool_is_forked(pool)) {
+        leave_behind(pool);
+        return LANEPOOL_OK;
+    }
     lanepool_status status = lanepool_pool_shutdown(pool);
     if (status == LANEPOOL_OK)
         status = lanepool_pool_await(pool, LANEPOOL_FOREVER);

@@ -43,9 +43,24 @@ struct lanepool_pool {
     lanepool_i_lifecycle lifecycle;
 };
 
+/* Whether this process is a child of the one that the pool is in. */
+static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)
+{
+    return load_relaxed(pool->lifecycle.state) == LANEPOOL_I_FORKED;
+}
+
+/* The calling thread's record; NULL: lanepool_i_pool_lacks() says why. In a child of fork() it may
+ * be there all the same. */
+lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool);
 static inline lanepool_i_local *lanepool_i_pool_local(lanepool_pool *pool)
 {
-    return lanepool_i_local_of(pool, &pool->locals);
+    lanepool_i_local *front = lanepool_i_local_in_front(pool);
+    return front != NULL ? front : lanepool_i_pool_local_slowly(pool);
 }
+
+/* FORKED or NOMEM. */
+lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool);
+/* The same two in one: OK with the record, or why not. */
+lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local);
 
 #endif

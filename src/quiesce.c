@@ -137,9 +137,10 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     if (lanepool_i_local_is_inside(local))
         return LANEPOOL_DEADLOCK;
     if (wait_ns_max == 0)

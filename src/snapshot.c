@@ -318,13 +318,14 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
 
 static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     if (lanepool_i_local_may_hold_role(local))
         return LANEPOOL_DEADLOCK;
     /* A cancelling call is made by the role's holder. */
-    if (local->run != NULL && load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+    if (local->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     lanepool_status status = lanepool_i_waits_with_role(pool, local, UINT64_MAX, take, taking);
     if (status == LANEPOOL_OK && taking->taken == NULL)

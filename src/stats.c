@@ -23,6 +23,8 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
 {
     if (pool == NULL || stats == NULL || (workers == NULL && worker_capacity > 0))
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     *stats = (lanepool_stats){ 0 };
     /* Finished before accepted: a task counts as accepted first. */
     stats->finished = lanepool_i_locals_finished(&pool->locals);

@@ -26,7 +26,7 @@ struct terms {
 
 static bool is_open(const lanepool_pool *pool, bool inside)
 {
-    uint32_t state = load_relaxed(&pool->lifecycle.state);
+    uint32_t state = load_relaxed(pool->lifecycle.state);
     return state == LANEPOOL_I_RUNNING || (inside && state == LANEPOOL_I_DRAINING);
 }
 
@@ -35,7 +35,7 @@ static lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local
 {
     bool inside = lanepool_i_local_is_inside(local);
     if (!is_open(pool, inside))
-        return LANEPOOL_SHUT_DOWN;
+        return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_SHUT_DOWN;
     if (lanepool_i_admission_try(&pool->admission, local))
         return LANEPOOL_OK;
     if (terms.full == WAIT_UNTIL && terms.wait_ns_max == 0)
@@ -55,7 +55,7 @@ static lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local
 static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local,
                                     struct terms terms)
 {
-    if (local->admitted == 0 || load_relaxed(&pool->lifecycle.state) != LANEPOOL_I_RUNNING)
+    if (local->admitted == 0 || load_relaxed(pool->lifecycle.state) != LANEPOOL_I_RUNNING)
         return admit_slowly(pool, local, terms);
     local->admitted--;
     return LANEPOOL_OK;
@@ -127,7 +127,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
         return LANEPOOL_INVALID;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
-        return LANEPOOL_NOMEM;
+        return lanepool_i_pool_lacks(pool);
     lanepool_status admitted = admit(pool, local, terms);
     if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms.full == RUN_IT))
         return admitted;
@@ -222,10 +222,9 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     if (pool == NULL || task == NULL ||
         !lanepool_i_description_is_valid_for_later(pool, task, &lanes))
         return LANEPOOL_INVALID;
-    *local = lanepool_i_pool_local(pool);
-    if (*local == NULL)
-        return LANEPOOL_NOMEM;
-    lanepool_status status = admit(pool, *local, terms);
+    lanepool_status status = lanepool_i_pool_come_in(pool, local);
+    if (status == LANEPOOL_OK)
+        status = admit(pool, *local, terms);
     if (status != LANEPOOL_OK)
         return status;
     status = lanepool_i_build(pool, *local, task, false, lanes, block);
@@ -337,14 +336,15 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
         *accepted = 0;
     if (pool == NULL || (tasks == NULL && task_count > 0))
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    if (status != LANEPOOL_OK)
+        return status;
     for (size_t i = 0; i < task_count; i++)
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
     struct terms terms = { WAIT_UNTIL, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
-    lanepool_status status = submit_pieces(pool, local, tasks, task_count, terms, &count);
+    status = submit_pieces(pool, local, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;
     return status;

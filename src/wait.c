@@ -196,7 +196,7 @@ void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
 /* The pool was told to stop and the awaited task has not started: it never will. */
 static bool is_hopeless(const lanepool_pool *pool, lanepool_future *future)
 {
-    if (load_seq(&pool->lifecycle.state) != LANEPOOL_I_STOPPING)
+    if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
         return false;
     lanepool_i_mutex_lock(&future->lock);
     bool hopeless = !future->complete && !future->started;
@@ -413,6 +413,8 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
     lanepool_pool *pool;
     lanepool_status status = LANEPOOL_OK;
     if (!is_complete(future, &pool)) {
+        if (pool != NULL && lanepool_i_pool_is_forked(pool))
+            return LANEPOOL_FORKED;
         if (wait_ns_max == 0)
             return LANEPOOL_TIMED_OUT;
         lanepool_i_local *local = lanepool_i_local_find(pool);
@@ -427,4 +429,22 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
     if (status == LANEPOOL_OK && result != NULL)
         *result = future->result;
     return status;
+}
+
+lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn then, void *context)
+{
+    if (future == NULL || then == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_pool *pool;
+    if (!is_complete(future, &pool) && pool != NULL && lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
+    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
+    if (listener == NULL)
+        return LANEPOOL_NOMEM;
+    *listener = (lanepool_i_listener){ NULL, then, context, NULL };
+    if (lanepool_i_future_listen(future, listener))
+        return LANEPOOL_OK;
+    lanepool_i_memory_free(listener);
+    then(context, &future->result);
+    return LANEPOOL_OK;
 }

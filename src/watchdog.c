@@ -28,7 +28,7 @@ static uint64_t later(uint64_t moment_ns, uint64_t by_ns)
 /* A shutdown now waits for the clock thread: nobody is called any more. */
 static bool is_over(const lanepool_pool *pool)
 {
-    return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
+    return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
            lanepool_i_crew_is_stopped(&pool->crew);
 }
 

@@ -6,6 +6,14 @@
  * were accepted, except that compatible tasks may overlap or swap. With
  * several submitting threads acceptance is one total order, so there are no
  * cycles and no deadlock.
+ *
+ * A pool stays in the process that has made it. In a child of fork() its threads are not there: on
+ * Linux 4.14 and later every call on it, and on its lanes, pumps, timers and unfinished tasks'
+ * futures, answers LANEPOOL_FORKED there and changes nothing. The child makes pools of its own if
+ * it needs some; the parent does not notice. What had ended before can be asked for; futures,
+ * groups, lanes and timers can be given back; lanepool_pool_destroy() lets go of the pool. Who
+ * forks inside a task must not return from it in the child: it ends by _exit(), or becomes another
+ * program.
  */
 #ifndef LANEPOOL_POOL_H
 #define LANEPOOL_POOL_H
@@ -236,7 +244,7 @@ typedef struct lanepool_options {
  * @retval LANEPOOL_NOMEM     Memory, a lock or a semaphore is lacking; nothing is left behind.
  * @retval LANEPOOL_NO_THREAD A thread could not be had; nothing is left behind.
  * @par Threads
- * Any thread. A pool does not survive fork(): the child must not touch it.
+ * Any thread.
  * @par Complexity
  * O(workers).
  */
@@ -249,6 +257,10 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  *
  * The caller sees to it that no other thread uses the pool, or a lane held in it, during or after
  * this call; futures may live on.
+ *
+ * In a child of fork() it waits for nothing, and gives back what the pool began with. Most other
+ * memory of the pool cannot be told from what its threads were just changing, and stays. After it
+ * futures of tasks that had not ended may only be released there.
  *
  * @param pool May be NULL, which does nothing.
  * @retval LANEPOOL_OK       The pool is gone.
@@ -276,6 +288,8 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  * @retval LANEPOOL_NO_THREAD Not accepted; a lock or semaphore could not be had.
  * @retval LANEPOOL_SHUT_DOWN Not accepted. From inside a task this comes only after
  *                            lanepool_pool_shutdown_now(): while draining, tasks may still submit.
+ * @retval LANEPOOL_FORKED    Not accepted: this is a child of the process that has the pool. Make
+ *                            another one. Every call on the pool may answer this.
  * @par Threads
  * Any thread, inside tasks and callbacks too. Not from a signal handler.
  * @par Complexity
@@ -417,7 +431,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_await(lanepool_po
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_quiesce(lanepool_pool *pool,
                                                                        uint64_t wait_ns_max);
 
-/** Whether a shutdown of either kind has been called. Any thread; never blocks. */
+/** Whether a shutdown of either kind has been called; true in a child of fork(). Any thread; never
+ * blocks. */
 LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);
 
 /**
