@@ -78,11 +78,12 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
                                    const lanepool_task *task)
 {
     lanepool_status status = LANEPOOL_OK;
+    const lanepool_allocator *allocator = pool->options.allocator;
     if (lanepool_i_description_is_member(task))
-        block->as.wide.future = lanepool_i_member_create(pool, block, task, &status);
+        block->as.wide.future = lanepool_i_member_create(allocator, pool, block, task, &status);
     else if (task->future != NULL)
         block->as.wide.future =
-            lanepool_i_future_create(sizeof(lanepool_future), pool, block, &status);
+            lanepool_i_future_create(allocator, sizeof(lanepool_future), pool, block, &status);
     if (task->future == NULL)
         lanepool_future_release(block->as.wide.future);
     return status;

@@ -6,20 +6,22 @@
 
 #include <string.h>
 
-lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lanepool_i_task *task,
+lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
+                                          lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status)
 {
-    lanepool_future *future = lanepool_i_memory_alloc(size);
+    lanepool_future *future = lanepool_i_allocate(allocator, size);
     if (future == NULL) {
         *status = LANEPOOL_NOMEM;
         return NULL;
     }
     if (!lanepool_i_mutex_init(&future->lock)) {
-        lanepool_i_memory_free(future);
+        lanepool_i_deallocate(allocator, future, size);
         *status = LANEPOOL_NO_THREAD;
         return NULL;
     }
     atomic_init(&future->references, 2);
+    future->allocator = allocator;
     future->complete = false;
     future->started = false;
     future->is_member = size != sizeof *future;
@@ -51,7 +53,8 @@ void lanepool_future_release(lanepool_future *future)
     if (future->is_member)
         lanepool_i_member_forget(future);
     lanepool_i_mutex_fini(&future->lock);
-    lanepool_i_memory_free(future);
+    lanepool_i_deallocate(future->allocator, future,
+                          future->is_member ? sizeof(lanepool_i_member) : sizeof *future);
 }
 
 bool lanepool_i_future_start(lanepool_future *future)

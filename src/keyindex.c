@@ -28,14 +28,23 @@ static bool have_segment(lanepool_i_keyindex *index, size_t segment)
         return false;
     if (index->segments[segment] == NULL)
         index->segments[segment] =
-            lanepool_i_memory_alloc(segment_size(segment) * sizeof(lanepool_i_key *));
+            lanepool_i_allocate(index->allocator, segment_size(segment) * sizeof(lanepool_i_key *));
     return index->segments[segment] != NULL;
 }
 
-bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed)
+static void free_segment(lanepool_i_keyindex *index, size_t segment)
+{
+    lanepool_i_deallocate(index->allocator, index->segments[segment],
+                          segment_size(segment) * sizeof(lanepool_i_key *));
+    index->segments[segment] = NULL;
+}
+
+bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed,
+                              const lanepool_allocator *allocator)
 {
     memset(index, 0, sizeof *index);
     index->seed = seed;
+    index->allocator = allocator;
     if (!have_segment(index, lanepool_i_keyindex_segment(0)))
         return false;
     index->bucket_count = LANEPOOL_I_FIRST_BUCKETS;
@@ -48,7 +57,7 @@ bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed)
 void lanepool_i_keyindex_fini(lanepool_i_keyindex *index)
 {
     for (size_t i = 0; i < LANEPOOL_I_SEGMENTS; i++)
-        lanepool_i_memory_free(index->segments[i]);
+        free_segment(index, i);
 }
 
 /* Distributes one bucket's keys over itself and the bucket just added, or joins them. */
@@ -134,10 +143,8 @@ void lanepool_i_keyindex_shrink(lanepool_i_keyindex *index)
         rehash(index, keys);
     }
     for (size_t i = lanepool_i_keyindex_segment(index->bucket_count - 1) + 1;
-         i < LANEPOOL_I_SEGMENTS; i++) {
-        lanepool_i_memory_free(index->segments[i]);
-        index->segments[i] = NULL;
-    }
+         i < LANEPOOL_I_SEGMENTS; i++)
+        free_segment(index, i);
 }
 
 void lanepool_i_keyindex_each(lanepool_i_keyindex *index,

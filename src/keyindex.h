@@ -19,6 +19,7 @@
 #ifndef LANEPOOL_SRC_KEYINDEX_H
 #define LANEPOOL_SRC_KEYINDEX_H
 
+#include "allocator.h"
 #include "platform/platform.h"
 #include "sizes.h"
 
@@ -71,9 +72,11 @@ typedef struct lanepool_i_keyindex {
     size_t key_count;
     size_t hand; /* where the sweep goes on */
     lanepool_i_key **segments[LANEPOOL_I_SEGMENTS];
+    const lanepool_allocator *allocator; /* NULL: the system */
 } lanepool_i_keyindex;
 
-bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed);
+bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed,
+                              const lanepool_allocator *allocator);
 void lanepool_i_keyindex_fini(lanepool_i_keyindex *index);
 
 static inline uint64_t lanepool_i_keyindex_mix(uint64_t a, uint64_t b)

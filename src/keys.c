@@ -11,13 +11,14 @@
  * in balance one lane goes for each made, so that of those passed fewer may be found unused. */
 #define SWEPT_FOR_EACH_CREATED 8
 
-bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane))
+bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
+                          const lanepool_allocator *allocator)
 {
     keys->is_idle = is_idle;
     keys->created = 0;
-    if (!lanepool_i_lanestore_init(&keys->store))
+    if (!lanepool_i_lanestore_init(&keys->store, allocator))
         return false;
-    if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed()))
+    if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed(), allocator))
         return true;
     lanepool_i_lanestore_fini(&keys->store);
     return false;

@@ -26,7 +26,8 @@ typedef struct lanepool_i_keys {
     lanepool_i_gate *gates;                       /* R: that hold lanes up, or are on their way */
 } lanepool_i_keys;
 
-bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));
+bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
+                          const lanepool_allocator *allocator);
 void lanepool_i_keys_fini(lanepool_i_keys *keys);
 
 /* As below, for a number or an address that is not there, a byte string, or a held lane. */

@@ -30,9 +30,10 @@ typedef struct lanepool_i_lanestore {
     uint64_t settled_so_far;                             /* R: not yet published */
     lanepool_i_lane_region *partial;                     /* R: regions with lanes to take */
     lanepool_i_lane_region *full;                        /* R: regions without */
+    const lanepool_allocator *allocator;                 /* I: NULL: the system */
 } lanepool_i_lanestore;
 
-bool lanepool_i_lanestore_init(lanepool_i_lanestore *store);
+bool lanepool_i_lanestore_init(lanepool_i_lanestore *store, const lanepool_allocator *allocator);
 void lanepool_i_lanestore_fini(lanepool_i_lanestore *store);
 
 /* Any thread: makes sure of `count` further lanes. False: memory is lacking, nothing changed. */

@@ -3,11 +3,12 @@
 
 #include "pump.h"
 
-lanepool_future *lanepool_i_member_create(lanepool_pool *pool, lanepool_i_task *task,
-                                          const lanepool_task *description, lanepool_status *status)
+lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, lanepool_pool *pool,
+                                          lanepool_i_task *task, const lanepool_task *description,
+                                          lanepool_status *status)
 {
     lanepool_future *future =
-        lanepool_i_future_create(sizeof(lanepool_i_member), pool, task, status);
+        lanepool_i_future_create(allocator, sizeof(lanepool_i_member), pool, task, status);
     if (future == NULL)
         return NULL;
     lanepool_i_member *member = lanepool_i_member_of(future);

@@ -75,8 +75,8 @@ static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *t
 
 /* With two references, like a future, and for a pump's task a third, which goes with the task's
  * block; NULL with the status set. */
-lanepool_future *lanepool_i_member_create(lanepool_pool *pool, lanepool_i_task *task,
-                                          const lanepool_task *description,
+lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, lanepool_pool *pool,
+                                          lanepool_i_task *task, const lanepool_task *description,
                                           lanepool_status *status);
 /* It was not accepted after all: but for the two references as if it had never been made. */
 void lanepool_i_member_refuse(lanepool_future *future);

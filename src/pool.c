@@ -163,6 +163,8 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
            options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX &&
            (options->on_slow_task != NULL || options->slow_task_ns == 0) &&
            (options->on_stalled != NULL || options->stalled_ns == 0) &&
+           (options->allocator == NULL ||
+            (options->allocator->allocate != NULL && options->allocator->deallocate != NULL)) &&
            (options->tag_names != NULL || options->tag_name_count == 0);
 }
 
@@ -215,7 +217,7 @@ static lanepool_status init(lanepool_pool *pool)
     lanepool_i_watch_init(&pool->watch, !pool->router.inbox.links_at_once);
     pool->quiesces.first = NULL;
     pool->quiesces.oldest = 0;
-    if (!lanepool_i_slab_init(&pool->slab))
+    if (!lanepool_i_slab_init(&pool->slab, pool->options.allocator))
         return LANEPOOL_NOMEM;
     if (!lanepool_i_rings_init(&pool->rings, pool->options.trace_events, pool->options.workers))
         goto fini_slab;

@@ -181,6 +181,24 @@ typedef struct lanepool_stall {
  */
 typedef void (*lanepool_stalled_fn)(void *user, const lanepool_stall *stall);
 
+/**
+ * Where a pool's memory comes from that grows with its load: tasks with up to 2 KiB of claims, byte
+ * strings up to the same size, lanes and the index of keys (blocks of up to 2 MiB, and a table that
+ * grows by doubling), and futures. What a pool has from its beginning, what its threads have, and
+ * handles, delayed tasks, longer byte strings, snapshots and the like come from the system.
+ *
+ * Both functions are called by any thread, several at once, inside the pool's calls, and must not
+ * call the pool.
+ */
+typedef struct lanepool_allocator {
+    /** Returns `size` bytes at a multiple of `alignment`, a power of two, not cleared; NULL: memory
+     * is lacking, which is answered as LANEPOOL_NOMEM. */
+    void *(*allocate)(void *user, size_t size, size_t alignment);
+    /** Gives back what `allocate` has returned, with the same size. */
+    void (*deallocate)(void *user, void *memory, size_t size);
+    void *user; /**< passed to both */
+} lanepool_allocator;
+
 /** What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere. */
 typedef struct lanepool_options {
     size_t struct_size;                   /**< sizeof(lanepool_options) */
@@ -220,13 +238,15 @@ typedef struct lanepool_options {
     uint64_t slow_task_ns;              /**< nanoseconds, for on_slow_task only; 0: 1,000,000,000 */
     lanepool_stalled_fn on_stalled;     /**< may be NULL */
     uint64_t stalled_ns;                /**< nanoseconds, for on_stalled only; 0: 10,000,000,000 */
+    const lanepool_allocator *allocator; /**< NULL: the system's. It must outlive the pool, and the
+                                              futures and groups of its tasks */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                     \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
     }
 
 /**
@@ -239,8 +259,8 @@ typedef struct lanepool_options {
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_OK        The pool runs.
  * @retval LANEPOOL_INVALID   pool is NULL, or an option is out of range or unknown (bytes beyond
- *                            the known options must be zero), or a time is given for a callback
- *                            that is not.
+ *                            the known options must be zero), a time is given for a callback that
+ *                            is not, or an allocator lacks a function.
  * @retval LANEPOOL_NOMEM     Memory, a lock or a semaphore is lacking; nothing is left behind.
  * @retval LANEPOOL_NO_THREAD A thread could not be had; nothing is left behind.
  * @par Threads
