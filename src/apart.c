@@ -68,8 +68,7 @@ static void unlink(lanepool_i_aparts *aparts, lanepool_i_apart *apart)
     lanepool_i_mutex_unlock(&aparts->lock);
 }
 
-/* The call's record, made if it has none; NULL: memory is lacking. */
-static lanepool_i_apart *record_of(lanepool_run *run)
+lanepool_i_apart *lanepool_i_apart_record(lanepool_run *run)
 {
     if (run->apart != NULL)
         return run->apart;
@@ -109,7 +108,7 @@ lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apa
 
 /* --- detaching --- */
 
-static bool is_run(const lanepool_run *run)
+bool lanepool_i_apart_is_run(const lanepool_run *run)
 {
     return run != NULL && run->pool != NULL && run->apart != LANEPOOL_I_NOT_A_RUN;
 }
@@ -120,11 +119,12 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
 {
     if (detached != NULL)
         *detached = NULL;
-    if (!is_run(run) || detached == NULL || (run->apart != NULL && run->apart->detached))
+    if (!lanepool_i_apart_is_run(run) || detached == NULL ||
+        (run->apart != NULL && run->apart->detached))
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(run->pool))
         return LANEPOOL_FORKED;
-    lanepool_i_apart *apart = record_of(run);
+    lanepool_i_apart *apart = lanepool_i_apart_record(run);
     if (apart == NULL)
         return LANEPOOL_NOMEM;
     fetch_add_seq(&run->pool->lifecycle.workers_left, 1);
@@ -159,12 +159,13 @@ bool lanepool_detached_is_cancelled(const lanepool_detached *detached)
 
 static bool has_own_lanes(const lanepool_run *run)
 {
-    return is_run(run) && run->pool->rule->inherit != NULL;
+    return lanepool_i_apart_is_run(run) && run->pool->rule->inherit != NULL;
 }
 
 /* One call; on the caller's stack. */
 struct giving_up {
     lanepool_i_task *task;
+    lanepool_i_apart *apart; /* NULL: it uses no context */
     const lanepool_claim *claim;
     bool found;
 };
@@ -174,6 +175,8 @@ static void give_up(lanepool_pool *pool, lanepool_i_local *local, void *context)
 {
     struct giving_up *giving_up = context;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    if (giving_up->apart != NULL)
+        lanepool_i_contexts_leave(pool, &giving_up->apart->uses, giving_up->claim);
     giving_up->found = pool->rule->release(giving_up->task, giving_up->claim, &grants);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
@@ -187,7 +190,7 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
         return LANEPOOL_FORKED;
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    struct giving_up giving_up = { run->task, claim, false };
+    struct giving_up giving_up = { run->task, run->apart, claim, false };
     lanepool_status status =
         lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX, give_up, &giving_up);
     return status == LANEPOOL_OK && !giving_up.found ? LANEPOOL_INVALID : status;
@@ -266,6 +269,6 @@ lanepool_status lanepool_run_hand_over(lanepool_run *run, const lanepool_task *t
         return LANEPOOL_DEADLOCK;
     if (load_seq(run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
-    lanepool_i_apart *apart = record_of(run);
+    lanepool_i_apart *apart = lanepool_i_apart_record(run);
     return apart != NULL ? submit_heir(run, apart, task) : LANEPOOL_NOMEM;
 }

@@ -284,6 +284,7 @@ static void join(lanepool_pool *pool)
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_crew_join(&pool->crew);
     lanepool_i_timers_join(&pool->delays.timers);
+    lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;
     post_visitors_locked(lifecycle);

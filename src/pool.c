@@ -239,7 +239,7 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_rule;
     pool->crew.quantum_tasks = pool->options.quantum_tasks;
     pool->crew.quantum_ns = pool->options.quantum_ns;
-    if (init_locals_of_workers(pool))
+    if (init_locals_of_workers(pool) && lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
     lanepool_i_crew_fini(&pool->crew);
 fini_rule:
@@ -266,6 +266,7 @@ fini_slab:
 static void fini(lanepool_pool *pool)
 {
     lanepool_i_watchdog_fini(&pool->watchdog);
+    lanepool_i_contexts_fini(pool);
     lanepool_i_crew_fini(&pool->crew);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
@@ -282,7 +283,8 @@ static void fini(lanepool_pool *pool)
 static lanepool_status start(lanepool_pool *pool)
 {
     lanepool_status status = lanepool_i_watchdog_start(pool);
-    if (status == LANEPOOL_OK && !lanepool_i_crew_start(&pool->crew))
+    if (status == LANEPOOL_OK &&
+        !(lanepool_i_contexts_start(pool) && lanepool_i_crew_start(&pool->crew)))
         status = LANEPOOL_NO_THREAD;
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
@@ -295,9 +297,11 @@ static lanepool_status start(lanepool_pool *pool)
 lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool)
 {
     lanepool_options known;
+    lanepool_context_options contexts;
     if (pool != NULL)
         *pool = NULL;
-    if (pool == NULL || !read_options(options, &known))
+    if (pool == NULL || !read_options(options, &known) ||
+        !lanepool_i_contexts_read_options(&known, &contexts))
         return LANEPOOL_INVALID;
     fill_defaults(&known);
     lanepool_pool *made = lanepool_i_memory_alloc(sizeof *made);
@@ -305,8 +309,10 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
     made->options = known;
+    made->options.contexts = NULL;
     lanepool_i_thread_name_copy(made->name, known.name);
     made->options.name = made->name;
+    made->contexts.options = contexts;
     made->rule = rule_for(&known);
     made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
     made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;
@@ -331,6 +337,7 @@ static void leave_behind(lanepool_pool *pool)
     lanepool_i_local_leave_behind(pool);
     lanepool_i_park_fini(&pool->crew.park);
     lanepool_i_memory_free(pool->crew.workers);
+    lanepool_i_memory_free(pool->contexts.buckets);
     lanepool_i_pages_free(pool->lifecycle.state, LANEPOOL_I_PAGE_SIZE);
     lanepool_i_memory_free(pool);
 }

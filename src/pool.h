@@ -7,6 +7,7 @@
 
 #include "admission.h"
 #include "apart.h"
+#include "context.h"
 #include "delays.h"
 #include "keys.h"
 #include "lanepool/pool.h"
@@ -41,6 +42,7 @@ struct lanepool_pool {
     lanepool_i_delays delays;
     lanepool_i_watchdog watchdog;
     lanepool_i_lifecycle lifecycle;
+    lanepool_i_contexts contexts;
 };
 
 /* Whether this process is a child of the one that the pool is in. */

@@ -275,6 +275,7 @@ static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_local *
                                          lanepool_i_grants *grants)
 {
     bool detached = end->apart->detached;
+    lanepool_i_contexts_leave_all(pool, end->apart->uses);
     lanepool_i_task *heir = lanepool_i_apart_end(pool, end->apart);
     settle(pool, local, task, end, heir == NULL, grants);
     if (heir != NULL)

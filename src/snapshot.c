@@ -5,6 +5,7 @@
 #include "lanepool/snapshot.h"
 
 #include "pool.h"
+#include "snapshot_contexts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct taken {
     lanepool_snapshot_worker *workers;
     size_t *order;
     char *names;
+    lanepool_i_snapshot_contexts contexts;
 };
 
 /* One call. */
@@ -45,6 +47,7 @@ void lanepool_snapshot_release(lanepool_snapshot *snapshot)
     lanepool_i_memory_free(taken->workers);
     lanepool_i_memory_free(taken->order);
     lanepool_i_memory_free(taken->names);
+    lanepool_i_snapshot_contexts_free(&taken->contexts);
     lanepool_i_memory_free(taken);
 }
 
@@ -341,9 +344,17 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
     if (pool == NULL || snapshot == NULL)
         return LANEPOOL_INVALID;
     lanepool_status status = take_with_role(pool, &taking);
-    if (status == LANEPOOL_OK)
-        *snapshot = &taking.taken->snapshot;
-    return status;
+    if (status != LANEPOOL_OK)
+        return status;
+    struct taken *taken = taking.taken;
+    if (!lanepool_i_snapshot_contexts_take(pool, &taken->contexts)) {
+        lanepool_snapshot_release(&taken->snapshot);
+        return LANEPOOL_NOMEM;
+    }
+    taken->snapshot.contexts = taken->contexts.each;
+    taken->snapshot.context_count = taken->contexts.count;
+    *snapshot = &taken->snapshot;
+    return LANEPOOL_OK;
 }
 
 /* --- from a future --- */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define REASONS_MAX 64 /* that are written; the rest are counted */
-#define ROOTS_MAX   3  /* that an idle worker's line names */
+#define NS_PER_MS   UINT64_C(1000000)
+#define ROOTS_MAX   3 /* that an idle worker's line names */
 
 /* --- pieces --- */
 
@@ -61,19 +62,24 @@ void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *sna
     }
 }
 
+static void out_key(const lanepool_i_out *out, const char *name, uint32_t type, uint64_t number)
+{
+    if (name[0] != '\0') {
+        out_name(out, name);
+    } else if (type == LANEPOOL_EVENT_LANE_POINTER) {
+        lanepool_i_out_text(out, "0x");
+        out_digits(out, number, 16);
+    } else {
+        lanepool_i_out_number(out, number);
+    }
+}
+
 void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
     if (lane->type == LANEPOOL_EVENT_LANE_WORKER)
         lanepool_i_out_text(out, "worker ");
-    if (lane->name[0] != '\0') {
-        out_name(out, lane->name);
-    } else if (lane->type == LANEPOOL_EVENT_LANE_POINTER) {
-        lanepool_i_out_text(out, "0x");
-        out_digits(out, lane->number, 16);
-    } else {
-        lanepool_i_out_number(out, lane->number);
-    }
+    out_key(out, lane->name, lane->type, lane->number);
 }
 
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
@@ -269,6 +275,31 @@ static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     lanepool_i_out_text(out, "\n");
 }
 
+static void out_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_context *context = &snapshot->contexts[index];
+    lanepool_i_out_text(out, "context ");
+    out_key(out, context->name, context->type, context->number);
+    if (context->users > 0) {
+        lanepool_i_out_text(out, ": used by ");
+        lanepool_i_out_count(out, context->users, "task");
+        lanepool_i_out_text(out, "\n");
+        return;
+    }
+    uint64_t now_ns =
+        snapshot->time_ns > context->idle_since_ns ? snapshot->time_ns : context->idle_since_ns;
+    uint64_t left_ns = context->due_ns > now_ns ? context->due_ns - now_ns : 0;
+    lanepool_i_out_text(out, ": idle for ");
+    lanepool_i_out_number(out, (now_ns - context->idle_since_ns) / NS_PER_MS);
+    if (context->due_ns == UINT64_MAX) {
+        lanepool_i_out_text(out, " ms, kept until the pool ends\n");
+        return;
+    }
+    lanepool_i_out_text(out, " ms, closed in ");
+    lanepool_i_out_number(out, left_ns / NS_PER_MS);
+    lanepool_i_out_text(out, " ms\n");
+}
+
 lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
                                              lanepool_write_fn write, void *context)
 {
@@ -289,5 +320,7 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
         out_worker(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)
         out_lane(&out, snapshot, i);
+    for (size_t i = 0; i < snapshot->context_count; i++)
+        out_context(&out, snapshot, i);
     return LANEPOOL_OK;
 }

@@ -35,6 +35,7 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     if ((int64_t)stats->latched_lanes < 0 || load_seq(&pool->lifecycle.stopped))
         stats->latched_lanes = 0;
     stats->delayed = lanepool_i_delays_count(pool);
+    stats->contexts = lanepool_i_contexts_count(pool);
     stats->live_lanes = load_relaxed(&pool->router.lanes_live);
     for (size_t i = 0; i < pool->crew.worker_count; i++) {
         lanepool_worker_stats worker;

@@ -11,6 +11,7 @@
 
 #include "lanepool/cancel.h"
 #include "lanepool/claim.h"
+#include "lanepool/context.h"
 #include "lanepool/delay.h"
 #include "lanepool/executor.h"
 #include "lanepool/export.h"

@@ -185,7 +185,8 @@ typedef void (*lanepool_stalled_fn)(void *user, const lanepool_stall *stall);
  * Where a pool's memory comes from that grows with its load: tasks with up to 2 KiB of claims, byte
  * strings up to the same size, lanes and the index of keys (blocks of up to 2 MiB, and a table that
  * grows by doubling), and futures. What a pool has from its beginning, what its threads have, and
- * handles, delayed tasks, longer byte strings, snapshots and the like come from the system.
+ * handles, delayed tasks, records of contexts, longer byte strings, snapshots and the like come
+ * from the system.
  *
  * Both functions are called by any thread, several at once, inside the pool's calls, and must not
  * call the pool.
@@ -198,6 +199,9 @@ typedef struct lanepool_allocator {
     void (*deallocate)(void *user, void *memory, size_t size);
     void *user; /**< passed to both */
 } lanepool_allocator;
+
+/** What a pool does about contexts of keys; see context.h. */
+typedef struct lanepool_context_options lanepool_context_options;
 
 /** What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere. */
 typedef struct lanepool_options {
@@ -215,7 +219,8 @@ typedef struct lanepool_options {
                                      clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
     void *user;                 /**< passed to is_compatible, on_error, key_name, worker_start,
-                                     worker_stop, on_slow_task, on_stalled */
+                                     worker_stop, on_slow_task, on_stalled, and the
+                                     callbacks of contexts */
     size_t trace_events; /**< how many events each thread keeps at least, 32 bytes for each of
                               the next power of two; 0: nothing is recorded; see trace.h */
     lanepool_key_name_fn key_name; /**< how keys are called; NULL: byte strings by their bytes,
@@ -227,8 +232,9 @@ typedef struct lanepool_options {
                                      are due; false: it cancels them. See delay.h */
     const char *name; /**< how the system calls the pool's threads: with "ledger" it is "ledger/0",
                            "ledger/1"... for workers by their index, "ledger/clock" for the clock
-                           thread. A name is cut so that with what follows it has 15 bytes. NULL or
-                           empty: like the thread that starts them */
+                           thread, "ledger/keeper" for the one that closes contexts. A name is cut
+                           so that with what follows it has 15 bytes. NULL or empty: like the thread
+                           that starts them */
     lanepool_worker_start_fn worker_start; /**< may be NULL */
     lanepool_worker_stop_fn worker_stop;   /**< may be NULL */
     lanepool_slow_task_fn on_slow_task; /**< may be NULL. With this or on_stalled the pool has its
@@ -240,13 +246,15 @@ typedef struct lanepool_options {
     uint64_t stalled_ns;                /**< nanoseconds, for on_stalled only; 0: 10,000,000,000 */
     const lanepool_allocator *allocator; /**< NULL: the system's. It must outlive the pool, and the
                                               futures and groups of its tasks */
+    const lanepool_context_options *contexts; /**< contexts of keys, see context.h; NULL: there are
+                                     none. Only with LANEPOOL_PER_KEY and without is_compatible */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                               \
     }
 
 /**

@@ -82,20 +82,34 @@ typedef struct lanepool_snapshot_worker {
     size_t ready; /**< how many ready tasks stand in its queue */
 } lanepool_snapshot_worker;
 
+/** A context of a key that is open. One that is just being opened, asked or closed is left out. */
+typedef struct lanepool_snapshot_context {
+    uint64_t number;        /**< of its key, as a lane's; 0: a byte string */
+    uint32_t type;          /**< as a lane's */
+    const char *name;       /**< how its key is called, with a final zero */
+    void *context;          /**< what open has given; it may be gone by now */
+    size_t users;           /**< tasks that use it; 0: it lingers */
+    uint64_t idle_since_ns; /**< since when, by the monotonic clock; 0: it is in use */
+    uint64_t due_ns;        /**< when it will be closed, if it is not used before; 0: in use, or at
+                                 once */
+} lanepool_snapshot_context;
+
 /** A pool at one moment. Tasks stand in the order of their tickets. */
 typedef struct lanepool_snapshot {
-    uint64_t time_ns;                        /**< when, by the monotonic clock */
-    uint64_t unrouted;                       /**< tasks that were just being submitted */
-    const lanepool_snapshot_task *tasks;     /**< `task_count` */
-    size_t task_count;                       /**< how many tasks */
-    const lanepool_snapshot_entry *entries;  /**< `entry_count`, by task */
-    size_t entry_count;                      /**< how many entries */
-    const lanepool_snapshot_lane *lanes;     /**< `lane_count` */
-    size_t lane_count;                       /**< how many lanes */
-    const size_t *order;                     /**< entries by lane; see lanepool_snapshot_lane */
-    const lanepool_snapshot_worker *workers; /**< `worker_count` */
-    size_t worker_count;                     /**< how many workers */
-    bool paused;                             /**< see lanepool_pool_pause() */
+    uint64_t time_ns;                          /**< when, by the monotonic clock */
+    uint64_t unrouted;                         /**< tasks that were just being submitted */
+    const lanepool_snapshot_task *tasks;       /**< `task_count` */
+    size_t task_count;                         /**< how many tasks */
+    const lanepool_snapshot_entry *entries;    /**< `entry_count`, by task */
+    size_t entry_count;                        /**< how many entries */
+    const lanepool_snapshot_lane *lanes;       /**< `lane_count` */
+    size_t lane_count;                         /**< how many lanes */
+    const size_t *order;                       /**< entries by lane; see lanepool_snapshot_lane */
+    const lanepool_snapshot_worker *workers;   /**< `worker_count` */
+    size_t worker_count;                       /**< how many workers */
+    bool paused;                               /**< see lanepool_pool_pause() */
+    const lanepool_snapshot_context *contexts; /**< `context_count`, in no particular order */
+    size_t context_count;                      /**< how many contexts; see context.h */
 } lanepool_snapshot;
 
 /**
