@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=52
+scenario_count=53
 failed=0
 
 complain() {

@@ -54,5 +54,6 @@ extern const struct scenario_table scenarios_regressions_held;
 extern const struct scenario_table scenarios_cancels;
 extern const struct scenario_table scenarios_barriers;
 extern const struct scenario_table scenarios_watchdog;
+extern const struct scenario_table scenarios_contexts;
 
 #endif

@@ -55,6 +55,7 @@ static void collect(void)
     add_table(&scenarios_regressions);
     add_table(&scenarios_cancels);
     add_table(&scenarios_barriers);
+    add_table(&scenarios_contexts);
     add_table(&scenarios_regressions_routing);
     add_table(&scenarios_regressions_cancels);
     add_table(&scenarios_regressions_held);
