@@ -23,6 +23,7 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
     log->series = memory_get(workload->series_count, sizeof *log->series);
     log->visits = memory_get(workload->visit_count, sizeof *log->visits);
     log->pumps = memory_get(workload->params.pumps, sizeof *log->pumps);
+    log->contexts = memory_get(workload->params.key_count, sizeof *log->contexts);
     atomic_init(&log->clock, 0);
 }
 
@@ -35,6 +36,7 @@ void oracle_log_fini(struct oracle_log *log)
     free(log->series);
     free(log->visits);
     free(log->pumps);
+    free(log->contexts);
     memset(log, 0, sizeof *log);
 }
 
@@ -400,6 +402,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
         judge_waits(&judge);
         judge_held(&judge);
         judge_pauses(&judge);
+        judge_contexts(&judge);
         judge_delays(&judge);
         judge_groups(&judge);
     }

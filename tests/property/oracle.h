@@ -97,6 +97,16 @@ struct oracle_pump {
     uint64_t ran;       /* tasks that it was told of */
 };
 
+/* The context of one key. */
+struct oracle_context {
+    _Atomic bool open;
+    _Atomic bool calling; /* a callback for it is being called */
+    atomic_uint users;    /* tasks that use it */
+    atomic_uint opens;
+    atomic_uint closes;
+    uint64_t cell; /* its callbacks write it; see workload_contexts.c */
+};
+
 /* One quiesce or await. */
 struct oracle_visit {
     uint64_t begin;
@@ -121,6 +131,8 @@ struct oracle_log {
     struct oracle_series *series;
     struct oracle_group_call *visits;
     struct oracle_pump *pumps;
+    struct oracle_context *contexts;     /* by key */
+    _Atomic(const char *) context_fault; /* what was wrong with one, or NULL */
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
@@ -158,6 +170,16 @@ static inline uint64_t oracle_when(const _Atomic uint64_t *at)
 /* What the body of task does to the keys it claims. */
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
 
+/* What must hold of a context while the run goes on; the first that does not is kept. */
+static inline void oracle_expect(struct oracle_log *log, bool holds, const char *fault)
+{
+    const char *none = NULL;
+
+    if (!holds) {
+        atomic_compare_exchange_strong(&log->context_fault, &none, fault);
+    }
+}
+
 /* How often it came to what only some workloads have. */
 struct oracle_counts {
     uint64_t cancelled; /* by calls that cancel */
@@ -171,6 +193,7 @@ struct oracle_counts {
     uint64_t members;
     uint64_t taken; /* completions, from groups */
     uint64_t pumped;
+    uint64_t contexts; /* opened */
 };
 
 /* Adds those of a run that was judged. */

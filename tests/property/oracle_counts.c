@@ -26,6 +26,9 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         count_task(&log->tasks[i], &workload->tasks[i], stopped, counts);
     }
+    for (uint32_t key = 0; key < workload->params.key_count; key++) {
+        counts->contexts += atomic_load(&log->contexts[key].opens);
+    }
     for (uint32_t i = 0; i < workload->pause_count; i++) {
         counts->pauses +=
             oracle_when(&log->pauses[i].begin) != 0 && log->pauses[i].status == LANEPOOL_OK;
@@ -37,11 +40,11 @@ void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
     fprintf(out,
             "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
             "%llu heirs, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
-            "%llu pumped",
+            "%llu pumped, %llu contexts opened",
             (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
             (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
             (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
             (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
             (unsigned long long)counts->members, (unsigned long long)counts->taken,
-            (unsigned long long)counts->pumped);
+            (unsigned long long)counts->pumped, (unsigned long long)counts->contexts);
 }

@@ -340,6 +340,9 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
         workload->params.layout == LANEPOOL_PER_KEY) {
         check_tasks(log, workload, idle_workers, &verdict);
     }
+    if (!judge_contexts_are_few(log, workload)) {
+        judge_blame(&verdict, "more contexts linger than may");
+    }
     check_submitters(log, workload, &verdict);
     check_quiesce(log, workload, &verdict);
     return verdict;

@@ -308,6 +308,7 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     workload_draw_held(workload, choices);
     workload_draw_delays(workload, choices);
     workload_draw_groups(workload, choices);
+    workload_draw_contexts(workload, choices);
 }
 
 void workload_fini(struct workload *workload)

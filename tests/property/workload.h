@@ -82,6 +82,12 @@ struct workload_params {
     bool keeps_completions; /* the groups do */
     uint32_t visitors;      /* threads that wait for groups, and take what they keep */
     uint32_t pumps;         /* some tasks run in one of them, which has a thread of its own */
+    bool contexts;          /* keys have them, and some tasks ask for them */
+    uint32_t linger_min;    /* of contexts: ns */
+    uint32_t linger_max;
+    uint32_t lingering_max;
+    uint32_t opens_fail; /* one in so many; 0: none */
+    uint32_t uses_fail;  /* the same; 0: nobody asks whether what lingered is still good */
 };
 
 #define WORKLOAD_NONE  UINT32_MAX
@@ -119,6 +125,7 @@ struct workload_task {
     uint32_t group;        /* that it is a member of, or WORKLOAD_NONE */
     uint32_t awaits_group; /* that it waits for, instead of a task; or WORKLOAD_NONE */
     uint32_t pump;         /* that it runs in, or WORKLOAD_NONE */
+    uint32_t asks;         /* for the contexts of so many of its merged claims */
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
@@ -198,6 +205,7 @@ void workload_draw_pauses(struct workload *workload, struct choices *choices);
 void workload_draw_held(struct workload *workload, struct choices *choices);
 void workload_draw_delays(struct workload *workload, struct choices *choices);
 void workload_draw_groups(struct workload *workload, struct choices *choices);
+void workload_draw_contexts(struct workload *workload, struct choices *choices);
 
 /* Leaves a task out, and those that are submitted from inside it. */
 void workload_drop(struct workload *workload, uint32_t task);

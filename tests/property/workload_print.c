@@ -19,6 +19,11 @@ void workload_print_params(const struct workload *workload, FILE *out)
             routings[params->routing], rules[params->rule],
             params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
             params->quiesce_at, workload->cancel_count, params->cancellers);
+    if (params->contexts) {
+        fprintf(out, "contexts linger for %u to %u ns, at most %u; opens fail %u, uses %u\n",
+                params->linger_min, params->linger_max, params->lingering_max, params->opens_fail,
+                params->uses_fail);
+    }
 }
 
 static void print_held(const struct workload_task *task, FILE *out)
@@ -53,6 +58,9 @@ static void print_later(const struct workload_task *task, FILE *out)
     print_number("member of group", task->group, out);
     print_number("waits for group", task->awaits_group, out);
     print_number("in pump", task->pump, out);
+    if (task->asks > 0) {
+        fprintf(out, ", asks for %u contexts", task->asks);
+    }
 }
 
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)

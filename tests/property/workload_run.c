@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "property/workload_cancels.h"
+#include "property/workload_contexts.h"
 #include "property/workload_delays.h"
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
@@ -299,7 +300,9 @@ static lanepool_status create(struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_context_options contexts = workload_context_options(run);
 
+    options.contexts = params->contexts ? &contexts : NULL;
     options.workers = params->workers;
     options.layout = params->layout;
     options.routing = params->routing;
@@ -333,13 +336,15 @@ static void judge_events(struct run *run)
     lanepool_trace_close(reader);
 }
 
-/* What is due later is not waited for by a quiesce, and may claim a held lane until the end; and a
+/* What is due later is not waited for by a quiesce, and may claim a held lane until the end; a task
+ * may ask for a context by one as long as it runs; and a
  * pump is not to go before its tasks, nor the pool before it. */
 static bool ends_early(const struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
 
-    return params->traced || params->delays || run->workload->series_count > 0 || params->pumps > 0;
+    return params->traced || params->delays || params->contexts ||
+           run->workload->series_count > 0 || params->pumps > 0;
 }
 
 static void run_tasks(struct run *run)
