@@ -4,8 +4,9 @@
  * To let a context go and open another one costs the same whether the key comes often or rarely;
  * to keep it costs its memory for as long as it stands idle. So the memory is to be spent on keys
  * that are likely to come back in little time. If the times between are spread as by chance (an
- * exponential distribution), 98 in 100 are shorter than four times their mean; what has not come
- * back by then has probably changed its ways. A gap beyond the upper bound says that keeping would
+ * exponential distribution), 98 in 100 are shorter than four times their mean, and a mean of the
+ * last few may be half of the true one; what has not come back within eight times it has probably
+ * changed its ways. A gap beyond the upper bound says that keeping would
  * not have helped: the key counts as one that nothing is known of, and those are let go early.
  */
 #ifndef LANEPOOL_SRC_LINGER_H
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LANEPOOL_I_GAPS_BRIDGED 4u /* how many mean gaps it lingers */
+#define LANEPOOL_I_GAPS_BRIDGED 8u /* how many mean gaps it lingers */
 #define LANEPOOL_I_GAP_WEIGHT   4u /* one over the weight of the last gap in the mean */
 
 /* Of one key; zeroed: nothing is known. */

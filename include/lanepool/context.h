@@ -16,7 +16,7 @@
  * How long it lingers
  * -------------------
  * The time follows the key. From each time that a context stood idle before it was used again the
- * pool keeps a mean, in which the last one counts a quarter; it lingers four times as long, within
+ * pool keeps a mean, in which the last one counts a quarter; it lingers eight times as long, within
  * `linger_ns_min` and `linger_ns_max`. A key that has not come back within `linger_ns_max`, or
  * comes for the first time, is not expected soon: its context lingers for `linger_ns_min`. So what
  * is busy is kept a little longer than its pauses last, and what comes rarely is let go early,
