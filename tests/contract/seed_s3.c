@@ -1,6 +1,8 @@
-/* The conditional serialization's rows: string keys, bounded workers, backpressure, fairness. */
+/* The conditional serialization's rows: string keys, bounded workers, backpressure, fairness,
+ * contexts that linger. */
 #include "support/memory.h"
 #include "support/process.h"
+#include "support/shop.h"
 #include "support/step.h"
 #include "support/test.h"
 
@@ -182,4 +184,108 @@ Test(seed_s3, s3_6_long_backlog_of_one_key_does_not_hold_up_another)
     expect(journal_place(&journal, BACKLOG) < BACKLOG / 2);
     gate_fini(&gate);
     free(busy);
+}
+
+/* --- contexts that linger --- */
+
+/* One worker serves two keys in turn, whose contexts linger: they keep neither it nor the pool. */
+Test(seed_s3, s3_4_key_keeps_its_context_while_it_lingers_and_that_costs_no_worker)
+{
+    struct shop shop = { 0 };
+    struct visit visits[2] = {
+        { .shop = &shop, .claim = lanepool_claim_string("1-ann", LANEPOOL_EXCLUSIVE) },
+        { .shop = &shop, .claim = lanepool_claim_string("2-bob", LANEPOOL_EXCLUSIVE) }
+    };
+    lanepool_context_options contexts = shop_options();
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+
+    options.workers = 1;
+    options.user = &shop;
+    options.contexts = &contexts;
+    pool = pool_make_with(&options);
+    for (int i = 0; i < 6; i++) {
+        struct visit *visit = &visits[i % 2];
+        lanepool_task task = LANEPOOL_TASK_INIT;
+
+        task.function = visit_body;
+        task.context = visit;
+        task.claims = &visit->claim;
+        task.claim_count = 1;
+        expect_ok(lanepool_pool_submit(pool, &task));
+        pool_settle(pool);
+        expect_eq(visit->status, LANEPOOL_OK);
+        expect(visit->was_open);
+    }
+    pool_end(pool);
+    for (int key = 1; key <= 2; key++) {
+        expect_eq(shop.opens[key], 1);
+        expect_eq(shop.uses[key], 2);
+        expect_eq(shop.closes[key], 1);
+    }
+    expect_eq(shop.faults, 0);
+}
+
+static void visit_after(lanepool_pool *pool, struct visit *visit, uint64_t delay_ns)
+{
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = visit_body;
+    task.context = visit;
+    task.claims = &visit->claim;
+    task.claim_count = 1;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit_after(pool, &task, (int64_t)delay_ns));
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(future);
+    expect_eq(visit->status, LANEPOOL_OK);
+}
+
+/* How long the only context is to linger; 0: there is none. */
+static uint64_t linger_of(lanepool_pool *pool)
+{
+    lanepool_snapshot *snapshot;
+    uint64_t linger_ns = 0;
+
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    if (snapshot->context_count > 0) {
+        linger_ns = snapshot->contexts[0].due_ns - snapshot->contexts[0].idle_since_ns;
+    }
+    lanepool_snapshot_release(snapshot);
+    return linger_ns;
+}
+
+/* At first it is closed at once. When the key comes back after a gap that is longer, its context
+ * lingers several times as long. On a slow machine that may be over before it is looked at: then
+ * another key comes back after a longer gap. */
+Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
+{
+    struct gate closed;
+    struct shop shop = { .closed = &closed };
+    lanepool_context_options contexts = shop_options();
+    lanepool_pool *pool;
+    uint64_t gap_ns = 10000000;
+    uint64_t linger_ns = 0;
+
+    gate_init(&closed);
+    contexts.linger_ns_min = 1;
+    pool = shop_pool(&shop, &contexts);
+    for (uint64_t key = 0; key < SHOP_KEYS && linger_ns == 0; key++) {
+        struct visit visit = { .shop = &shop, .claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE) };
+
+        visit_after(pool, &visit, 0);
+        expect(gate_await(&closed, 1));
+        gap_ns *= 2;
+        visit_after(pool, &visit, gap_ns);
+        pool_settle(pool);
+        linger_ns = linger_of(pool);
+        if (linger_ns == 0) {
+            expect(gate_await(&closed, 1));
+        }
+    }
+    expect(linger_ns > 2 * gap_ns);
+    pool_end(pool);
+    expect_eq(shop.faults, 0);
+    gate_fini(&closed);
 }
