@@ -391,6 +391,8 @@ lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *cl
                                      int *code)
 {
     int unwanted;
+    code = code != NULL ? code : &unwanted;
+    *code = 0;
     if (context != NULL)
         *context = NULL;
     if (context == NULL || !lanepool_i_apart_is_run(run) || run->pool->contexts.buckets == NULL)
@@ -406,5 +408,5 @@ lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *cl
     lanepool_i_apart *apart = lanepool_i_apart_record(run);
     if (apart == NULL)
         return LANEPOOL_NOMEM;
-    return use_context(run, apart, asking.lane, context, code != NULL ? code : &unwanted);
+    return use_context(run, apart, asking.lane, context, code);
 }

@@ -128,7 +128,7 @@ struct lanepool_context_options {
  * @param claim   A claim of the task's, by key or by a held lane; its mode means nothing. NULL: the
  *                only one that it has.
  * @param context Receives what open has given; NULL on failure.
- * @param code    Receives what open has returned; may be NULL.
+ * @param code    Receives what open has returned, 0 if it was not called; may be NULL.
  * @retval LANEPOOL_OK        The context is open, and stays so for the task.
  * @retval LANEPOOL_FAILED    open has failed, with *code; the next to ask, this task too, tries
  *                            again.

@@ -134,6 +134,7 @@ Test(contexts, failing_open_is_told_and_tried_again_by_the_next)
     expect_eq(visit.code, 7);
     expect(!visit.context);
     visit_and_finish(pool, &visit);
+    expect_eq(visit.code, 0);
     pool_end(pool);
     expect_counts(&shop, 1, 1, 1);
 }
