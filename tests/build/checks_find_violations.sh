@@ -87,7 +87,7 @@ finds "a wrong suite name" style ""
 echo 'size_t lanepool_size(void); uint32_t x;' >"$place/p/include/lanepool/good.h"
 finds "a header that leans on another" headers /include
 
-last=$(sed -n 's/^scenario_count=//p' "$(dirname "$0")/scenarios.sh")
+last=$(sed -n 's/^scenario_count=//p' "$here/scenarios.sh")
 
 # Scenarios: a table of which one row names tests of every form and the others one each.
 scenarios() {
