@@ -182,12 +182,14 @@ static void make_look(lanepool_pool *pool)
 }
 
 /* Under the lock: a pause that found the pool running is over. What a pool that stops at once has
- * paused does not start any more. */
+ * paused does not start any more. Those who sleep are woken; if nobody does, what stands ready may
+ * want an absent worker. */
 static void resume(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
     lanepool_i_crew_resume(&pool->crew);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
+    lanepool_i_park_wake(&pool->crew.park);
 }
 
 lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)

@@ -32,6 +32,7 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     lanepool_i_crew_resume(&pool->crew);
+    lanepool_i_park_wake(&pool->crew.park);
     return LANEPOOL_OK;
 }
 

@@ -14,20 +14,26 @@
 #define QUANTUM_NS_DEFAULT    1000000u
 #define SLOW_TASK_NS_DEFAULT  UINT64_C(1000000000)
 #define STALLED_NS_DEFAULT    UINT64_C(10000000000)
+#define IDLE_NS_DEFAULT       UINT64_C(10000000000)
 
 /* --- what workers work for --- */
 
-static void begin(void *owner, lanepool_i_worker *worker)
+static void call_worker_start(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
-    const lanepool_pool *pool = owner;
     lanepool_i_local *local = worker->local;
-    lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
-    lanepool_i_local_enter(local);
     if (pool->options.worker_start == NULL)
         return;
     local->callbacks++;
     worker->context = pool->options.worker_start(pool->options.user, worker->index);
     local->callbacks--;
+}
+
+static void begin(void *owner, lanepool_i_worker *worker)
+{
+    const lanepool_pool *pool = owner;
+    lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
+    lanepool_i_local_enter(worker->local);
+    call_worker_start(pool, worker);
 }
 
 /* Whether there may be something to run or to route; a missing link may have been made meanwhile.
@@ -129,11 +135,76 @@ static void end(void *owner, lanepool_i_worker *worker)
     lanepool_pool *pool = owner;
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     lanepool_i_lifecycle_worker_left(pool, worker->local);
-    call_worker_stop(pool, worker);
+    if (!worker->leaves)
+        call_worker_stop(pool, worker);
     lanepool_i_local_leave(worker->local);
 }
 
-static const lanepool_i_work pool_work = {
+/* While it was claimed others may have found its flag taken, and left their work to it, as to a
+ * sleeper that somebody wakes. The workers that there are come to it when they have a moment; waits
+ * inside tasks and blocked submitters cannot wait for that. */
+static void lack(lanepool_pool *pool, lanepool_i_local *local, size_t index)
+{
+    lanepool_i_crew_lack(&pool->crew, index);
+    if (local != NULL && pool->rule->reap != NULL)
+        lanepool_i_router_try_reap(pool, local);
+    lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}
+
+/* What was published may have found its worker by now. A taken role says nothing. */
+static bool is_wanted(lanepool_pool *pool)
+{
+    return load_seq(&pool->router.inbox.role) != 0 || may_be_left(pool);
+}
+
+/* Both this thread and the new one count as workers that have not left their loop, and then the
+ * look whether the workers are to stop, in the total order: so nothing is joined before what is
+ * started here is written down, and nothing is started afterwards. */
+static void start_thread(lanepool_pool *pool, lanepool_i_local *local, size_t index)
+{
+    fetch_add_seq(&pool->lifecycle.workers_left, 2);
+    if (lanepool_i_crew_is_stopped(&pool->crew) ||
+        !lanepool_i_crew_start_absent(&pool->crew, index)) {
+        lack(pool, local, index);
+        fetch_sub_seq(&pool->lifecycle.workers_left, 1);
+    }
+    lanepool_i_lifecycle_worker_left(pool, local);
+}
+
+/* A thread costs more than a wake-up: none is started in vain. Then the worker is absent again, and
+ * this thread looks once more, for those who have found its flag taken. */
+static void start_absent(void *owner, size_t index)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local == NULL) {
+        lack(pool, local, index);
+    } else if (is_wanted(pool)) {
+        start_thread(pool, local, index);
+    } else {
+        lanepool_i_park_be_absent(&pool->crew.park, index);
+        if (is_wanted(pool))
+            lanepool_i_park_wake(&pool->crew.park);
+    }
+}
+
+static void leave(void *owner, lanepool_i_worker *worker)
+{
+    call_worker_stop(owner, worker);
+}
+
+static void come_back(void *owner, lanepool_i_worker *worker)
+{
+    call_worker_start(owner, worker);
+}
+
+static void look_and_try_again(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_i_worker_try_again(worker);
+    look(owner, worker);
+}
+
+static const lanepool_i_work fixed_work = {
     .begin = begin,
     .run = run,
     .look = look,
@@ -144,6 +215,22 @@ static const lanepool_i_work pool_work = {
     .idle = idle,
     .abandoned = abandoned,
     .end = end,
+};
+
+static const lanepool_i_work elastic_work = {
+    .begin = begin,
+    .run = run,
+    .look = look_and_try_again,
+    .own = own,
+    .left = left,
+    .has_own = has_own,
+    .uncertain = uncertain,
+    .idle = idle,
+    .abandoned = abandoned,
+    .end = end,
+    .leave = leave,
+    .come_back = come_back,
+    .start = start_absent,
 };
 
 /* --- options --- */
@@ -174,6 +261,10 @@ static void fill_defaults(lanepool_options *options)
         options->workers = lanepool_i_cpu_count();
     if (options->workers > LANEPOOL_WORKERS_MAX)
         options->workers = LANEPOOL_WORKERS_MAX;
+    if (options->workers_min == 0)
+        options->workers_min = options->workers;
+    if (options->worker_idle_ns == 0)
+        options->worker_idle_ns = IDLE_NS_DEFAULT;
     if (options->pending_max == 0)
         options->pending_max = LANEPOOL_PENDING_DEFAULT;
     if (options->quantum_tasks == 0)
@@ -187,6 +278,13 @@ static void fill_defaults(lanepool_options *options)
     bool plain = options->is_compatible == NULL && options->layout == LANEPOOL_PER_KEY;
     if (options->routing == LANEPOOL_ROUTING_DEFAULT)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
+}
+
+/* Once they are filled in. A lane of a worker's own cannot do without its thread. */
+static bool fit_together(const lanepool_options *options)
+{
+    return options->workers_min <= options->workers &&
+           (options->workers_min == options->workers || options->layout == LANEPOOL_PER_KEY);
 }
 
 static const lanepool_i_rule *rule_for(const lanepool_options *options)
@@ -211,6 +309,17 @@ static bool init_locals_of_workers(lanepool_pool *pool)
     return true;
 }
 
+static bool init_crew(lanepool_pool *pool)
+{
+    const lanepool_options *options = &pool->options;
+    bool elastic = options->workers_min < options->workers;
+    pool->crew.quantum_tasks = options->quantum_tasks;
+    pool->crew.quantum_ns = options->quantum_ns;
+    pool->crew.idle_ns = options->worker_idle_ns;
+    return lanepool_i_crew_init(&pool->crew, options->workers, options->workers_min,
+                                elastic ? &elastic_work : &fixed_work, pool);
+}
+
 static lanepool_status init(lanepool_pool *pool)
 {
     lanepool_i_router_init(&pool->router);
@@ -231,14 +340,12 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_waits;
     if (!lanepool_i_delays_init(pool))
         goto fini_aparts;
-    if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers))
+    if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
         goto fini_delays;
     if (!pool->rule->init(pool))
         goto fini_lifecycle;
-    if (!lanepool_i_crew_init(&pool->crew, pool->options.workers, &pool_work, pool))
+    if (!init_crew(pool))
         goto fini_rule;
-    pool->crew.quantum_tasks = pool->options.quantum_tasks;
-    pool->crew.quantum_ns = pool->options.quantum_ns;
     if (init_locals_of_workers(pool) && lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
     lanepool_i_crew_fini(&pool->crew);
@@ -304,6 +411,8 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         !lanepool_i_contexts_read_options(&known, &contexts))
         return LANEPOOL_INVALID;
     fill_defaults(&known);
+    if (!fit_together(&known))
+        return LANEPOOL_INVALID;
     lanepool_pool *made = lanepool_i_memory_alloc(sizeof *made);
     if (made == NULL)
         return LANEPOOL_NOMEM;

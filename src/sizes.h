@@ -30,6 +30,8 @@
  * time, at most so often: who looks takes lines from those who work. */
 #define LANEPOOL_I_SEARCH_ROUNDS 7
 #define LANEPOOL_I_SEARCH_PAUSES 32
+/* If a thread cannot be had for a worker, another one is tried for after so long. */
+#define LANEPOOL_I_TRY_AGAIN_NS ((uint64_t)10000000)
 /* Pauses while a link in the inbox is expected to be made at any moment. */
 #define LANEPOOL_I_LINK_PAUSES 8
 /* Bytes of a region of blocks and of lanes: powers of two. */
@@ -68,6 +70,7 @@
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0
 #define LANEPOOL_I_LINK_PAUSES   0
+#define LANEPOOL_I_TRY_AGAIN_NS  ((uint64_t)10)
 #define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
 #define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)

@@ -209,7 +209,8 @@ static void copy_workers(const lanepool_i_survey *survey, struct taken *taken)
     for (size_t i = 0; i < crew->worker_count; i++)
         taken->workers[i] = (lanepool_snapshot_worker){
             .task = LANEPOOL_SNAPSHOT_NONE,
-            .asleep = load_seq(&crew->park.sleepers[i].asleep) != 0,
+            .asleep = load_seq(&crew->park.sleepers[i].flag) == LANEPOOL_I_ASLEEP,
+            .absent = lanepool_i_park_is_absent(&crew->park, i),
             .ready = lanepool_i_runq_count(&crew->workers[i].queue),
         };
     for (size_t i = 0; i < survey->seen.count; i++) {

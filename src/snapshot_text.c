@@ -234,6 +234,10 @@ static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snaps
     const lanepool_snapshot_worker *worker = &snapshot->workers[index];
     lanepool_i_out_text(out, "worker ");
     lanepool_i_out_number(out, index);
+    if (worker->absent) {
+        lanepool_i_out_text(out, " is absent\n");
+        return;
+    }
     if (worker->task == LANEPOOL_SNAPSHOT_NONE) {
         out_idle(out, snapshot);
         return;

@@ -40,11 +40,14 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     for (size_t i = 0; i < pool->crew.worker_count; i++) {
         lanepool_worker_stats worker;
         add_worker(pool, i, &worker);
+        stats->threads += !lanepool_i_park_is_absent(&pool->crew.park, i);
         stats->ready += worker.ready;
         stats->taken_from_others += worker.taken_from_others;
         stats->wake_ups += worker.wake_ups;
         if (i < worker_capacity)
             workers[i] = worker;
     }
+    if (load_seq(&pool->lifecycle.stopped))
+        stats->threads = 0;
     return LANEPOOL_OK;
 }

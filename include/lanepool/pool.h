@@ -1,6 +1,6 @@
 /**
  * @file
- * The pool: fixed workers that know which tasks conflict.
+ * The pool: workers that know which tasks conflict.
  *
  * Equivalent serial program: tasks run one by one in the order in which they
  * were accepted, except that compatible tasks may overlap or swap. With
@@ -104,8 +104,10 @@ typedef size_t (*lanepool_key_name_fn)(void *user, const lanepool_claim *key, ch
  * a connection, an arena, a priority, or signals that it is to take.
  *
  * lanepool_pool_create() does not wait for it; the worker runs no task before it has returned, and
- * has to get to its end (no pthread_exit). It is called for threads of a pool, too, that is refused
- * because others could not be had. It may submit; a wait in it answers LANEPOOL_DEADLOCK.
+ * has to get to its end (no pthread_exit). With `workers_min` below `workers` it is called each
+ * time that a thread comes for a worker, for one worker never before worker_stop has returned; what
+ * was submitted meanwhile wants other workers. It is called for threads of a pool, too, that is
+ * refused because others could not be had. It may submit; a wait in it answers LANEPOOL_DEADLOCK.
  *
  * @param user         The pool's `user` option.
  * @param worker_index The worker, from 0.
@@ -115,7 +117,10 @@ typedef void *(*lanepool_worker_start_fn)(void *user, size_t worker_index);
 
 /**
  * Called on each worker's thread when it ends, once for each call of worker_start: the last that
- * the pool calls there. Submits in it answer LANEPOOL_SHUT_DOWN, waits LANEPOOL_DEADLOCK. All have
+ * the pool calls there. Submits in it answer LANEPOOL_SHUT_DOWN, waits LANEPOOL_DEADLOCK. When a
+ * worker leaves because it has idled (`worker_idle_ns`), the pool goes on and takes submits; no
+ * task runs on the thread any more, unless worker_start is called there again since something came
+ * just then; but the thread may still route, and so call `is_compatible` and releases. All have
  * returned when lanepool_pool_await() or lanepool_pool_destroy() has answered LANEPOOL_OK, or
  * lanepool_pool_create() that a thread could not be had.
  *
@@ -207,7 +212,7 @@ typedef struct lanepool_context_options lanepool_context_options;
 typedef struct lanepool_options {
     size_t struct_size;                   /**< sizeof(lanepool_options) */
     unsigned workers;                     /**< 1 to LANEPOOL_WORKERS_MAX; 0: the number of CPUs that
-                                               the process may use */
+                                               the process may use. See `workers_min` */
     lanepool_layout layout;               /**< where lanes live */
     lanepool_routing routing;             /**< who routes */
     lanepool_compatible_fn is_compatible; /**< the conflict rule; NULL: tasks conflict by claims */
@@ -248,13 +253,20 @@ typedef struct lanepool_options {
                                               futures and groups of its tasks */
     const lanepool_context_options *contexts; /**< contexts of keys, see context.h; NULL: there are
                                      none. Only with LANEPOOL_PER_KEY and without is_compatible */
+    unsigned workers_min;    /**< 1 to `workers`; 0: as many as that, so that each worker has its
+                                  thread from the beginning to the end. If less, only so many have
+                                  theirs all the time: another thread is started when a task is
+                                  submitted or becomes ready and all workers that have one are busy.
+                                  Not with LANEPOOL_PER_WORKER */
+    uint64_t worker_idle_ns; /**< with `workers_min` below `workers`: how long one of the others
+                                  finds nothing to do before its thread ends; 0: 10 s */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                               \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                         \
     }
 
 /**
@@ -268,7 +280,8 @@ typedef struct lanepool_options {
  * @retval LANEPOOL_OK        The pool runs.
  * @retval LANEPOOL_INVALID   pool is NULL, or an option is out of range or unknown (bytes beyond
  *                            the known options must be zero), a time is given for a callback that
- *                            is not, or an allocator lacks a function.
+ *                            is not, an allocator lacks a function, or workers_min is more than
+ *                            workers, or less with LANEPOOL_PER_WORKER.
  * @retval LANEPOOL_NOMEM     Memory, a lock or a semaphore is lacking; nothing is left behind.
  * @retval LANEPOOL_NO_THREAD A thread could not be had; nothing is left behind.
  * @par Threads
@@ -470,7 +483,7 @@ LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);
  */
 LANEPOOL_API bool lanepool_pool_is_terminated(const lanepool_pool *pool);
 
-/** The number of workers. Any thread; never blocks. */
+/** The number of workers, with those that have no thread now. Any thread; never blocks. */
 LANEPOOL_API size_t lanepool_pool_worker_count(const lanepool_pool *pool);
 
 #ifdef __cplusplus

@@ -80,6 +80,7 @@ typedef struct lanepool_snapshot_worker {
     size_t task;  /**< what it runs, the innermost if it waits in one and runs another; or NONE */
     bool asleep;  /**< it has found nothing to do and sleeps */
     size_t ready; /**< how many ready tasks stand in its queue */
+    bool absent;  /**< it has no thread now; see the option `workers_min` */
 } lanepool_snapshot_worker;
 
 /** A context of a key that is open. One that is just being opened, asked or closed is left out. */

@@ -51,8 +51,8 @@ typedef enum lanepool_event_type {
                                      LANEPOOL_EVENT_EARLY] */
     LANEPOOL_EVENT_STEAL = 9,   /**< a worker has taken ready tasks from another's queue [object:
                                      that worker; detail: how many] */
-    LANEPOOL_EVENT_PARK = 10,   /**< a worker has found nothing to do and sleeps */
-    LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken */
+    LANEPOOL_EVENT_PARK = 10,   /**< a worker has found nothing to do and sleeps; it may leave */
+    LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken, or has come back */
     LANEPOOL_EVENT_CANCEL = 12, /**< the task will not run: it is handed back, or called to be told
                                      so; if it has places in lanes, these go in their turn, or at
                                      once; without a ticket [object: its submission], it was refused
