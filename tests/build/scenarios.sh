@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=53
+scenario_count=54
 failed=0
 
 complain() {

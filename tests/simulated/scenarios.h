@@ -37,6 +37,7 @@ extern const struct scenario_table scenarios_submits;
 extern const struct scenario_table scenarios_lanes;
 extern const struct scenario_table scenarios_waits;
 extern const struct scenario_table scenarios_ends;
+extern const struct scenario_table scenarios_elastic;
 extern const struct scenario_table scenarios_periodic;
 extern const struct scenario_table scenarios_delays;
 extern const struct scenario_table scenarios_rules;

@@ -41,6 +41,7 @@ static void collect(void)
     add_table(&scenarios_lanes);
     add_table(&scenarios_waits);
     add_table(&scenarios_ends);
+    add_table(&scenarios_elastic);
     add_table(&scenarios_rules);
     add_table(&scenarios_seeing);
     add_table(&scenarios_timers);
