@@ -179,10 +179,11 @@ static void check_cancellations(struct judge *judge)
     }
 }
 
-/* A worker is one thread. */
+/* A worker is one thread, unless it comes and goes. */
 static void check_threads(struct judge *judge)
 {
     uint32_t workers = judge->workload->params.workers;
+    uint32_t workers_min = judge->workload->params.workers_min;
     const struct oracle_task **first = memory_get(workers, sizeof *first);
 
     for (uint32_t i = 0; i < judge->count; i++) {
@@ -196,7 +197,8 @@ static void check_threads(struct judge *judge)
                         task->worker, workers);
         } else if (!first[task->worker]) {
             first[task->worker] = task;
-        } else if (first[task->worker]->thread != task->thread) {
+        } else if (first[task->worker]->thread != task->thread &&
+                   (workers_min == 0 || task->worker < workers_min)) {
             judge_blame(&judge->verdict, "worker %zu ran on two threads", task->worker);
         }
     }

@@ -81,6 +81,8 @@ struct workload_params {
     uint32_t groups;        /* some tasks are members of one of them */
     bool keeps_completions; /* the groups do */
     uint32_t visitors;      /* threads that wait for groups, and take what they keep */
+    uint32_t workers_min;   /* less: the pool is elastic, and the others come and go */
+    uint32_t worker_idle;   /* ns */
     uint32_t pumps;         /* some tasks run in one of them, which has a thread of its own */
     bool contexts;          /* keys have them, and some tasks ask for them */
     uint32_t linger_min;    /* of contexts: ns */

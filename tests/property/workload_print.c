@@ -10,11 +10,13 @@ void workload_print_params(const struct workload *workload, FILE *out)
     const struct workload_params *params = &workload->params;
 
     fprintf(out,
-            "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
+            "workload %llu: %u tasks, %u workers (at least %u, idle %u), %u submitters, %u keys, "
+            "pending at most %u, "
             "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u, %u cancels by "
             "%u\n",
             (unsigned long long)params->seed, params->task_count, params->workers,
-            params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
+            params->workers_min, params->worker_idle, params->submitters, params->key_count,
+            params->pending_max, params->quantum_tasks,
             params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
             routings[params->routing], rules[params->rule],
             params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,

@@ -304,6 +304,8 @@ static lanepool_status create(struct run *run)
 
     options.contexts = params->contexts ? &contexts : NULL;
     options.workers = params->workers;
+    options.workers_min = params->workers_min;
+    options.worker_idle_ns = params->worker_idle;
     options.layout = params->layout;
     options.routing = params->routing;
     options.pending_max = params->pending_max;
