@@ -4,6 +4,7 @@
  *     --rule claims|predicate|kinds   who knows what conflicts: the pool, by claims; a function of
  *                                     the program's; the same with kinds for tasks with one key
  *     --pending N                     the limit on pending tasks; without it there is none
+ *     --resident N                    how many workers have a thread all the time; without it all
  *     --trace N                       how many events each thread keeps; without it nothing is
  *                                     recorded
  *     --sample N                      of which tasks: every N-th; a power of two */
@@ -63,6 +64,8 @@ static bool set_option(const char *name, const char *value)
     size_t count = strtoul(value, NULL, 10);
     if (strcmp(name, "pending") == 0)
         options.pending_max = count;
+    else if (strcmp(name, "resident") == 0)
+        options.workers_min = (unsigned)count;
     else if (strcmp(name, "trace") == 0)
         options.trace_events = count;
     else if (strcmp(name, "sample") == 0)
