@@ -1,6 +1,7 @@
 /* Owns detaching, completing, early release and handing over; see apart.h. */
 #include "apart.h"
 
+#include "failing.h"
 #include "member.h"
 #include "pool.h"
 #include "run.h"
@@ -193,6 +194,8 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
     struct giving_up giving_up = { run->task, run->apart, claim, false };
     lanepool_status status =
         lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX, give_up, &giving_up);
+    if (giving_up.found)
+        lanepool_i_failing_has_given_up(run->task);
     return status == LANEPOOL_OK && !giving_up.found ? LANEPOOL_INVALID : status;
 }
 

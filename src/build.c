@@ -1,6 +1,7 @@
 /* Owns wide blocks, and what is undone of blocks; see build.h. */
 #include "build.h"
 
+#include "failing.h"
 #include "member.h"
 #include "pool.h"
 
@@ -74,13 +75,27 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
     return block;
 }
 
+static bool has_member(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return lanepool_i_description_is_member(task) || pool->failures.has_policy;
+}
+
+static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *block,
+                                      const lanepool_task *task, lanepool_status *status)
+{
+    if (task->on_failure != NULL || pool->failures.has_policy)
+        return lanepool_i_failing_create(pool, block, task, status);
+    return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member), pool, block,
+                                    task, status);
+}
+
 static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
                                    const lanepool_task *task)
 {
     lanepool_status status = LANEPOOL_OK;
     const lanepool_allocator *allocator = pool->options.allocator;
-    if (lanepool_i_description_is_member(task))
-        block->as.wide.future = lanepool_i_member_create(allocator, pool, block, task, &status);
+    if (has_member(pool, task))
+        block->as.wide.future = create_member(pool, block, task, &status);
     else if (task->future != NULL)
         block->as.wide.future =
             lanepool_i_future_create(allocator, sizeof(lanepool_future), pool, block, &status);
@@ -90,9 +105,10 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
 }
 
 /* The program's reference, if it wanted one, and the task's. */
-static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
+static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
+                        const lanepool_task *task)
 {
-    if (lanepool_i_description_is_member(task))
+    if (has_member(pool, task))
         lanepool_i_member_refuse(block->as.wide.future);
     else if (task->future == NULL)
         return;
@@ -112,7 +128,7 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *loc
     lanepool_status status = make_future(pool, block, task);
     if (status == LANEPOOL_OK && !fill_wide_entries(pool, local, block, task)) {
         status = LANEPOOL_NOMEM;
-        drop_future(block, task);
+        drop_future(pool, block, task);
     }
     if (status != LANEPOOL_OK)
         give_block(pool, local, block);
@@ -172,7 +188,7 @@ bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_local *local
 void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                               const lanepool_task *task)
 {
-    drop_future(block, task);
+    drop_future(pool, block, task);
     give_block(pool, local, block);
 }
 

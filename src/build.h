@@ -19,7 +19,7 @@ static inline bool lanepool_i_build_is_wide(const lanepool_pool *pool, const lan
                                             bool member)
 {
     return member || task->claim_count > LANEPOOL_I_NARROW_MAX || task->future != NULL ||
-           task->release != NULL || task->tag != 0 || pool->rule->all_wide;
+           task->release != NULL || task->tag != 0 || pool->all_wide;
 }
 
 static inline uint32_t lanepool_i_build_key_type(const lanepool_claim *claim)

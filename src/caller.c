@@ -123,11 +123,12 @@ static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_c
 static bool append(lanepool_pool *pool, const lanepool_i_local *local, lanepool_i_task *task)
 {
     const lanepool_i_member *member = lanepool_i_task_member(task);
-    if (member != NULL)
-        lanepool_i_members_enter(member->group, task, task);
+    lanepool_group *group = member != NULL ? member->group : NULL;
+    if (group != NULL)
+        lanepool_i_members_enter(group, task, task);
     bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
-    if (member != NULL)
-        lanepool_i_members_entered(member->group, task, task, accepted);
+    if (group != NULL)
+        lanepool_i_members_entered(group, task, task, accepted);
     return accepted;
 }
 

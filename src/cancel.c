@@ -23,6 +23,7 @@
 #include "lanepool/cancel.h"
 
 #include "barrier.h"
+#include "failing.h"
 #include "handle.h"
 #include "latch.h"
 #include "periodic.h"
@@ -181,6 +182,8 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
         return LANEPOOL_OK;
     struct told told;
     lanepool_status status = decide(pool, future, &told);
+    if (status == LANEPOOL_RUNNING)
+        lanepool_i_failing_asked(future);
     if (status != LANEPOOL_OK)
         return status;
     tell(pool, local, &told);
@@ -373,8 +376,10 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
         status = LANEPOOL_NOMEM;
     tell_all(pool, local, cancelling.told.items, cancelling.told.count);
     size_t told_count = cancelling.told.count;
-    if (status == LANEPOOL_OK && handle == NULL)
+    if (status == LANEPOOL_OK && handle == NULL) {
         told_count += lanepool_i_delays_cancel_all(pool, local);
+        lanepool_i_failing_ask_all(pool);
+    }
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, local);
     if (count != NULL)

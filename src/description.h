@@ -5,6 +5,7 @@
 #ifndef LANEPOOL_SRC_DESCRIPTION_H
 #define LANEPOOL_SRC_DESCRIPTION_H
 
+#include "failing.h"
 #include "handle.h"
 #include "known.h"
 #include "pool.h"
@@ -62,10 +63,10 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     return true;
 }
 
-/* One question, for all that submit neither with a group nor for a pump. */
+/* One question, for all that submit without a group, a pump, and a policy for failures. */
 static inline bool lanepool_i_description_is_member(const lanepool_task *task)
 {
-    return ((uintptr_t)task->group | (uintptr_t)task->pump) != 0;
+    return ((uintptr_t)task->group | (uintptr_t)task->pump | (uintptr_t)task->on_failure) != 0;
 }
 
 /* How many entries it has. */
@@ -75,10 +76,11 @@ static inline size_t lanepool_i_description_entry_count(const lanepool_task *tas
     return is_barrier ? 0 : task->claim_count;
 }
 
-static inline bool lanepool_i_description_has_right_pump(const lanepool_pool *pool,
-                                                         const lanepool_task *task)
+/* What makes a task a member. */
+static inline bool lanepool_i_description_fits(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return task->pump == NULL || task->pump->pool == pool;
+    return (task->pump == NULL || task->pump->pool == pool) &&
+           (task->on_failure == NULL || lanepool_i_policy_is_valid(pool, task->on_failure));
 }
 
 /* What comes later is listed by no group until then, and its block has no part in a pump. */
@@ -86,8 +88,8 @@ static inline bool lanepool_i_description_is_valid_for_later(const lanepool_pool
                                                              const lanepool_task *task,
                                                              uint64_t *lanes)
 {
-    return lanepool_i_description_is_valid(pool, task, lanes) &&
-           !lanepool_i_description_is_member(task);
+    return lanepool_i_description_is_valid(pool, task, lanes) && task->group == NULL &&
+           task->pump == NULL && lanepool_i_description_fits(pool, task);
 }
 
 #endif

@@ -24,6 +24,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->allocator = allocator;
     future->complete = false;
     future->started = false;
+    future->awaits_retry = false;
     future->is_member = size != sizeof *future;
     future->task = task;
     future->pool = pool;

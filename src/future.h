@@ -34,6 +34,7 @@ struct lanepool_future {
     lanepool_i_mutex lock;
     bool complete;                       /* L */
     bool started;                        /* L: its task's function was called */
+    bool awaits_retry;                   /* L: and has returned, and will be called again */
     bool cancelled;                      /* L: it never will be */
     bool is_member;                      /* I: it is a lanepool_i_member's; see member.h */
     lanepool_i_task *task;               /* L: until complete; valid while the lock is held */

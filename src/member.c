@@ -3,17 +3,17 @@
 
 #include "pump.h"
 
-lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, lanepool_pool *pool,
-                                          lanepool_i_task *task, const lanepool_task *description,
-                                          lanepool_status *status)
+lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
+                                          lanepool_pool *pool, lanepool_i_task *task,
+                                          const lanepool_task *description, lanepool_status *status)
 {
-    lanepool_future *future =
-        lanepool_i_future_create(allocator, sizeof(lanepool_i_member), pool, task, status);
+    lanepool_future *future = lanepool_i_future_create(allocator, size, pool, task, status);
     if (future == NULL)
         return NULL;
     lanepool_i_member *member = lanepool_i_member_of(future);
     member->group = description->group;
     member->pump = description->pump;
+    member->has_policy = false;
     member->context = description->context;
     member->link = (lanepool_i_link){ NULL, NULL, member };
     member->next_kept = NULL;

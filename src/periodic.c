@@ -329,7 +329,8 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
     uint64_t lanes;
     if (pool == NULL || task == NULL || timer == NULL ||
         !lanepool_i_period_is_valid(period_ns, period) ||
-        !lanepool_i_description_is_valid_for_later(pool, task, &lanes) || task->future != NULL)
+        !lanepool_i_description_is_valid_for_later(pool, task, &lanes) || task->future != NULL ||
+        task->on_failure != NULL)
         return LANEPOOL_INVALID;
     lanepool_i_series *series;
     lanepool_status status = make_series(pool, task, &series);

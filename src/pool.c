@@ -340,8 +340,10 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_waits;
     if (!lanepool_i_delays_init(pool))
         goto fini_aparts;
-    if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
+    if (!lanepool_i_mutex_init(&pool->failures.lock))
         goto fini_delays;
+    if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
+        goto fini_failures;
     if (!pool->rule->init(pool))
         goto fini_lifecycle;
     if (!init_crew(pool))
@@ -353,6 +355,8 @@ fini_rule:
     pool->rule->fini(pool);
 fini_lifecycle:
     lanepool_i_lifecycle_fini(&pool->lifecycle);
+fini_failures:
+    lanepool_i_mutex_fini(&pool->failures.lock);
 fini_delays:
     lanepool_i_delays_fini(pool);
 fini_aparts:
@@ -377,6 +381,7 @@ static void fini(lanepool_pool *pool)
     lanepool_i_crew_fini(&pool->crew);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
+    lanepool_i_mutex_fini(&pool->failures.lock);
     lanepool_i_delays_fini(pool);
     lanepool_i_aparts_fini(&pool->aparts);
     lanepool_i_waits_fini(&pool->waits);
@@ -425,6 +430,11 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     made->rule = rule_for(&known);
     made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
     made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;
+    if (!lanepool_i_failures_read_policy(made)) {
+        lanepool_i_memory_free(made);
+        return LANEPOOL_INVALID;
+    }
+    made->all_wide = made->rule->all_wide || made->failures.has_policy;
     lanepool_status status = init(made);
     if (status == LANEPOOL_OK)
         status = start(made);

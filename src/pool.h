@@ -9,6 +9,7 @@
 #include "apart.h"
 #include "context.h"
 #include "delays.h"
+#include "failing.h"
 #include "keys.h"
 #include "lanepool/pool.h"
 #include "lifecycle.h"
@@ -26,6 +27,7 @@ struct lanepool_pool {
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
+    bool all_wide;                          /* I: no task is narrow */
     lanepool_i_watch watch;
     lanepool_i_crew crew;
     lanepool_i_router router;
@@ -41,6 +43,7 @@ struct lanepool_pool {
     lanepool_i_quiesces quiesces;
     lanepool_i_delays delays;
     lanepool_i_watchdog watchdog;
+    lanepool_i_failures failures;
     lanepool_i_lifecycle lifecycle;
     lanepool_i_contexts contexts;
 };

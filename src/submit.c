@@ -153,7 +153,7 @@ static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const 
                                                      struct terms terms)
 {
     /* Whoever submits a pump's task cannot run it. Refused in one place: without a pool. */
-    bool good = lanepool_i_description_has_right_pump(pool, task) &&
+    bool good = pool != NULL && lanepool_i_description_fits(pool, task) &&
                 (task->pump == NULL || terms.full != RUN_IT);
     return submit_as(true, good ? pool : NULL, task, terms);
 }
@@ -193,7 +193,7 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
-        !lanepool_i_description_has_right_pump(pool, task))
+        !lanepool_i_description_fits(pool, task))
         return LANEPOOL_INVALID;
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_build_roomy(pool, local, task, entry_count, &block);
@@ -227,7 +227,7 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
         status = admit(pool, *local, terms);
     if (status != LANEPOOL_OK)
         return status;
-    status = lanepool_i_build(pool, *local, task, false, lanes, block);
+    status = lanepool_i_build(pool, *local, task, task->on_failure != NULL, lanes, block);
     if (status == LANEPOOL_OK)
         hand_out_future(task, *block);
     else
@@ -291,7 +291,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
-        !lanepool_i_description_has_right_pump(pool, task))
+        !lanepool_i_description_fits(pool, task))
         return LANEPOOL_INVALID;
     lanepool_status status = admit_next(pool, local, piece, task, terms);
     if (status != LANEPOOL_OK)

@@ -5,7 +5,7 @@
  * A timer is embedded in what waits for it, and so are its links: adding and
  * removing allocate nothing, and what is removed leaves nothing behind. They
  * stand in a leftist heap, ordered by the moment that they are due and then by
- * their number, in which they were added.
+ * their number, in which they were added; those that keep their time in one of their own.
  *
  * A timer fires with no lock held, and once it fires it is no longer the clock
  * thread's: it may be added again or freed, and others added and removed. Who
@@ -35,7 +35,8 @@ struct lanepool_i_timer {
     lanepool_i_timer *left;                /* L */
     lanepool_i_timer *right;               /* L: never nearer to the bottom than the left one */
     uint32_t rank;                         /* L: steps to the right until there are no more */
-    bool waits;                            /* L: it stands in the heap */
+    bool waits;                            /* L: it stands in a heap */
+    bool keeps_its_time;                   /* I: nobody takes it before it is due */
 };
 
 /* What the clock thread does for its owner besides. */
@@ -56,7 +57,8 @@ typedef enum lanepool_i_clock_state {
 
 typedef struct lanepool_i_timers {
     lanepool_i_mutex lock;          /* L: a leaf */
-    lanepool_i_timer *first;        /* L: the earliest */
+    lanepool_i_timer *first[2];     /* L: the earliest of those that may be taken before they are
+                                          due, and of those that keep their time */
     uint64_t next_number;           /* L */
     uint64_t sleeps_until_ns;       /* L: 0: the clock thread is awake, or posted */
     uint64_t pause_ns;              /* L: when the owner's turn comes; UINT64_MAX: not by itself */
@@ -91,7 +93,8 @@ bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer
 /* Takes the earliest if it is due by now; NULL: none is, and *next_ns says when one will be,
  * UINT64_MAX: never. For an owner that fires them itself. O(log timers). */
 lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t *next_ns);
-/* Takes the earliest of all, due or not; NULL: there is none. O(log timers). */
+/* Takes the earliest, due or not, of all that do not keep their time; NULL: there is none. O(log
+ * timers). */
 lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers);
 
 #endif

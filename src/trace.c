@@ -119,6 +119,7 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
         PROBE(WAKE, wake)
         PROBE(CANCEL, cancel)
         PROBE(NAME, name)
+        PROBE(RETRY, retry)
 #undef PROBE
     }
 #else

@@ -193,13 +193,14 @@ void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
 
 /* --- waiting inside a task --- */
 
-/* The pool was told to stop and the awaited task has not started: it never will. */
+/* The pool was told to stop and the awaited task has not started, or is not running any more: it
+ * never will. */
 static bool is_hopeless(const lanepool_pool *pool, lanepool_future *future)
 {
     if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
         return false;
     lanepool_i_mutex_lock(&future->lock);
-    bool hopeless = !future->complete && !future->started;
+    bool hopeless = !future->complete && (!future->started || future->awaits_retry);
     lanepool_i_mutex_unlock(&future->lock);
     return hopeless;
 }

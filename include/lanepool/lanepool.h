@@ -15,6 +15,7 @@
 #include "lanepool/delay.h"
 #include "lanepool/executor.h"
 #include "lanepool/export.h"
+#include "lanepool/failure.h"
 #include "lanepool/future.h"
 #include "lanepool/group.h"
 #include "lanepool/held.h"

@@ -63,11 +63,13 @@ typedef struct lanepool_error {
     uint64_t ticket;           /**< its place in the acceptance order */
     lanepool_status status;    /**< FAILED or ABANDONED */
     int code;                  /**< what the function returned, when FAILED */
+    unsigned attempt;          /**< which call of its function has failed, from 1 */
+    bool is_last;              /**< no further attempt follows; see failure.h */
 } lanepool_error;
 
 /**
- * Called for each task that fails, on the thread that ran it, before its lanes move on: no
- * conflicting later task has started. It may submit; a wait in it answers LANEPOOL_DEADLOCK.
+ * Called for each attempt at a task that fails, on the thread that ran it, before its lanes move
+ * on: no conflicting later task has started. It may submit; a wait in it answers LANEPOOL_DEADLOCK.
  *
  * @param user  The pool's `user` option.
  * @param error Valid during the call.
@@ -260,6 +262,10 @@ typedef struct lanepool_options {
                                   Not with LANEPOOL_PER_WORKER */
     uint64_t worker_idle_ns; /**< with `workers_min` below `workers`: how long one of the others
                                   finds nothing to do before its thread ends; 0: 10 s */
+    const lanepool_failure_policy *on_failure; /**< what follows when a task without a policy of its
+                                                    own fails; read during the creation only. Then
+                                                    each task takes the memory of a future, asked
+                                                    for or not. NULL: its lanes go on */
 } lanepool_options;
 
 /** Options with everything at its default. */

@@ -57,9 +57,12 @@ typedef enum lanepool_event_type {
                                      so; if it has places in lanes, these go in their turn, or at
                                      once; without a ticket [object: its submission], it was refused
                                      because the pool had been shut down meanwhile */
-    LANEPOOL_EVENT_NAME = 13    /**< a part of a lane's name [object: the lane; detail: where in the
+    LANEPOOL_EVENT_NAME = 13,   /**< a part of a lane's name [object: the lane; detail: where in the
                                    name the part stands, and from bit 16 on the size of the whole;
                                    task: up to eight bytes of it, the first one lowest] */
+    LANEPOOL_EVENT_RETRY = 14 /**< an attempt has failed, and the task, which keeps its lanes, will
+                                   be tried again: READY and START follow [detail: a
+                                   lanepool_status] */
 } lanepool_event_type;
 
 /** In the detail of LANEPOOL_EVENT_ENTER. */

@@ -272,6 +272,11 @@ static void step(struct event_judge *judge, const lanepool_event *event)
              "an end without a start, or twice, or too late");
         task->ended = true;
         break;
+    case LANEPOOL_EVENT_RETRY:
+        note(judge, task->started && !task->ended, "tried again without a start");
+        task->ready = false;
+        task->started = false;
+        break;
     default:
         if (judge->has_heirs && task->started && !task->heir_cancelled) {
             task->heir_cancelled = true;
@@ -326,6 +331,7 @@ void event_judge_add(struct event_judge *judge, const lanepool_event *event)
     case LANEPOOL_EVENT_READY:
     case LANEPOOL_EVENT_START:
     case LANEPOOL_EVENT_END:
+    case LANEPOOL_EVENT_RETRY:
         step(judge, event);
         break;
     case LANEPOOL_EVENT_STEAL:

@@ -1,0 +1,260 @@
+/* Owns what follows when a task has failed: retries, their delays, and their end; see failing.h. */
+#include "failing.h"
+
+#include "deadline.h"
+#include "handback.h"
+#include "known.h"
+#include "pool.h"
+#include "run.h"
+
+/* --- policies --- */
+
+static bool says_something(const lanepool_failure_policy *policy)
+{
+    return policy->retries > 0;
+}
+
+/* With lanes per worker a ready task stands in its worker's own lane, to which nothing comes back.
+ */
+bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
+{
+    return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
+           (pool->options.layout == LANEPOOL_PER_KEY || !says_something(policy));
+}
+
+bool lanepool_i_failures_read_policy(lanepool_pool *pool)
+{
+    const lanepool_failure_policy *given = pool->options.on_failure;
+    if (given == NULL)
+        return true;
+    if (!lanepool_i_policy_is_valid(pool, given))
+        return false;
+    pool->failures.policy = *given;
+    pool->failures.has_policy = says_something(given);
+    pool->options.on_failure = NULL;
+    return true;
+}
+
+static void fire(lanepool_i_timer *timer);
+
+lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task *task,
+                                           const lanepool_task *description,
+                                           lanepool_status *status)
+{
+    bool is_own = description->on_failure != NULL;
+    const lanepool_failure_policy *policy =
+        is_own ? description->on_failure : &pool->failures.policy;
+    if (policy->retries > 0 && policy->delay_ns > 0) {
+        *status = lanepool_i_delays_ready_clock(pool);
+        if (*status != LANEPOOL_OK)
+            return NULL;
+    }
+    lanepool_future *future = lanepool_i_member_create(
+        pool->options.allocator, sizeof(lanepool_i_failing), pool, task, description, status);
+    if (future == NULL)
+        return NULL;
+    lanepool_i_failing *failing = (lanepool_i_failing *)future;
+    failing->member.has_policy = true;
+    failing->policy = *policy;
+    failing->is_own = is_own;
+    failing->has_given_up = false;
+    failing->ends = false;
+    failing->failed = 0;
+    failing->pool = pool;
+    failing->task = task;
+    failing->timer.fire = fire;
+    failing->timer.waits = false;
+    failing->timer.keeps_its_time = true;
+    failing->link = NULL;
+    return future;
+}
+
+/* --- the list --- */
+
+static void link_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+{
+    failing->next = failures->first;
+    failing->link = &failures->first;
+    if (failing->next != NULL)
+        failing->next->link = &failing->next;
+    failures->first = failing;
+}
+
+static void unlink_locked(lanepool_i_failing *failing)
+{
+    *failing->link = failing->next;
+    if (failing->next != NULL)
+        failing->next->link = failing->link;
+    failing->link = NULL;
+}
+
+/* --- another attempt --- */
+
+static bool is_asked(const lanepool_i_failing *failing)
+{
+    return load_relaxed(&failing->member.future.asked);
+}
+
+static bool is_to_be_tried_again(const lanepool_i_failing *failing)
+{
+    return failing->failed <= failing->policy.retries && !is_asked(failing) &&
+           !failing->has_given_up;
+}
+
+static uint64_t delay_of(const lanepool_i_failing *failing)
+{
+    uint64_t delay_ns = failing->policy.delay_ns;
+    uint64_t most_ns = failing->policy.delay_max_ns;
+    for (unsigned i = 1; i < failing->failed && delay_ns < most_ns; i++)
+        delay_ns = delay_ns <= most_ns / 2 ? 2 * delay_ns : most_ns;
+    return delay_ns;
+}
+
+/* Who asks it to end meanwhile either finds it in the list, or is seen here. */
+static void try_later(lanepool_pool *pool, lanepool_i_failing *failing, uint64_t delay_ns)
+{
+    uint64_t due_ns = lanepool_i_deadline(delay_ns);
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    link_locked(&pool->failures, failing);
+    lanepool_i_timers_add(&pool->delays.timers, &failing->timer, is_asked(failing) ? 0 : due_ns);
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+}
+
+/* On the clock thread. It ends on a worker, not here: its end calls the program. */
+static void fire(lanepool_i_timer *timer)
+{
+    lanepool_i_failing *failing =
+        (lanepool_i_failing *)((char *)timer - offsetof(lanepool_i_failing, timer));
+    lanepool_pool *pool = failing->pool;
+    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    unlink_locked(failing);
+    failing->ends = is_asked(failing);
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_grants_add(&grants, failing->task);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+/* A retry, once started, is waited for like the first attempt. */
+static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
+{
+    lanepool_future *future = &failing->member.future;
+    lanepool_i_mutex_lock(&future->lock);
+    future->awaits_retry = awaits;
+    lanepool_i_mutex_unlock(&future->lock);
+}
+
+/* A shutdown now that has not found it waiting for its retry is found here: who waits for it inside
+ * a task waits for nothing. */
+static void await_retry(lanepool_pool *pool, lanepool_i_failing *failing)
+{
+    fetch_or_acq_rel(&failing->task->word, LANEPOOL_I_STARTED);
+    set_awaits_retry(failing, true);
+    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}
+
+bool lanepool_i_failing_starts(lanepool_i_failing *failing)
+{
+    if (failing->failed > 0 && !failing->ends)
+        set_awaits_retry(failing, false);
+    return !failing->ends;
+}
+
+/* Of a task that is over for its pool's end, or whose series goes on anyway, nothing is kept. */
+static bool may_go_on(const lanepool_pool *pool, const lanepool_i_task *task)
+{
+    return load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING &&
+           !lanepool_i_word_is_periodic(load_relaxed(&task->word));
+}
+
+bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                                const lanepool_result *result, lanepool_i_grants *grants)
+{
+    lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    if (failing == NULL || failing->ends)
+        return false;
+    failing->failed++;
+    failing->result = *result;
+    if (!may_go_on(pool, task) || !is_to_be_tried_again(failing))
+        return false;
+    lanepool_i_run_report_failure(pool, local, task, result, false);
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_RETRY, task, (uint32_t)result->status);
+    await_retry(pool, failing);
+    uint64_t delay_ns = delay_of(failing);
+    if (delay_ns > 0)
+        try_later(pool, failing, delay_ns);
+    else
+        lanepool_i_grants_add(grants, task);
+    return true;
+}
+
+void lanepool_i_failing_has_given_up(const lanepool_i_task *task)
+{
+    lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    if (failing != NULL)
+        failing->has_given_up = true;
+}
+
+/* --- asked to end --- */
+
+/* If it waits for its time, that comes at once. */
+static void hasten_locked(lanepool_pool *pool, lanepool_i_failing *failing)
+{
+    if (failing->link != NULL && lanepool_i_timers_remove(&pool->delays.timers, &failing->timer))
+        lanepool_i_timers_add(&pool->delays.timers, &failing->timer, 0);
+}
+
+void lanepool_i_failing_asked(lanepool_future *future)
+{
+    lanepool_i_failing *failing = lanepool_i_failing_of_future(future);
+    if (failing == NULL)
+        return;
+    lanepool_i_mutex_lock(&failing->pool->failures.lock);
+    hasten_locked(failing->pool, failing);
+    lanepool_i_mutex_unlock(&failing->pool->failures.lock);
+}
+
+void lanepool_i_failing_ask_all(lanepool_pool *pool)
+{
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    for (lanepool_i_failing *failing = pool->failures.first; failing != NULL;
+         failing = failing->next) {
+        store_relaxed(&failing->member.future.asked, true);
+        hasten_locked(pool, failing);
+    }
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+}
+
+unsigned lanepool_run_attempt(const lanepool_run *run)
+{
+    const lanepool_i_failing *failing = NULL;
+    if (run->task != NULL && run->apart != LANEPOOL_I_NOT_A_RUN)
+        failing = lanepool_i_failing_of(run->task);
+    return failing != NULL ? failing->failed + 1 : 1;
+}
+
+/* --- the pool's end --- */
+
+/* The clock thread has ended: what waits in the timers' heap does so for ever. */
+void lanepool_i_failing_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+{
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    while (pool->failures.first != NULL) {
+        lanepool_i_collect(pool->failures.first->task, tasks);
+        unlink_locked(pool->failures.first);
+    }
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+}
+
+bool lanepool_i_failing_end_stopped(lanepool_pool *pool, lanepool_i_local *local,
+                                    lanepool_i_task *task)
+{
+    uint64_t over = LANEPOOL_I_MARK | LANEPOOL_I_STARTED;
+    if ((load_relaxed(&task->word) & over) != LANEPOOL_I_STARTED)
+        return false;
+    lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    lanepool_i_run_end_failed(pool, local, task, &failing->result);
+    return true;
+}
