@@ -23,10 +23,12 @@
 #include "lanepool/cancel.h"
 
 #include "barrier.h"
+#include "behind.h"
 #include "failing.h"
 #include "handle.h"
 #include "latch.h"
 #include "periodic.h"
+#include "places.h"
 #include "planted.h"
 #include "pool.h"
 #include "run.h"
@@ -214,6 +216,7 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
 /* One call that cancels several; on the caller's stack. */
 struct cancelling {
     lanepool_lane *handle; /* NULL: tasks of any lane */
+    lanepool_i_task *kept; /* or of one of this one's; or NULL */
     lanepool_i_survey survey;
     lanepool_i_array told;
     lanepool_i_array marked; /* lanepool_i_task * */
@@ -271,7 +274,7 @@ static bool claims(const lanepool_pool *pool, lanepool_i_task *task, const lanep
     return pool->rule->claims_lane(pool, task, lane);
 }
 
-/* NULL: all are meant. */
+/* NULL: all are meant, or those of a kept task's lanes. */
 static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
 {
     if (cancelling->handle == NULL)
@@ -280,14 +283,25 @@ static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
                                   cancelling->handle);
 }
 
+static bool is_meant(const struct cancelling *cancelling, lanepool_i_task *task,
+                     const lanepool_i_lane *lane)
+{
+    const lanepool_pool *pool = cancelling->survey.pool;
+    if (cancelling->kept == NULL)
+        return lane == NULL || claims(pool, task, lane);
+    size_t i = lanepool_i_task_count(cancelling->kept);
+    while (i > 0 && !claims(pool, task, lanepool_i_place_lane(cancelling->kept, i - 1)))
+        i--;
+    return i > 0;
+}
+
 static void mark_seen(struct cancelling *cancelling)
 {
-    lanepool_pool *pool = cancelling->survey.pool;
     const lanepool_i_lane *lane = lane_of(cancelling);
     for (size_t i = 0; i < cancelling->survey.seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(&cancelling->survey, i);
         if ((seen->state != LANEPOOL_SNAPSHOT_RUNNING || PLANTED(CANCEL_RUNNING)) &&
-            (lane == NULL || claims(pool, seen->task, lane)) && try_to_mark(cancelling, seen->task))
+            is_meant(cancelling, seen->task, lane) && try_to_mark(cancelling, seen->task))
             add_marked(cancelling, seen->task);
     }
 }
@@ -296,9 +310,7 @@ static void mark_seen(struct cancelling *cancelling)
 static void found_heir(lanepool_i_task *heir, lanepool_i_task *giver, void *context)
 {
     struct cancelling *cancelling = context;
-    const lanepool_i_lane *lane = lane_of(cancelling);
-    lanepool_pool *pool = cancelling->survey.pool;
-    if (lane == NULL || pool->rule->claims_lane(pool, giver, lane))
+    if (is_meant(cancelling, giver, lane_of(cancelling)))
         (void)try_to_mark(cancelling, heir);
 }
 
@@ -362,13 +374,10 @@ static void tell_all(lanepool_pool *pool, lanepool_i_local *local, struct told *
     }
 }
 
-static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
+static lanepool_status cancel_several(lanepool_pool *pool, lanepool_i_local *local,
+                                      lanepool_lane *handle, lanepool_i_task *kept, size_t *count)
 {
-    lanepool_i_local *local;
-    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
-    if (entered != LANEPOOL_OK)
-        return entered;
-    struct cancelling cancelling = { .handle = handle };
+    struct cancelling cancelling = { .handle = handle, .kept = kept };
     lanepool_i_order order = { .action = carry_out_cancelling, .context = &cancelling };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     lanepool_status status = lanepool_i_waits_order(pool, local, &order);
@@ -376,7 +385,7 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
         status = LANEPOOL_NOMEM;
     tell_all(pool, local, cancelling.told.items, cancelling.told.count);
     size_t told_count = cancelling.told.count;
-    if (status == LANEPOOL_OK && handle == NULL) {
+    if (status == LANEPOOL_OK && handle == NULL && kept == NULL) {
         told_count += lanepool_i_delays_cancel_all(pool, local);
         lanepool_i_failing_ask_all(pool);
     }
@@ -389,16 +398,29 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
     return status;
 }
 
+static lanepool_status cancel_of(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
+{
+    lanepool_i_local *local;
+    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    return status == LANEPOOL_OK ? cancel_several(pool, local, handle, NULL, count) : status;
+}
+
 lanepool_status lanepool_lane_cancel(lanepool_lane *lane, size_t *count)
 {
     if (count != NULL)
         *count = 0;
-    return lane != NULL ? cancel_several(lane->pool, lane, count) : LANEPOOL_INVALID;
+    return lane != NULL ? cancel_of(lane->pool, lane, count) : LANEPOOL_INVALID;
 }
 
 lanepool_status lanepool_pool_cancel(lanepool_pool *pool, size_t *count)
 {
     if (count != NULL)
         *count = 0;
-    return pool != NULL ? cancel_several(pool, NULL, count) : LANEPOOL_INVALID;
+    return pool != NULL ? cancel_of(pool, NULL, count) : LANEPOOL_INVALID;
+}
+
+lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_task *kept)
+{
+    return cancel_several(pool, local, NULL, kept, NULL);
 }

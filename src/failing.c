@@ -11,7 +11,7 @@
 
 static bool says_something(const lanepool_failure_policy *policy)
 {
-    return policy->retries > 0;
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON;
 }
 
 /* With lanes per worker a ready task stands in its worker's own lane, to which nothing comes back.
@@ -19,6 +19,7 @@ static bool says_something(const lanepool_failure_policy *policy)
 bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
 {
     return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
+           (unsigned)policy->at_end <= LANEPOOL_FAILURE_POISON &&
            (pool->options.layout == LANEPOOL_PER_KEY || !says_something(policy));
 }
 
@@ -66,6 +67,8 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
     failing->timer.waits = false;
     failing->timer.keeps_its_time = true;
     failing->link = NULL;
+    failing->is_kept = false;
+    failing->is_resolved = false;
     return future;
 }
 
@@ -80,8 +83,19 @@ static void link_locked(lanepool_i_failures *failures, lanepool_i_failing *faili
     failures->first = failing;
 }
 
-static void unlink_locked(lanepool_i_failing *failing)
+bool lanepool_i_failing_keeps_some(lanepool_pool *pool)
 {
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    bool some = pool->failures.kept > 0;
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+    return some;
+}
+
+void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+{
+    failures->kept -= failing->is_kept;
+    failures->changes += failing->is_kept;
+    failing->is_kept = false;
     *failing->link = failing->next;
     if (failing->next != NULL)
         failing->next->link = failing->link;
@@ -120,22 +134,6 @@ static void try_later(lanepool_pool *pool, lanepool_i_failing *failing, uint64_t
     lanepool_i_mutex_unlock(&pool->failures.lock);
 }
 
-/* On the clock thread. It ends on a worker, not here: its end calls the program. */
-static void fire(lanepool_i_timer *timer)
-{
-    lanepool_i_failing *failing =
-        (lanepool_i_failing *)((char *)timer - offsetof(lanepool_i_failing, timer));
-    lanepool_pool *pool = failing->pool;
-    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    unlink_locked(failing);
-    failing->ends = is_asked(failing);
-    lanepool_i_mutex_unlock(&pool->failures.lock);
-    lanepool_i_grants_add(&grants, failing->task);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
-}
-
 /* A retry, once started, is waited for like the first attempt. */
 static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
 {
@@ -162,6 +160,71 @@ bool lanepool_i_failing_starts(lanepool_i_failing *failing)
     return !failing->ends;
 }
 
+/* --- kept --- */
+
+static bool is_to_be_kept(const lanepool_i_failing *failing)
+{
+    return failing->policy.at_end == LANEPOOL_FAILURE_POISON;
+}
+
+static void keep_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+{
+    failing->is_kept = true;
+    failures->kept++;
+    failures->changes++;
+}
+
+static void keep(lanepool_pool *pool, lanepool_i_failing *failing)
+{
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    link_locked(&pool->failures, failing);
+    keep_locked(&pool->failures, failing);
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+}
+
+static void put_ready(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+{
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_grants_add(&grants, failing->task);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+}
+
+void lanepool_i_failing_try_anew(lanepool_pool *pool, lanepool_i_local *local,
+                                 lanepool_i_failing *failing)
+{
+    failing->failed = 0;
+    put_ready(pool, local, failing);
+}
+
+/* True: it stays in the list. Else it ends on a worker, not here: its end calls the program. */
+static bool come_to_time_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+{
+    bool stays = is_asked(failing) && is_to_be_kept(failing);
+    if (stays) {
+        keep_locked(failures, failing);
+    } else {
+        lanepool_i_failing_take_locked(failures, failing);
+        failing->ends = is_asked(failing);
+    }
+    return stays;
+}
+
+/* On the clock thread. */
+static void fire(lanepool_i_timer *timer)
+{
+    lanepool_i_failing *failing =
+        (lanepool_i_failing *)((char *)timer - offsetof(lanepool_i_failing, timer));
+    lanepool_pool *pool = failing->pool;
+    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    bool stays = come_to_time_locked(&pool->failures, failing);
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+    if (stays)
+        lanepool_i_lifecycle_attend(pool, local);
+    else
+        put_ready(pool, local, failing);
+}
+
 /* Of a task that is over for its pool's end, or whose series goes on anyway, nothing is kept. */
 static bool may_go_on(const lanepool_pool *pool, const lanepool_i_task *task)
 {
@@ -177,13 +240,17 @@ bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, la
         return false;
     failing->failed++;
     failing->result = *result;
-    if (!may_go_on(pool, task) || !is_to_be_tried_again(failing))
+    bool retries = is_to_be_tried_again(failing);
+    if (!may_go_on(pool, task) || (!retries && !is_to_be_kept(failing)))
         return false;
-    lanepool_i_run_report_failure(pool, local, task, result, false);
-    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_RETRY, task, (uint32_t)result->status);
+    lanepool_i_run_report_failure(pool, local, task, result, !retries);
+    lanepool_i_trace_task(local->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP, task,
+                          (uint32_t)result->status);
     await_retry(pool, failing);
     uint64_t delay_ns = delay_of(failing);
-    if (delay_ns > 0)
+    if (!retries)
+        keep(pool, failing);
+    else if (delay_ns > 0)
         try_later(pool, failing, delay_ns);
     else
         lanepool_i_grants_add(grants, task);
@@ -221,6 +288,8 @@ void lanepool_i_failing_ask_all(lanepool_pool *pool)
     lanepool_i_mutex_lock(&pool->failures.lock);
     for (lanepool_i_failing *failing = pool->failures.first; failing != NULL;
          failing = failing->next) {
+        if (failing->is_kept)
+            continue;
         store_relaxed(&failing->member.future.asked, true);
         hasten_locked(pool, failing);
     }
@@ -243,7 +312,7 @@ void lanepool_i_failing_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
     lanepool_i_mutex_lock(&pool->failures.lock);
     while (pool->failures.first != NULL) {
         lanepool_i_collect(pool->failures.first->task, tasks);
-        unlink_locked(pool->failures.first);
+        lanepool_i_failing_take_locked(&pool->failures, pool->failures.first);
     }
     lanepool_i_mutex_unlock(&pool->failures.lock);
 }

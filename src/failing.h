@@ -1,5 +1,5 @@
 /*
- * Tasks that have a policy for failures: tried again in place, their lanes held.
+ * Tasks that have a policy for failures: tried again in place, their lanes held, or kept there.
  *
  * All that is needed stands in the record of a member (member.h) and is made with
  * the task, its thread for timers too, so that nothing can be lacking when it fails.
@@ -11,6 +11,7 @@
  *
  * While it waits for its time it stands in the pool's list, in no other; who takes it
  * out of that, under the lock, has it: the clock thread when it fires, or the hand-back.
+ * A task that is *kept* stands in the same list until it is resolved: its lanes are poisoned.
  * A task that is to end without another call says that it `ends`, and stands ready: the
  * worker that takes it lets it end.
  */
@@ -39,6 +40,8 @@ struct lanepool_i_failing {
     lanepool_i_timer timer;
     lanepool_i_failing *next;  /* L */
     lanepool_i_failing **link; /* L: what points to it in the list; NULL: it is not there */
+    bool is_kept;              /* L: in the list: until it is resolved, not until its time comes */
+    bool is_resolved;          /* L: what waits behind it is just being dropped */
 };
 
 /* Guards: I immutable, L the lock, which is taken before that of the timers. */
@@ -46,7 +49,9 @@ typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without one of their own */
     bool has_policy;                /* I: it says something */
     lanepool_i_mutex lock;
-    lanepool_i_failing *first; /* L: those whose time has not come */
+    lanepool_i_failing *first; /* L: those whose time has not come, and those that are kept */
+    size_t kept;               /* L: how many of them are kept */
+    uint64_t changes;          /* L: how often one was kept, or was so no more */
 } lanepool_i_failures;
 
 /* False: the pool's own policy is not valid. */
@@ -88,7 +93,15 @@ void lanepool_i_failing_asked(lanepool_future *future);
 /* The same for all whose time has not come. */
 void lanepool_i_failing_ask_all(lanepool_pool *pool);
 
-/* Role's holder, no worker left: collects what waits for its time. */
+/* Whether some task is kept. */
+bool lanepool_i_failing_keeps_some(lanepool_pool *pool);
+/* Under the lock: it stands in the list no more. */
+void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_failing *failing);
+/* A task that was kept is tried again as if it never had been. */
+void lanepool_i_failing_try_anew(lanepool_pool *pool, struct lanepool_i_local *local,
+                                 lanepool_i_failing *failing);
+
+/* Role's holder, no worker left: collects what waits for its time, or is kept. */
 void lanepool_i_failing_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
 /* The same: a task that was called before ends with what it has answered; false: it was not. */
 bool lanepool_i_failing_end_stopped(lanepool_pool *pool, struct lanepool_i_local *local,

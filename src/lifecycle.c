@@ -10,10 +10,12 @@
 #include "pause.h"
 #include "pool.h"
 #include "quiesce.h"
+#include "standstill.h"
 
 /* Someone who waits for the pool's end; on its stack. */
 struct lanepool_i_visitor {
     lanepool_i_visitor *next; /* L */
+    bool is_held;             /* L, until it is posted: what is left is held up */
     lanepool_i_semaphore semaphore;
 };
 
@@ -85,6 +87,16 @@ static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_visit
         *at = visitor->next;
 }
 
+static void tell_held(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    for (lanepool_i_visitor *visitor = lifecycle->visitors; visitor != NULL;
+         visitor = visitor->next)
+        visitor->is_held = true;
+    post_visitors_locked(lifecycle);
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+}
+
 static void set_stopped(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
@@ -117,6 +129,17 @@ static void look_for_drained(lanepool_pool *pool)
     }
 }
 
+/* What is delayed becomes due by itself; only a drain waits for it. */
+static void look_for_standstill(lanepool_pool *pool, lanepool_i_local *local)
+{
+    bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
+    if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_stands_still(pool, local))
+        return;
+    lanepool_i_quiesce_tell_held(pool);
+    if (drains && lanepool_i_delays_count(pool) == 0)
+        tell_held(&pool->lifecycle);
+}
+
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
@@ -142,6 +165,8 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
                !lanepool_i_crew_is_stopped(&pool->crew)) {
         look_for_drained(pool);
     }
+    if (lanepool_i_failing_keeps_some(pool))
+        look_for_standstill(pool, local);
 }
 
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
@@ -293,6 +318,19 @@ static void join(lanepool_pool *pool)
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
+/* Whether the pool stands still was looked at when it came to that: now it is for this visitor. If
+ * memory for this thread is lacking, another one looks. */
+static void ask_for_standstill(lanepool_pool *pool)
+{
+    if (!lanepool_i_failing_keeps_some(pool))
+        return;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local != NULL)
+        lanepool_i_lifecycle_attend(pool, local);
+    else
+        lanepool_i_park_wake_all(&pool->crew.park);
+}
+
 static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, uint64_t deadline_ns)
 {
     for (;;) {
@@ -303,8 +341,12 @@ static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, u
             join(pool);
             break;
         case WAIT:
-            if (lanepool_i_semaphore_wait_until(&visitor->semaphore, deadline_ns))
+            ask_for_standstill(pool);
+            if (lanepool_i_semaphore_wait_until(&visitor->semaphore, deadline_ns)) {
+                if (visitor->is_held)
+                    return LANEPOOL_HELD;
                 break;
+            }
             lanepool_i_mutex_lock(&pool->lifecycle.lock);
             leave_locked(&pool->lifecycle, visitor);
             lanepool_i_mutex_unlock(&pool->lifecycle.lock);
@@ -327,7 +369,7 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
         return LANEPOOL_FORKED;
     if (is_inside(pool))
         return LANEPOOL_DEADLOCK;
-    lanepool_i_visitor visitor = { .next = NULL };
+    lanepool_i_visitor visitor = { .next = NULL, .is_held = false };
     if (!lanepool_i_semaphore_init(&visitor.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_status status = visit(pool, &visitor, lanepool_i_deadline(wait_ns_max));

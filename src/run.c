@@ -317,6 +317,16 @@ void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_local *local, lane
     lanepool_i_lifecycle_attend(pool, local);
 }
 
+void lanepool_i_run_end_kept(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                             const lanepool_result *result)
+{
+    lanepool_i_grants grants;
+    ending end = { task->as.wide.future, *result, NULL };
+    settle(pool, local, task, &end, true, &grants);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
 /* Leaves what became ready in the grants. */
 static inline void end_call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                             enum outcome outcome, ending *end, lanepool_i_grants *grants)

@@ -110,10 +110,32 @@ static void add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
         };
 }
 
+/* Where lanes are not stopped the rule names each task once, and those that do not wait, too: the
+ * latch says which. */
+static void count_unstopped(lanepool_i_survey *survey, const lanepool_i_task *task)
+{
+    survey->waiting +=
+        load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_latch_says_started(task);
+}
+
+/* In a stopped lane; a task that waits is in no list, and stays there. */
+static void count_stopped(lanepool_i_survey *survey, lanepool_i_task *task)
+{
+    if (lanepool_i_is_gate(task) ||
+        (fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) != 0)
+        return;
+    lanepool_i_tasks_add(&survey->counted, task);
+    survey->waiting++;
+}
+
 /* A mark waits for nothing that anyone would want to know. */
 void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task)
 {
-    if (!lanepool_i_task_is_mark(task))
+    if (survey->counts && survey->pool->rule->reap != NULL)
+        count_unstopped(survey, task);
+    else if (survey->counts)
+        count_stopped(survey, task);
+    else if (!lanepool_i_task_is_mark(task))
         add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
 }
 
@@ -367,6 +389,25 @@ void lanepool_i_survey_look_at_running(lanepool_i_survey *survey)
     copy_locked(survey, copy_running);
     copy_locked(survey, copy_apart);
     sort_seen(survey);
+}
+
+static void count_held_back(lanepool_i_task *task, void *context)
+{
+    (void)task;
+    (*(size_t *)context)++;
+}
+
+size_t lanepool_i_survey_count_waiting(lanepool_pool *pool, lanepool_i_local *local,
+                                       lanepool_i_grants *grants)
+{
+    lanepool_i_survey survey = { .pool = pool, .local = local, .counts = true };
+    pool->rule->survey_begin(&survey);
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(&survey.counted)) != NULL)
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+    pool->rule->survey_end(&survey, grants);
+    lanepool_i_barrier_each(&pool->router, count_held_back, &survey.waiting);
+    return survey.waiting;
 }
 
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants)

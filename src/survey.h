@@ -57,8 +57,11 @@ typedef struct lanepool_i_survey {
     lanepool_i_array seen;    /* lanepool_i_seen; in the end one for each task, by ticket */
     lanepool_i_array entries; /* lanepool_snapshot_entry */
     lanepool_i_array
-        places;   /* const void *: of each entry its lane, or the task that it is behind */
-    bool lacking; /* memory is */
+        places;     /* const void *: of each entry its lane, or the task that it is behind */
+    bool lacking;   /* memory is */
+    bool counts;    /* it only counts those that wait, marks among them, and needs no memory */
+    size_t waiting; /* how many */
+    lanepool_i_tasks counted; /* of stopped lanes: each once, MARKED */
 } lanepool_i_survey;
 
 /* What a rule adds: a task that waits; and of a task by its index an entry in a lane, or a task
@@ -76,6 +79,11 @@ void lanepool_i_survey_look_at_running(lanepool_i_survey *survey);
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants);
 void lanepool_i_survey_end(lanepool_i_survey *survey);
 void lanepool_i_survey_fini(lanepool_i_survey *survey);
+
+/* Role's holder: how many tasks wait, cancelled ones among them; none that is ready or runs. What
+ * becomes ready meanwhile is added to grants. */
+size_t lanepool_i_survey_count_waiting(lanepool_pool *pool, lanepool_i_local *local,
+                                       lanepool_i_grants *grants);
 
 /* Room for one more item; NULL: memory is lacking. */
 void *lanepool_i_array_add(lanepool_i_array *array, size_t size);

@@ -120,6 +120,7 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
         PROBE(CANCEL, cancel)
         PROBE(NAME, name)
         PROBE(RETRY, retry)
+        PROBE(KEEP, keep)
 #undef PROBE
     }
 #else

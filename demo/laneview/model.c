@@ -319,6 +319,7 @@ static void apply(struct model *model, const lanepool_event *event)
         take_cancel(model, event);
         break;
     case LANEPOOL_EVENT_RETRY:
+    case LANEPOOL_EVENT_KEEP:
         take_retry(model, event);
         break;
     case LANEPOOL_EVENT_NAME:

@@ -22,6 +22,14 @@
 extern "C" {
 #endif
 
+/** What follows when the last attempt at a task has failed. */
+typedef enum lanepool_failure_end {
+    LANEPOOL_FAILURE_GO_ON = 0, /**< the task ends as FAILED or ABANDONED, its lanes go on */
+    LANEPOOL_FAILURE_POISON = 1 /**< the task is kept: it stays where it is, and its lanes are
+                                     *poisoned*, until lanepool_pool_resolve() says what is to
+                                     become of it */
+} lanepool_failure_end;
+
 /**
  * What follows when a task has failed. Start from LANEPOOL_FAILURE_POLICY_INIT; zero means that the
  * task ends with its first failure, and its lanes go on.
@@ -35,7 +43,8 @@ extern "C" {
  * LANEPOOL_RUNNING; lanepool_pool_cancel(), if its delay goes on: that is cut short), has given a
  * lane up (lanepool_run_release()), or the pool was told to stop now. Whoever has handed its lanes
  * over (lanepool_run_hand_over()) ends with its failure, whatever its policy says: they are the
- * heir's. Attempts after the first are made by any worker, or, of a pump's task, by its pump.
+ * heir's; the same goes for each run of a periodic task. Attempts after the first are made by any
+ * worker, or, of a pump's task, by its pump.
  */
 typedef struct lanepool_failure_policy {
     size_t struct_size;    /**< sizeof(lanepool_failure_policy) */
@@ -44,12 +53,13 @@ typedef struct lanepool_failure_policy {
                                 one twice as long. 0: at once, always */
     uint64_t delay_max_ns; /**< but never longer than this; 0, or less than delay_ns: always
                                 delay_ns */
+    lanepool_failure_end at_end; /**< what follows when the last attempt has failed */
 } lanepool_failure_policy;
 
 /** A policy with everything at its default. */
-#define LANEPOOL_FAILURE_POLICY_INIT             \
-    {                                            \
-        sizeof(lanepool_failure_policy), 0, 0, 0 \
+#define LANEPOOL_FAILURE_POLICY_INIT                                     \
+    {                                                                    \
+        sizeof(lanepool_failure_policy), 0, 0, 0, LANEPOOL_FAILURE_GO_ON \
     }
 
 /**
@@ -59,6 +69,84 @@ typedef struct lanepool_failure_policy {
  * The thread of the call; never blocks.
  */
 LANEPOOL_API unsigned lanepool_run_attempt(const lanepool_run *run);
+
+/** A task that is kept; plain data. */
+typedef struct lanepool_failure {
+    uint64_t ticket;              /**< its place in the acceptance order */
+    lanepool_task_fn function;    /**< as submitted */
+    void *context;                /**< as submitted; still the task's */
+    uint32_t tag;                 /**< as submitted */
+    lanepool_status status;       /**< of its last attempt: FAILED or ABANDONED */
+    int code;                     /**< what that has answered, when FAILED */
+    unsigned attempts;            /**< how many have failed, since it was last resolved */
+    const lanepool_claim *claims; /**< what it holds: its claims without duplicates, and without
+                                       what it has given up; copies, byte strings too. None with an
+                                       `is_compatible` of the program's */
+    size_t claim_count;           /**< how many */
+} lanepool_failure;
+
+/** The tasks that were kept at one moment. */
+typedef struct lanepool_failures {
+    const lanepool_failure *tasks; /**< `count`, by ticket */
+    size_t count;                  /**< how many */
+} lanepool_failures;
+
+/**
+ * Lists the tasks that are kept. A task is among them once the error callback, which was told of
+ * its last failure, has returned.
+ *
+ * @param pool     The pool.
+ * @param failures Receives the list, which the caller gives back with lanepool_failures_release();
+ *                 it may outlive the pool. NULL on failure.
+ * @retval LANEPOOL_OK      Done; the list may be empty.
+ * @retval LANEPOOL_INVALID An argument is NULL.
+ * @retval LANEPOOL_NOMEM   Memory is lacking.
+ * @retval LANEPOOL_FORKED  Called in a child of fork().
+ * @par Threads
+ * Any thread, inside tasks and callbacks too; never blocks.
+ * @par Complexity
+ * O(n log n) for n claims of kept tasks.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_pool_failures(lanepool_pool *pool, lanepool_failures **failures);
+
+/** Gives a list back; NULL does nothing. Any thread. */
+LANEPOOL_API void lanepool_failures_release(lanepool_failures *failures);
+
+/** What is to become of a kept task. */
+typedef enum lanepool_resolution {
+    LANEPOOL_RESOLVE_RETRY = 0, /**< it is tried again, its attempts counted anew */
+    LANEPOOL_RESOLVE_SKIP = 1,  /**< it ends as FAILED or ABANDONED, its lanes go on */
+    LANEPOOL_RESOLVE_DROP = 2   /**< all that waits in its lanes is cancelled, as
+                                     lanepool_lane_cancel() does; then it is skipped */
+} lanepool_resolution;
+
+/**
+ * Says what is to become of a kept task.
+ *
+ * A skipped task ends on this thread: its future completes, its `release` is called.
+ *
+ * @param pool   The pool.
+ * @param ticket The task's.
+ * @param how    One of the three.
+ * @retval LANEPOOL_OK        Done, by this call.
+ * @retval LANEPOOL_DONE      No task with this ticket is kept, or not any more.
+ * @retval LANEPOOL_BUSY      Another call is just dropping what waits behind the task.
+ * @retval LANEPOOL_INVALID   pool is NULL, or `how` is none of the three; RETRY: the task has given
+ *                            a lane up; DROP: the pool has an `is_compatible` of its own.
+ * @retval LANEPOOL_SHUT_DOWN The pool was told to stop now, which ends what is kept, or has ended.
+ * @retval LANEPOOL_NOMEM     Memory is lacking; nothing has changed.
+ * @retval LANEPOOL_FORKED    Called in a child of fork().
+ * @retval LANEPOOL_NO_THREAD DROP: a semaphore could not be had; nothing has changed.
+ * @retval LANEPOOL_DEADLOCK  DROP: called from a callback; nothing has changed.
+ * @par Threads
+ * Any thread, inside tasks and callbacks too; DROP waits for the thread that routes, for a moment.
+ * @par Complexity
+ * O(tasks kept, claims of the task); DROP as lanepool_lane_cancel().
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_resolve(lanepool_pool *pool,
+                                                                       uint64_t ticket,
+                                                                       lanepool_resolution how);
 
 #ifdef __cplusplus
 }

@@ -313,6 +313,8 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * @retval LANEPOOL_OK       The pool is gone.
  * @retval LANEPOOL_DEADLOCK Called from inside one of the pool's own tasks or callbacks; nothing
  *                           has changed.
+ * @retval LANEPOOL_HELD     As for lanepool_pool_await(): the pool is shut down, not gone; resolve
+ *                           what is kept, or call lanepool_pool_shutdown_now(), then call again.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had: the pool is shut down, not gone; call
  *                           again.
  * @par Threads
@@ -450,6 +452,10 @@ lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback, v
  * @param pool        The pool.
  * @param wait_ns_max Nanoseconds; 0 polls, LANEPOOL_FOREVER has no limit.
  * @retval LANEPOOL_OK        Terminated.
+ * @retval LANEPOOL_HELD      The pool drains, and all that is left are tasks that have failed and
+ *                            are kept, and what waits behind them: nothing goes on before
+ *                            lanepool_pool_resolve() or lanepool_pool_shutdown_now() is called;
+ *                            then wait again. See failure.h.
  * @retval LANEPOOL_TIMED_OUT Not yet; the pool goes on as before, wait again.
  * @retval LANEPOOL_DEADLOCK  Called from inside one of the pool's own tasks or callbacks.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
@@ -467,6 +473,9 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_await(lanepool_po
  * @param pool        The pool.
  * @param wait_ns_max Nanoseconds; 0 polls, LANEPOOL_FOREVER has no limit.
  * @retval LANEPOOL_OK        They have finished, and their callbacks have returned.
+ * @retval LANEPOOL_HELD      All that the pool has, delayed tasks apart, are tasks that have failed
+ *                            and are kept, and what waits behind them, or for a resume: see
+ *                            lanepool_pool_await(). Not told to who polls.
  * @retval LANEPOOL_TIMED_OUT Not yet.
  * @retval LANEPOOL_DEADLOCK  Called from inside one of the pool's own tasks or callbacks.
  * @retval LANEPOOL_NOMEM     Memory is lacking; nothing has changed.

@@ -26,7 +26,8 @@
     X(RUNNING, 11, "the task has started and has not ended")                       \
     X(DONE, 12, "the task has ended, or was cancelled before")                     \
     X(BUSY, 13, "others still use it")                                             \
-    X(FORKED, 14, "the pool was left behind in the process that has forked")
+    X(FORKED, 14, "the pool was left behind in the process that has forked")       \
+    X(HELD, 15, "all that is left is held up by tasks that have failed")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {

@@ -60,9 +60,12 @@ typedef enum lanepool_event_type {
     LANEPOOL_EVENT_NAME = 13,   /**< a part of a lane's name [object: the lane; detail: where in the
                                    name the part stands, and from bit 16 on the size of the whole;
                                    task: up to eight bytes of it, the first one lowest] */
-    LANEPOOL_EVENT_RETRY = 14 /**< an attempt has failed, and the task, which keeps its lanes, will
+    LANEPOOL_EVENT_RETRY = 14, /**< an attempt has failed, and the task, which keeps its lanes, will
                                    be tried again: READY and START follow [detail: a
                                    lanepool_status] */
+    LANEPOOL_EVENT_KEEP = 15   /**< the last attempt has failed, and the task is kept with its
+                                    lanes: READY follows if it is tried again, or END [detail: a
+                                    lanepool_status] */
 } lanepool_event_type;
 
 /** In the detail of LANEPOOL_EVENT_ENTER. */
