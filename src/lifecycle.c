@@ -15,7 +15,8 @@
 /* Someone who waits for the pool's end; on its stack. */
 struct lanepool_i_visitor {
     lanepool_i_visitor *next; /* L */
-    bool is_held;             /* L, until it is posted: what is left is held up */
+    bool is_addressed;        /* L: it came before what is left was looked at */
+    bool is_held;             /* L, until it is posted: that is held up */
     lanepool_i_semaphore semaphore;
 };
 
@@ -87,13 +88,29 @@ static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_visit
         *at = visitor->next;
 }
 
-static void tell_held(lanepool_i_lifecycle *lifecycle)
+/* Those that are here now will be told of what is looked for from now on. */
+static void address_visitors(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     for (lanepool_i_visitor *visitor = lifecycle->visitors; visitor != NULL;
          visitor = visitor->next)
+        visitor->is_addressed = true;
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+}
+
+static void tell_held(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    for (lanepool_i_visitor **at = &lifecycle->visitors; *at != NULL;) {
+        lanepool_i_visitor *visitor = *at;
+        if (!visitor->is_addressed) {
+            at = &visitor->next;
+            continue;
+        }
+        *at = visitor->next;
         visitor->is_held = true;
-    post_visitors_locked(lifecycle);
+        lanepool_i_semaphore_post(&visitor->semaphore);
+    }
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
@@ -133,6 +150,7 @@ static void look_for_drained(lanepool_pool *pool)
 static void look_for_standstill(lanepool_pool *pool, lanepool_i_local *local)
 {
     bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
+    address_visitors(&pool->lifecycle);
     if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_stands_still(pool, local))
         return;
     lanepool_i_quiesce_tell_held(pool);
@@ -299,6 +317,7 @@ static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_visitor *visit
         lifecycle->joining = true;
         next = JOIN;
     } else {
+        visitor->is_addressed = false;
         visitor->next = lifecycle->visitors;
         lifecycle->visitors = visitor;
     }
@@ -369,7 +388,7 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
         return LANEPOOL_FORKED;
     if (is_inside(pool))
         return LANEPOOL_DEADLOCK;
-    lanepool_i_visitor visitor = { .next = NULL, .is_held = false };
+    lanepool_i_visitor visitor = { .is_addressed = false, .is_held = false };
     if (!lanepool_i_semaphore_init(&visitor.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_status status = visit(pool, &visitor, lanepool_i_deadline(wait_ns_max));

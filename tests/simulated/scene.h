@@ -46,8 +46,10 @@ struct scene_task {
     void (*then)(struct scene_task *); /* called when the future completes */
     bool has_future;
     bool has_release;
-    bool fails;
-    lanepool_pool *pool; /* NULL: the scene's */
+    bool fails;                            /* with a policy: the last attempt has */
+    const lanepool_failure_policy *policy; /* NULL: none; else it takes a release, too */
+    uint32_t fails_first;                  /* with a policy: so many attempts fail */
+    lanepool_pool *pool;                   /* NULL: the scene's */
     lanepool_group *group;
     lanepool_pump *pump;
     bool may_be_cancelled; /* by the scenario */
@@ -66,6 +68,8 @@ struct scene_task {
     _Atomic uint64_t ticket;
     _Atomic uint32_t thread; /* that made the call */
     _Atomic uint32_t releases, thens;
+    _Atomic uint64_t attempt_end; /* with a policy: of the last one; the call's, when it ends */
+    _Atomic uint32_t attempts;
     _Atomic uint32_t cancels;  /* calls that said that they have cancelled it */
     _Atomic bool told_running; /* one that came too late was told so */
 };
