@@ -3,6 +3,7 @@
 
 #include "failing.h"
 #include "member.h"
+#include "poison.h"
 #include "pool.h"
 
 static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
@@ -132,6 +133,8 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *loc
     }
     if (status != LANEPOOL_OK)
         give_block(pool, local, block);
+    else if (lanepool_i_failing_avoids_poison(block))
+        lanepool_i_poison_expect(pool, block);
     *built = block;
     return status;
 }

@@ -4,6 +4,7 @@
 #include "deadline.h"
 #include "handback.h"
 #include "known.h"
+#include "poison.h"
 #include "pool.h"
 #include "run.h"
 
@@ -11,7 +12,8 @@
 
 static bool says_something(const lanepool_failure_policy *policy)
 {
-    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON;
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON ||
+           policy->at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
 /* With lanes per worker a ready task stands in its worker's own lane, to which nothing comes back.
@@ -20,6 +22,8 @@ bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failur
 {
     return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
            (unsigned)policy->at_end <= LANEPOOL_FAILURE_POISON &&
+           (unsigned)policy->at_poison <= LANEPOOL_AT_POISON_GO_WITHOUT &&
+           (pool->rule->release != NULL || policy->at_poison == LANEPOOL_AT_POISON_WAIT) &&
            (pool->options.layout == LANEPOOL_PER_KEY || !says_something(policy));
 }
 
@@ -69,6 +73,9 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
     failing->link = NULL;
     failing->is_kept = false;
     failing->is_resolved = false;
+    failing->is_told = false;
+    failing->is_refused = false;
+    lanepool_i_lane_init_void(&failing->nowhere);
     return future;
 }
 
@@ -167,19 +174,23 @@ static bool is_to_be_kept(const lanepool_i_failing *failing)
     return failing->policy.at_end == LANEPOOL_FAILURE_POISON;
 }
 
-static void keep_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+/* True: its lanes are to be told. */
+static bool keep_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
 {
     failing->is_kept = true;
     failures->kept++;
     failures->changes++;
+    return lanepool_i_poison_tells_locked(failing);
 }
 
-static void keep(lanepool_pool *pool, lanepool_i_failing *failing)
+static void keep(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
     lanepool_i_mutex_lock(&pool->failures.lock);
     link_locked(&pool->failures, failing);
-    keep_locked(&pool->failures, failing);
+    bool tells = keep_locked(&pool->failures, failing);
     lanepool_i_mutex_unlock(&pool->failures.lock);
+    if (tells)
+        lanepool_i_poison_tell(pool, local, failing);
 }
 
 static void put_ready(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
@@ -197,11 +208,12 @@ void lanepool_i_failing_try_anew(lanepool_pool *pool, lanepool_i_local *local,
 }
 
 /* True: it stays in the list. Else it ends on a worker, not here: its end calls the program. */
-static bool come_to_time_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+static bool come_to_time_locked(lanepool_i_failures *failures, lanepool_i_failing *failing,
+                                bool *tells)
 {
     bool stays = is_asked(failing) && is_to_be_kept(failing);
     if (stays) {
-        keep_locked(failures, failing);
+        *tells = keep_locked(failures, failing);
     } else {
         lanepool_i_failing_take_locked(failures, failing);
         failing->ends = is_asked(failing);
@@ -217,8 +229,11 @@ static void fire(lanepool_i_timer *timer)
     lanepool_pool *pool = failing->pool;
     lanepool_i_local *local = load_relaxed(&pool->delays.clock);
     lanepool_i_mutex_lock(&pool->failures.lock);
-    bool stays = come_to_time_locked(&pool->failures, failing);
+    bool tells = false;
+    bool stays = come_to_time_locked(&pool->failures, failing, &tells);
     lanepool_i_mutex_unlock(&pool->failures.lock);
+    if (tells)
+        lanepool_i_poison_tell(pool, local, failing);
     if (stays)
         lanepool_i_lifecycle_attend(pool, local);
     else
@@ -249,7 +264,7 @@ bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, la
     await_retry(pool, failing);
     uint64_t delay_ns = delay_of(failing);
     if (!retries)
-        keep(pool, failing);
+        keep(pool, local, failing);
     else if (delay_ns > 0)
         try_later(pool, failing, delay_ns);
     else

@@ -26,7 +26,8 @@
 struct lanepool_i_local;
 typedef struct lanepool_i_failing lanepool_i_failing;
 
-/* Guards: I immutable, L the failures' lock, W whoever runs the task, or has it out of the list. */
+/* Guards: I immutable, R role's holder, L the failures' lock, W whoever runs the task, or has it
+ * out of the list. */
 struct lanepool_i_failing {
     lanepool_i_member member;       /* the first: found from the task's future */
     lanepool_failure_policy policy; /* I */
@@ -42,13 +43,18 @@ struct lanepool_i_failing {
     lanepool_i_failing **link; /* L: what points to it in the list; NULL: it is not there */
     bool is_kept;              /* L: in the list: until it is resolved, not until its time comes */
     bool is_resolved;          /* L: what waits behind it is just being dropped */
+    bool is_told;              /* L: its lanes are just being told that it is kept */
+    lanepool_i_message poison; /* which tells them */
+    bool is_refused;           /* R, then W: a poisoned lane has it fail */
+    lanepool_i_lane nowhere;   /* where it stands instead of poisoned lanes; see poison.h */
 };
 
-/* Guards: I immutable, L the lock, which is taken before that of the timers. */
+/* Guards: I immutable, A atomic, L the lock, which is taken before that of the timers. */
 typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without one of their own */
     bool has_policy;                /* I: it says something */
     lanepool_i_mutex lock;
+    _Atomic bool is_avoided;   /* A: there were tasks that do not wait in poisoned lanes */
     lanepool_i_failing *first; /* L: those whose time has not come, and those that are kept */
     size_t kept;               /* L: how many of them are kept */
     uint64_t changes;          /* L: how often one was kept, or was so no more */
@@ -76,6 +82,13 @@ static inline lanepool_i_failing *lanepool_i_failing_of(const lanepool_i_task *t
 {
     return lanepool_i_task_is_wide(task) ? lanepool_i_failing_of_future(task->as.wide.future)
                                          : NULL;
+}
+
+/* Whether it does not wait in poisoned lanes. */
+static inline bool lanepool_i_failing_avoids_poison(const lanepool_i_task *task)
+{
+    const lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    return failing != NULL && failing->policy.at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
 /* An attempt has failed, of a task that has its lanes: true, the task has not ended with that, and

@@ -53,6 +53,8 @@ static void measure_locked(const lanepool_pool *pool, struct room *room)
         if (!has_claims(pool, failing->task))
             continue;
         for (size_t i = 0; i < lanepool_i_task_count(failing->task); i++) {
+            if (lanepool_i_lane_is_void(lanepool_i_place_lane(failing->task, i)))
+                continue;
             lanepool_claim claim = claim_of(failing->task, i);
             room->claims++;
             room->bytes += claim.type == LANEPOOL_KEY_BYTES ? claim.key.bytes.size : 0;
@@ -80,7 +82,8 @@ static void add_task(const lanepool_pool *pool, struct listed *listed,
     if (lanepool_i_task_is_barrier(task))
         add_claim(listed, lanepool_claim_all());
     for (size_t i = 0; has_claims(pool, task) && i < lanepool_i_task_count(task); i++)
-        add_claim(listed, claim_of(task, i));
+        if (!lanepool_i_lane_is_void(lanepool_i_place_lane(task, i)))
+            add_claim(listed, claim_of(task, i));
     listed->tasks[listed->used.tasks++] =
         (lanepool_failure){ .ticket = lanepool_i_task_ticket(task),
                             .function = task->function,
@@ -168,6 +171,17 @@ lanepool_status lanepool_pool_failures(lanepool_pool *pool, lanepool_failures **
 void lanepool_failures_release(lanepool_failures *failures)
 {
     lanepool_i_memory_free(failures);
+}
+
+bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim)
+{
+    if (run->pool == NULL || run->apart == LANEPOOL_I_NOT_A_RUN || claim == NULL ||
+        run->pool->rule->release == NULL)
+        return false;
+    size_t i = lanepool_i_task_count(run->task);
+    while (i > 0 && !lanepool_i_key_is_named(lanepool_i_place_lane(run->task, i - 1), claim))
+        i--;
+    return i > 0;
 }
 
 /* --- resolving --- */

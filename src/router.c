@@ -3,6 +3,7 @@
 
 #include "barrier.h"
 #include "planted.h"
+#include "poison.h"
 #include "pool.h"
 #include "run.h"
 
@@ -123,12 +124,31 @@ static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_local *
     pool->router.inbox.news++;
 }
 
+/* A message, or a task that the router is to look closer at. */
+static LANEPOOL_I_COLD void take_unusual(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_task *node, lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&node->word);
+    if ((word & LANEPOOL_I_WIDE) == 0) {
+        take_message(pool, local, (lanepool_i_message *)node, grants);
+        return;
+    }
+    store_relaxed(&node->word, word & ~LANEPOOL_I_MESSAGE);
+    give_ticket(&pool->router, node);
+    if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, node))
+        lanepool_i_ring_write_route(local->ring, node, pool->router.inbox.news);
+    if (pool->router.barrier != NULL)
+        lanepool_i_router_hold(&pool->router, node);
+    else
+        lanepool_i_poison_route(pool, local, node, grants);
+}
+
 static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                       lanepool_i_grants *grants)
 {
     bool is_message = (load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0;
     if (is_message && !lanepool_i_task_is_barrier(task)) {
-        take_message(pool, local, (lanepool_i_message *)task, grants);
+        take_unusual(pool, local, task, grants);
         return;
     }
     give_ticket(&pool->router, task);

@@ -194,16 +194,20 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
                                     lanepool_claim *narrow, size_t *count)
 {
     (void)pool;
-    *count = lanepool_i_task_count(task);
+    size_t placed = lanepool_i_task_count(task);
+    size_t kept = 0;
     bool wide = lanepool_i_task_is_wide(task);
     lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < placed; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
         bool shared = lanepool_i_place_is_shared(task, i);
-        lanepool_i_key_to_claim(&lane->key, &result[i]);
-        result[i].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+        if (lanepool_i_lane_is_void(lane))
+            continue;
+        lanepool_i_key_to_claim(&lane->key, &result[kept]);
+        result[kept++].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     }
+    *count = kept;
     return result;
 }
 
@@ -331,6 +335,8 @@ static void survey_entries(lanepool_i_survey *survey, size_t index)
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
         lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        if (lanepool_i_lane_is_void(lane))
+            continue;
         lanepool_i_survey_add_entry(survey, index, lane,
                                     lanepool_i_place_is_shared(task, i) ? LANEPOOL_SHARED
                                                                         : LANEPOOL_EXCLUSIVE,

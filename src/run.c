@@ -157,13 +157,23 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
+/* Its turn has come, but in poisoned lanes: it is told, and ends. */
+static void refuse(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task, ending *end)
+{
+    local->callbacks++;
+    lanepool_i_run_call_cancelled(pool, local, task, NULL);
+    local->callbacks--;
+    lanepool_i_failing_of(task)->ends = true;
+    end->result.status = LANEPOOL_POISONED;
+}
+
 /* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
  * cancel.c. Its thread's list shows it by now; where tasks are reaped it keeps its places for a
  * while when it has left that list, and its latch says that it has started. If cancelled by a mark
  * alone, the future is the canceller's. False and not CANCELLED: a run of a periodic task that has
  * ended, or a task that is not to be tried again; it has its turn, and does nothing. */
-static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool *pool,
-                                                             const lanepool_i_local *local,
+static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool,
+                                                             lanepool_i_local *local,
                                                              lanepool_i_task *task, ending *end)
 {
     end->result = (lanepool_result){ LANEPOOL_CANCELLED, 0, NULL };
@@ -180,6 +190,11 @@ static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool
     lanepool_i_failing *failing = lanepool_i_failing_of_future(end->future);
     if (failing != NULL && !lanepool_i_failing_starts(failing)) {
         end->result = failing->result;
+        return false;
+    }
+    if (failing != NULL && failing->is_refused) {
+        if (lanepool_i_future_give_up(end->future))
+            refuse(pool, local, task, end);
         return false;
     }
     bool starts = lanepool_i_future_start(end->future);

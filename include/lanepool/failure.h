@@ -31,6 +31,20 @@ typedef enum lanepool_failure_end {
 } lanepool_failure_end;
 
 /**
+ * What a task does that has to wait in a poisoned lane. Decided for those that wait there when a
+ * task begins to be kept, and for those that come while it is. A task that claims everything waits.
+ */
+typedef enum lanepool_at_poison {
+    LANEPOOL_AT_POISON_WAIT = 0,      /**< it waits until the kept task is resolved */
+    LANEPOOL_AT_POISON_FAIL = 1,      /**< it gives its place in the lane up, and when its turn has
+                                           come in its other lanes it has its one call with
+                                           LANEPOOL_CALL_CANCELLED and ends as POISONED */
+    LANEPOOL_AT_POISON_GO_WITHOUT = 2 /**< it gives its place in the lane up, and runs when its turn
+                                           has come in its other lanes; lanepool_run_holds() tells
+                                           it which it has */
+} lanepool_at_poison;
+
+/**
  * What follows when a task has failed. Start from LANEPOOL_FAILURE_POLICY_INIT; zero means that the
  * task ends with its first failure, and its lanes go on.
  *
@@ -53,13 +67,15 @@ typedef struct lanepool_failure_policy {
                                 one twice as long. 0: at once, always */
     uint64_t delay_max_ns; /**< but never longer than this; 0, or less than delay_ns: always
                                 delay_ns */
-    lanepool_failure_end at_end; /**< what follows when the last attempt has failed */
+    lanepool_failure_end at_end;  /**< what follows when the last attempt has failed */
+    lanepool_at_poison at_poison; /**< what the task does in a lane that another has poisoned; in
+                                       pools with lanes per key, without an `is_compatible` */
 } lanepool_failure_policy;
 
 /** A policy with everything at its default. */
-#define LANEPOOL_FAILURE_POLICY_INIT                                     \
-    {                                                                    \
-        sizeof(lanepool_failure_policy), 0, 0, 0, LANEPOOL_FAILURE_GO_ON \
+#define LANEPOOL_FAILURE_POLICY_INIT                                                              \
+    {                                                                                             \
+        sizeof(lanepool_failure_policy), 0, 0, 0, LANEPOOL_FAILURE_GO_ON, LANEPOOL_AT_POISON_WAIT \
     }
 
 /**
@@ -69,6 +85,20 @@ typedef struct lanepool_failure_policy {
  * The thread of the call; never blocks.
  */
 LANEPOOL_API unsigned lanepool_run_attempt(const lanepool_run *run);
+
+/**
+ * Whether the task that makes this call has the lane of a claim: false of one that it goes without,
+ * since the lane was poisoned, that it has given up, or that it has never claimed; in cancelling
+ * calls, and in pools with lanes per worker or an `is_compatible` of their own, of all.
+ *
+ * @param run   The call that this thread is in.
+ * @param claim A key or a held lane; its mode is not looked at.
+ * @par Threads
+ * The thread of the call; never blocks.
+ * @par Complexity
+ * O(claims of the task).
+ */
+LANEPOOL_API bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim);
 
 /** A task that is kept; plain data. */
 typedef struct lanepool_failure {

@@ -269,7 +269,9 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->started = true;
         break;
     case LANEPOOL_EVENT_END:
-        note(judge, (task->started || task->has_failed) && !task->ended && !task->left_early,
+        note(judge,
+             (task->started || task->has_failed || event->detail == LANEPOOL_POISONED) &&
+                 !task->ended && !task->left_early,
              "an end without a start, or twice, or too late");
         task->ended = true;
         break;
