@@ -4,6 +4,8 @@
 #include "deadline.h"
 #include "handback.h"
 #include "known.h"
+#include "pause.h"
+#include "places.h"
 #include "poison.h"
 #include "pool.h"
 #include "run.h"
@@ -16,14 +18,20 @@ static bool says_something(const lanepool_failure_policy *policy)
            policy->at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
+/* Of their own, each for a key. */
+static bool needs_lanes(const lanepool_failure_policy *policy)
+{
+    return policy->at_end == LANEPOOL_FAILURE_PAUSE || policy->at_poison != LANEPOOL_AT_POISON_WAIT;
+}
+
 /* With lanes per worker a ready task stands in its worker's own lane, to which nothing comes back.
  */
 bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
 {
     return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
-           (unsigned)policy->at_end <= LANEPOOL_FAILURE_POISON &&
+           (unsigned)policy->at_end <= LANEPOOL_FAILURE_PAUSE &&
            (unsigned)policy->at_poison <= LANEPOOL_AT_POISON_GO_WITHOUT &&
-           (pool->rule->release != NULL || policy->at_poison == LANEPOOL_AT_POISON_WAIT) &&
+           (pool->rule->release != NULL || !needs_lanes(policy)) &&
            (pool->options.layout == LANEPOOL_PER_KEY || !says_something(policy));
 }
 
@@ -41,6 +49,29 @@ bool lanepool_i_failures_read_policy(lanepool_pool *pool)
 }
 
 static void fire(lanepool_i_timer *timer);
+
+/* One for each claim; false: memory is lacking. */
+static bool make_gates(lanepool_i_failing *failing, size_t count)
+{
+    failing->gates = NULL;
+    while (count-- > 0 && failing->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
+        lanepool_i_gate *gate = lanepool_i_memory_alloc(sizeof *gate);
+        if (gate == NULL)
+            return false;
+        gate->is_of_failure = true;
+        gate->next = failing->gates;
+        failing->gates = gate;
+    }
+    return true;
+}
+
+/* As if it had never been. */
+static void unmake(lanepool_future *future)
+{
+    lanepool_i_member_refuse(future);
+    lanepool_future_release(future);
+    lanepool_future_release(future);
+}
 
 lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task *task,
                                            const lanepool_task *description,
@@ -76,7 +107,11 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
     failing->is_told = false;
     failing->is_refused = false;
     lanepool_i_lane_init_void(&failing->nowhere);
-    return future;
+    if (make_gates(failing, description->claim_count))
+        return future;
+    *status = LANEPOOL_NOMEM;
+    unmake(future);
+    return NULL;
 }
 
 /* --- the list --- */
@@ -90,12 +125,20 @@ static void link_locked(lanepool_i_failures *failures, lanepool_i_failing *faili
     failures->first = failing;
 }
 
-bool lanepool_i_failing_keeps_some(lanepool_pool *pool)
+bool lanepool_i_failing_holds_some(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->failures.lock);
-    bool some = pool->failures.kept > 0;
+    bool some = pool->failures.kept + pool->failures.paused > 0;
     lanepool_i_mutex_unlock(&pool->failures.lock);
     return some;
+}
+
+void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by)
+{
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    pool->failures.paused += by;
+    pool->failures.changes++;
+    lanepool_i_mutex_unlock(&pool->failures.lock);
 }
 
 void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
@@ -174,20 +217,14 @@ static bool is_to_be_kept(const lanepool_i_failing *failing)
     return failing->policy.at_end == LANEPOOL_FAILURE_POISON;
 }
 
-/* True: its lanes are to be told. */
-static bool keep_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
-{
-    failing->is_kept = true;
-    failures->kept++;
-    failures->changes++;
-    return lanepool_i_poison_tells_locked(failing);
-}
-
 static void keep(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
     lanepool_i_mutex_lock(&pool->failures.lock);
     link_locked(&pool->failures, failing);
-    bool tells = keep_locked(&pool->failures, failing);
+    failing->is_kept = true;
+    pool->failures.kept++;
+    pool->failures.changes++;
+    bool tells = lanepool_i_poison_tells_locked(failing);
     lanepool_i_mutex_unlock(&pool->failures.lock);
     if (tells)
         lanepool_i_poison_tell(pool, local, failing);
@@ -207,21 +244,56 @@ void lanepool_i_failing_try_anew(lanepool_pool *pool, lanepool_i_local *local,
     put_ready(pool, local, failing);
 }
 
-/* True: it stays in the list. Else it ends on a worker, not here: its end calls the program. */
-static bool come_to_time_locked(lanepool_i_failures *failures, lanepool_i_failing *failing,
-                                bool *tells)
+/* --- lanes paused --- */
+
+static void end_soon(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
-    bool stays = is_asked(failing) && is_to_be_kept(failing);
-    if (stays) {
-        *tells = keep_locked(failures, failing);
-    } else {
-        lanepool_i_failing_take_locked(failures, failing);
-        failing->ends = is_asked(failing);
-    }
-    return stays;
+    lanepool_i_tasks ready = { NULL, NULL, 0 };
+    size_t index =
+        local->worker != NULL ? local->worker->index : lanepool_i_crew_fewest(&pool->crew);
+    failing->ends = true;
+    lanepool_i_tasks_add(&ready, failing->task);
+    lanepool_i_crew_put(&pool->crew, index, &ready);
 }
 
-/* On the clock thread. */
+/* Role's holder. The task has its lanes still, so the gates come before all that waits there. */
+static void carry_out_pause(lanepool_pool *pool, lanepool_i_local *local,
+                            lanepool_i_message *message, lanepool_i_grants *grants)
+{
+    lanepool_i_failing *failing =
+        (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, message));
+    size_t count = lanepool_i_task_count(failing->task);
+    for (size_t i = 0; i < count && failing->gates != NULL; i++) {
+        lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
+        lanepool_i_gate *gate = failing->gates;
+        lanepool_i_gate *rest = gate->next;
+        if (!lanepool_i_lane_is_void(lane) && lanepool_i_gate_close(pool, lane, gate, grants))
+            failing->gates = rest;
+    }
+    end_soon(pool, local, failing);
+}
+
+/* Until the message is carried out the task is in no list. The inbox is open: the task is not over.
+ */
+static void pause_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+{
+    failing->message.carry_out = carry_out_pause;
+    failing->message.urgent = true;
+    (void)lanepool_i_router_send(pool, local, &failing->message);
+}
+
+/* On the clock thread, which makes no attempt; and makes no end, since that calls the program. */
+static void come_to_end(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+{
+    if (is_to_be_kept(failing))
+        keep(pool, local, failing);
+    else if (failing->policy.at_end == LANEPOOL_FAILURE_PAUSE)
+        pause_lanes(pool, local, failing);
+    else
+        end_soon(pool, local, failing);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
 static void fire(lanepool_i_timer *timer)
 {
     lanepool_i_failing *failing =
@@ -229,13 +301,10 @@ static void fire(lanepool_i_timer *timer)
     lanepool_pool *pool = failing->pool;
     lanepool_i_local *local = load_relaxed(&pool->delays.clock);
     lanepool_i_mutex_lock(&pool->failures.lock);
-    bool tells = false;
-    bool stays = come_to_time_locked(&pool->failures, failing, &tells);
+    lanepool_i_failing_take_locked(&pool->failures, failing);
     lanepool_i_mutex_unlock(&pool->failures.lock);
-    if (tells)
-        lanepool_i_poison_tell(pool, local, failing);
-    if (stays)
-        lanepool_i_lifecycle_attend(pool, local);
+    if (is_asked(failing))
+        come_to_end(pool, local, failing);
     else
         put_ready(pool, local, failing);
 }
@@ -247,6 +316,15 @@ static bool may_go_on(const lanepool_pool *pool, const lanepool_i_task *task)
            !lanepool_i_word_is_periodic(load_relaxed(&task->word));
 }
 
+static void try_again(lanepool_pool *pool, lanepool_i_failing *failing, lanepool_i_grants *grants)
+{
+    uint64_t delay_ns = delay_of(failing);
+    if (delay_ns > 0)
+        try_later(pool, failing, delay_ns);
+    else
+        lanepool_i_grants_add(grants, failing->task);
+}
+
 bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                                 const lanepool_result *result, lanepool_i_grants *grants)
 {
@@ -256,19 +334,20 @@ bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, la
     failing->failed++;
     failing->result = *result;
     bool retries = is_to_be_tried_again(failing);
-    if (!may_go_on(pool, task) || (!retries && !is_to_be_kept(failing)))
+    bool stays = retries || failing->policy.at_end != LANEPOOL_FAILURE_GO_ON;
+    if (!stays || !may_go_on(pool, task))
         return false;
     lanepool_i_run_report_failure(pool, local, task, result, !retries);
-    lanepool_i_trace_task(local->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP, task,
-                          (uint32_t)result->status);
+    if (retries || is_to_be_kept(failing))
+        lanepool_i_trace_task(local->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP,
+                              task, (uint32_t)result->status);
     await_retry(pool, failing);
-    uint64_t delay_ns = delay_of(failing);
-    if (!retries)
+    if (retries)
+        try_again(pool, failing, grants);
+    else if (is_to_be_kept(failing))
         keep(pool, local, failing);
-    else if (delay_ns > 0)
-        try_later(pool, failing, delay_ns);
     else
-        lanepool_i_grants_add(grants, task);
+        pause_lanes(pool, local, failing);
     return true;
 }
 

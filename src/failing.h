@@ -39,14 +39,15 @@ struct lanepool_i_failing {
     lanepool_pool *pool;            /* I */
     lanepool_i_task *task;          /* I */
     lanepool_i_timer timer;
-    lanepool_i_failing *next;  /* L */
-    lanepool_i_failing **link; /* L: what points to it in the list; NULL: it is not there */
-    bool is_kept;              /* L: in the list: until it is resolved, not until its time comes */
-    bool is_resolved;          /* L: what waits behind it is just being dropped */
-    bool is_told;              /* L: its lanes are just being told that it is kept */
-    lanepool_i_message poison; /* which tells them */
-    bool is_refused;           /* R, then W: a poisoned lane has it fail */
-    lanepool_i_lane nowhere;   /* where it stands instead of poisoned lanes; see poison.h */
+    lanepool_i_failing *next;   /* L */
+    lanepool_i_failing **link;  /* L: what points to it in the list; NULL: it is not there */
+    bool is_kept;               /* L: in the list: until it is resolved, not until its time comes */
+    bool is_resolved;           /* L: what waits behind it is just being dropped */
+    bool is_told;               /* L: its lanes are just being told that it is kept */
+    lanepool_i_message message; /* which tells them; or has them paused */
+    lanepool_i_gate *gates;     /* R: as many as it may need for that */
+    bool is_refused;            /* R, then W: a poisoned lane has it fail */
+    lanepool_i_lane nowhere;    /* where it stands instead of poisoned lanes; see poison.h */
 };
 
 /* Guards: I immutable, A atomic, L the lock, which is taken before that of the timers. */
@@ -57,7 +58,8 @@ typedef struct lanepool_i_failures {
     _Atomic bool is_avoided;   /* A: there were tasks that do not wait in poisoned lanes */
     lanepool_i_failing *first; /* L: those whose time has not come, and those that are kept */
     size_t kept;               /* L: how many of them are kept */
-    uint64_t changes;          /* L: how often one was kept, or was so no more */
+    size_t paused;             /* L: lanes that are paused because of a failure */
+    uint64_t changes;          /* L: how often one of these was changed */
 } lanepool_i_failures;
 
 /* False: the pool's own policy is not valid. */
@@ -84,6 +86,15 @@ static inline lanepool_i_failing *lanepool_i_failing_of(const lanepool_i_task *t
                                          : NULL;
 }
 
+static inline void lanepool_i_failing_free_gates(lanepool_i_failing *failing)
+{
+    while (failing->gates != NULL) {
+        lanepool_i_gate *gate = failing->gates;
+        failing->gates = gate->next;
+        lanepool_i_memory_free(gate);
+    }
+}
+
 /* Whether it does not wait in poisoned lanes. */
 static inline bool lanepool_i_failing_avoids_poison(const lanepool_i_task *task)
 {
@@ -106,8 +117,10 @@ void lanepool_i_failing_asked(lanepool_future *future);
 /* The same for all whose time has not come. */
 void lanepool_i_failing_ask_all(lanepool_pool *pool);
 
-/* Whether some task is kept. */
-bool lanepool_i_failing_keeps_some(lanepool_pool *pool);
+/* Whether some task is kept, or some lane paused because of one that was not. */
+bool lanepool_i_failing_holds_some(lanepool_pool *pool);
+/* Role's holder: so many more lanes are paused, or one less. */
+void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by);
 /* Under the lock: it stands in the list no more. */
 void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_failing *failing);
 /* A task that was kept is tried again as if it never had been. */

@@ -193,6 +193,7 @@ typedef struct lanepool_i_gate {
     lanepool_i_task block;        /* R: no task, but it has a ticket to be compared with others' */
     lanepool_i_wide_entry entry;  /* R */
     _Atomic uint32_t state;       /* A: a lanepool_i_gate_state */
+    bool is_of_failure;           /* R: a task has failed there; a drain does not open it */
     lanepool_i_lane *lane;        /* R */
     struct lanepool_i_gate *next; /* R: among the pool's */
 } lanepool_i_gate;

@@ -183,7 +183,7 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
                !lanepool_i_crew_is_stopped(&pool->crew)) {
         look_for_drained(pool);
     }
-    if (lanepool_i_failing_keeps_some(pool))
+    if (lanepool_i_failing_holds_some(pool))
         look_for_standstill(pool, local);
 }
 
@@ -341,7 +341,7 @@ static void join(lanepool_pool *pool)
  * memory for this thread is lacking, another one looks. */
 static void ask_for_standstill(lanepool_pool *pool)
 {
-    if (!lanepool_i_failing_keeps_some(pool))
+    if (!lanepool_i_failing_holds_some(pool))
         return;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local != NULL)

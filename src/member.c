@@ -1,6 +1,7 @@
 /* Owns a group's list of members, and what happens to it when one ends; see member.h. */
 #include "member.h"
 
+#include "failing.h"
 #include "pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
@@ -49,6 +50,8 @@ void lanepool_i_pump_release(lanepool_pump *pump)
 void lanepool_i_member_forget(lanepool_future *future)
 {
     lanepool_pump *pump = lanepool_i_member_of(future)->pump;
+    if (lanepool_i_member_of(future)->has_policy)
+        lanepool_i_failing_free_gates((lanepool_i_failing *)future);
     if (pump != NULL)
         lanepool_i_pump_release(pump);
 }

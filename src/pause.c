@@ -4,6 +4,7 @@
  */
 #include "pause.h"
 
+#include "failing.h"
 #include "handle.h"
 #include "lanepool/pause.h"
 #include "pool.h"
@@ -43,8 +44,10 @@ bool lanepool_pool_is_paused(const lanepool_pool *pool)
 
 /* --- gates --- */
 
-static void open(lanepool_i_gate *gate, lanepool_i_grants *grants)
+static void open(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *grants)
 {
+    if (gate->is_of_failure)
+        lanepool_i_failing_count_paused(pool, (size_t)-1);
     lanepool_i_lane_open_gate(gate, grants);
     gate->lane = NULL;
 }
@@ -89,8 +92,8 @@ void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local)
         return;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     for (lanepool_i_gate *gate = pool->keys.gates; gate != NULL; gate = gate->next)
-        if (gate->lane != NULL)
-            open(gate, &grants);
+        if (gate->lane != NULL && !gate->is_of_failure)
+            open(pool, gate, &grants);
     free_passed(&pool->keys);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
@@ -121,16 +124,26 @@ static uint64_t next_placed(const lanepool_i_router *router)
     return router->barrier != NULL ? router->barrier_ticket : router->next_ticket;
 }
 
+bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
+                           lanepool_i_grants *grants)
+{
+    if (find(&pool->keys, lane) != NULL)
+        return false;
+    if (gate->is_of_failure)
+        lanepool_i_failing_count_paused(pool, 1);
+    gate->next = pool->keys.gates;
+    pool->keys.gates = gate;
+    lanepool_i_lane_close_gate(lane, gate, next_placed(&pool->router), grants);
+    return true;
+}
+
 static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change *change,
                        lanepool_i_grants *grants)
 {
     change->shut_down = load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
-    if (change->shut_down || find(&pool->keys, lane) != NULL)
-        return;
-    change->gate->next = pool->keys.gates;
-    pool->keys.gates = change->gate;
-    lanepool_i_lane_close_gate(lane, change->gate, next_placed(&pool->router), grants);
-    change->gate = NULL;
+    change->gate->is_of_failure = false;
+    if (!change->shut_down && lanepool_i_gate_close(pool, lane, change->gate, grants))
+        change->gate = NULL;
 }
 
 /* Role's holder. */
@@ -143,7 +156,7 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, void *contex
     if (change->gate != NULL)
         close_gate(pool, lane, change, grants);
     else if (closed != NULL)
-        open(closed, grants);
+        open(pool, closed, grants);
     free_passed(&pool->keys);
 }
 

@@ -145,7 +145,7 @@ void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanep
 
 static lanepool_i_failing *failing_of(lanepool_i_message *message)
 {
-    return (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, poison));
+    return (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, message));
 }
 
 /* False: it is not kept any more. It stays in its lanes while the lock is held. */
@@ -187,8 +187,8 @@ bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing)
 void lanepool_i_poison_tell(lanepool_pool *pool, lanepool_i_local *local,
                             lanepool_i_failing *failing)
 {
-    failing->poison.carry_out = carry_out;
-    failing->poison.urgent = true;
-    if (!lanepool_i_router_send(pool, local, &failing->poison))
+    failing->message.carry_out = carry_out;
+    failing->message.urgent = true;
+    if (!lanepool_i_router_send(pool, local, &failing->message))
         lanepool_future_release(&failing->member.future);
 }

@@ -25,6 +25,11 @@ extern "C" {
 /** What follows when the last attempt at a task has failed. */
 typedef enum lanepool_failure_end {
     LANEPOOL_FAILURE_GO_ON = 0, /**< the task ends as FAILED or ABANDONED, its lanes go on */
+    LANEPOOL_FAILURE_PAUSE = 2, /**< the task ends as with GO_ON, and before its lanes go on they
+                                   are paused, as by lanepool_lane_pause(); a drain does not resume
+                                     them, lanepool_lane_resume() does, also after a shutdown. In
+                                     pools with lanes per key, without an `is_compatible`. An heir,
+                                     which has claimed nothing itself, pauses nothing */
     LANEPOOL_FAILURE_POISON = 1 /**< the task is kept: it stays where it is, and its lanes are
                                      *poisoned*, until lanepool_pool_resolve() says what is to
                                      become of it */

@@ -183,3 +183,67 @@ Test(poison, is_avoided_only_with_lanes_per_key)
     options.layout = LANEPOOL_PER_WORKER;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
 }
+
+/* --- lanes paused --- */
+
+static lanepool_lane *acquire(lanepool_pool *pool, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    return lane;
+}
+
+static lanepool_future *submit_pausing(lanepool_pool *pool, struct step *bad)
+{
+    static const lanepool_claim claims[] = { { .type = LANEPOOL_KEY_ID, .key = { .id = BAD } },
+                                             { .type = LANEPOOL_KEY_ID, .key = { .id = GOOD } } };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_task task = step_task(bad, claims, 2);
+    lanepool_future *future;
+
+    policy.at_end = LANEPOOL_FAILURE_PAUSE;
+    task.on_failure = &policy;
+    task.future = &future;
+    bad->code = 5;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+Test(poison, failure_can_pause_its_lanes)
+{
+    struct step bad = { 0 };
+    struct step behind[2] = { { 0 } };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lanes[] = { acquire(pool, BAD), acquire(pool, GOOD) };
+
+    lanepool_future *future = submit_pausing(pool, &bad);
+    expect_ok(step_submit_on(pool, &behind[0], BAD));
+    expect_ok(step_submit_on(pool, &behind[1], GOOD));
+    expect_status(await(future), LANEPOOL_FAILED);
+    expect_held(pool);
+    expect(!step_was_called(&behind[0]) && !step_was_called(&behind[1]));
+    expect_ok(lanepool_lane_resume(lanes[0]));
+    expect_held(pool);
+    expect_eq(behind[0].runs, 1);
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect(!step_was_called(&behind[1]));
+    expect_ok(lanepool_lane_resume(lanes[1]));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_eq(behind[1].runs, 1);
+    lanepool_lane_release(lanes[0]);
+    lanepool_lane_release(lanes[1]);
+    pool_end(pool);
+}
+
+Test(poison, paused_lanes_in_which_nothing_waits_hold_nothing_up)
+{
+    struct step bad = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    expect_status(await(submit_pausing(pool, &bad)), LANEPOOL_FAILED);
+    pool_settle(pool);
+    pool_end(pool);
+}

@@ -274,6 +274,59 @@ static void scenario_62_two_await_what_is_held_up(void)
     close_and_skip();
 }
 
+/* --- lanes paused --- */
+
+static lanepool_lane *acquire(char key)
+{
+    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    return lane;
+}
+
+static void resume(void *argument)
+{
+    lanepool_status status = lanepool_lane_resume(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+static void scenario_64_failure_pauses_its_lanes(void)
+{
+    scene_open_with(1 + scene_variant(2));
+    set_policy(scene_variant(2), scene_variant(3), LANEPOOL_FAILURE_PAUSE);
+    lanepool_lane *lanes[] = { acquire('A'), acquire('B') };
+    lanepool_status status;
+    submit(failing("AB", 9));
+    submit(scene_task("AC"));
+    submit(failing("bA", 2));
+    submit(scene_task("B"));
+    scene_spawn(resume, lanes[scene_variant(2)]);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+        for (int i = 0; i < 2; i++)
+            resume(lanes[i]);
+    EXPECT_STATUS(OK, status);
+    scene_join();
+    for (int i = 0; i < 2; i++)
+        lanepool_lane_release(lanes[i]);
+    scene_end();
+}
+
+static void scenario_64_paused_lanes_meet_a_shutdown_now(void)
+{
+    scene_open_with(1 + scene_variant(2));
+    set_policy(scene_variant(2), scene_variant(3), LANEPOOL_FAILURE_PAUSE);
+    submit(failing("AB", 9));
+    submit(scene_task("AC"));
+    submit(scene_task("B"));
+    if (scene_variant(5) > 1)
+        EXPECT_STATUS(OK, lanepool_future_wait(scene.tasks[0].future, LANEPOOL_FOREVER, NULL));
+    EXPECT_STATUS(OK, scene_stop(scene_variant(2) == 1));
+    scene_close();
+}
+
 /* --- for want of something --- */
 
 static bool is_answered(lanepool_status status)
@@ -290,7 +343,7 @@ static void scenario_30_each_failure_beside_tasks_that_fail(void)
     static const char *const claims[] = { "A", "AB", "B", "C" };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
-    set_policy(1, 2, LANEPOOL_FAILURE_POISON);
+    set_policy(1, 2, scene_variant(3) == 1 ? LANEPOOL_FAILURE_PAUSE : LANEPOOL_FAILURE_POISON);
     options.workers = 2;
     options.on_failure = scene_variant(2) == 1 ? &policy : NULL;
     if (!scene_try_open(&options))
@@ -303,7 +356,8 @@ static void scenario_30_each_failure_beside_tasks_that_fail(void)
     (void)is_answered(resolve(LANEPOOL_RESOLVE_RETRY));
     (void)is_answered(resolve(LANEPOOL_RESOLVE_DROP));
     world_stop_refusing();
-    close_and_skip();
+    EXPECT_STATUS(OK, scene_stop(false));
+    scene_close();
 }
 
 SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, RANDOM),
@@ -317,4 +371,6 @@ SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, 
                SCENARIO(scenario_62_quiesce_is_held_up_beside_a_submit, EXHAUSTIVE),
                SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM),
                SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM),
+               SCENARIO(scenario_64_failure_pauses_its_lanes, RANDOM),
+               SCENARIO(scenario_64_paused_lanes_meet_a_shutdown_now, RANDOM),
                SCENARIO(scenario_30_each_failure_beside_tasks_that_fail, FAULTS));
