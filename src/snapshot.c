@@ -69,6 +69,8 @@ static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
                                                     .tag = tag,
                                                     .label = label_of(&survey->pool->options, tag),
                                                     .state = seen->state,
+                                                    .attempts = seen->attempts,
+                                                    .retry_ns = seen->retry_ns,
                                                     .worker = seen->worker };
     }
 }

@@ -82,6 +82,17 @@ void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *sna
     out_key(out, lane->name, lane->type, lane->number);
 }
 
+static void out_retry(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                      const lanepool_snapshot_task *task)
+{
+    uint64_t left_ns = task->retry_ns > snapshot->time_ns ? task->retry_ns - snapshot->time_ns : 0;
+    lanepool_i_out_text(out, " has failed ");
+    lanepool_i_out_count(out, task->attempts, "time");
+    lanepool_i_out_text(out, " and is tried again in ");
+    lanepool_i_out_number(out, left_ns / NS_PER_MS);
+    lanepool_i_out_text(out, " ms");
+}
+
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t index)
 {
@@ -98,6 +109,14 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
         break;
     case LANEPOOL_SNAPSHOT_READY:
         lanepool_i_out_text(out, " is ready and waits for a worker");
+        break;
+    case LANEPOOL_SNAPSHOT_RETRYING:
+        out_retry(out, snapshot, task);
+        break;
+    case LANEPOOL_SNAPSHOT_KEPT:
+        lanepool_i_out_text(out, " has failed ");
+        lanepool_i_out_count(out, task->attempts, "time");
+        lanepool_i_out_text(out, " and is kept until it is resolved");
         break;
     case LANEPOOL_SNAPSHOT_LATCHED:
         lanepool_i_out_text(out, " is latched with ");
@@ -182,7 +201,7 @@ static size_t count_in(const lanepool_snapshot *snapshot, lanepool_snapshot_stat
 static bool holds_others_up(const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
-    if (task->state != LANEPOOL_SNAPSHOT_RUNNING)
+    if (task->state < LANEPOOL_SNAPSHOT_RUNNING)
         return false;
     for (size_t i = 0; i < task->entry_count; i++) {
         const lanepool_snapshot_entry *entry = &snapshot->entries[task->first_entry + i];
@@ -304,6 +323,15 @@ static void out_context(const lanepool_i_out *out, const lanepool_snapshot *snap
     lanepool_i_out_text(out, " ms\n");
 }
 
+static void out_failed(const lanepool_i_out *out, size_t count, const char *what)
+{
+    if (count == 0)
+        return;
+    lanepool_i_out_text(out, ", ");
+    lanepool_i_out_number(out, count);
+    lanepool_i_out_text(out, what);
+}
+
 lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
                                              lanepool_write_fn write, void *context)
 {
@@ -319,7 +347,10 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
     lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED));
     lanepool_i_out_text(&out, " latched, ");
     lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING));
-    lanepool_i_out_text(&out, " waiting\n");
+    lanepool_i_out_text(&out, " waiting");
+    out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_RETRYING), " to be tried again");
+    out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_KEPT), " kept");
+    lanepool_i_out_text(&out, "\n");
     for (size_t i = 0; i < snapshot->worker_count; i++)
         out_worker(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)

@@ -2,6 +2,7 @@
 #include "survey.h"
 
 #include "barrier.h"
+#include "failing.h"
 #include "periodic.h"
 #include "pool.h"
 
@@ -273,6 +274,32 @@ static bool copy_apart(lanepool_i_survey *survey)
     return has_room;
 }
 
+static void add_failed(lanepool_i_survey *survey, const lanepool_i_failing *failing)
+{
+    add_seen(survey, failing->task,
+             failing->is_kept ? LANEPOOL_SNAPSHOT_KEPT : LANEPOOL_SNAPSHOT_RETRYING,
+             LANEPOOL_SNAPSHOT_NONE);
+    lanepool_i_seen *seen = (lanepool_i_seen *)survey->seen.items + survey->seen.count - 1;
+    seen->attempts = failing->failed;
+    seen->retry_ns = failing->is_kept ? 0 : failing->timer.due_ns;
+}
+
+/* Those that have failed, and go on all the same. */
+static bool copy_failed(lanepool_i_survey *survey)
+{
+    lanepool_i_failures *failures = &survey->pool->failures;
+    bool has_room = true;
+    lanepool_i_mutex_lock(&failures->lock);
+    for (const lanepool_i_failing *failing = failures->first; failing != NULL && has_room;
+         failing = failing->next) {
+        has_room = room_of(survey) > 0;
+        if (has_room)
+            add_failed(survey, failing);
+    }
+    lanepool_i_mutex_unlock(&failures->lock);
+    return has_room;
+}
+
 /* Under a lock nothing is allocated: `copy` says whether there was room for all, and is called
  * again with more. */
 static void copy_locked(lanepool_i_survey *survey, bool (*copy)(lanepool_i_survey *survey))
@@ -377,6 +404,7 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
     add_ready(survey);
     copy_locked(survey, copy_running);
     copy_locked(survey, copy_apart);
+    copy_locked(survey, copy_failed);
     drop_over(survey);
     sort_seen(survey);
     for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)

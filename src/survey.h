@@ -41,7 +41,9 @@ typedef struct lanepool_i_seen {
     uint64_t ticket;
     lanepool_snapshot_state state;
     size_t worker;
-    bool innermost; /* it runs, and does not wait for another on the same thread */
+    unsigned attempts; /* see lanepool_snapshot_task */
+    uint64_t retry_ns; /* likewise */
+    bool innermost;    /* it runs, and does not wait for another on the same thread */
 } lanepool_i_seen;
 
 /* An array that grows. */

@@ -34,7 +34,10 @@ typedef enum lanepool_snapshot_state {
     LANEPOOL_SNAPSHOT_LATCHED = 1, /**< it has reached the head of some of its lanes, and blocks
                                         them while it waits for the rest */
     LANEPOOL_SNAPSHOT_READY = 2,   /**< it waits for a worker only */
-    LANEPOOL_SNAPSHOT_RUNNING = 3  /**< its function has been called and has not returned */
+    LANEPOOL_SNAPSHOT_RUNNING = 3, /**< its function has been called and has not returned */
+    LANEPOOL_SNAPSHOT_RETRYING = 4, /**< it has failed, and will be tried again; see failure.h */
+    LANEPOOL_SNAPSHOT_KEPT = 5      /**< it has failed, and is kept until it is resolved: its lanes
+                                         are poisoned */
 } lanepool_snapshot_state;
 
 /** A task that was routed and had not finished. */
@@ -50,6 +53,8 @@ typedef struct lanepool_snapshot_task {
     size_t first_entry;            /**< its entries begin here */
     size_t entry_count;            /**< how many it needs */
     size_t arrived;                /**< how many of them are granted */
+    unsigned attempts;             /**< how many have failed; 0 unless it is RETRYING or KEPT */
+    uint64_t retry_ns;             /**< RETRYING: when it is tried again, by the monotonic clock */
 } lanepool_snapshot_task;
 
 /** A task's place in a lane. With an `is_compatible`: a task that it stands behind, namely those
@@ -158,8 +163,8 @@ typedef struct lanepool_snapshot_reason {
 } lanepool_snapshot_reason;
 
 /**
- * Says why a task does not run: what blocks it, what blocks that, and so on down to tasks that run
- * or are ready.
+ * Says why a task does not run: what blocks it, what blocks that, and so on down to tasks that run,
+ * are ready, or have failed and keep their lanes.
  *
  * For each of its lanes that are not granted there is a reason for each task that holds the lane,
  * and one for the nearest rollup that waits before it there and has to wait elsewhere, too. Each
@@ -170,8 +175,8 @@ typedef struct lanepool_snapshot_reason {
  * @param reasons  Receives up to `capacity` reasons, those of the task asked about first, then by
  *                 depth; may be NULL when that is 0.
  * @param capacity How many fit.
- * @param count    Receives how many there are, those that did not fit included; 0: the task runs or
- *                 is ready.
+ * @param count    Receives how many there are, those that did not fit included; 0: the task runs,
+ *                 is ready, or has failed.
  * @retval LANEPOOL_OK      Done.
  * @retval LANEPOOL_INVALID An argument is NULL, or there is no such task.
  * @retval LANEPOOL_NOMEM   Memory is lacking.

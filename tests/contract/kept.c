@@ -296,6 +296,56 @@ Test(kept, who_has_given_a_lane_up_is_kept_in_the_others_and_not_tried_again)
     pool_end(pool);
 }
 
+/* --- looking --- */
+
+struct text {
+    char bytes[4096];
+    size_t size;
+};
+
+static void write_text(void *context, const char *piece, size_t size)
+{
+    struct text *text = context;
+
+    if (size > sizeof text->bytes - 1 - text->size) {
+        size = sizeof text->bytes - 1 - text->size;
+    }
+    memcpy(text->bytes + text->size, piece, size);
+    text->size += size;
+    text->bytes[text->size] = '\0';
+}
+
+Test(kept, snapshots_say_that_others_wait_for_it)
+{
+    struct failing failing = { .code = 5 };
+    struct step behind = { 0 };
+    struct text text = { .size = 0 };
+    lanepool_snapshot *snapshot;
+    lanepool_snapshot_reason reason;
+    size_t count;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    lanepool_future *future = submit_on(pool, &failing, 1);
+    expect_ok(step_submit_on(pool, &behind, 1));
+    expect_held(pool);
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->task_count, 2);
+    expect_eq(snapshot->tasks[0].state, LANEPOOL_SNAPSHOT_KEPT);
+    expect_eq(snapshot->tasks[0].attempts, 2);
+    expect_ok(lanepool_snapshot_explain(snapshot, 1, &reason, 1, &count));
+    expect_eq(count, 1);
+    expect_eq(reason.blocker, 0);
+    expect_ok(lanepool_snapshot_write_text(snapshot, write_text, &text));
+    expect(strstr(text.bytes, ", 1 kept\n") != NULL);
+    expect_ok(
+        lanepool_snapshot_write_reasons(snapshot, snapshot->tasks[1].ticket, write_text, &text));
+    expect(strstr(text.bytes, "has failed 2 times and is kept until it is resolved") != NULL);
+    lanepool_snapshot_release(snapshot);
+    expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_SKIP));
+    expect_status(await(future).status, LANEPOOL_FAILED);
+    pool_end(pool);
+}
+
 /* --- the pool's end --- */
 
 Test(kept, drain_says_when_all_that_is_left_is_held_up)
