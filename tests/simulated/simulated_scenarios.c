@@ -24,7 +24,7 @@
 #include "stress/arguments.h"
 #include "support/tally.h"
 
-enum { SCENARIOS_MAX = 256, STEPS_MAX = 200000 };
+enum { SCENARIOS_MAX = 320, STEPS_MAX = 200000 };
 
 static struct scenario all[SCENARIOS_MAX];
 static size_t all_count;
