@@ -44,7 +44,7 @@ void batch_fini(struct batch *batch)
 
 void batch_fail(struct batch *batch, const struct task *task, const char *format, ...)
 {
-    struct failure failure = { .seq = plan_seq(batch->plan, task) };
+    struct failure failure = { .seq = task->seq };
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(failure.reason, sizeof failure.reason, format, arguments);
@@ -88,9 +88,8 @@ void batch_on_error(void *user, const lanepool_error *error)
     struct batch *batch = user;
     const struct task *task = error->context;
     struct lane_list lanes = { 0 };
-    uint32_t seq = plan_seq(batch->plan, task);
     plan_lanes(batch->plan, task, &lanes);
-    hold_lanes(batch, &lanes, seq, seq);
+    hold_lanes(batch, &lanes, task->seq, task->seq);
     free(lanes.items);
 }
 
@@ -114,7 +113,7 @@ static bool is_held(struct batch *batch, const struct task *task)
     plan_lanes(batch->plan, task, &lanes);
     uint32_t root = find_root(batch, &lanes);
     if (root != 0) {
-        hold_lanes(batch, &lanes, plan_seq(batch->plan, task), root);
+        hold_lanes(batch, &lanes, task->seq, root);
     }
     free(lanes.items);
     return root != 0;

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct task; /* see plan.h */
+
 /* One cell's part in an effect. */
 struct effect_entry {
     uint32_t cell;
@@ -32,7 +34,7 @@ enum effect_outcome {
 };
 
 struct effect {
-    uint32_t seq;
+    const struct task *task;
     uint8_t outcome;
     struct effect_entries *entries; /* the receiver frees; NULL for EFFECT_POSTED */
 };

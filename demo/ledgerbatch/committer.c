@@ -130,7 +130,7 @@ static void mark_cell(struct committer *committer, uint32_t cell)
     }
 }
 
-static void mark_lanes(struct committer *committer, const struct task *task, uint32_t seq)
+static void mark_lanes(struct committer *committer, const struct task *task)
 {
     plan_lanes(committer->batch->plan, task, &committer->lanes);
     for (size_t i = 0; i < committer->lanes.count; i++) {
@@ -139,7 +139,7 @@ static void mark_lanes(struct committer *committer, const struct task *task, uin
             committer->lane_marks[lane] |= MARK_DIRTY;
             committer->dirty_lanes[committer->dirty_lane_count++] = lane;
         }
-        committer->last_seqs[lane] = seq;
+        committer->last_seqs[lane] = task->seq;
     }
 }
 
@@ -218,25 +218,24 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
     entry_header(text, header);
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
         struct stored_posting posting =
-            make_posting(committer, effect->seq, transaction, i, price_text);
+            make_posting(committer, effect->task->seq, transaction, i, price_text);
         posting.has_balance = false;
         entry_posting(text, book_account_name(book, posting.account),
                       &committer->commodities[posting.commodity], &posting,
                       &committer->commodities[posting.price_commodity]);
     }
-    struct stored_refusal refusal = { effect->seq,
+    struct stored_refusal refusal = { effect->task->seq,
                                       { text->data, reason_size },
                                       { text->data + reason_size, text->size - reason_size } };
     return store_put_refusal(committer->store, &refusal, &committer->problem);
 }
 
-static bool write_transaction(struct committer *committer, const struct effect *effect,
-                              const struct task *task)
+static bool write_transaction(struct committer *committer, const struct effect *effect)
 {
     const struct transaction *transaction =
-        &committer->batch->plan->book.transactions[task->subject];
+        &committer->batch->plan->book.transactions[effect->task->subject];
     bool refused = effect->outcome == EFFECT_REFUSED;
-    struct stored_transaction header = { .seq = effect->seq,
+    struct stored_transaction header = { .seq = effect->task->seq,
                                          .date = transaction->date,
                                          .kind = slice_of(refused ? "refused" : "post"),
                                          .status = transaction->status,
@@ -247,7 +246,7 @@ static bool write_transaction(struct committer *committer, const struct effect *
         return false;
     }
     return refused ? write_refusal(committer, effect, transaction, &header)
-                   : write_postings(committer, effect->seq, transaction);
+                   : write_postings(committer, effect->task->seq, transaction);
 }
 
 static bool write_entry(struct committer *committer, const struct effect *effect, size_t i,
@@ -256,11 +255,11 @@ static bool write_entry(struct committer *committer, const struct effect *effect
     const struct effect_entry *entry = &effect->entries->items[i];
     const struct client_cell *cell = cell_of(committer, entry->cell);
     if (is_statement) {
-        struct stored_closing closing = { effect->seq, cell->account, cell->commodity,
+        struct stored_closing closing = { effect->task->seq, cell->account, cell->commodity,
                                           entry->balance };
         return store_put_closing(committer->store, &closing, &committer->problem);
     }
-    struct stored_posting posting = { .seq = effect->seq,
+    struct stored_posting posting = { .seq = effect->task->seq,
                                       .number = (uint32_t)i + 1,
                                       .account = cell->account,
                                       .commodity = cell->commodity,
@@ -284,16 +283,16 @@ static void write_code(struct buffer *text, const struct plan *plan, const struc
     buffer_add(text, plan->clients.groups[task->subject].name);
 }
 
-static bool write_rollup(struct committer *committer, const struct effect *effect,
-                         const struct task *task)
+static bool write_rollup(struct committer *committer, const struct effect *effect)
 {
+    const struct task *task = effect->task;
     static const char *const texts[] = { [TASK_STATEMENT] = "Statement",
                                          [TASK_ACCRUAL] = "Interest",
                                          [TASK_CLOSE] = "Month-end close" };
     struct buffer *text = &committer->text;
     text->size = 0;
     write_code(text, committer->batch->plan, task);
-    struct stored_transaction header = { .seq = effect->seq,
+    struct stored_transaction header = { .seq = effect->task->seq,
                                          .date = plan_date(committer->batch->plan, task),
                                          .kind =
                                              slice_of(task_kind_word((enum task_kind)task->kind)),
@@ -310,16 +309,14 @@ static bool write_rollup(struct committer *committer, const struct effect *effec
 
 static bool write_effects(struct committer *committer)
 {
-    const struct plan *plan = committer->batch->plan;
     for (size_t i = 0; i < committer->taken.count; i++) {
         const struct effect *effect = &committer->taken.items[i];
-        const struct task *task = &plan->tasks[effect->seq - 1];
-        bool written = task->kind == TASK_POST ? write_transaction(committer, effect, task)
-                                               : write_rollup(committer, effect, task);
+        bool written = effect->task->kind == TASK_POST ? write_transaction(committer, effect)
+                                                       : write_rollup(committer, effect);
         if (!written) {
             return false;
         }
-        mark_lanes(committer, task, effect->seq);
+        mark_lanes(committer, effect->task);
     }
     return true;
 }
@@ -363,8 +360,8 @@ static bool write_dirty(struct committer *committer)
 
 static int compare_effects(const void *left, const void *right)
 {
-    uint32_t a = ((const struct effect *)left)->seq;
-    uint32_t b = ((const struct effect *)right)->seq;
+    uint32_t a = ((const struct effect *)left)->task->seq;
+    uint32_t b = ((const struct effect *)right)->task->seq;
     return (a > b) - (a < b);
 }
 

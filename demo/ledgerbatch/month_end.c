@@ -149,7 +149,7 @@ static int run_rollup(struct batch *batch, const struct task *task, cell_visitor
         const struct effect_entry *entry = &rollup.entries->items[i];
         batch->balances[entry->cell] = entry->balance;
     }
-    struct effect effect = { plan_seq(batch->plan, task), EFFECT_ROLLUP, rollup.entries };
+    struct effect effect = { task, EFFECT_ROLLUP, rollup.entries };
     commit_queue_append(&batch->queue, effect);
     return 0;
 }

@@ -61,8 +61,9 @@ static void add_task(struct planner *planner, enum task_kind kind, uint32_t subj
     struct plan *plan = planner->plan;
     plan->tasks =
         memory_grow(plan->tasks, &planner->capacity, plan->task_count + 1, sizeof *plan->tasks);
+    uint32_t seq = (uint32_t)plan->task_count + 1;
     plan->tasks[plan->task_count++] =
-        (struct task){ .subject = subject, .month = month, .kind = (uint8_t)kind };
+        (struct task){ .seq = seq, .subject = subject, .month = month, .kind = (uint8_t)kind };
 }
 
 static void add_month_end(struct planner *planner, uint32_t month)

@@ -17,6 +17,7 @@ struct batch; /* what runs the plan; see batch.h */
 
 struct task {
     struct batch *batch; /* set when the plan is run */
+    uint32_t seq;        /* its place in the planned order, from 1 */
     uint32_t subject;    /* a transaction, or for a rollup a group */
     uint32_t month;      /* of a rollup: year * 12 + (0 to 11) */
     uint8_t kind;
@@ -37,11 +38,6 @@ void plan_fini(struct plan *plan);
 /* Reads the files, checks everything and plans the tasks; plan->rules is set before. */
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem);
-
-static inline uint32_t plan_seq(const struct plan *plan, const struct task *task)
-{
-    return (uint32_t)(task - plan->tasks) + 1;
-}
 
 /*
  * The lanes of a task are numbered like the clients. One more lane, with the

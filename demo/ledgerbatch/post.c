@@ -97,7 +97,7 @@ int post_transaction(struct batch *batch, const struct task *task)
     struct poster poster = { batch, task, &book->postings[transaction->first_posting],
                              &batch->after[transaction->first_posting],
                              transaction->posting_count };
-    struct effect effect = { .seq = plan_seq(batch->plan, task), .outcome = EFFECT_POSTED };
+    struct effect effect = { .task = task, .outcome = EFFECT_POSTED };
     if (!add_up(&poster)) {
         return BATCH_FAILED;
     }

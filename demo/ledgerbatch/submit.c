@@ -36,11 +36,10 @@ enum doneness { DONE_NOWHERE, DONE_EVERYWHERE, DONE_IN_PART };
 static enum doneness task_doneness(const struct submitter *submitter, const struct task *task,
                                    struct lane_list *lanes)
 {
-    uint32_t seq = plan_seq(submitter->batch->plan, task);
     size_t done = 0;
     plan_lanes(submitter->batch->plan, task, lanes);
     for (size_t i = 0; i < lanes->count; i++) {
-        done += submitter->last_seqs[lanes->items[i]] >= seq;
+        done += submitter->last_seqs[lanes->items[i]] >= task->seq;
     }
     return done == 0 ? DONE_NOWHERE : done == lanes->count ? DONE_EVERYWHERE : DONE_IN_PART;
 }

@@ -138,9 +138,9 @@ static void add_up(struct posted *posted)
     uint32_t last_seq = 0;
     for (size_t i = 0; i < posted->effects.count; i++) {
         const struct effect *effect = &posted->effects.items[i];
-        const struct task *task = &plan->tasks[effect->seq - 1];
-        must(effect->seq > last_seq, "the effects are in the planned order");
-        last_seq = effect->seq;
+        const struct task *task = effect->task;
+        must(task->seq > last_seq, "the effects are in the planned order");
+        last_seq = task->seq;
         if (effect->outcome == EFFECT_POSTED) {
             add_transaction(posted, &plan->book.transactions[task->subject]);
         } else if (effect->outcome == EFFECT_ROLLUP) {
