@@ -7,37 +7,22 @@
 #ifndef LEDGERBATCH_BATCH_H
 #define LEDGERBATCH_BATCH_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "commit_queue.h"
 #include "lanepool/lanepool.h"
 #include "plan.h"
-
-/* Whether a lane is held, and since which task. */
-struct lane_state {
-    uint32_t held_seq; /* the first task that was held or failed; 0: none */
-    uint32_t root_seq; /* the failed task that is to blame */
-};
-
-/* An unexpected failure, which quarantines the task's lanes. */
-struct failure {
-    uint32_t seq;
-    char reason[200];
-};
+#include "quarantine.h"
 
 struct batch {
     const struct plan *plan;
-    int64_t *balances;        /* by cell */
-    int64_t *before;          /* by cell: before the transaction that is being posted */
-    int64_t *after;           /* by posting: the balance after it */
-    struct lane_state *lanes; /* by lane */
+    int64_t *balances; /* by cell */
+    int64_t *before;   /* by cell: before the transaction that is being posted */
+    int64_t *after;    /* by posting: the balance after it */
+    struct quarantine quarantine;
     struct commit_queue queue;
     unsigned task_wait_us; /* each task waits so long first: --task-wait-us */
-    pthread_mutex_t failures_mutex;
-    struct failure *failures; /* guarded by failures_mutex, as are the counts */
-    size_t failure_count, failure_capacity;
-    atomic_size_t held_count;
+    bool *broken_cells;    /* by cell: transactions that touch it fail; NULL: none */
     atomic_size_t done_count;
 };
 
@@ -45,6 +30,9 @@ struct batch {
 bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size,
                 struct problem *problem);
 void batch_fini(struct batch *batch);
+
+/* Lets transactions fail that touch an account of the patterns: --fail-on. */
+void batch_break(struct batch *batch, const struct patterns *fail_on);
 
 /* The function of every task; the context is the struct task. Its code is 0 or BATCH_FAILED. */
 #define BATCH_FAILED 1
@@ -62,8 +50,5 @@ int post_transaction(struct batch *batch, const struct task *task);
 int month_end_statement(struct batch *batch, const struct task *task);
 int month_end_accrual(struct batch *batch, const struct task *task);
 int month_end_close(struct batch *batch, const struct task *task);
-
-/* The failure of a task, or NULL. */
-const struct failure *batch_failure(const struct batch *batch, uint32_t seq);
 
 #endif

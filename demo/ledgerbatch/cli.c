@@ -27,8 +27,10 @@ const char cli_help[] =
     "  --live                   draw what the workers do; without a terminal, a line a second\n"
     "  --ascii                  draw it with no other characters than those of ASCII\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
-    "  A PATTERN is a shell glob over the whole name of an account; --commutative and\n"
-    "  --no-overdraft may be repeated.\n"
+    "  --fail-on PATTERN        let transactions that touch such an account fail, to see what "
+    "follows\n"
+    "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
+    "  --no-overdraft and --fail-on may be repeated.\n"
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
     "ledgerbatch status --db FILE          print progress, held clients and refusals\n"
@@ -195,6 +197,9 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         run->task_wait_us = (unsigned)number;
         return read;
     }
+    if (is_option(argument, "--fail-on")) {
+        return take_pattern(arguments, "--fail-on", &run->fail_on);
+    }
     if (is_option(argument, "--commit-size")) {
         bool read = take_number(arguments, "--commit-size", 1, 1 << 24, &number);
         run->commit_size = number;
@@ -323,5 +328,6 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
 void cli_fini(struct cli *cli)
 {
     rules_fini(&cli->run.rules);
+    free(cli->run.fail_on.items);
     free((void *)cli->run.files);
 }

@@ -171,7 +171,7 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
     return true;
 }
 
-static void add_lane(struct lane_list *lanes, uint32_t lane)
+void lane_list_add(struct lane_list *lanes, uint32_t lane)
 {
     lanes->items =
         memory_grow(lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items);
@@ -211,7 +211,7 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
     if (task->kind != TASK_POST) {
         const struct group *group = &plan->clients.groups[task->subject];
         for (uint32_t i = 0; i < group->member_count; i++) {
-            add_lane(lanes, plan->clients.members[group->first_member + i]);
+            lane_list_add(lanes, plan->clients.members[group->first_member + i]);
         }
         return;
     }
@@ -220,12 +220,12 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
         uint32_t cell = plan->book.postings[transaction->first_posting + i].cell;
         uint32_t client = plan->clients.cells[cell].client;
         if (client != NO_INDEX) {
-            add_lane(lanes, client);
+            lane_list_add(lanes, client);
         }
     }
     drop_duplicates(lanes);
     if (lanes->count == 0) {
-        add_lane(lanes, plan_house_lane(plan));
+        lane_list_add(lanes, plan_house_lane(plan));
     }
 }
 

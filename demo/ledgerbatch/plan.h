@@ -55,6 +55,8 @@ struct lane_list {
     size_t count, capacity;
 };
 
+void lane_list_add(struct lane_list *lanes, uint32_t lane);
+
 /* The distinct lanes of a task. */
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes);
 

@@ -58,12 +58,12 @@ static bool check_digest(const struct runner *runner, const struct store_facts *
 
 static bool put_held(struct runner *runner, uint32_t lane, struct problem *problem)
 {
-    const struct lane_state *state = &runner->batch.lanes[lane];
-    const struct failure *root = batch_failure(&runner->batch, state->root_seq);
+    const struct quarantine *quarantine = &runner->batch.quarantine;
+    const struct lane_state *state = &quarantine->lanes[lane];
     char reason[256];
     snprintf(reason, sizeof reason, "%stask %u failed: %s",
              state->held_seq == state->root_seq ? "" : "waits: ", state->root_seq,
-             root ? root->reason : "for an unknown reason");
+             quarantine_reason(quarantine, state->root_seq));
     struct stored_held held = { lane, state->held_seq, slice_of(reason) };
     return store_put_held(runner->store, &held, problem);
 }
@@ -74,7 +74,7 @@ static bool record_held(struct runner *runner, struct problem *problem)
     size_t lanes = 0;
     bool recorded = store_begin(runner->store, problem);
     for (uint32_t i = 0; recorded && i <= plan_house_lane(&runner->plan); i++) {
-        if (runner->batch.lanes[i].held_seq != 0) {
+        if (runner->batch.quarantine.lanes[i].held_seq != 0) {
             recorded = put_held(runner, i, problem);
             lanes++;
         }
@@ -87,8 +87,8 @@ static bool record_held(struct runner *runner, struct problem *problem)
         problem, EXIT_CODE_HELD,
         "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
         "the others are posted; to see why: ledgerbatch status --db %s",
-        atomic_load(&runner->batch.held_count), runner->plan.task_count, lanes,
-        runner->batch.failure_count, runner->options->database);
+        runner->batch.quarantine.task_count, runner->plan.task_count, lanes,
+        runner->batch.quarantine.failure_count, runner->options->database);
 }
 
 /* --- running --- */
@@ -183,7 +183,7 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
-    if (runner->batch.failure_count > 0) {
+    if (runner->batch.quarantine.failure_count > 0) {
         return record_held(runner, problem);
     }
     if (!write_outputs(runner, problem)) {
@@ -201,6 +201,7 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
     }
     runner->has_batch = true;
     runner->batch.task_wait_us = runner->options->task_wait_us;
+    batch_break(&runner->batch, &runner->options->fail_on);
     committer_init(&runner->committer, &runner->batch, runner->store);
     bool has_run = run_batch(runner, facts, problem);
     return watch_report(&runner->watch, has_run, problem);

@@ -14,7 +14,8 @@ struct run_options {
     struct watch_options watch;
     unsigned workers;      /* 0: one a CPU */
     unsigned task_wait_us; /* see --task-wait-us */
-    size_t commit_size;    /* effects that a commit waits for */
+    struct patterns fail_on;
+    size_t commit_size; /* effects that a commit waits for */
     const char *const *files;
     size_t file_count;
 };

@@ -60,7 +60,7 @@ static void run_tasks(struct posted *posted)
     }
     commit_queue_close(&batch->queue);
     commit_queue_take(&batch->queue, &posted->effects, 0);
-    must(posted->effects.count + atomic_load(&batch->held_count) == posted->plan->task_count,
+    must(posted->effects.count + batch->quarantine.task_count == posted->plan->task_count,
          "every task has an effect, has failed or is held");
 }
 

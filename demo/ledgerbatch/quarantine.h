@@ -1,0 +1,67 @@
+/*
+ * The quarantine of a batch: which lanes are held, because of which failure, and
+ * which tasks wait for them.
+ *
+ * A task that fails quarantines its lanes. A later task of a held lane is held
+ * too, and holds all its lanes: what comes after it must not come before it.
+ */
+#ifndef LEDGERBATCH_QUARANTINE_H
+#define LEDGERBATCH_QUARANTINE_H
+
+#include <pthread.h>
+#include <stdarg.h>
+
+#include "plan.h"
+
+struct lane_state {
+    uint32_t root_seq; /* the failed task that is to blame; 0: the lane is not held */
+    uint32_t held_seq; /* the first task of the lane that failed or is held; 0: none yet */
+};
+
+/* An unexpected failure. */
+struct failure {
+    uint32_t seq;
+    char reason[200];
+};
+
+/* A task that failed, or is held. */
+struct held_task {
+    const struct task *task;
+    struct lane_list holders; /* its lanes that were held before it; none: it has failed itself */
+};
+
+struct quarantine {
+    const struct plan *plan;
+    struct lane_state *lanes; /* each belongs to the task that has the lane at the moment */
+    pthread_mutex_t mutex;    /* guards the lists */
+    struct failure *failures;
+    struct held_task *tasks;
+    size_t failure_count, failure_capacity, task_count, task_capacity;
+};
+
+bool quarantine_init(struct quarantine *quarantine, const struct plan *plan,
+                     struct problem *problem);
+void quarantine_fini(struct quarantine *quarantine);
+
+/* Records why a task fails. Any thread. */
+void quarantine_explain(struct quarantine *quarantine, uint32_t seq, const char *format,
+                        va_list arguments);
+
+/* A task has failed: holds its lanes from it on. On the thread that has the task's lanes. */
+void quarantine_fail(struct quarantine *quarantine, const struct task *task);
+
+/*
+ * Whether a task that is about to run must wait, because a lane of its is held;
+ * then it is held from here on, with all its lanes. On the thread that has them.
+ */
+bool quarantine_holds(struct quarantine *quarantine, const struct task *task);
+
+/* --- when no task runs any more --- */
+
+/* Why a task failed. */
+const char *quarantine_reason(const struct quarantine *quarantine, uint32_t seq);
+
+/* Puts the held tasks into the planned order. */
+void quarantine_sort(struct quarantine *quarantine);
+
+#endif

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Clients that are held after a failure: what waits for them, what is said of it.
+
+usage: quarantine.py LEDGERBATCH
+"""
+import tempfile
+from pathlib import Path
+
+import books
+from books import check
+
+RULES = ["--commutative", "Bank:*", "--no-overdraft", "*:Cash", "--monthly",
+         "statement,accrual=0.12,close"]  # fmt: skip
+
+
+def journal():
+    """Two months of five clients: A, B and C in the group east, D and E in west."""
+    lines = [f"account {c}:Cash  ; group:{'east' if c in 'ABC' else 'west'}" for c in "ABCDE"]
+    for month in ("01", "02"):
+        for day, client in enumerate("ABCDE", 1):
+            lines += [f"2024-{month}-0{day} Wages", f"  {client}:Cash  {day}00.00 USD",
+                      f"  {client}:Savings  {day}0.00 USD", f"  {client}:Income:Wages", ""]  # fmt: skip
+        lines += [f"2024-{month}-10 * (t) Transfer", "  B:Cash  -20.00 USD", "  D:Cash", "",
+                  f"2024-{month}-11 Too much", "  D:Cash  -9000 USD", "  E:Cash", "",
+                  f"2024-{month}-12 Fees", "  C:Expenses:Fees  1.50 USD", "  Bank:Vault", ""]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+class Books:
+    """A journal and what ledgerbatch makes of it, in a folder of its own."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, Path(folder)
+        self.database, self.outputs = self.folder / "db", self.folder / "out"
+        self.journal = self.folder / "books.journal"
+        self.journal.write_text(journal(), encoding="utf-8")
+
+    def command(self, name, *options, expect=0, workers=2):
+        return books.run(self.binary, name, "--workers", workers, "--db", self.database, "--out",
+                         self.outputs, *RULES, *options, self.journal, expect=expect)  # fmt: skip
+
+    def run(self, *options, **more):
+        return self.command("run", *options, **more)
+
+    def status(self):
+        return books.run(self.binary, "status", "--db", self.database).stdout.decode()
+
+    def dump(self):
+        return books.run("sqlite3", self.database, ".dump").stdout
+
+    def fingerprint(self):
+        return books.fingerprint(self.database, self.outputs)
+
+    def clear(self):
+        books.run("rm", "-rf", self.outputs, *self.folder.glob("db*"))
+
+    def undisturbed(self):
+        self.clear()
+        self.run(workers=1)
+        wanted = self.fingerprint()
+        self.clear()
+        return wanted
+
+
+def check_fail_on(book):
+    """A run that fails on purpose, and a later one without: as if it had never failed."""
+    wanted = book.undisturbed()
+    message = book.run("--fail-on", "B:Sav*", "--fail-on", "nothing", expect=3).stderr.decode()
+    check("because 1 failed" in message, message)
+    check(not (book.outputs / "balances.csv").exists(), "held work leaves no outputs")
+    check("B:Savings is one of --fail-on" in book.status(), book.status())
+    held = book.dump()
+    for workers in (1, 3, 8):
+        book.run("--fail-on", "B:Sav*", expect=3, workers=workers)
+        check(book.dump() == held, "failing again changes nothing, with any number of workers")
+    book.run()
+    books.check_same(book.fingerprint(), wanted, "after the run without --fail-on")
+
+
+def main():
+    binary = books.program()
+    books.skip_without("sqlite3")
+    for test in (check_fail_on,):
+        with tempfile.TemporaryDirectory() as path:
+            test(Books(binary, path))
+    print("quarantine: all as it should be")
+
+
+if __name__ == "__main__":
+    main()
