@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "entry.h"
+#include "header.h"
 #include "memory.h"
 #include "store_names.h"
-#include "syntax.h"
 
 /* A commit waits so long for more effects to share it. */
 #define COMMIT_WAIT_NS 200000000u
@@ -235,13 +235,11 @@ static bool write_transaction(struct committer *committer, const struct effect *
     const struct transaction *transaction =
         &committer->batch->plan->book.transactions[effect->task->subject];
     bool refused = effect->outcome == EFFECT_REFUSED;
-    struct stored_transaction header = { .seq = effect->task->seq,
-                                         .date = transaction->date,
-                                         .kind = slice_of(refused ? "refused" : "post"),
-                                         .status = transaction->status,
-                                         .has_code = transaction->has_code,
-                                         .code = { transaction->code, transaction->code_size },
-                                         .text = { transaction->text, transaction->text_size } };
+    struct stored_transaction header =
+        header_of(committer->batch->plan, effect->task, &committer->text);
+    if (refused) {
+        header.kind = slice_of("refused");
+    }
     if (!store_put_transaction(committer->store, &header, &committer->problem)) {
         return false;
     }
@@ -271,35 +269,10 @@ static bool write_entry(struct committer *committer, const struct effect *effect
     return store_put_posting(committer->store, &posting, &committer->problem);
 }
 
-/* The code of a rollup: KIND YYYY-MM GROUP. */
-static void write_code(struct buffer *text, const struct plan *plan, const struct task *task)
-{
-    char date[10];
-    date_write(date, plan_date(plan, task));
-    buffer_add_text(text, task_kind_word((enum task_kind)task->kind));
-    buffer_add_byte(text, ' ');
-    buffer_add(text, (struct slice){ date, 7 });
-    buffer_add_byte(text, ' ');
-    buffer_add(text, plan->clients.groups[task->subject].name);
-}
-
 static bool write_rollup(struct committer *committer, const struct effect *effect)
 {
     const struct task *task = effect->task;
-    static const char *const texts[] = { [TASK_STATEMENT] = "Statement",
-                                         [TASK_ACCRUAL] = "Interest",
-                                         [TASK_CLOSE] = "Month-end close" };
-    struct buffer *text = &committer->text;
-    text->size = 0;
-    write_code(text, committer->batch->plan, task);
-    struct stored_transaction header = { .seq = effect->task->seq,
-                                         .date = plan_date(committer->batch->plan, task),
-                                         .kind =
-                                             slice_of(task_kind_word((enum task_kind)task->kind)),
-                                         .status = '*',
-                                         .has_code = true,
-                                         .code = buffer_slice(text),
-                                         .text = slice_of(texts[task->kind]) };
+    struct stored_transaction header = header_of(committer->batch->plan, task, &committer->text);
     bool written = store_put_transaction(committer->store, &header, &committer->problem);
     for (size_t i = 0; written && effect->entries && i < effect->entries->count; i++) {
         written = write_entry(committer, effect, i, task->kind == TASK_STATEMENT);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "committer.h"
+#include "held.h"
 #include "memory.h"
 #include "output.h"
 #include "store_names.h"
@@ -56,39 +57,28 @@ static bool check_digest(const struct runner *runner, const struct store_facts *
 
 /* --- lanes that are held --- */
 
-static bool put_held(struct runner *runner, uint32_t lane, struct problem *problem)
+static size_t count_held_lanes(const struct runner *runner)
 {
-    const struct quarantine *quarantine = &runner->batch.quarantine;
-    const struct lane_state *state = &quarantine->lanes[lane];
-    char reason[256];
-    snprintf(reason, sizeof reason, "%stask %u failed: %s",
-             state->held_seq == state->root_seq ? "" : "waits: ", state->root_seq,
-             quarantine_reason(quarantine, state->root_seq));
-    struct stored_held held = { lane, state->held_seq, slice_of(reason) };
-    return store_put_held(runner->store, &held, problem);
+    size_t count = 0;
+    for (uint32_t i = 0; i <= plan_house_lane(&runner->plan); i++) {
+        count += runner->batch.quarantine.lanes[i].held_seq != 0;
+    }
+    return count;
 }
 
-/* Records which lanes are held, and why, for the status command. */
-static bool record_held(struct runner *runner, struct problem *problem)
+/* Records what is held, and why, for the status command. */
+static bool report_held(struct runner *runner, struct problem *problem)
 {
-    size_t lanes = 0;
-    bool recorded = store_begin(runner->store, problem);
-    for (uint32_t i = 0; recorded && i <= plan_house_lane(&runner->plan); i++) {
-        if (runner->batch.quarantine.lanes[i].held_seq != 0) {
-            recorded = put_held(runner, i, problem);
-            lanes++;
-        }
-    }
-    if (!recorded || !store_commit(runner->store, problem)) {
-        store_rollback(runner->store);
+    struct quarantine *quarantine = &runner->batch.quarantine;
+    if (!held_record(runner->store, quarantine, problem)) {
         return false;
     }
     return problem_set(
         problem, EXIT_CODE_HELD,
         "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
         "the others are posted; to see why: ledgerbatch status --db %s",
-        runner->batch.quarantine.task_count, runner->plan.task_count, lanes,
-        runner->batch.quarantine.failure_count, runner->options->database);
+        quarantine->task_count, runner->plan.task_count, count_held_lanes(runner),
+        quarantine->failure_count, runner->options->database);
 }
 
 /* --- running --- */
@@ -183,8 +173,8 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
-    if (runner->batch.quarantine.failure_count > 0) {
-        return record_held(runner, problem);
+    if (runner->batch.quarantine.task_count > 0) {
+        return report_held(runner, problem);
     }
     if (!write_outputs(runner, problem)) {
         return false;

@@ -80,9 +80,15 @@ struct stored_refusal {
     struct slice reason, entry; /* the refused transaction as journal text */
 };
 
+/* A lane that is held: since which task, and why the failed task has failed that is to blame. */
 struct stored_held {
-    uint32_t lane, seq;
+    uint32_t lane, seq, failed_seq;
     struct slice reason;
+};
+
+/* A held task waits for a lane that was held before it. */
+struct stored_holder {
+    uint32_t seq, lane;
 };
 
 enum store_mode { STORE_READ, STORE_WRITE };
@@ -119,6 +125,10 @@ bool store_put_refusal(struct store *store, const struct stored_refusal *refusal
 bool store_put_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem);
 bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem);
+bool store_put_held_task(struct store *store, const struct stored_transaction *task,
+                         struct problem *problem);
+bool store_put_holder(struct store *store, const struct stored_holder *holder,
+                      struct problem *problem);
 
 /* These change a row that must be there. */
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
@@ -126,6 +136,7 @@ bool store_set_balance(struct store *store, const struct stored_balance *balance
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem);
 
+/* Forgets held lanes and tasks. */
 bool store_clear_held(struct store *store, struct problem *problem);
 bool store_mark_finished(struct store *store, struct problem *problem);
 
@@ -139,7 +150,9 @@ enum store_rows {
     STORE_POSTINGS,
     STORE_CLOSINGS,
     STORE_REFUSALS,
-    STORE_HELD
+    STORE_HELD,
+    STORE_HELD_TASKS, /* as struct stored_transaction */
+    STORE_HOLDERS
 };
 
 struct store_cursor;

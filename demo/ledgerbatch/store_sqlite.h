@@ -11,7 +11,7 @@
 
 /* "LBAT": marks the files that belong to this program. */
 #define STORE_I_APPLICATION_ID 0x4c424154
-#define STORE_I_FORMAT_VERSION 1
+#define STORE_I_FORMAT_VERSION 2
 
 enum store_statement {
     PUT_META,
@@ -24,6 +24,8 @@ enum store_statement {
     PUT_CLOSING,
     PUT_REFUSAL,
     PUT_HELD,
+    PUT_HELD_TASK,
+    PUT_HOLDER,
     SET_BALANCE,
     SET_PROGRESS,
     STATEMENT_COUNT

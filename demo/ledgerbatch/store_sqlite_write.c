@@ -27,7 +27,11 @@ static const char schema[] =
     " PRIMARY KEY(seq, account, commodity)) WITHOUT ROWID;"
     "CREATE TABLE refused(seq INTEGER PRIMARY KEY, reason TEXT NOT NULL, entry TEXT NOT NULL)"
     " WITHOUT ROWID;"
-    "CREATE TABLE held(lane INTEGER PRIMARY KEY, seq INTEGER NOT NULL, reason TEXT NOT NULL)"
+    "CREATE TABLE held(lane INTEGER PRIMARY KEY, seq INTEGER NOT NULL, failed_seq INTEGER NOT NULL,"
+    " reason TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE held_tasks(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
+    " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
 
 static const char *const statement_texts[STATEMENT_COUNT] = {
@@ -40,7 +44,9 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_POSTING] = "INSERT INTO postings VALUES(?,?,?,?,?,?,?,?,?)",
     [PUT_CLOSING] = "INSERT INTO closings VALUES(?,?,?,?)",
     [PUT_REFUSAL] = "INSERT INTO refused VALUES(?,?,?)",
-    [PUT_HELD] = "INSERT INTO held VALUES(?,?,?)",
+    [PUT_HELD] = "INSERT INTO held VALUES(?,?,?,?)",
+    [PUT_HELD_TASK] = "INSERT INTO held_tasks VALUES(?,?,?,?,?,?)",
+    [PUT_HOLDER] = "INSERT INTO holders VALUES(?,?)",
     [SET_BALANCE] = "UPDATE balances SET amount = ?3 WHERE account = ?1 AND commodity = ?2",
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
 };
@@ -186,11 +192,11 @@ bool store_set_balance(struct store *store, const struct stored_balance *balance
     return statement && run_on_one_row(store, statement, problem);
 }
 
-bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
-                           struct problem *problem)
+static bool put_header(struct store *store, enum store_statement which,
+                       const struct stored_transaction *transaction, struct problem *problem)
 {
     char date[DATE_SIZE];
-    sqlite3_stmt *statement = prepared(store, PUT_TRANSACTION, problem);
+    sqlite3_stmt *statement = prepared(store, which, problem);
     if (!statement) {
         return false;
     }
@@ -210,6 +216,12 @@ bool store_put_transaction(struct store *store, const struct stored_transaction 
     }
     bind_slice(statement, 6, transaction->text);
     return run(store, statement, problem);
+}
+
+bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
+                           struct problem *problem)
+{
+    return put_header(store, PUT_TRANSACTION, transaction, problem);
 }
 
 static void bind_price(sqlite3_stmt *statement, const struct stored_posting *posting)
@@ -281,8 +293,34 @@ bool store_put_held(struct store *store, const struct stored_held *held, struct 
     }
     bind_number(statement, 1, held->lane);
     bind_number(statement, 2, held->seq);
-    bind_slice(statement, 3, held->reason);
+    bind_number(statement, 3, held->failed_seq);
+    bind_slice(statement, 4, held->reason);
     return run(store, statement, problem);
+}
+
+bool store_put_held_task(struct store *store, const struct stored_transaction *task,
+                         struct problem *problem)
+{
+    return put_header(store, PUT_HELD_TASK, task, problem);
+}
+
+/* A row of two numbers. */
+static bool put_pair(struct store *store, enum store_statement which, uint32_t first,
+                     uint32_t second, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, which, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, first);
+    bind_number(statement, 2, second);
+    return run(store, statement, problem);
+}
+
+bool store_put_holder(struct store *store, const struct stored_holder *holder,
+                      struct problem *problem)
+{
+    return put_pair(store, PUT_HOLDER, holder->seq, holder->lane, problem);
 }
 
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
@@ -299,7 +337,8 @@ bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
 
 bool store_clear_held(struct store *store, struct problem *problem)
 {
-    return store_i_execute(store, "DELETE FROM held", problem);
+    return store_i_execute(store, "DELETE FROM held; DELETE FROM held_tasks; DELETE FROM holders",
+                           problem);
 }
 
 bool store_mark_finished(struct store *store, struct problem *problem)

@@ -77,10 +77,30 @@ def check_fail_on(book):
     books.check_same(book.fingerprint(), wanted, "after the run without --fail-on")
 
 
+def check_status(book):
+    """Each held client and task is listed, with what holds it and what to do."""
+    book.clear()
+    book.run("--fail-on", "B:Sav*", expect=3)
+    for line in (
+        "tasks: 5 of 28 done",
+        "held: A from task 9 on: waits: task 2 failed: B:Savings is one of --fail-on",
+        "held: B from task 2 on: task 2 failed: B:Savings is one of --fail-on",
+        "held: D from task 6 on: waits: task 2 failed: B:Savings is one of --fail-on",
+        "held task 2: 2024-01-02 Wages: failed",
+        "held task 6: 2024-01-10 * (t) Transfer: waits for B",
+        "held task 7: 2024-01-11 Too much: waits for D",
+        "held task 9: 2024-01-31 * (statement 2024-01 east) Statement: waits for B",
+        "held task 16: 2024-02-02 Wages: waits for B",
+        "held in all: 23 tasks, of which 1 failed, in the lanes of 5 clients",
+        f"to try again: ledgerbatch retry --lane B --db {book.database}, with the options and files of the run",
+    ):  # fmt: skip
+        check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
+
+
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
-    for test in (check_fail_on,):
+    for test in (check_fail_on, check_status):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")

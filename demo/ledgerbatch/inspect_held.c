@@ -1,0 +1,164 @@
+/* Owns the listing of held clients and tasks. */
+#include "inspect_held.h"
+
+#include <stdio.h>
+
+#include "entry.h"
+
+/* From so many failed clients on, the command to try again names them all by --all. */
+#define NAMED_MAX 8
+
+struct listing {
+    struct store *store;
+    const struct stored_book *book;
+    struct store_cursor *holders; /* follows the held tasks, in the same order */
+    struct stored_holder holder;
+    bool has_holder;
+    size_t lane_count, failed_lane_count, task_count, failed_task_count;
+    struct buffer text;
+    struct buffer command; /* --lane for each client that a failed task has held */
+    struct problem *problem;
+};
+
+static struct slice name_of(const struct listing *listing, uint32_t lane)
+{
+    struct slice client = { "?", 1 };
+    if (lane < listing->book->lane_count) {
+        client = listing->book->lanes[lane].client;
+    }
+    return client.size > 0 ? client : slice_of("(house)");
+}
+
+/* A name as a word of a shell's command. */
+static void add_word(struct buffer *text, struct slice name)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_-./";
+    bool is_plain = name.size > 0;
+    for (size_t i = 0; i < name.size && is_plain; i++) {
+        is_plain = name.data[i] != 0 && strchr(plain, name.data[i]) != NULL;
+    }
+    if (is_plain) {
+        buffer_add(text, name);
+        return;
+    }
+    buffer_add_byte(text, '\'');
+    for (size_t i = 0; i < name.size; i++) {
+        if (name.data[i] == '\'') {
+            buffer_add_text(text, "'\\'");
+        }
+        buffer_add_byte(text, name.data[i]);
+    }
+    buffer_add_byte(text, '\'');
+}
+
+/* --- clients --- */
+
+static void print_lane(struct listing *listing, const struct stored_held *held)
+{
+    struct slice name = name_of(listing, held->lane);
+    bool has_failed = held->seq == held->failed_seq;
+    listing->lane_count++;
+    printf("held: %.*s from task %u on: %stask %u failed: %.*s\n", SLICE_ARGUMENTS(name), held->seq,
+           has_failed ? "" : "waits: ", held->failed_seq, SLICE_ARGUMENTS(held->reason));
+    if (has_failed && ++listing->failed_lane_count <= NAMED_MAX) {
+        buffer_add_text(&listing->command, " --lane ");
+        add_word(&listing->command, name);
+    }
+}
+
+static bool print_lanes(struct listing *listing)
+{
+    struct stored_held held;
+    struct store_cursor *cursor = store_cursor_open(listing->store, STORE_HELD, listing->problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &held, listing->problem);
+        if (step == STORE_ROW) {
+            print_lane(listing, &held);
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
+/* --- tasks --- */
+
+static bool next_holder(struct listing *listing)
+{
+    enum store_step step = store_cursor_next(listing->holders, &listing->holder, listing->problem);
+    listing->has_holder = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
+/* "held task SEQ: DATE (CODE) TEXT: failed", or what it waits for. */
+static bool print_task(struct listing *listing, const struct stored_transaction *task)
+{
+    bool waits = listing->has_holder && listing->holder.seq == task->seq;
+    const char *before = "waits for ";
+    bool good = true;
+    listing->task_count++;
+    listing->failed_task_count += !waits;
+    listing->text.size = 0;
+    entry_header(&listing->text, task);
+    printf("held task %u: %.*s: ", task->seq, (int)listing->text.size - 1, listing->text.data);
+    while (good && listing->has_holder && listing->holder.seq == task->seq) {
+        struct slice name = name_of(listing, listing->holder.lane);
+        printf("%s%.*s", before, SLICE_ARGUMENTS(name));
+        before = ", ";
+        good = next_holder(listing);
+    }
+    puts(waits ? "" : "failed");
+    return good;
+}
+
+static bool print_tasks(struct listing *listing)
+{
+    struct stored_transaction task;
+    struct store_cursor *cursor =
+        store_cursor_open(listing->store, STORE_HELD_TASKS, listing->problem);
+    listing->holders = store_cursor_open(listing->store, STORE_HOLDERS, listing->problem);
+    bool good = cursor && listing->holders && next_holder(listing);
+    enum store_step step = good ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &task, listing->problem);
+        if (step == STORE_ROW && !print_task(listing, &task)) {
+            step = STORE_FAILED;
+        }
+    }
+    store_cursor_close(cursor);
+    store_cursor_close(listing->holders);
+    return step == STORE_END;
+}
+
+static void print_advice(struct listing *listing, const char *database)
+{
+    struct buffer *command = &listing->command;
+    if (listing->lane_count == 0) {
+        return;
+    }
+    if (listing->failed_lane_count > NAMED_MAX) {
+        command->size = 0;
+        buffer_add_text(command, " --all");
+    }
+    buffer_add_text(command, " --db ");
+    add_word(command, slice_of(database));
+    printf("held in all: %zu task%s, of which %zu failed, in the lanes of %zu client%s\n",
+           listing->task_count, listing->task_count == 1 ? "" : "s", listing->failed_task_count,
+           listing->lane_count, listing->lane_count == 1 ? "" : "s");
+    printf("to try again: ledgerbatch retry%.*s, with the options and files of the run\n",
+           SLICE_ARGUMENTS(buffer_slice(command)));
+}
+
+bool inspect_held(struct store *store, const struct stored_book *book, const char *database,
+                  struct problem *problem)
+{
+    struct listing listing = { .store = store, .book = book, .problem = problem };
+    bool printed = print_lanes(&listing) && print_tasks(&listing);
+    if (printed) {
+        print_advice(&listing, database);
+    }
+    buffer_fini(&listing.text);
+    buffer_fini(&listing.command);
+    return printed;
+}
