@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "entry.h"
+#include "plan.h"
 
 /* From so many failed clients on, the command to try again names them all by --all. */
 #define NAMED_MAX 8
@@ -26,7 +27,7 @@ static struct slice name_of(const struct listing *listing, uint32_t lane)
     if (lane < listing->book->lane_count) {
         client = listing->book->lanes[lane].client;
     }
-    return client.size > 0 ? client : slice_of("(house)");
+    return client.size > 0 ? client : slice_of(PLAN_HOUSE_NAME);
 }
 
 /* A name as a word of a shell's command. */
@@ -54,13 +55,21 @@ static void add_word(struct buffer *text, struct slice name)
 
 /* --- clients --- */
 
+/* After a retry that was stopped, a client can be done further than what it is held for. */
 static void print_lane(struct listing *listing, const struct stored_held *held)
 {
     struct slice name = name_of(listing, held->lane);
     bool has_failed = held->seq == held->failed_seq;
+    uint32_t last_seq =
+        held->lane < listing->book->lane_count ? listing->book->lanes[held->lane].last_seq : 0;
     listing->lane_count++;
-    printf("held: %.*s from task %u on: %stask %u failed: %.*s\n", SLICE_ARGUMENTS(name), held->seq,
-           has_failed ? "" : "waits: ", held->failed_seq, SLICE_ARGUMENTS(held->reason));
+    printf("held: %.*s ", SLICE_ARGUMENTS(name));
+    if (last_seq < held->seq) {
+        printf("from task %u on: %s", held->seq, has_failed ? "" : "waits: ");
+    } else {
+        printf("was tried again up to task %u; before: ", last_seq);
+    }
+    printf("task %u failed: %.*s\n", held->failed_seq, SLICE_ARGUMENTS(held->reason));
     if (has_failed && ++listing->failed_lane_count <= NAMED_MAX) {
         buffer_add_text(&listing->command, " --lane ");
         add_word(&listing->command, name);

@@ -44,6 +44,7 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
  * number plan->clients.count, takes transactions that touch house accounts only,
  * so that they too have a place where progress is kept.
  */
+#define PLAN_HOUSE_NAME "(house)" /* where that lane must be called something */
 static inline uint32_t plan_house_lane(const struct plan *plan)
 {
     return (uint32_t)plan->clients.count;

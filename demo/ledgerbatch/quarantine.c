@@ -28,16 +28,42 @@ void quarantine_fini(struct quarantine *quarantine)
     pthread_mutex_destroy(&quarantine->mutex);
 }
 
-void quarantine_explain(struct quarantine *quarantine, uint32_t seq, const char *format,
-                        va_list arguments)
+static void add_failure(struct quarantine *quarantine, struct failure failure)
 {
-    struct failure failure = { .seq = seq };
-    vsnprintf(failure.reason, sizeof failure.reason, format, arguments);
     pthread_mutex_lock(&quarantine->mutex);
     quarantine->failures = memory_grow(quarantine->failures, &quarantine->failure_capacity,
                                        quarantine->failure_count + 1, sizeof failure);
     quarantine->failures[quarantine->failure_count++] = failure;
     pthread_mutex_unlock(&quarantine->mutex);
+}
+
+void quarantine_explain(struct quarantine *quarantine, uint32_t seq, const char *format,
+                        va_list arguments)
+{
+    struct failure failure = { .seq = seq };
+    vsnprintf(failure.reason, sizeof failure.reason, format, arguments);
+    add_failure(quarantine, failure);
+}
+
+static const struct failure *find_failure(const struct quarantine *quarantine, uint32_t seq)
+{
+    for (size_t i = 0; i < quarantine->failure_count; i++) {
+        if (quarantine->failures[i].seq == seq) {
+            return &quarantine->failures[i];
+        }
+    }
+    return NULL;
+}
+
+void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t failed_seq,
+                     struct slice reason)
+{
+    quarantine->lanes[lane].root_seq = failed_seq;
+    if (!find_failure(quarantine, failed_seq)) {
+        struct failure failure = { .seq = failed_seq };
+        snprintf(failure.reason, sizeof failure.reason, "%.*s", SLICE_ARGUMENTS(reason));
+        add_failure(quarantine, failure);
+    }
 }
 
 static void add_task(struct quarantine *quarantine, struct held_task held)
@@ -76,45 +102,44 @@ void quarantine_fail(struct quarantine *quarantine, const struct task *task)
     add_task(quarantine, (struct held_task){ .task = task });
 }
 
-/* Those of the lanes that are held; *root_seq is the earliest failure that is to blame. */
-static struct lane_list find_holders(const struct quarantine *quarantine,
-                                     const struct lane_list *lanes, uint32_t *root_seq)
+/*
+ * The earliest failure that one of the lanes is held for, or 0. The holders are those of the lanes
+ * that are held, but for what the task itself is to blame for: it has failed in an earlier run.
+ */
+static uint32_t find_root(const struct quarantine *quarantine, const struct task *task,
+                          const struct lane_list *lanes, struct lane_list *holders)
 {
-    struct lane_list holders = { 0 };
-    *root_seq = 0;
+    uint32_t root_seq = 0;
     for (size_t i = 0; i < lanes->count; i++) {
         uint32_t blamed = quarantine->lanes[lanes->items[i]].root_seq;
-        if (blamed != 0) {
-            lane_list_add(&holders, lanes->items[i]);
-            *root_seq = *root_seq == 0 || blamed < *root_seq ? blamed : *root_seq;
+        if (blamed != 0 && blamed != task->seq) {
+            lane_list_add(holders, lanes->items[i]);
+        }
+        if (blamed != 0 && (root_seq == 0 || blamed < root_seq)) {
+            root_seq = blamed;
         }
     }
-    return holders;
+    return root_seq;
 }
 
 bool quarantine_holds(struct quarantine *quarantine, const struct task *task)
 {
     struct lane_list lanes = { 0 };
-    uint32_t root_seq;
+    struct held_task held = { .task = task };
     plan_lanes(quarantine->plan, task, &lanes);
-    struct held_task held = { task, find_holders(quarantine, &lanes, &root_seq) };
-    bool is_held = held.holders.count > 0;
-    if (is_held) {
+    uint32_t root_seq = find_root(quarantine, task, &lanes, &held.holders);
+    if (root_seq != 0) {
         hold_lanes(quarantine, &lanes, task->seq, root_seq);
         add_task(quarantine, held);
     }
     free(lanes.items);
-    return is_held;
+    return root_seq != 0;
 }
 
 const char *quarantine_reason(const struct quarantine *quarantine, uint32_t seq)
 {
-    for (size_t i = 0; i < quarantine->failure_count; i++) {
-        if (quarantine->failures[i].seq == seq) {
-            return quarantine->failures[i].reason;
-        }
-    }
-    return "for an unknown reason";
+    const struct failure *failure = find_failure(quarantine, seq);
+    return failure ? failure->reason : "for an unknown reason";
 }
 
 static int compare_held(const void *left, const void *right)

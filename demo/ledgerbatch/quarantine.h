@@ -47,6 +47,10 @@ void quarantine_fini(struct quarantine *quarantine);
 void quarantine_explain(struct quarantine *quarantine, uint32_t seq, const char *format,
                         va_list arguments);
 
+/* Holds a lane because of a task that failed in an earlier run. Before any task runs. */
+void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t failed_seq,
+                     struct slice reason);
+
 /* A task has failed: holds its lanes from it on. On the thread that has the task's lanes. */
 void quarantine_fail(struct quarantine *quarantine, const struct task *task);
 

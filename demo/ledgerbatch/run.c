@@ -36,12 +36,18 @@ static bool create_store(struct runner *runner, struct problem *problem)
     return created;
 }
 
-/* An unfinished batch goes on where it stopped; what was held gets another try. */
+/*
+ * An unfinished batch goes on where it stopped. Who is held is forgotten only when this command has
+ * an end of its own to tell: if it is killed, it can be given again.
+ */
 static bool resume_store(struct runner *runner, struct problem *problem)
 {
     return store_names_check(runner->store, &runner->plan, problem) &&
-           committer_load(&runner->committer, problem) && store_begin(runner->store, problem) &&
-           store_clear_held(runner->store, problem) && store_commit(runner->store, problem);
+           committer_load(&runner->committer, problem) &&
+           held_load(runner->store, &runner->batch.quarantine, &runner->options->resumed,
+                     problem) &&
+           store_begin(runner->store, problem) && store_clear_held_tasks(runner->store, problem) &&
+           store_commit(runner->store, problem);
 }
 
 static bool check_digest(const struct runner *runner, const struct store_facts *facts,
@@ -135,7 +141,8 @@ static bool write_outputs(struct runner *runner, struct problem *problem)
                                       .places = { find_place, &runner->plan } };
     bool finished =
         output_write(runner->store, &options, problem) && store_begin(runner->store, problem) &&
-        store_mark_finished(runner->store, problem) && store_commit(runner->store, problem);
+        store_clear_held(runner->store, problem) && store_mark_finished(runner->store, problem) &&
+        store_commit(runner->store, problem);
     if (!finished) {
         store_rollback(runner->store);
     }
@@ -200,12 +207,18 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
 static bool run_plan(struct runner *runner, struct problem *problem)
 {
     struct store_facts facts;
-    runner->store = store_open(runner->options->database, STORE_WRITE, problem);
+    enum store_mode mode = runner->options->resumed.is_retry ? STORE_REOPEN : STORE_WRITE;
+    runner->store = store_open(runner->options->database, mode, problem);
     if (!runner->store || !store_read_facts(runner->store, &facts, problem)) {
         return false;
     }
     if (facts.state != STORE_EMPTY && !check_digest(runner, &facts, problem)) {
         return false;
+    }
+    if (runner->options->resumed.is_retry && facts.state != STORE_UNFINISHED) {
+        return problem_set(problem, EXIT_CODE_INPUT, "%s: nothing is held: the database is %s",
+                           runner->options->database,
+                           facts.state == STORE_EMPTY ? "empty" : "finished");
     }
     if (facts.state == STORE_FINISHED) {
         printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,

@@ -91,9 +91,10 @@ struct stored_holder {
     uint32_t seq, lane;
 };
 
-enum store_mode { STORE_READ, STORE_WRITE };
+enum store_mode { STORE_READ, STORE_REOPEN, STORE_WRITE };
 
-/* NULL with the problem. STORE_WRITE makes the database if it is not there. */
+/* NULL with the problem. STORE_WRITE makes the database if it is not there, STORE_REOPEN does not.
+ */
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
 
 /* Any text after a failed call is in problem; closing itself reports nothing more. */
@@ -136,7 +137,8 @@ bool store_set_balance(struct store *store, const struct stored_balance *balance
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem);
 
-/* Forgets held lanes and tasks. */
+/* Forgets held tasks; and with them the lanes that are held. */
+bool store_clear_held_tasks(struct store *store, struct problem *problem);
 bool store_clear_held(struct store *store, struct problem *problem);
 bool store_mark_finished(struct store *store, struct problem *problem);
 

@@ -124,7 +124,7 @@ struct store *store_open(const char *path, enum store_mode mode, struct problem 
     bool opened = sqlite3_open_v2(path, &store->connection, flags, NULL) == SQLITE_OK ||
                   report_unopened(store, mode, problem);
     opened = opened && check_owner(store, &is_empty, problem);
-    if (opened && mode == STORE_WRITE) {
+    if (opened && mode != STORE_READ) {
         opened = prepare_writing(store, is_empty, problem);
     }
     if (!opened) {

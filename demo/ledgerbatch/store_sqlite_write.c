@@ -335,10 +335,15 @@ bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
     return run_on_one_row(store, statement, problem);
 }
 
+bool store_clear_held_tasks(struct store *store, struct problem *problem)
+{
+    return store_i_execute(store, "DELETE FROM held_tasks; DELETE FROM holders", problem);
+}
+
 bool store_clear_held(struct store *store, struct problem *problem)
 {
-    return store_i_execute(store, "DELETE FROM held; DELETE FROM held_tasks; DELETE FROM holders",
-                           problem);
+    return store_clear_held_tasks(store, problem) &&
+           store_i_execute(store, "DELETE FROM held", problem);
 }
 
 bool store_mark_finished(struct store *store, struct problem *problem)

@@ -98,7 +98,7 @@ static void name_all(struct recording *head, const struct plan *plan)
     for (size_t i = 0; i < plan->clients.count; i++) {
         name_lane(head, i, "", plan->clients.items[i].name, "");
     }
-    recording_name_lane(head, LANEPOOL_EVENT_LANE_ID, plan_house_lane(plan), "(house)");
+    recording_name_lane(head, LANEPOOL_EVENT_LANE_ID, plan_house_lane(plan), PLAN_HOUSE_NAME);
     for (size_t i = 0; i < plan->clients.group_count; i++) {
         name_lane(head, plan_house_lane(plan) + 1 + i, "(group ", plan->clients.groups[i].name,
                   ")");

@@ -42,6 +42,9 @@ class Books:
     def run(self, *options, **more):
         return self.command("run", *options, **more)
 
+    def retry(self, *options, **more):
+        return self.command("retry", *options, **more)
+
     def status(self):
         return books.run(self.binary, "status", "--db", self.database).stdout.decode()
 
@@ -97,10 +100,84 @@ def check_status(book):
         check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
 
 
+def check_retry(book):
+    """One client after the other; those that are not named stay held."""
+    wanted = book.undisturbed()
+    book.run("--fail-on", "B:Sav*", "--fail-on", "E:Sav*", expect=3)
+    book.retry("--lane", "B", expect=3)
+    status = book.status()
+    check("held: E from task 5 on: task 5 failed" in status, status)
+    check("held: D from task 7 on: waits: task 5 failed" in status, status)
+    check("held: B from task 20 on: waits: task 5 failed" in status, f"a transfer with D:\n{status}")
+    check("retry --lane E --db" in status, status)
+    before = book.dump()
+    book.retry("--lane", "E", "--fail-on", "E:Sav*", expect=3)
+    check(book.dump() == before, "failing again changes nothing")
+    book.retry("--lane", "E", workers=3)
+    books.check_same(book.fingerprint(), wanted, "after the last retry")
+
+
+def check_retry_all(book):
+    wanted = book.undisturbed()
+    book.run("--fail-on", "?:Sav*", expect=3)
+    check("retry --lane A --lane B --lane C --lane D --lane E" in book.status(), book.status())
+    book.retry("--all")
+    books.check_same(book.fingerprint(), wanted, "after retry --all")
+
+
+def check_shared_failure(book):
+    """A task over two clients that has failed is tried again when both are resumed."""
+    book.journal.write_text(journal().replace("B:Cash  -20.00", "B:Till  -20.00"), encoding="utf-8")
+    wanted = book.undisturbed()
+    book.run("--fail-on", "B:Till", expect=3)
+    check("retry --lane B --lane D" in book.status(), book.status())
+    before = book.dump()
+    book.retry("--lane", "B", expect=3)
+    check(book.dump() == before, "one of two is not enough")
+    book.retry("--lane", "D", "--lane", "B")
+    books.check_same(book.fingerprint(), wanted, "after both were resumed")
+
+
+def check_house(book):
+    """Transactions over house accounts only have a lane without a client."""
+    book.journal.write_text(journal() + "2024-01-20 House\n  Bank:Vault  1 USD\n  Bank:Safe\n")
+    wanted = book.undisturbed()
+    book.run("--fail-on", "Bank:Safe", expect=3)
+    check("retry --lane '(house)' --db" in book.status(), book.status())
+    book.retry("--lane", "(house)")
+    books.check_same(book.fingerprint(), wanted, "after the house was resumed")
+
+
+def check_retry_errors(book):
+    """Each wrong retry says what is wrong and changes nothing."""
+    book.clear()
+    message = book.retry("--all", expect=1).stderr.decode()
+    check("No such file" in message and not book.database.exists(), "a retry makes no database")
+    book.run("--fail-on", "B:Sav*", expect=3)
+    before = book.dump()
+    for options, words in (
+        ((), "retry needs --all, or --lane"),
+        (("--all", "--lane", "B"), "retry needs --all, or --lane"),
+        (("--lane", "X"), "there is no client 'X'"),
+        (("--lane", "B", "--lane", "(house)"), "the client '(house)' is not held"),
+        (("--lane", "D"), "the client 'D' only waits, because task 2 failed"),
+    ):  # fmt: skip
+        message = book.retry(*options, expect=2).stderr.decode()
+        check(words in message, f"{options}: {message}")
+    message = book.retry("--lane", "B", "--no-overdraft", "E:*", expect=4).stderr.decode()
+    check("other input or rules" in message, message)
+    check(book.dump() == before, "nothing has changed")
+    book.retry("--lane", "B")
+    message = book.retry("--lane", "B", expect=2).stderr.decode()
+    check("nothing is held: the database is finished" in message, message)
+    books.run(book.binary, "run", "--lane", "B", book.journal, expect=2)
+
+
 def main():
     binary = books.program()
     books.skip_without("sqlite3")
-    for test in (check_fail_on, check_status):
+    for test in (check_fail_on, check_status, check_retry, check_retry_all, check_shared_failure,
+                 check_house, check_retry_errors):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")
