@@ -55,7 +55,7 @@ void batch_fail(struct batch *batch, const struct task *task, const char *format
 {
     va_list arguments;
     va_start(arguments, format);
-    quarantine_explain(&batch->quarantine, task->seq, format, arguments);
+    quarantine_explain(&batch->quarantine, task, format, arguments);
     va_end(arguments);
 }
 
@@ -65,17 +65,17 @@ void batch_on_error(void *user, const lanepool_error *error)
     quarantine_fail(&batch->quarantine, error->context);
 }
 
-static int run_body(struct batch *batch, const struct task *task)
+static int run_body(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
     switch ((enum task_kind)task->kind) {
     case TASK_POST:
         return post_transaction(batch, task);
     case TASK_STATEMENT:
-        return month_end_statement(batch, task);
+        return month_end_statement(batch, task, missing);
     case TASK_ACCRUAL:
-        return month_end_accrual(batch, task);
+        return month_end_accrual(batch, task, missing);
     case TASK_CLOSE:
-        return month_end_close(batch, task);
+        return month_end_close(batch, task, missing);
     }
     return BATCH_FAILED;
 }
@@ -100,7 +100,12 @@ int batch_task(lanepool_run *run, void *context, lanepool_call call)
     if (batch->task_wait_us > 0) {
         wait_first(batch);
     }
-    int code = quarantine_holds(&batch->quarantine, task) ? 0 : run_body(batch, task);
-    atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
+    struct lane_list missing = { 0 };
+    bool is_held = quarantine_holds(&batch->quarantine, task, &missing);
+    int code = is_held ? 0 : run_body(batch, task, &missing);
+    free(missing.items);
+    if (task->member == NO_INDEX) { /* parts belong to a task that has been counted */
+        atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
+    }
     return code;
 }

@@ -45,10 +45,13 @@ void batch_on_error(void *user, const lanepool_error *error);
 void batch_fail(struct batch *batch, const struct task *task, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The bodies of the kinds of task: each appends its effect, or fails. */
+/*
+ * The bodies of the kinds of task: each appends its effect, or fails. A rollup goes without the
+ * missing clients, whose list it takes.
+ */
 int post_transaction(struct batch *batch, const struct task *task);
-int month_end_statement(struct batch *batch, const struct task *task);
-int month_end_accrual(struct batch *batch, const struct task *task);
-int month_end_close(struct batch *batch, const struct task *task);
+int month_end_statement(struct batch *batch, const struct task *task, struct lane_list *missing);
+int month_end_accrual(struct batch *batch, const struct task *task, struct lane_list *missing);
+int month_end_close(struct batch *batch, const struct task *task, struct lane_list *missing);
 
 #endif

@@ -29,6 +29,10 @@ const char cli_help[] =
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
     "  --fail-on PATTERN        let transactions that touch such an account fail, to see what "
     "follows\n"
+    "  --on-quarantine WHAT     what month-end rollups do while a client is held: hold: they "
+    "wait;\n"
+    "                           exclude: they go on without it, and are made up for it later "
+    "(hold)\n"
     "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
     "  --no-overdraft and --fail-on may be repeated.\n"
     "\n"
@@ -173,6 +177,24 @@ static bool take_watch(struct arguments *arguments, struct watch_options *watch,
     return true;
 }
 
+static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *on_quarantine)
+{
+    static const char *const words[] = {
+        [ON_QUARANTINE_HOLD] = "hold", [ON_QUARANTINE_EXCLUDE] = "exclude"
+    };
+    const char *value = NULL;
+    if (!take_value(arguments, "--on-quarantine", &value)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *on_quarantine = (enum on_quarantine)i;
+            return true;
+        }
+    }
+    return usage(arguments, "--on-quarantine takes hold or exclude, not ", value);
+}
+
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
                             const char *argument)
 {
@@ -201,6 +223,9 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         bool read = take_number(arguments, "--task-wait-us", 0, 1000000, &number);
         run->task_wait_us = (unsigned)number;
         return read;
+    }
+    if (is_option(argument, "--on-quarantine")) {
+        return take_on_quarantine(arguments, &run->on_quarantine);
     }
     if (is_option(argument, "--fail-on")) {
         return take_pattern(arguments, "--fail-on", &run->fail_on);

@@ -13,16 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct task; /* see plan.h */
+#include "plan.h"
 
 /* One cell's part in an effect. */
 struct effect_entry {
     uint32_t cell;
+    uint32_t number; /* of a posting: its place among all that the whole rollup could have */
     int64_t amount;  /* what is posted; 0 in a statement */
     int64_t balance; /* after it */
 };
 
 struct effect_entries {
+    struct lane_list missing; /* clients that a rollup has gone without */
     size_t count;
     struct effect_entry items[];
 };
@@ -36,8 +38,11 @@ enum effect_outcome {
 struct effect {
     const struct task *task;
     uint8_t outcome;
-    struct effect_entries *entries; /* the receiver frees; NULL for EFFECT_POSTED */
+    struct effect_entries *entries; /* NULL: none */
 };
+
+/* The receiver of an effect frees what it has. */
+void effect_fini(struct effect *effect);
 
 struct effect_list {
     struct effect *items;

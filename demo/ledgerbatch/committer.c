@@ -130,16 +130,22 @@ static void mark_cell(struct committer *committer, uint32_t cell)
     }
 }
 
-static void mark_lanes(struct committer *committer, const struct task *task)
+static void mark_lanes(struct committer *committer, const struct effect *effect)
 {
-    plan_lanes(committer->batch->plan, task, &committer->lanes);
+    size_t missing_count = effect->entries ? effect->entries->missing.count : 0;
+    size_t passed = 0; /* of the missing lanes: both lists have the same order */
+    plan_lanes(committer->batch->plan, effect->task, &committer->lanes);
     for (size_t i = 0; i < committer->lanes.count; i++) {
         uint32_t lane = committer->lanes.items[i];
+        if (passed < missing_count && effect->entries->missing.items[passed] == lane) {
+            passed++;
+            continue;
+        }
         if (!(committer->lane_marks[lane] & MARK_DIRTY)) {
             committer->lane_marks[lane] |= MARK_DIRTY;
             committer->dirty_lanes[committer->dirty_lane_count++] = lane;
         }
-        committer->last_seqs[lane] = task->seq;
+        committer->last_seqs[lane] = effect->task->seq;
     }
 }
 
@@ -258,7 +264,7 @@ static bool write_entry(struct committer *committer, const struct effect *effect
         return store_put_closing(committer->store, &closing, &committer->problem);
     }
     struct stored_posting posting = { .seq = effect->task->seq,
-                                      .number = (uint32_t)i + 1,
+                                      .number = entry->number,
                                       .account = cell->account,
                                       .commodity = cell->commodity,
                                       .amount = entry->amount,
@@ -269,11 +275,31 @@ static bool write_entry(struct committer *committer, const struct effect *effect
     return store_put_posting(committer->store, &posting, &committer->problem);
 }
 
+/* Whom a rollup goes without is committed with it, so that nobody is left out for ever. */
+static bool put_missing(struct committer *committer, const struct effect *effect)
+{
+    bool put = true;
+    for (size_t i = 0; put && effect->entries && i < effect->entries->missing.count; i++) {
+        struct stored_share missing = { effect->task->seq, effect->entries->missing.items[i] };
+        put = store_put_missing(committer->store, &missing, &committer->problem);
+    }
+    return put;
+}
+
+static bool remove_missing(struct committer *committer, const struct task *part)
+{
+    struct stored_share missing = { part->seq, part->member };
+    return store_remove_missing(committer->store, &missing, &committer->problem);
+}
+
 static bool write_rollup(struct committer *committer, const struct effect *effect)
 {
     const struct task *task = effect->task;
     struct stored_transaction header = header_of(committer->batch->plan, task, &committer->text);
-    bool written = store_put_transaction(committer->store, &header, &committer->problem);
+    bool written = task->member != NO_INDEX
+                       ? remove_missing(committer, task)
+                       : store_put_transaction(committer->store, &header, &committer->problem) &&
+                             put_missing(committer, effect);
     for (size_t i = 0; written && effect->entries && i < effect->entries->count; i++) {
         written = write_entry(committer, effect, i, task->kind == TASK_STATEMENT);
     }
@@ -289,7 +315,7 @@ static bool write_effects(struct committer *committer)
         if (!written) {
             return false;
         }
-        mark_lanes(committer, effect->task);
+        mark_lanes(committer, effect);
     }
     return true;
 }
@@ -349,7 +375,7 @@ static bool commit_taken(struct committer *committer)
         store_rollback(committer->store);
     }
     for (size_t i = 0; i < committer->taken.count; i++) {
-        free(committer->taken.items[i].entries);
+        effect_fini(&committer->taken.items[i]);
     }
     committer->taken.count = 0;
     return committed;

@@ -137,7 +137,7 @@ static bool put_lane(struct store *store, const struct quarantine *quarantine, u
 {
     const struct lane_state *state = &quarantine->lanes[lane];
     struct stored_held held = { lane, state->held_seq, state->root_seq,
-                                slice_of(quarantine_reason(quarantine, state->root_seq)) };
+                                slice_of(quarantine_reason(quarantine, lane)) };
     return store_put_held(store, &held, problem);
 }
 
@@ -147,7 +147,7 @@ static bool put_task(struct store *store, const struct quarantine *quarantine,
     struct stored_transaction header = header_of(quarantine->plan, held->task, text);
     bool put = store_put_held_task(store, &header, problem);
     for (size_t i = 0; put && i < held->holders.count; i++) {
-        struct stored_holder holder = { held->task->seq, held->holders.items[i] };
+        struct stored_share holder = { held->task->seq, held->holders.items[i] };
         put = store_put_holder(store, &holder, problem);
     }
     return put;

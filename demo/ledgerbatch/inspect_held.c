@@ -12,10 +12,10 @@
 struct listing {
     struct store *store;
     const struct stored_book *book;
-    struct store_cursor *holders; /* follows the held tasks, in the same order */
-    struct stored_holder holder;
-    bool has_holder;
-    size_t lane_count, failed_lane_count, task_count, failed_task_count;
+    struct store_cursor *shares; /* follows the tasks, in the same order */
+    struct stored_share share;
+    bool has_share;
+    size_t lane_count, failed_lane_count, task_count, failed_task_count, incomplete_count;
     struct buffer text;
     struct buffer command; /* --lane for each client that a failed task has held */
     struct problem *problem;
@@ -93,50 +93,77 @@ static bool print_lanes(struct listing *listing)
 
 /* --- tasks --- */
 
-static bool next_holder(struct listing *listing)
+static bool next_share(struct listing *listing)
 {
-    enum store_step step = store_cursor_next(listing->holders, &listing->holder, listing->problem);
-    listing->has_holder = step == STORE_ROW;
+    enum store_step step = store_cursor_next(listing->shares, &listing->share, listing->problem);
+    listing->has_share = step == STORE_ROW;
     return step != STORE_FAILED;
 }
 
-/* "held task SEQ: DATE (CODE) TEXT: failed", or what it waits for. */
-static bool print_task(struct listing *listing, const struct stored_transaction *task)
+static void print_header(struct listing *listing, const char *word,
+                         const struct stored_transaction *task)
 {
-    bool waits = listing->has_holder && listing->holder.seq == task->seq;
-    const char *before = "waits for ";
-    bool good = true;
-    listing->task_count++;
-    listing->failed_task_count += !waits;
     listing->text.size = 0;
     entry_header(&listing->text, task);
-    printf("held task %u: %.*s: ", task->seq, (int)listing->text.size - 1, listing->text.data);
-    while (good && listing->has_holder && listing->holder.seq == task->seq) {
-        struct slice name = name_of(listing, listing->holder.lane);
+    printf("%s task %u: %.*s: ", word, task->seq, (int)listing->text.size - 1, listing->text.data);
+}
+
+/* The names of a task's lanes; false with the problem. */
+static bool print_names(struct listing *listing, const char *before, uint32_t seq)
+{
+    bool good = true;
+    while (good && listing->has_share && listing->share.seq == seq) {
+        struct slice name = name_of(listing, listing->share.lane);
         printf("%s%.*s", before, SLICE_ARGUMENTS(name));
         before = ", ";
-        good = next_holder(listing);
+        good = next_share(listing);
     }
-    puts(waits ? "" : "failed");
+    putchar('\n');
     return good;
 }
 
-static bool print_tasks(struct listing *listing)
+static bool print_held_task(struct listing *listing, const struct stored_transaction *task)
+{
+    bool waits = listing->has_share && listing->share.seq == task->seq;
+    listing->task_count++;
+    listing->failed_task_count += !waits;
+    print_header(listing, "held", task);
+    if (!waits) {
+        puts("failed");
+        return true;
+    }
+    return print_names(listing, "waits for ", task->seq);
+}
+
+static bool print_incomplete(struct listing *listing, const struct stored_transaction *task)
+{
+    if (!listing->has_share || listing->share.seq != task->seq) {
+        return true;
+    }
+    listing->incomplete_count++;
+    print_header(listing, "incomplete", task);
+    return print_names(listing, "without ", task->seq);
+}
+
+typedef bool (*task_printer)(struct listing *listing, const struct stored_transaction *task);
+
+/* Goes through tasks, and beside them through lanes of theirs. */
+static bool print_tasks(struct listing *listing, enum store_rows tasks, enum store_rows shares,
+                        task_printer print)
 {
     struct stored_transaction task;
-    struct store_cursor *cursor =
-        store_cursor_open(listing->store, STORE_HELD_TASKS, listing->problem);
-    listing->holders = store_cursor_open(listing->store, STORE_HOLDERS, listing->problem);
-    bool good = cursor && listing->holders && next_holder(listing);
+    struct store_cursor *cursor = store_cursor_open(listing->store, tasks, listing->problem);
+    listing->shares = store_cursor_open(listing->store, shares, listing->problem);
+    bool good = cursor && listing->shares && next_share(listing);
     enum store_step step = good ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &task, listing->problem);
-        if (step == STORE_ROW && !print_task(listing, &task)) {
+        if (step == STORE_ROW && !print(listing, &task)) {
             step = STORE_FAILED;
         }
     }
     store_cursor_close(cursor);
-    store_cursor_close(listing->holders);
+    store_cursor_close(listing->shares);
     return step == STORE_END;
 }
 
@@ -152,9 +179,14 @@ static void print_advice(struct listing *listing, const char *database)
     }
     buffer_add_text(command, " --db ");
     add_word(command, slice_of(database));
-    printf("held in all: %zu task%s, of which %zu failed, in the lanes of %zu client%s\n",
+    printf("held in all: %zu task%s, of which %zu failed, in the lanes of %zu client%s",
            listing->task_count, listing->task_count == 1 ? "" : "s", listing->failed_task_count,
            listing->lane_count, listing->lane_count == 1 ? "" : "s");
+    if (listing->incomplete_count > 0) {
+        printf("; incomplete: %zu rollup%s", listing->incomplete_count,
+               listing->incomplete_count == 1 ? "" : "s");
+    }
+    putchar('\n');
     printf("to try again: ledgerbatch retry%.*s, with the options and files of the run\n",
            SLICE_ARGUMENTS(buffer_slice(command)));
 }
@@ -163,7 +195,9 @@ bool inspect_held(struct store *store, const struct stored_book *book, const cha
                   struct problem *problem)
 {
     struct listing listing = { .store = store, .book = book, .problem = problem };
-    bool printed = print_lanes(&listing) && print_tasks(&listing);
+    bool printed = print_lanes(&listing) &&
+                   print_tasks(&listing, STORE_HELD_TASKS, STORE_HOLDERS, print_held_task) &&
+                   print_tasks(&listing, STORE_TRANSACTIONS, STORE_MISSING, print_incomplete);
     if (printed) {
         print_advice(&listing, database);
     }

@@ -12,6 +12,8 @@
 
 /* Numbers of postings and tasks are kept in 32 bits. */
 #define ITEMS_MAX ((size_t)UINT32_MAX - 1)
+/* A rollup has two postings for a cell, at most. */
+#define CELLS_MAX (ITEMS_MAX / 2)
 /* Month-end rollups of all groups and months: 200 years of 10,000 groups. */
 #define ROLLUPS_MAX ((size_t)100000000)
 
@@ -62,8 +64,9 @@ static void add_task(struct planner *planner, enum task_kind kind, uint32_t subj
     plan->tasks =
         memory_grow(plan->tasks, &planner->capacity, plan->task_count + 1, sizeof *plan->tasks);
     uint32_t seq = (uint32_t)plan->task_count + 1;
-    plan->tasks[plan->task_count++] =
-        (struct task){ .seq = seq, .subject = subject, .month = month, .kind = (uint8_t)kind };
+    plan->tasks[plan->task_count++] = (struct task){
+        .seq = seq, .subject = subject, .month = month, .member = NO_INDEX, .kind = (uint8_t)kind
+    };
 }
 
 static void add_month_end(struct planner *planner, uint32_t month)
@@ -121,8 +124,9 @@ static bool check_counts(const struct plan *plan, uint32_t first, uint32_t last,
                            first % 12 + 1, last / 12, last % 12 + 1);
     }
     return (plan->book.transaction_count + rollups <= ITEMS_MAX &&
-            plan->book.posting_count <= ITEMS_MAX) ||
-           problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings", ITEMS_MAX);
+            plan->book.posting_count <= ITEMS_MAX && plan->clients.cell_count <= CELLS_MAX) ||
+           problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings, or %zu balances",
+                       ITEMS_MAX, CELLS_MAX);
 }
 
 static bool plan_tasks(struct plan *plan, struct problem *problem)
@@ -208,6 +212,10 @@ static void drop_duplicates(struct lane_list *lanes)
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes)
 {
     lanes->count = 0;
+    if (task->member != NO_INDEX) {
+        lane_list_add(lanes, task->member);
+        return;
+    }
     if (task->kind != TASK_POST) {
         const struct group *group = &plan->clients.groups[task->subject];
         for (uint32_t i = 0; i < group->member_count; i++) {

@@ -20,6 +20,7 @@ struct task {
     uint32_t seq;        /* its place in the planned order, from 1 */
     uint32_t subject;    /* a transaction, or for a rollup a group */
     uint32_t month;      /* of a rollup: year * 12 + (0 to 11) */
+    uint32_t member;     /* a client that a rollup is made up for, alone; else NO_INDEX */
     uint8_t kind;
 };
 

@@ -122,7 +122,7 @@ int post_transaction(struct batch *batch, const struct task *task)
         effect.entries = memory_zeroed(1, sizeof *effect.entries + sizeof(struct effect_entry));
         effect.entries->count = 1;
         effect.entries->items[0] =
-            (struct effect_entry){ overdrawn, 0, batch->balances[overdrawn] };
+            (struct effect_entry){ .cell = overdrawn, .balance = batch->balances[overdrawn] };
         take_back(&poster, poster.count);
     }
     commit_queue_append(&batch->queue, effect);

@@ -37,31 +37,36 @@ static void add_failure(struct quarantine *quarantine, struct failure failure)
     pthread_mutex_unlock(&quarantine->mutex);
 }
 
-void quarantine_explain(struct quarantine *quarantine, uint32_t seq, const char *format,
+void quarantine_explain(struct quarantine *quarantine, const struct task *task, const char *format,
                         va_list arguments)
 {
-    struct failure failure = { .seq = seq };
+    struct failure failure = { .seq = task->seq, .member = task->member };
     vsnprintf(failure.reason, sizeof failure.reason, format, arguments);
     add_failure(quarantine, failure);
 }
 
-static const struct failure *find_failure(const struct quarantine *quarantine, uint32_t seq)
+/* The failure that a lane is held for: its own, if a rollup has failed in parts. */
+static const struct failure *find_failure(const struct quarantine *quarantine, uint32_t seq,
+                                          uint32_t lane)
 {
+    const struct failure *found = NULL;
     for (size_t i = 0; i < quarantine->failure_count; i++) {
-        if (quarantine->failures[i].seq == seq) {
-            return &quarantine->failures[i];
+        const struct failure *failure = &quarantine->failures[i];
+        if (failure->seq == seq && (!found || failure->member == lane)) {
+            found = failure;
         }
     }
-    return NULL;
+    return found;
 }
 
 void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t failed_seq,
                      struct slice reason)
 {
+    struct failure failure = { .seq = failed_seq, .member = lane };
+    const struct failure *known = find_failure(quarantine, failed_seq, lane);
+    snprintf(failure.reason, sizeof failure.reason, "%.*s", SLICE_ARGUMENTS(reason));
     quarantine->lanes[lane].root_seq = failed_seq;
-    if (!find_failure(quarantine, failed_seq)) {
-        struct failure failure = { .seq = failed_seq };
-        snprintf(failure.reason, sizeof failure.reason, "%.*s", SLICE_ARGUMENTS(reason));
+    if (!known || strcmp(known->reason, failure.reason) != 0) {
         add_failure(quarantine, failure);
     }
 }
@@ -102,43 +107,67 @@ void quarantine_fail(struct quarantine *quarantine, const struct task *task)
     add_task(quarantine, (struct held_task){ .task = task });
 }
 
-/*
- * The earliest failure that one of the lanes is held for, or 0. The holders are those of the lanes
- * that are held, but for what the task itself is to blame for: it has failed in an earlier run.
- */
-static uint32_t find_root(const struct quarantine *quarantine, const struct task *task,
-                          const struct lane_list *lanes, struct lane_list *holders)
+/* Those of a task's lanes that are held; the earliest failure that is to blame, or 0. */
+static uint32_t find_held(const struct quarantine *quarantine, const struct lane_list *lanes,
+                          struct lane_list *held_lanes)
 {
     uint32_t root_seq = 0;
     for (size_t i = 0; i < lanes->count; i++) {
         uint32_t blamed = quarantine->lanes[lanes->items[i]].root_seq;
-        if (blamed != 0 && blamed != task->seq) {
-            lane_list_add(holders, lanes->items[i]);
-        }
-        if (blamed != 0 && (root_seq == 0 || blamed < root_seq)) {
-            root_seq = blamed;
+        if (blamed != 0) {
+            lane_list_add(held_lanes, lanes->items[i]);
+            root_seq = root_seq == 0 || blamed < root_seq ? blamed : root_seq;
         }
     }
     return root_seq;
 }
 
-bool quarantine_holds(struct quarantine *quarantine, const struct task *task)
+static bool goes_without(const struct quarantine *quarantine, const struct task *task,
+                         const struct lane_list *lanes, const struct lane_list *held_lanes)
 {
-    struct lane_list lanes = { 0 };
-    struct held_task held = { .task = task };
-    plan_lanes(quarantine->plan, task, &lanes);
-    uint32_t root_seq = find_root(quarantine, task, &lanes, &held.holders);
-    if (root_seq != 0) {
-        hold_lanes(quarantine, &lanes, task->seq, root_seq);
-        add_task(quarantine, held);
-    }
-    free(lanes.items);
-    return root_seq != 0;
+    bool is_whole_rollup = task->kind != TASK_POST && task->member == NO_INDEX;
+    return is_whole_rollup && held_lanes->count < lanes->count &&
+           quarantine->on_quarantine == ON_QUARANTINE_EXCLUDE;
 }
 
-const char *quarantine_reason(const struct quarantine *quarantine, uint32_t seq)
+/* Lists a task as held. A lane that it failed for itself, in an earlier run, is no holder. */
+static void list_held(struct quarantine *quarantine, const struct task *task,
+                      const struct lane_list *held_lanes)
 {
-    const struct failure *failure = find_failure(quarantine, seq);
+    struct held_task held = { .task = task };
+    for (size_t i = 0; i < held_lanes->count; i++) {
+        if (quarantine->lanes[held_lanes->items[i]].root_seq != task->seq) {
+            lane_list_add(&held.holders, held_lanes->items[i]);
+        }
+    }
+    add_task(quarantine, held);
+}
+
+bool quarantine_holds(struct quarantine *quarantine, const struct task *task,
+                      struct lane_list *missing)
+{
+    struct lane_list lanes = { 0 };
+    struct lane_list held_lanes = { 0 };
+    plan_lanes(quarantine->plan, task, &lanes);
+    uint32_t root_seq = find_held(quarantine, &lanes, &held_lanes);
+    bool is_held = root_seq != 0 && !goes_without(quarantine, task, &lanes, &held_lanes);
+    hold_lanes(quarantine, is_held ? &lanes : &held_lanes, task->seq, root_seq);
+    if (is_held && task->member == NO_INDEX) { /* a part stands in the list of what is missing */
+        list_held(quarantine, task, &held_lanes);
+    }
+    if (is_held) {
+        free(held_lanes.items);
+    } else {
+        *missing = held_lanes;
+    }
+    free(lanes.items);
+    return is_held;
+}
+
+const char *quarantine_reason(const struct quarantine *quarantine, uint32_t lane)
+{
+    const struct failure *failure =
+        find_failure(quarantine, quarantine->lanes[lane].root_seq, lane);
     return failure ? failure->reason : "for an unknown reason";
 }
 
@@ -149,9 +178,19 @@ static int compare_held(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* Of a rollup, several parts can have failed. */
 void quarantine_sort(struct quarantine *quarantine)
 {
+    size_t kept = 0;
     if (quarantine->task_count > 0) {
         qsort(quarantine->tasks, quarantine->task_count, sizeof *quarantine->tasks, compare_held);
     }
+    for (size_t i = 0; i < quarantine->task_count; i++) {
+        if (kept == 0 || compare_held(&quarantine->tasks[kept - 1], &quarantine->tasks[i]) != 0) {
+            quarantine->tasks[kept++] = quarantine->tasks[i];
+        } else {
+            free(quarantine->tasks[i].holders.items);
+        }
+    }
+    quarantine->task_count = kept;
 }

@@ -21,6 +21,7 @@ struct lane_state {
 /* An unexpected failure. */
 struct failure {
     uint32_t seq;
+    uint32_t member; /* whose part of a rollup; NO_INDEX: the whole task */
     char reason[200];
 };
 
@@ -30,8 +31,15 @@ struct held_task {
     struct lane_list holders; /* its lanes that were held before it; none: it has failed itself */
 };
 
+/* What a rollup does some of whose clients are held, but not all: --on-quarantine. */
+enum on_quarantine {
+    ON_QUARANTINE_HOLD,   /* it waits, and its other clients with it */
+    ON_QUARANTINE_EXCLUDE /* it goes on without them; its part for them is made up later */
+};
+
 struct quarantine {
     const struct plan *plan;
+    enum on_quarantine on_quarantine;
     struct lane_state *lanes; /* each belongs to the task that has the lane at the moment */
     pthread_mutex_t mutex;    /* guards the lists */
     struct failure *failures;
@@ -44,7 +52,7 @@ bool quarantine_init(struct quarantine *quarantine, const struct plan *plan,
 void quarantine_fini(struct quarantine *quarantine);
 
 /* Records why a task fails. Any thread. */
-void quarantine_explain(struct quarantine *quarantine, uint32_t seq, const char *format,
+void quarantine_explain(struct quarantine *quarantine, const struct task *task, const char *format,
                         va_list arguments);
 
 /* Holds a lane because of a task that failed in an earlier run. Before any task runs. */
@@ -56,16 +64,18 @@ void quarantine_fail(struct quarantine *quarantine, const struct task *task);
 
 /*
  * Whether a task that is about to run must wait, because a lane of its is held;
- * then it is held from here on, with all its lanes. On the thread that has them.
+ * then it is held from here on, with all its lanes. If it goes on without some of
+ * them, `missing` lists these, in order. On the thread that has the lanes.
  */
-bool quarantine_holds(struct quarantine *quarantine, const struct task *task);
+bool quarantine_holds(struct quarantine *quarantine, const struct task *task,
+                      struct lane_list *missing);
 
 /* --- when no task runs any more --- */
 
-/* Why a task failed. */
-const char *quarantine_reason(const struct quarantine *quarantine, uint32_t seq);
+/* Why the task failed that a lane is held for. */
+const char *quarantine_reason(const struct quarantine *quarantine, uint32_t lane);
 
-/* Puts the held tasks into the planned order. */
+/* Puts the held tasks into the planned order, each once. */
 void quarantine_sort(struct quarantine *quarantine);
 
 #endif

@@ -19,6 +19,7 @@ struct runner {
     struct progress progress;
     struct watch watch;
     struct store *store;
+    struct leftovers leftovers;
     size_t skipped;
     bool has_batch;
 };
@@ -46,6 +47,8 @@ static bool resume_store(struct runner *runner, struct problem *problem)
            committer_load(&runner->committer, problem) &&
            held_load(runner->store, &runner->batch.quarantine, &runner->options->resumed,
                      problem) &&
+           leftovers_load(&runner->leftovers, runner->store, &runner->plan, &runner->batch,
+                          problem) &&
            store_begin(runner->store, problem) && store_clear_held_tasks(runner->store, problem) &&
            store_commit(runner->store, problem);
 }
@@ -59,32 +62,6 @@ static bool check_digest(const struct runner *runner, const struct store_facts *
     return problem_set(problem, EXIT_CODE_OTHER,
                        "%s: belongs to other input or rules; name another database with --db",
                        runner->options->database);
-}
-
-/* --- lanes that are held --- */
-
-static size_t count_held_lanes(const struct runner *runner)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i <= plan_house_lane(&runner->plan); i++) {
-        count += runner->batch.quarantine.lanes[i].held_seq != 0;
-    }
-    return count;
-}
-
-/* Records what is held, and why, for the status command. */
-static bool report_held(struct runner *runner, struct problem *problem)
-{
-    struct quarantine *quarantine = &runner->batch.quarantine;
-    if (!held_record(runner->store, quarantine, problem)) {
-        return false;
-    }
-    return problem_set(
-        problem, EXIT_CODE_HELD,
-        "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
-        "the others are posted; to see why: ledgerbatch status --db %s",
-        quarantine->task_count, runner->plan.task_count, count_held_lanes(runner),
-        quarantine->failure_count, runner->options->database);
 }
 
 /* --- running --- */
@@ -117,6 +94,7 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
                                    .progress = &runner->progress,
                                    .watch = &runner->watch,
                                    .last_seqs = last_seqs,
+                                   .leftovers = &runner->leftovers,
                                    .workers = runner->options->workers };
     bool ran = run_with(runner, &submitter, problem);
     free(last_seqs);
@@ -134,19 +112,54 @@ static void find_place(const void *context, uint32_t seq, struct slice *file, ui
     *line = transaction->line;
 }
 
-static bool write_outputs(struct runner *runner, struct problem *problem)
+static bool write_outputs(struct runner *runner, bool is_partial, struct problem *problem)
 {
     struct output_options options = { .folder = runner->options->folder,
                                       .statements = runner->plan.rules.statement,
+                                      .is_partial = is_partial,
                                       .places = { find_place, &runner->plan } };
-    bool finished =
-        output_write(runner->store, &options, problem) && store_begin(runner->store, problem) &&
-        store_clear_held(runner->store, problem) && store_mark_finished(runner->store, problem) &&
-        store_commit(runner->store, problem);
+    return output_write(runner->store, &options, problem);
+}
+
+static bool finish(struct runner *runner, struct problem *problem)
+{
+    bool finished = write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
+                    store_clear_held(runner->store, problem) &&
+                    store_mark_finished(runner->store, problem) &&
+                    store_commit(runner->store, problem);
     if (!finished) {
         store_rollback(runner->store);
     }
     return finished;
+}
+
+static size_t count_held_lanes(const struct runner *runner)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i <= plan_house_lane(&runner->plan); i++) {
+        count += runner->batch.quarantine.lanes[i].held_seq != 0;
+    }
+    return count;
+}
+
+/*
+ * Records what is held, and why, for the status command. Rollups that have gone on without somebody
+ * are not kept waiting for him: what they have given so far is written.
+ */
+static bool report_held(struct runner *runner, struct problem *problem)
+{
+    struct quarantine *quarantine = &runner->batch.quarantine;
+    bool goes_on = runner->options->on_quarantine == ON_QUARANTINE_EXCLUDE;
+    if (!held_record(runner->store, quarantine, problem) ||
+        (goes_on && !write_outputs(runner, true, problem))) {
+        return false;
+    }
+    return problem_set(
+        problem, EXIT_CODE_HELD,
+        "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
+        "the others are posted; to see why: ledgerbatch status --db %s",
+        quarantine->task_count, runner->plan.task_count, count_held_lanes(runner),
+        quarantine->failure_count, runner->options->database);
 }
 
 static void print_count(const char *before, size_t count, const char *noun)
@@ -180,10 +193,10 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
-    if (runner->batch.quarantine.task_count > 0) {
+    if (count_held_lanes(runner) > 0) {
         return report_held(runner, problem);
     }
-    if (!write_outputs(runner, problem)) {
+    if (!finish(runner, problem)) {
         return false;
     }
     print_summary(runner);
@@ -198,6 +211,7 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
     }
     runner->has_batch = true;
     runner->batch.task_wait_us = runner->options->task_wait_us;
+    runner->batch.quarantine.on_quarantine = runner->options->on_quarantine;
     batch_break(&runner->batch, &runner->options->fail_on);
     committer_init(&runner->committer, &runner->batch, runner->store);
     bool has_run = run_batch(runner, facts, problem);
@@ -240,6 +254,7 @@ bool run_command(struct run_options *options, struct problem *problem)
         committer_fini(&runner.committer);
         batch_fini(&runner.batch);
     }
+    leftovers_fini(&runner.leftovers);
     watch_fini(&runner.watch);
     store_close(runner.store);
     plan_fini(&runner.plan);

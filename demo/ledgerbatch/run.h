@@ -16,6 +16,7 @@ struct run_options {
     unsigned workers;      /* 0: one a CPU */
     unsigned task_wait_us; /* see --task-wait-us */
     struct patterns fail_on;
+    enum on_quarantine on_quarantine;
     struct held_choice resumed; /* of those that are held */
     size_t commit_size;         /* effects that a commit waits for */
     const char *const *files;

@@ -86,8 +86,8 @@ struct stored_held {
     struct slice reason;
 };
 
-/* A held task waits for a lane that was held before it. */
-struct stored_holder {
+/* A task and one of its lanes. */
+struct stored_share {
     uint32_t seq, lane;
 };
 
@@ -128,14 +128,22 @@ bool store_put_balance(struct store *store, const struct stored_balance *balance
 bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem);
 bool store_put_held_task(struct store *store, const struct stored_transaction *task,
                          struct problem *problem);
-bool store_put_holder(struct store *store, const struct stored_holder *holder,
+/* A held task waits for a lane that was held before it. */
+bool store_put_holder(struct store *store, const struct stored_share *holder,
                       struct problem *problem);
+/* A rollup was done without a member. */
+bool store_put_missing(struct store *store, const struct stored_share *missing,
+                       struct problem *problem);
 
 /* These change a row that must be there. */
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem);
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem);
+
+/* A rollup was made up for a member. */
+bool store_remove_missing(struct store *store, const struct stored_share *missing,
+                          struct problem *problem);
 
 /* Forgets held tasks; and with them the lanes that are held. */
 bool store_clear_held_tasks(struct store *store, struct problem *problem);
@@ -154,7 +162,8 @@ enum store_rows {
     STORE_REFUSALS,
     STORE_HELD,
     STORE_HELD_TASKS, /* as struct stored_transaction */
-    STORE_HOLDERS
+    STORE_HOLDERS,
+    STORE_MISSING
 };
 
 struct store_cursor;

@@ -26,8 +26,10 @@ enum store_statement {
     PUT_HELD,
     PUT_HELD_TASK,
     PUT_HOLDER,
+    PUT_MISSING,
     SET_BALANCE,
     SET_PROGRESS,
+    REMOVE_MISSING,
     STATEMENT_COUNT
 };
 

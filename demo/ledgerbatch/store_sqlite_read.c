@@ -27,7 +27,8 @@ static const char *const cursor_texts[] = {
     [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused ORDER BY seq",
     [STORE_HELD] = "SELECT lane, seq, failed_seq, reason FROM held ORDER BY lane",
     [STORE_HELD_TASKS] = "SELECT seq, date, kind, status, code, text FROM held_tasks ORDER BY seq",
-    [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane"
+    [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane",
+    [STORE_MISSING] = "SELECT seq, lane FROM missing ORDER BY seq, lane"
 };
 
 struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
@@ -161,8 +162,9 @@ static void read_row(const struct store_cursor *cursor, void *row)
                                   slice_at(query, 3) };
         break;
     case STORE_HOLDERS:
-        *(struct stored_holder *)row =
-            (struct stored_holder){ number_at(query, 0), number_at(query, 1) };
+    case STORE_MISSING:
+        *(struct stored_share *)row =
+            (struct stored_share){ number_at(query, 0), number_at(query, 1) };
         break;
     }
 }

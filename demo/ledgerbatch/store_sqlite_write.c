@@ -31,6 +31,8 @@ static const char schema[] =
     " reason TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE held_tasks(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
     " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE missing(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
+    " WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
 
@@ -47,6 +49,8 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_HELD] = "INSERT INTO held VALUES(?,?,?,?)",
     [PUT_HELD_TASK] = "INSERT INTO held_tasks VALUES(?,?,?,?,?,?)",
     [PUT_HOLDER] = "INSERT INTO holders VALUES(?,?)",
+    [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
+    [REMOVE_MISSING] = "DELETE FROM missing WHERE seq = ?1 AND lane = ?2",
     [SET_BALANCE] = "UPDATE balances SET amount = ?3 WHERE account = ?1 AND commodity = ?2",
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
 };
@@ -304,23 +308,36 @@ bool store_put_held_task(struct store *store, const struct stored_transaction *t
     return put_header(store, PUT_HELD_TASK, task, problem);
 }
 
-/* A row of two numbers. */
-static bool put_pair(struct store *store, enum store_statement which, uint32_t first,
-                     uint32_t second, struct problem *problem)
+static sqlite3_stmt *share_statement(struct store *store, enum store_statement which,
+                                     const struct stored_share *share, struct problem *problem)
 {
     sqlite3_stmt *statement = prepared(store, which, problem);
-    if (!statement) {
-        return false;
+    if (statement) {
+        bind_number(statement, 1, share->seq);
+        bind_number(statement, 2, share->lane);
     }
-    bind_number(statement, 1, first);
-    bind_number(statement, 2, second);
-    return run(store, statement, problem);
+    return statement;
 }
 
-bool store_put_holder(struct store *store, const struct stored_holder *holder,
+bool store_put_holder(struct store *store, const struct stored_share *holder,
                       struct problem *problem)
 {
-    return put_pair(store, PUT_HOLDER, holder->seq, holder->lane, problem);
+    sqlite3_stmt *statement = share_statement(store, PUT_HOLDER, holder, problem);
+    return statement && run(store, statement, problem);
+}
+
+bool store_put_missing(struct store *store, const struct stored_share *missing,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = share_statement(store, PUT_MISSING, missing, problem);
+    return statement && run(store, statement, problem);
+}
+
+bool store_remove_missing(struct store *store, const struct stored_share *missing,
+                          struct problem *problem)
+{
+    sqlite3_stmt *statement = share_statement(store, REMOVE_MISSING, missing, problem);
+    return statement && run_on_one_row(store, statement, problem);
 }
 
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,

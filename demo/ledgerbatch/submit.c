@@ -15,6 +15,11 @@
 /* The submitter looks at the progress bar and the commit queue this often. */
 #define LOOK_NS 50000000u
 
+/* How far tasks have been handed over: of the plan, and of what is left in parts. */
+struct place {
+    size_t task, part;
+};
+
 /* Tasks that wait to be handed over in one call, with all their claims. */
 struct submission {
     lanepool_task tasks[SUBMIT_COUNT];
@@ -44,21 +49,54 @@ static enum doneness task_doneness(const struct submitter *submitter, const stru
     return done == 0 ? DONE_NOWHERE : done == lanes->count ? DONE_EVERYWHERE : DONE_IN_PART;
 }
 
+/* Whether a task is done in all its lanes but those of its parts, which begin at *next_part. */
+static bool is_left_in_parts(const struct submitter *submitter, const struct task *task,
+                             const struct lane_list *lanes, size_t *next_part)
+{
+    const struct leftovers *leftovers = submitter->leftovers;
+    bool fits = true;
+    for (size_t i = 0; i < lanes->count; i++) {
+        uint32_t lane = lanes->items[i];
+        const struct task *part = &leftovers->parts[*next_part];
+        bool is_part =
+            *next_part < leftovers->part_count && part->seq == task->seq && part->member == lane;
+        *next_part += is_part;
+        fits = fits && (submitter->last_seqs[lane] >= task->seq) != is_part;
+    }
+    return fits;
+}
+
+static bool has_part(const struct submitter *submitter, const struct task *task, size_t part)
+{
+    const struct leftovers *leftovers = submitter->leftovers;
+    return part < leftovers->part_count && leftovers->parts[part].seq == task->seq;
+}
+
+static bool check_task(struct submitter *submitter, const struct task *task,
+                       struct lane_list *lanes, size_t *next_part)
+{
+    enum doneness doneness = task_doneness(submitter, task, lanes);
+    if (has_part(submitter, task, *next_part)) {
+        submitter->skipped++;
+        return is_left_in_parts(submitter, task, lanes, next_part);
+    }
+    submitter->skipped += doneness == DONE_EVERYWHERE;
+    return doneness != DONE_IN_PART;
+}
+
 bool submit_check(struct submitter *submitter, struct problem *problem)
 {
     const struct plan *plan = submitter->batch->plan;
     struct lane_list lanes = { 0 };
     bool consistent = true;
+    size_t next_part = 0;
     submitter->skipped = 0;
     for (size_t i = 0; consistent && i < plan->task_count; i++) {
-        enum doneness doneness = task_doneness(submitter, &plan->tasks[i], &lanes);
-        submitter->skipped += doneness == DONE_EVERYWHERE;
-        if (doneness == DONE_IN_PART) {
-            consistent = problem_set(problem, EXIT_CODE_IO,
-                                     "the database is damaged: task %zu is done for some of its "
-                                     "clients and not for others",
-                                     i + 1);
-        }
+        consistent = check_task(submitter, &plan->tasks[i], &lanes, &next_part) ||
+                     problem_set(problem, EXIT_CODE_IO,
+                                 "the database is damaged: task %zu is done for some of its "
+                                 "clients and not for others",
+                                 i + 1);
     }
     free(lanes.items);
     return consistent;
@@ -74,12 +112,14 @@ static void add_claim(struct submission *submission, uint64_t id, lanepool_mode 
 /*
  * The keys are the numbers of lanes, and above them one for each group: its
  * rollups claim that EXCLUSIVE. So two statements of a group, which claim their
- * clients SHARED, still enter the commit queue in their order.
+ * clients SHARED, still enter the commit queue in their order. What makes a
+ * rollup up for one client has that client's lane for itself instead.
  */
 static void add_task(struct submission *submission, const struct plan *plan, struct task *task)
 {
-    bool is_rollup = task->kind != TASK_POST;
-    lanepool_mode mode = task->kind == TASK_STATEMENT ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    bool is_rollup = task->kind != TASK_POST && task->member == NO_INDEX;
+    bool only_reads = is_rollup && task->kind == TASK_STATEMENT;
+    lanepool_mode mode = only_reads ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     size_t first = submission->claim_count;
     for (size_t i = 0; i < submission->lanes.count; i++) {
         add_claim(submission, submission->lanes.items[i], mode);
@@ -97,17 +137,42 @@ static void add_task(struct submission *submission, const struct plan *plan, str
     submission->first_claims[submission->task_count++] = first;
 }
 
-/* Fills a submission from the plan, from *next on; done tasks are left out. */
-static void fill(struct submission *submission, const struct submitter *submitter, size_t *next)
+/*
+ * The next task that is not done, or NULL; its lanes are those of the submission. A rollup that is
+ * left in parts is done but for them, and they stand in its place.
+ */
+static struct task *next_task(struct submission *submission, const struct submitter *submitter,
+                              struct place *place)
+{
+    const struct plan *plan = submitter->batch->plan;
+    while (place->task < plan->task_count) {
+        struct task *task = &plan->tasks[place->task];
+        if (has_part(submitter, task, place->part)) {
+            task = &submitter->leftovers->parts[place->part++];
+            plan_lanes(plan, task, &submission->lanes);
+            return task;
+        }
+        place->task++;
+        if (task_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+/* Fills a submission with what comes next; empty: nothing is left. */
+static void fill(struct submission *submission, const struct submitter *submitter,
+                 struct place *place)
 {
     const struct plan *plan = submitter->batch->plan;
     submission->task_count = 0;
     submission->claim_count = 0;
-    while (submission->task_count < SUBMIT_COUNT && *next < plan->task_count) {
-        struct task *task = &plan->tasks[(*next)++];
-        if (task_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
-            add_task(submission, plan, task);
+    while (submission->task_count < SUBMIT_COUNT) {
+        struct task *task = next_task(submission, submitter, place);
+        if (!task) {
+            break;
         }
+        add_task(submission, plan, task);
     }
     for (size_t i = 0; i < submission->task_count; i++) {
         submission->tasks[i].claims = submission->claims + submission->first_claims[i];
@@ -143,12 +208,13 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
                        struct problem *problem)
 {
     struct submission *submission = memory_zeroed(1, sizeof *submission);
-    size_t next = 0;
+    struct place place = { 0, 0 };
     bool stopped = false;
     bool good = true;
-    while (good && !stopped && next < submitter->batch->plan->task_count) {
-        fill(submission, submitter, &next);
+    fill(submission, submitter, &place);
+    while (good && !stopped && submission->task_count > 0) {
         good = hand_over(pool, submitter, submission, &stopped, problem);
+        fill(submission, submitter, &place);
     }
     free(submission->claims);
     free(submission->lanes.items);

@@ -251,7 +251,7 @@ void posted_book_check(struct plan *plan)
         read_again(&posted);
     }
     for (size_t i = 0; i < posted.effects.count; i++) {
-        free(posted.effects.items[i].entries);
+        effect_fini(&posted.effects.items[i]);
     }
     free(posted.effects.items);
     free(posted.balances);

@@ -148,6 +148,42 @@ def check_house(book):
     books.check_same(book.fingerprint(), wanted, "after the house was resumed")
 
 
+def check_incomplete(book):
+    """The rollups of east went without B and C, and say so; those of west have nobody left, and wait."""
+    for line in ("incomplete task 9: 2024-01-31 * (statement 2024-01 east) Statement: without B, C",
+                 "incomplete task 25: 2024-02-29 * (close 2024-02 east) Month-end close: without B, C",
+                 "held in all: 17 tasks, of which 2 failed, in the lanes of 4 clients; incomplete: 6 rollups"):
+        check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
+    check((book.outputs / "statements/B/2024-01.csv").read_text().endswith("\nmissing,,,,,,,\n"), "no statement")
+    check("posting,1," in (book.outputs / "statements/A/2024-01.csv").read_text(), "a statement")
+    closing = (book.outputs / "close/2024-01-east.csv").read_text()
+    check("A,A:Income:Wages,USD,-110.00\n" in closing and "B,(missing),,\nC,(missing),,\n" in closing, closing)
+    posted = (book.outputs / "posted.journal").read_text()
+    check(posted.startswith("; incomplete: some clients are held\n"), posted)
+    check("; missing: B\n; missing: C\n2024-01-31 * (accrual 2024-01 east)" in posted, posted)
+    check(not (book.outputs / "balances.csv").exists(), "no balances: they could not say it")
+
+
+def check_exclude(book):
+    """Rollups go on without the held client, and are made up for it, in as many steps as it takes."""
+    wanted = book.undisturbed()
+    exclude = ("--on-quarantine", "exclude")
+    book.run("--fail-on", "B:Sav*", "--fail-on", "C:Exp*", *exclude, expect=3)
+    held = book.dump()
+    for workers in (1, 3, 8):
+        book.run("--fail-on", "B:Sav*", "--fail-on", "C:Exp*", *exclude, expect=3, workers=workers)
+        check(book.dump() == held, "the same with any number of workers, and again")
+    check_incomplete(book)
+    book.retry("--lane", "C", *exclude, expect=3)
+    book.retry("--lane", "B", workers=3)
+    books.check_same(book.fingerprint(), wanted, "after rollups were made up for two clients")
+    book.clear()
+    book.run("--fail-on", "[AE]:*", *exclude, expect=3)
+    book.retry("--lane", "E", "--fail-on", "D:Cash", expect=3)
+    book.retry("--all")
+    books.check_same(book.fingerprint(), wanted, "after other failures in a retry")
+
+
 def check_retry_errors(book):
     """Each wrong retry says what is wrong and changes nothing."""
     book.clear()
@@ -177,7 +213,7 @@ def main():
     binary = books.program()
     books.skip_without("sqlite3")
     for test in (check_fail_on, check_status, check_retry, check_retry_all, check_shared_failure,
-                 check_house, check_retry_errors):
+                 check_house, check_exclude, check_retry_errors):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")
