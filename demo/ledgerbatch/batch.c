@@ -101,8 +101,17 @@ int batch_task(lanepool_run *run, void *context, lanepool_call call)
         wait_first(batch);
     }
     struct lane_list missing = { 0 };
-    bool is_held = quarantine_holds(&batch->quarantine, task, &missing);
-    int code = is_held ? 0 : run_body(batch, task, &missing);
+    int code = 0;
+    switch (quarantine_judge(&batch->quarantine, task, &missing)) {
+    case VERDICT_RUN:
+        code = run_body(batch, task, &missing);
+        break;
+    case VERDICT_FAIL:
+        month_end_fail(batch, task, &missing);
+        break;
+    case VERDICT_HOLD:
+        break;
+    }
     free(missing.items);
     if (task->member == NO_INDEX) { /* parts belong to a task that has been counted */
         atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);

@@ -54,4 +54,7 @@ int month_end_statement(struct batch *batch, const struct task *task, struct lan
 int month_end_accrual(struct batch *batch, const struct task *task, struct lane_list *missing);
 int month_end_close(struct batch *batch, const struct task *task, struct lane_list *missing);
 
+/* Says that a rollup fails because clients are missing, whose list it takes. */
+void month_end_fail(struct batch *batch, const struct task *task, struct lane_list *missing);
+
 #endif

@@ -27,12 +27,10 @@ const char cli_help[] =
     "  --live                   draw what the workers do; without a terminal, a line a second\n"
     "  --ascii                  draw it with no other characters than those of ASCII\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
-    "  --fail-on PATTERN        let transactions that touch such an account fail, to see what "
-    "follows\n"
-    "  --on-quarantine WHAT     what month-end rollups do while a client is held: hold: they "
-    "wait;\n"
-    "                           exclude: they go on without it, and are made up for it later "
-    "(hold)\n"
+    "  --fail-on PATTERN        let transactions that touch such an account fail\n"
+    "  --on-quarantine WHAT     what month-end rollups do while a client is held (hold):\n"
+    "                           hold: wait; exclude: go on without it, and make up for it later;\n"
+    "                           fail: let the others go on, and come at the very end\n"
     "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
     "  --no-overdraft and --fail-on may be repeated.\n"
     "\n"
@@ -179,9 +177,9 @@ static bool take_watch(struct arguments *arguments, struct watch_options *watch,
 
 static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *on_quarantine)
 {
-    static const char *const words[] = {
-        [ON_QUARANTINE_HOLD] = "hold", [ON_QUARANTINE_EXCLUDE] = "exclude"
-    };
+    static const char *const words[] = { [ON_QUARANTINE_HOLD] = "hold",
+                                         [ON_QUARANTINE_EXCLUDE] = "exclude",
+                                         [ON_QUARANTINE_FAIL] = "fail" };
     const char *value = NULL;
     if (!take_value(arguments, "--on-quarantine", &value)) {
         return false;
@@ -192,7 +190,7 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
             return true;
         }
     }
-    return usage(arguments, "--on-quarantine takes hold or exclude, not ", value);
+    return usage(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
 }
 
 static bool take_run_option(struct arguments *arguments, struct run_options *run,

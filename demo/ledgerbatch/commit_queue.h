@@ -32,7 +32,8 @@ struct effect_entries {
 enum effect_outcome {
     EFFECT_POSTED,  /* a transaction of the input: its balances stand in the batch's table */
     EFFECT_REFUSED, /* entries: the cell that would have been overdrawn */
-    EFFECT_ROLLUP   /* entries: what a statement saw, or what was generated */
+    EFFECT_ROLLUP,  /* entries: what a statement saw, or what was generated */
+    EFFECT_FAILED   /* a rollup, because of the clients that are missing: it is done late */
 };
 
 struct effect {

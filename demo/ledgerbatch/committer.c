@@ -292,6 +292,25 @@ static bool remove_missing(struct committer *committer, const struct task *part)
     return store_remove_missing(committer->store, &missing, &committer->problem);
 }
 
+/* A rollup that has failed because of its clients: which ones is the reason. */
+static bool write_failed(struct committer *committer, const struct effect *effect)
+{
+    const struct plan *plan = committer->batch->plan;
+    struct buffer *text = &committer->text;
+    struct stored_transaction header = header_of(plan, effect->task, text);
+    size_t code_size = header.code.size;
+    const char *before = "held: ";
+    for (size_t i = 0; i < effect->entries->missing.count; i++) {
+        buffer_add_text(text, before);
+        buffer_add(text, plan->clients.items[effect->entries->missing.items[i]].name);
+        before = ", ";
+    }
+    struct stored_failed failed = { effect->task->seq,
+                                    { text->data, code_size },
+                                    { text->data + code_size, text->size - code_size } };
+    return store_put_failed(committer->store, &failed, &committer->problem);
+}
+
 static bool write_rollup(struct committer *committer, const struct effect *effect)
 {
     const struct task *task = effect->task;
@@ -306,13 +325,25 @@ static bool write_rollup(struct committer *committer, const struct effect *effec
     return written;
 }
 
+static bool write_effect(struct committer *committer, const struct effect *effect)
+{
+    switch ((enum effect_outcome)effect->outcome) {
+    case EFFECT_POSTED:
+    case EFFECT_REFUSED:
+        return write_transaction(committer, effect);
+    case EFFECT_ROLLUP:
+        return write_rollup(committer, effect);
+    case EFFECT_FAILED:
+        return write_failed(committer, effect);
+    }
+    return false;
+}
+
 static bool write_effects(struct committer *committer)
 {
     for (size_t i = 0; i < committer->taken.count; i++) {
         const struct effect *effect = &committer->taken.items[i];
-        bool written = effect->task->kind == TASK_POST ? write_transaction(committer, effect)
-                                                       : write_rollup(committer, effect);
-        if (!written) {
+        if (!write_effect(committer, effect)) {
             return false;
         }
         mark_lanes(committer, effect);

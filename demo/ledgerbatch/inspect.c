@@ -121,7 +121,8 @@ bool inspect_status(const char *database, struct problem *problem)
                facts.task_count);
         printf("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", tally.posted, tally.refused,
                tally.rollups);
-        good = inspect_held(store, &book, database, problem) && print_refusals(store, problem);
+        good = inspect_held(store, &book, facts.task_count, database, problem) &&
+               print_refusals(store, problem);
     }
     stored_book_fini(&book);
     store_close(store);

@@ -167,6 +167,24 @@ static bool print_tasks(struct listing *listing, enum store_rows tasks, enum sto
     return step == STORE_END;
 }
 
+static bool print_failed(const struct listing *listing, uint32_t task_count)
+{
+    struct stored_failed failed;
+    struct store_cursor *cursor =
+        store_cursor_open(listing->store, STORE_FAILED_ROLLUPS, listing->problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &failed, listing->problem);
+        if (step == STORE_ROW) {
+            printf("failed task %u: %.*s: %.*s; it is done at the end, as task %u\n", failed.seq,
+                   SLICE_ARGUMENTS(failed.code), SLICE_ARGUMENTS(failed.reason),
+                   task_count + failed.seq);
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
 static void print_advice(struct listing *listing, const char *database)
 {
     struct buffer *command = &listing->command;
@@ -191,13 +209,14 @@ static void print_advice(struct listing *listing, const char *database)
            SLICE_ARGUMENTS(buffer_slice(command)));
 }
 
-bool inspect_held(struct store *store, const struct stored_book *book, const char *database,
-                  struct problem *problem)
+bool inspect_held(struct store *store, const struct stored_book *book, uint32_t task_count,
+                  const char *database, struct problem *problem)
 {
     struct listing listing = { .store = store, .book = book, .problem = problem };
     bool printed = print_lanes(&listing) &&
                    print_tasks(&listing, STORE_HELD_TASKS, STORE_HOLDERS, print_held_task) &&
-                   print_tasks(&listing, STORE_TRANSACTIONS, STORE_MISSING, print_incomplete);
+                   print_tasks(&listing, STORE_TRANSACTIONS, STORE_MISSING, print_incomplete) &&
+                   print_failed(&listing, task_count);
     if (printed) {
         print_advice(&listing, database);
     }

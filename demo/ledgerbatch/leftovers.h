@@ -1,6 +1,7 @@
 /*
  * What earlier runs have left undone of rollups: the parts of clients that they
- * went without. Each is made up by a task of its own, in the client's order.
+ * went without, and those that failed because of such clients. A part is made up by
+ * a task of its own, in the client's order. A rollup that failed is done late.
  */
 #ifndef LEDGERBATCH_LEFTOVERS_H
 #define LEDGERBATCH_LEFTOVERS_H
@@ -10,7 +11,8 @@
 
 struct leftovers {
     struct task *parts; /* by seq, then by member */
-    size_t part_count, part_capacity;
+    struct task *late;  /* by seq */
+    size_t part_count, part_capacity, late_count, late_capacity;
 };
 
 /* Reads them from the store; their tasks belong to the batch. */

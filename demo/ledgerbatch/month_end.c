@@ -164,6 +164,12 @@ static bool visit_group(struct rollup *rollup, cell_visitor visit)
     return true;
 }
 
+static void take_missing(struct rollup *rollup)
+{
+    rollup->entries->missing = *rollup->missing;
+    *rollup->missing = (struct lane_list){ 0 };
+}
+
 static int run_rollup(struct batch *batch, const struct task *task, struct lane_list *missing,
                       cell_visitor visit)
 {
@@ -183,12 +189,20 @@ static int run_rollup(struct batch *batch, const struct task *task, struct lane_
     }
     if (missing->count > 0) {
         cover_entries(&rollup, rollup.entries ? rollup.entries->count : 0);
-        rollup.entries->missing = *missing;
-        *missing = (struct lane_list){ 0 };
+        take_missing(&rollup);
     }
     struct effect effect = { task, EFFECT_ROLLUP, rollup.entries };
     commit_queue_append(&batch->queue, effect);
     return 0;
+}
+
+void month_end_fail(struct batch *batch, const struct task *task, struct lane_list *missing)
+{
+    struct rollup rollup = { .batch = batch, .task = task, .missing = missing };
+    cover_entries(&rollup, 0);
+    take_missing(&rollup);
+    struct effect effect = { task, EFFECT_FAILED, rollup.entries };
+    commit_queue_append(&batch->queue, effect);
 }
 
 int month_end_statement(struct batch *batch, const struct task *task, struct lane_list *missing)

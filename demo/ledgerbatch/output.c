@@ -116,7 +116,7 @@ static bool write_refused(struct output_scan *scan, const struct stored_transact
 static bool write_transaction(struct output_scan *scan,
                               const struct stored_transaction *transaction, struct problem *problem)
 {
-    bool follows = transaction->seq == scan->seq + 1;
+    bool follows = transaction->seq == scan_next_seq(scan);
     scan->seq = transaction->seq;
     if (!follows && !scan->options->is_partial) {
         return stored_book_damaged(problem, "a transaction is missing");

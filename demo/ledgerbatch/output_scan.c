@@ -52,11 +52,50 @@ bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *
     return true;
 }
 
+static bool load_failed(struct output_scan *scan, struct store *store, struct problem *problem)
+{
+    struct stored_failed failed;
+    struct store_cursor *cursor = store_cursor_open(store, STORE_FAILED_ROLLUPS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &failed, problem);
+        if (step == STORE_ROW) {
+            scan->failed_seqs = memory_grow(scan->failed_seqs, &scan->failed_capacity,
+                                            scan->failed_count + 1, sizeof failed.seq);
+            scan->failed_seqs[scan->failed_count++] = failed.seq;
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
+static bool load_facts(struct output_scan *scan, struct store *store, struct problem *problem)
+{
+    struct store_facts facts;
+    bool loaded = store_read_facts(store, &facts, problem) && load_failed(scan, store, problem);
+    scan->task_count = facts.task_count;
+    return loaded;
+}
+
+uint32_t scan_next_seq(struct output_scan *scan)
+{
+    uint32_t seq = scan->seq + 1;
+    while (scan->passed_count < scan->failed_count &&
+           scan->failed_seqs[scan->passed_count] == seq) {
+        scan->passed_count++;
+        seq++;
+    }
+    if (seq > scan->task_count && scan->late_count < scan->failed_count) {
+        seq = scan->task_count + scan->failed_seqs[scan->late_count++];
+    }
+    return seq;
+}
+
 bool scan_begin(struct output_scan *scan, struct store *store, const struct output_options *options,
                 struct problem *problem)
 {
     *scan = (struct output_scan){ .options = options, .file = { .descriptor = -1 } };
-    if (!stored_book_load(&scan->book, store, problem)) {
+    if (!stored_book_load(&scan->book, store, problem) || !load_facts(scan, store, problem)) {
         return false;
     }
     if (options->statements) {
@@ -85,6 +124,7 @@ void scan_fini(struct output_scan *scan)
     store_cursor_close(scan->refusals);
     store_cursor_close(scan->missing);
     free(scan->missing_lanes.items);
+    free(scan->failed_seqs);
     (void)publication_close(&scan->file, &ignored);
     publication_fini(&scan->publication);
     buffer_fini(&scan->journal);

@@ -10,10 +10,10 @@
 #include "publication.h"
 #include "syntax.h"
 
-/* Numbers of postings and tasks are kept in 32 bits. */
-#define ITEMS_MAX ((size_t)UINT32_MAX - 1)
+/* Numbers of postings and tasks are kept in 32 bits; behind the plan, rollups may have others. */
+#define ITEMS_MAX ((size_t)UINT32_MAX / 2 - 1)
 /* A rollup has two postings for a cell, at most. */
-#define CELLS_MAX (ITEMS_MAX / 2)
+#define CELLS_MAX ITEMS_MAX
 /* Month-end rollups of all groups and months: 200 years of 10,000 groups. */
 #define ROLLUPS_MAX ((size_t)100000000)
 
@@ -239,8 +239,12 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
 
 uint32_t plan_date(const struct plan *plan, const struct task *task)
 {
-    return task->kind == TASK_POST ? plan->book.transactions[task->subject].date
-                                   : date_month_end(task->month);
+    if (task->kind == TASK_POST) {
+        return plan->book.transactions[task->subject].date;
+    }
+    /* The last task of a plan with rollups is one, of the last month. */
+    bool is_late = plan_is_late(plan, task);
+    return date_month_end(is_late ? plan->tasks[plan->task_count - 1].month : task->month);
 }
 
 const char *task_kind_word(enum task_kind kind)

@@ -122,12 +122,31 @@ static uint32_t find_held(const struct quarantine *quarantine, const struct lane
     return root_seq;
 }
 
-static bool goes_without(const struct quarantine *quarantine, const struct task *task,
-                         const struct lane_list *lanes, const struct lane_list *held_lanes)
+/* A rollup in its place, not what is made up of it. */
+static bool is_regular(const struct quarantine *quarantine, const struct task *task)
 {
-    bool is_whole_rollup = task->kind != TASK_POST && task->member == NO_INDEX;
-    return is_whole_rollup && held_lanes->count < lanes->count &&
-           quarantine->on_quarantine == ON_QUARANTINE_EXCLUDE;
+    return task->member == NO_INDEX && !plan_is_late(quarantine->plan, task);
+}
+
+static enum verdict find_verdict(const struct quarantine *quarantine, const struct task *task,
+                                 const struct lane_list *lanes, const struct lane_list *held_lanes)
+{
+    if (held_lanes->count == 0) {
+        return VERDICT_RUN;
+    }
+    if (task->kind == TASK_POST || held_lanes->count == lanes->count ||
+        !is_regular(quarantine, task)) {
+        return VERDICT_HOLD;
+    }
+    switch (quarantine->on_quarantine) {
+    case ON_QUARANTINE_HOLD:
+        return VERDICT_HOLD;
+    case ON_QUARANTINE_EXCLUDE:
+        return VERDICT_RUN;
+    case ON_QUARANTINE_FAIL:
+        return VERDICT_FAIL;
+    }
+    return VERDICT_HOLD;
 }
 
 /* Lists a task as held. A lane that it failed for itself, in an earlier run, is no holder. */
@@ -143,25 +162,27 @@ static void list_held(struct quarantine *quarantine, const struct task *task,
     add_task(quarantine, held);
 }
 
-bool quarantine_holds(struct quarantine *quarantine, const struct task *task,
-                      struct lane_list *missing)
+enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *task,
+                              struct lane_list *missing)
 {
     struct lane_list lanes = { 0 };
     struct lane_list held_lanes = { 0 };
     plan_lanes(quarantine->plan, task, &lanes);
     uint32_t root_seq = find_held(quarantine, &lanes, &held_lanes);
-    bool is_held = root_seq != 0 && !goes_without(quarantine, task, &lanes, &held_lanes);
-    hold_lanes(quarantine, is_held ? &lanes : &held_lanes, task->seq, root_seq);
-    if (is_held && task->member == NO_INDEX) { /* a part stands in the list of what is missing */
+    enum verdict verdict = find_verdict(quarantine, task, &lanes, &held_lanes);
+    /* What is made up is listed elsewhere; behind a late rollup there are only others like it. */
+    bool is_listed = verdict == VERDICT_HOLD && is_regular(quarantine, task);
+    hold_lanes(quarantine, is_listed ? &lanes : &held_lanes, task->seq, root_seq);
+    if (is_listed) {
         list_held(quarantine, task, &held_lanes);
     }
-    if (is_held) {
+    if (verdict == VERDICT_HOLD) {
         free(held_lanes.items);
     } else {
         *missing = held_lanes;
     }
     free(lanes.items);
-    return is_held;
+    return verdict;
 }
 
 const char *quarantine_reason(const struct quarantine *quarantine, uint32_t lane)

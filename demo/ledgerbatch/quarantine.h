@@ -33,8 +33,9 @@ struct held_task {
 
 /* What a rollup does some of whose clients are held, but not all: --on-quarantine. */
 enum on_quarantine {
-    ON_QUARANTINE_HOLD,   /* it waits, and its other clients with it */
-    ON_QUARANTINE_EXCLUDE /* it goes on without them; its part for them is made up later */
+    ON_QUARANTINE_HOLD,    /* it waits, and its other clients with it */
+    ON_QUARANTINE_EXCLUDE, /* it goes on without them; its part for them is made up later */
+    ON_QUARANTINE_FAIL     /* it fails, and they go on without it; it is done late, for all */
 };
 
 struct quarantine {
@@ -62,13 +63,18 @@ void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t fail
 /* A task has failed: holds its lanes from it on. On the thread that has the task's lanes. */
 void quarantine_fail(struct quarantine *quarantine, const struct task *task);
 
+enum verdict {
+    VERDICT_RUN,
+    VERDICT_HOLD, /* it waits, because a lane of its is held; so do all its lanes from here on */
+    VERDICT_FAIL  /* a rollup: it is done late, and its other lanes go on */
+};
+
 /*
- * Whether a task that is about to run must wait, because a lane of its is held;
- * then it is held from here on, with all its lanes. If it goes on without some of
- * them, `missing` lists these, in order. On the thread that has the lanes.
+ * What is to become of a task that is about to run. If it runs without some of its lanes, or fails
+ * because of them, `missing` lists these, in order. On the thread that has the lanes.
  */
-bool quarantine_holds(struct quarantine *quarantine, const struct task *task,
-                      struct lane_list *missing);
+enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *task,
+                              struct lane_list *missing);
 
 /* --- when no task runs any more --- */
 

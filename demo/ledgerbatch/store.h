@@ -80,6 +80,12 @@ struct stored_refusal {
     struct slice reason, entry; /* the refused transaction as journal text */
 };
 
+/* A rollup that failed because clients were held; it is done late. */
+struct stored_failed {
+    uint32_t seq;
+    struct slice code, reason;
+};
+
 /* A lane that is held: since which task, and why the failed task has failed that is to blame. */
 struct stored_held {
     uint32_t lane, seq, failed_seq;
@@ -135,6 +141,9 @@ bool store_put_holder(struct store *store, const struct stored_share *holder,
 bool store_put_missing(struct store *store, const struct stored_share *missing,
                        struct problem *problem);
 
+bool store_put_failed(struct store *store, const struct stored_failed *failed,
+                      struct problem *problem);
+
 /* These change a row that must be there. */
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem);
@@ -163,7 +172,8 @@ enum store_rows {
     STORE_HELD,
     STORE_HELD_TASKS, /* as struct stored_transaction */
     STORE_HOLDERS,
-    STORE_MISSING
+    STORE_MISSING,
+    STORE_FAILED_ROLLUPS
 };
 
 struct store_cursor;

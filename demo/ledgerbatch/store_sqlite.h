@@ -27,6 +27,7 @@ enum store_statement {
     PUT_HELD_TASK,
     PUT_HOLDER,
     PUT_MISSING,
+    PUT_FAILED,
     SET_BALANCE,
     SET_PROGRESS,
     REMOVE_MISSING,

@@ -28,7 +28,8 @@ static const char *const cursor_texts[] = {
     [STORE_HELD] = "SELECT lane, seq, failed_seq, reason FROM held ORDER BY lane",
     [STORE_HELD_TASKS] = "SELECT seq, date, kind, status, code, text FROM held_tasks ORDER BY seq",
     [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane",
-    [STORE_MISSING] = "SELECT seq, lane FROM missing ORDER BY seq, lane"
+    [STORE_MISSING] = "SELECT seq, lane FROM missing ORDER BY seq, lane",
+    [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed ORDER BY seq"
 };
 
 struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
@@ -160,6 +161,10 @@ static void read_row(const struct store_cursor *cursor, void *row)
         *(struct stored_held *)row =
             (struct stored_held){ number_at(query, 0), number_at(query, 1), number_at(query, 2),
                                   slice_at(query, 3) };
+        break;
+    case STORE_FAILED_ROLLUPS:
+        *(struct stored_failed *)row =
+            (struct stored_failed){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
         break;
     case STORE_HOLDERS:
     case STORE_MISSING:

@@ -33,6 +33,8 @@ static const char schema[] =
     " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE missing(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;"
+    "CREATE TABLE failed(seq INTEGER PRIMARY KEY, code TEXT NOT NULL, reason TEXT NOT NULL)"
+    " WITHOUT ROWID;"
     "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
     " WITHOUT ROWID;";
 
@@ -50,6 +52,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_HELD_TASK] = "INSERT INTO held_tasks VALUES(?,?,?,?,?,?)",
     [PUT_HOLDER] = "INSERT INTO holders VALUES(?,?)",
     [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
+    [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
     [REMOVE_MISSING] = "DELETE FROM missing WHERE seq = ?1 AND lane = ?2",
     [SET_BALANCE] = "UPDATE balances SET amount = ?3 WHERE account = ?1 AND commodity = ?2",
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
@@ -331,6 +334,19 @@ bool store_put_missing(struct store *store, const struct stored_share *missing,
 {
     sqlite3_stmt *statement = share_statement(store, PUT_MISSING, missing, problem);
     return statement && run(store, statement, problem);
+}
+
+bool store_put_failed(struct store *store, const struct stored_failed *failed,
+                      struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_FAILED, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, failed->seq);
+    bind_slice(statement, 2, failed->code);
+    bind_slice(statement, 3, failed->reason);
+    return run(store, statement, problem);
 }
 
 bool store_remove_missing(struct store *store, const struct stored_share *missing,

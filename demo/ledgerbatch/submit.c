@@ -15,11 +15,6 @@
 /* The submitter looks at the progress bar and the commit queue this often. */
 #define LOOK_NS 50000000u
 
-/* How far tasks have been handed over: of the plan, and of what is left in parts. */
-struct place {
-    size_t task, part;
-};
-
 /* Tasks that wait to be handed over in one call, with all their claims. */
 struct submission {
     lanepool_task tasks[SUBMIT_COUNT];
@@ -35,6 +30,11 @@ static bool pool_problem(struct problem *problem, const char *what, lanepool_sta
     return problem_set(problem, EXIT_CODE_IO, "the pool cannot %s: %s", what,
                        lanepool_status_text(status));
 }
+
+/* How far one has come in the plan, in what is left in parts, and in what is late. */
+struct place {
+    size_t task, part, late;
+};
 
 enum doneness { DONE_NOWHERE, DONE_EVERYWHERE, DONE_IN_PART };
 
@@ -72,34 +72,58 @@ static bool has_part(const struct submitter *submitter, const struct task *task,
     return part < leftovers->part_count && leftovers->parts[part].seq == task->seq;
 }
 
+/* Whether a task of the plan has failed, and is done late. */
+static bool has_failed(const struct submitter *submitter, const struct task *task, size_t late)
+{
+    const struct leftovers *leftovers = submitter->leftovers;
+    return late < leftovers->late_count &&
+           leftovers->late[late].seq == plan_late_seq(submitter->batch->plan, task->seq);
+}
+
 static bool check_task(struct submitter *submitter, const struct task *task,
-                       struct lane_list *lanes, size_t *next_part)
+                       struct lane_list *lanes, struct place *place)
 {
     enum doneness doneness = task_doneness(submitter, task, lanes);
-    if (has_part(submitter, task, *next_part)) {
+    if (has_part(submitter, task, place->part)) {
         submitter->skipped++;
-        return is_left_in_parts(submitter, task, lanes, next_part);
+        return is_left_in_parts(submitter, task, lanes, &place->part);
+    }
+    if (has_failed(submitter, task, place->late)) {
+        place->late++;
+        return doneness != DONE_NOWHERE;
     }
     submitter->skipped += doneness == DONE_EVERYWHERE;
     return doneness != DONE_IN_PART;
+}
+
+static bool check_late(struct submitter *submitter, struct lane_list *lanes)
+{
+    const struct leftovers *leftovers = submitter->leftovers;
+    bool consistent = true;
+    for (size_t i = 0; consistent && i < leftovers->late_count; i++) {
+        enum doneness doneness = task_doneness(submitter, &leftovers->late[i], lanes);
+        submitter->skipped += doneness == DONE_EVERYWHERE;
+        consistent = doneness != DONE_IN_PART;
+    }
+    return consistent;
 }
 
 bool submit_check(struct submitter *submitter, struct problem *problem)
 {
     const struct plan *plan = submitter->batch->plan;
     struct lane_list lanes = { 0 };
-    bool consistent = true;
-    size_t next_part = 0;
+    struct place place = { 0, 0, 0 };
     submitter->skipped = 0;
-    for (size_t i = 0; consistent && i < plan->task_count; i++) {
-        consistent = check_task(submitter, &plan->tasks[i], &lanes, &next_part) ||
-                     problem_set(problem, EXIT_CODE_IO,
-                                 "the database is damaged: task %zu is done for some of its "
-                                 "clients and not for others",
-                                 i + 1);
+    while (place.task < plan->task_count &&
+           check_task(submitter, &plan->tasks[place.task], &lanes, &place)) {
+        place.task++;
     }
+    bool consistent = place.task == plan->task_count && check_late(submitter, &lanes);
     free(lanes.items);
-    return consistent;
+    return consistent || problem_set(problem, EXIT_CODE_IO,
+                                     "the database is damaged: task %zu is done for some of its "
+                                     "clients and not for others",
+                                     place.task + 1);
 }
 
 static void add_claim(struct submission *submission, uint64_t id, lanepool_mode mode)
@@ -139,7 +163,8 @@ static void add_task(struct submission *submission, const struct plan *plan, str
 
 /*
  * The next task that is not done, or NULL; its lanes are those of the submission. A rollup that is
- * left in parts is done but for them, and they stand in its place.
+ * left in parts is done but for them, and they stand in its place. One that has
+ * failed is done somewhere: where its other clients have gone on.
  */
 static struct task *next_task(struct submission *submission, const struct submitter *submitter,
                               struct place *place)
@@ -153,6 +178,12 @@ static struct task *next_task(struct submission *submission, const struct submit
             return task;
         }
         place->task++;
+        if (task_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
+            return task;
+        }
+    }
+    while (place->late < submitter->leftovers->late_count) {
+        struct task *task = &submitter->leftovers->late[place->late++];
         if (task_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
             return task;
         }
@@ -208,7 +239,7 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
                        struct problem *problem)
 {
     struct submission *submission = memory_zeroed(1, sizeof *submission);
-    struct place place = { 0, 0 };
+    struct place place = { 0, 0, 0 };
     bool stopped = false;
     bool good = true;
     fill(submission, submitter, &place);

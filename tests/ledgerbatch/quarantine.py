@@ -184,6 +184,41 @@ def check_exclude(book):
     books.check_same(book.fingerprint(), wanted, "after other failures in a retry")
 
 
+def files_of_west(fingerprint):
+    return {name: print for name, print in fingerprint.items()
+            if "west" in name or name.startswith(("statements/D", "statements/E"))}  # fmt: skip
+
+
+def check_fail(book):
+    """Rollups of a held client fail, the others go on; later they are done at the end, for all."""
+    undisturbed = book.undisturbed()
+    failing = ("--fail-on", "B:Sav*", "--fail-on", "C:Exp*")
+    message = book.run(*failing, "--on-quarantine", "fail", expect=3, workers=1).stderr.decode()
+    check("17 of 28 tasks are held" in message, message)
+    for line in ("failed task 10: accrual 2024-01 east: held: B, C; it is done at the end, as task 38",
+                 "held task 12: 2024-01-31 * (statement 2024-01 west) Statement: waits for D, E"):
+        check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
+    check("held: A" not in book.status(), "A goes on")
+    held = book.dump()
+    book.retry("--all")
+    late = book.fingerprint()
+    books.check_same(files_of_west(late), files_of_west(undisturbed), "west, which nobody has failed")
+    # Twice in a row at the end: 20.00 x 0.01, then 20.20 x 0.01. In its place: 10.00 and 20.10.
+    check("A:Savings,USD,20.40\n" in (book.outputs / "balances.csv").read_text(), "late interest")
+    posted = (book.outputs / "posted.journal").read_text()
+    check(posted.count("2024-02-29 * (accrual 2024-01 east) Interest") == 1, "its day is the end's")
+    check(posted.index("(accrual 2024-01 east)") > posted.index("(close 2024-02 west)"), "and its place")
+    for what, _, wrong in books.compare.compare(book.outputs, []):
+        check(not wrong, f"{what}: {wrong}")
+    for workers, steps in ((3, [("--all",)]), (8, [("--lane", "C"), ("--lane", "B")])):
+        book.clear()
+        book.run(*failing, "--on-quarantine", "fail", expect=3, workers=workers)
+        check(book.dump() == held, f"the same with {workers} workers")
+        for step in steps:
+            book.retry(*step, expect=0 if step == steps[-1] else 3, workers=workers)
+        books.check_same(book.fingerprint(), late, f"done late with {workers} workers in {steps}")
+
+
 def check_retry_errors(book):
     """Each wrong retry says what is wrong and changes nothing."""
     book.clear()
@@ -213,7 +248,7 @@ def main():
     binary = books.program()
     books.skip_without("sqlite3")
     for test in (check_fail_on, check_status, check_retry, check_retry_all, check_shared_failure,
-                 check_house, check_exclude, check_retry_errors):
+                 check_house, check_exclude, check_fail, check_retry_errors):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")
