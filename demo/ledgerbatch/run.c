@@ -154,11 +154,12 @@ static bool report_held(struct runner *runner, struct problem *problem)
         (goes_on && !write_outputs(runner, true, problem))) {
         return false;
     }
+    size_t lanes = count_held_lanes(runner);
     return problem_set(
         problem, EXIT_CODE_HELD,
-        "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
+        "%zu of %zu tasks are held, in the lanes of %zu client%s, because %zu failed; "
         "the others are posted; to see why: ledgerbatch status --db %s",
-        quarantine->task_count, runner->plan.task_count, count_held_lanes(runner),
+        quarantine->task_count, runner->plan.task_count, lanes, lanes == 1 ? "" : "s",
         quarantine->failure_count, runner->options->database);
 }
 

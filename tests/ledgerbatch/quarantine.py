@@ -65,6 +65,16 @@ class Books:
         return wanted
 
 
+def check_many_held(book):
+    """More tasks are held than the pool takes at a time."""
+    lines = [f"2024-01-01 {n}\n  A:Cash  1.00 USD\n  Bank:Vault\n" for n in range(40000)]
+    book.journal.write_text("\n".join(lines), encoding="utf-8")
+    message = book.run("--fail-on", "A:*", expect=3).stderr.decode()
+    check("40003 of 40003 tasks are held, in the lanes of 1 client, because 1 failed" in message, message)
+    book.retry("--lane", "A")
+    check("state: finished" in book.status(), book.status())
+
+
 def check_fail_on(book):
     """A run that fails on purpose, and a later one without: as if it had never failed."""
     wanted = book.undisturbed()
@@ -248,7 +258,7 @@ def main():
     binary = books.program()
     books.skip_without("sqlite3")
     for test in (check_fail_on, check_status, check_retry, check_retry_all, check_shared_failure,
-                 check_house, check_exclude, check_fail, check_retry_errors):
+                 check_house, check_exclude, check_fail, check_many_held, check_retry_errors):
         with tempfile.TemporaryDirectory() as path:
             test(Books(binary, path))
     print("quarantine: all as it should be")
