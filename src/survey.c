@@ -22,9 +22,10 @@ void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier)
     atomic_init(&watch->kept, CLOSED);
 }
 
+/* Of a wide task that is where its release callback was, which has been called. */
 static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
 {
-    return &task->as.narrow[0].next;
+    return &task->as.narrow[1].next;
 }
 
 bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)

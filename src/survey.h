@@ -27,7 +27,7 @@
 /* Guard: A atomic. */
 typedef struct lanepool_i_watch {
     _Atomic uint32_t word;           /* A: R writes */
-    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their first entry's place */
+    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their second entry's place */
 } lanepool_i_watch;
 
 void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier);
