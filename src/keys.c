@@ -12,11 +12,11 @@
 #define SWEPT_FOR_EACH_CREATED 8
 
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
-                          const lanepool_allocator *allocator)
+                          const lanepool_allocator *allocator, bool has_room_beside)
 {
     keys->is_idle = is_idle;
     keys->created = 0;
-    if (!lanepool_i_lanestore_init(&keys->store, allocator))
+    if (!lanepool_i_lanestore_init(&keys->store, allocator, has_room_beside))
         return false;
     if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed(), allocator))
         return true;

@@ -27,7 +27,7 @@ typedef struct lanepool_i_keys {
 } lanepool_i_keys;
 
 bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
-                          const lanepool_allocator *allocator);
+                          const lanepool_allocator *allocator, bool has_room_beside);
 void lanepool_i_keys_fini(lanepool_i_keys *keys);
 
 /* As below, for a number or an address that is not there, a byte string, or a held lane. */

@@ -367,7 +367,8 @@ static bool init(lanepool_pool *pool)
 {
     pool->keys.frozen = NULL;
     pool->keys.gates = NULL;
-    return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle, pool->options.allocator);
+    return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle, pool->options.allocator,
+                                false);
 }
 
 static void fini(lanepool_pool *pool)
