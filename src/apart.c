@@ -102,7 +102,7 @@ lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apa
     lanepool_i_task *heir = apart->heir;
     unlink(&pool->aparts, apart);
     if (heir != NULL)
-        pool->rule->inherit(apart->task, heir);
+        pool->rule->inherit(pool, apart->task, heir);
     lanepool_i_memory_free(apart);
     return heir;
 }
@@ -178,7 +178,7 @@ static void give_up(lanepool_pool *pool, lanepool_i_local *local, void *context)
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     if (giving_up->apart != NULL)
         lanepool_i_contexts_leave(pool, &giving_up->apart->uses, giving_up->claim);
-    giving_up->found = pool->rule->release(giving_up->task, giving_up->claim, &grants);
+    giving_up->found = pool->rule->release(pool, giving_up->task, giving_up->claim, &grants);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
 }

@@ -6,6 +6,12 @@
 #include "poison.h"
 #include "pool.h"
 
+bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return pool->options.priorities && task->priority <= LANEPOOL_PRIORITY_MAX &&
+           task->tag <= LANEPOOL_TAG_MAX;
+}
+
 static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
 {
     char *entries = (char *)(task + 1) + pool->extension;
@@ -50,7 +56,22 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lane
     return true;
 }
 
-static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t class)
+/* Behind the entries; 0: in the rule's extension. */
+static LANEPOOL_I_COLD size_t rank_room(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return pool->levels.rank_at != 0 ? 0 : lanepool_i_rank_size(task->claim_count);
+}
+
+static LANEPOOL_I_COLD void init_rank(const lanepool_pool *pool, lanepool_i_task *block,
+                                      const lanepool_task *task)
+{
+    if (pool->levels.rank_at == 0)
+        block->as.wide.rank = (lanepool_i_rank *)wide_entry(pool, block, task->claim_count);
+    lanepool_i_rank_init(lanepool_i_levels_rank_of(&pool->levels, block), block, task->priority);
+}
+
+static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
+                      size_t class)
 {
     block->function = task->function;
     block->context = task->context;
@@ -62,6 +83,8 @@ static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t 
     atomic_init(&block->word,
                 LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
                     (task->pump != NULL ? LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP : 0));
+    if (pool->options.priorities)
+        init_rank(pool, block, task);
 }
 
 static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
@@ -69,10 +92,12 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
 {
     size_t size =
         sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
+    if (pool->options.priorities)
+        size += rank_room(pool, task);
     size_t class = lanepool_i_slab_class_of(size);
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
     if (block != NULL)
-        init_wide(block, task, class);
+        init_wide(pool, block, task, class);
     return block;
 }
 
@@ -173,7 +198,7 @@ lanepool_status lanepool_i_build_roomy(lanepool_pool *pool, lanepool_i_local *lo
 void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                             const lanepool_task *task)
 {
-    init_wide(block, task, lanepool_i_task_class(block));
+    init_wide(pool, block, task, lanepool_i_task_class(block));
     (void)fill_wide_entries(pool, local, block, task);
 }
 

@@ -120,7 +120,7 @@ static void mark_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
 {
     lanepool_i_run_mark(local, task);
     if (pool->rule->mark != NULL && !lanepool_i_barrier_holds(&pool->router, task))
-        pool->rule->mark(task, grants);
+        pool->rule->mark(pool, task, grants);
 }
 
 static lanepool_future *future_of(lanepool_i_message *message)
@@ -332,12 +332,13 @@ static bool mark_heirs(struct cancelling *cancelling)
 /* Once the lanes go on: each of a rollup's by itself. */
 static void let_go_of_lanes(const struct cancelling *cancelling, lanepool_i_grants *grants)
 {
-    const lanepool_i_rule *rule = cancelling->survey.pool->rule;
+    lanepool_pool *pool = cancelling->survey.pool;
+    const lanepool_i_rule *rule = pool->rule;
     lanepool_i_task *const *marked = cancelling->marked.items;
-    const lanepool_i_router *router = &cancelling->survey.pool->router;
+    const lanepool_i_router *router = &pool->router;
     for (size_t i = 0; i < cancelling->marked.count && rule->mark != NULL; i++)
         if (!lanepool_i_barrier_holds(router, marked[i]))
-            rule->mark(marked[i], grants);
+            rule->mark(pool, marked[i], grants);
 }
 
 /* Role's holder. */

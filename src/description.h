@@ -40,6 +40,15 @@ static inline bool lanepool_i_description_claims_everything(const lanepool_task 
            task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
 }
 
+/* Tag and priority together, which can be read at once: one question for all without priority. */
+static inline uint64_t lanepool_i_description_ranking(const lanepool_task *task)
+{
+    return (uint64_t)task->priority << 32 | task->tag;
+}
+
+LANEPOOL_I_COLD bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool,
+                                                              const lanepool_task *task);
+
 /* Also counts the lanes that the claims may need: a handle brings its own. */
 static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
                                                    const lanepool_task *task, uint64_t *lanes)
@@ -47,7 +56,9 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     *lanes = 0;
     if ((task->struct_size != sizeof *task &&
          !lanepool_i_is_known(task, task->struct_size, sizeof *task)) ||
-        task->function == NULL || task->tag > LANEPOOL_TAG_MAX)
+        task->function == NULL ||
+        (lanepool_i_description_ranking(task) > LANEPOOL_TAG_MAX &&
+         !lanepool_i_description_has_right_ranking(pool, task)))
         return false;
     if (pool->options.is_compatible != NULL)
         return task->claim_count == 0 || lanepool_i_description_claims_everything(task, lanes);

@@ -100,6 +100,11 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
 
 /* --- handing back --- */
 
+static uint32_t priority_of(const lanepool_pool *pool, lanepool_i_task *task)
+{
+    return pool->options.priorities ? lanepool_i_levels_rank_of(&pool->levels, task)->priority : 0;
+}
+
 static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_claim narrow[2];
@@ -116,6 +121,7 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     if (lanepool_i_task_is_wide(task)) {
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
         description.release = lanepool_i_periodic_release_of(task);
+        description.priority = priority_of(pool, task);
         future = task->as.wide.future;
         if (future != NULL && future->is_member)
             description.group = lanepool_i_member_group(future);

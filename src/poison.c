@@ -1,6 +1,7 @@
 /* Owns what becomes of tasks that wait in poisoned lanes; see poison.h. */
 #include "poison.h"
 
+#include "lending.h"
 #include "places.h"
 #include "pool.h"
 
@@ -44,6 +45,8 @@ static void give_up(lanepool_i_failing *failing, lanepool_i_lane *lane, size_t i
     lanepool_i_task *task = failing->task;
     lanepool_i_wide_entry *entry = &lanepool_i_places_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
+    if (failing->pool->options.priorities)
+        lanepool_i_lending_withdraw(failing->pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
     entry->entry.at.lane = &failing->nowhere;
     store_relaxed(&failing->nowhere.word, load_relaxed(&failing->nowhere.word) + 1);

@@ -10,11 +10,12 @@
 
 #include <string.h>
 
-#define QUANTUM_TASKS_DEFAULT 64u
-#define QUANTUM_NS_DEFAULT    1000000u
-#define SLOW_TASK_NS_DEFAULT  UINT64_C(1000000000)
-#define STALLED_NS_DEFAULT    UINT64_C(10000000000)
-#define IDLE_NS_DEFAULT       UINT64_C(10000000000)
+#define QUANTUM_TASKS_DEFAULT   64u
+#define QUANTUM_NS_DEFAULT      1000000u
+#define SLOW_TASK_NS_DEFAULT    UINT64_C(1000000000)
+#define STALLED_NS_DEFAULT      UINT64_C(10000000000)
+#define IDLE_NS_DEFAULT         UINT64_C(10000000000)
+#define PRIORITY_AGE_NS_DEFAULT UINT64_C(1000000000)
 
 /* --- what workers work for --- */
 
@@ -66,6 +67,16 @@ static void look(void *owner, lanepool_i_worker *worker)
                       load_relaxed(&pool->crew.halt) != 0;
     if (wants_more && lanepool_i_router_shows_some(&pool->router))
         lanepool_i_router_try_route(pool, worker->local);
+    if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
+        lanepool_i_lifecycle_attend(pool, worker->local);
+}
+
+/* With priorities: a worker chooses among all that was accepted before. */
+static void look_at_all(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_pool *pool = owner;
+    if (lanepool_i_router_shows_some(&pool->router))
+        lanepool_i_router_try_route_all(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->local);
 }
@@ -204,36 +215,31 @@ static void look_and_try_again(void *owner, lanepool_i_worker *worker)
     look(owner, worker);
 }
 
-static const lanepool_i_work fixed_work = {
-    .begin = begin,
-    .run = run,
-    .look = look,
-    .own = own,
-    .left = left,
-    .has_own = has_own,
-    .uncertain = uncertain,
-    .idle = idle,
-    .abandoned = abandoned,
-    .end = end,
-};
+static void look_at_all_and_try_again(void *owner, lanepool_i_worker *worker)
+{
+    lanepool_i_worker_try_again(worker);
+    look_at_all(owner, worker);
+}
 
-static const lanepool_i_work elastic_work = {
-    .begin = begin,
-    .run = run,
-    .look = look_and_try_again,
-    .own = own,
-    .left = left,
-    .has_own = has_own,
-    .uncertain = uncertain,
-    .idle = idle,
-    .abandoned = abandoned,
-    .end = end,
-    .leave = leave,
-    .come_back = come_back,
-    .start = start_absent,
-};
+#define WORK(look_function)                                                      \
+    .begin = begin, .run = run, .look = look_function, .own = own, .left = left, \
+    .has_own = has_own, .uncertain = uncertain, .idle = idle, .abandoned = abandoned, .end = end
+#define ELASTIC .leave = leave, .come_back = come_back, .start = start_absent
+
+static const lanepool_i_work fixed_work = { WORK(look) };
+static const lanepool_i_work fixed_work_with_priorities = { WORK(look_at_all) };
+static const lanepool_i_work elastic_work = { WORK(look_and_try_again), ELASTIC };
+static const lanepool_i_work elastic_work_with_priorities = { WORK(look_at_all_and_try_again),
+                                                              ELASTIC };
 
 /* --- options --- */
+
+/* With lanes per worker each worker's order is that of its lane. */
+static bool may_have_priorities(const lanepool_options *options)
+{
+    return options->priorities ? options->layout == LANEPOOL_PER_KEY
+                               : options->priority_age_ns == 0;
+}
 
 static bool read_options(const lanepool_options *given, lanepool_options *options)
 {
@@ -252,7 +258,8 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
            (options->on_stalled != NULL || options->stalled_ns == 0) &&
            (options->allocator == NULL ||
             (options->allocator->allocate != NULL && options->allocator->deallocate != NULL)) &&
-           (options->tag_names != NULL || options->tag_name_count == 0);
+           (options->tag_names != NULL || options->tag_name_count == 0) &&
+           may_have_priorities(options);
 }
 
 static void fill_defaults(lanepool_options *options)
@@ -275,6 +282,8 @@ static void fill_defaults(lanepool_options *options)
         options->slow_task_ns = SLOW_TASK_NS_DEFAULT;
     if (options->stalled_ns == 0)
         options->stalled_ns = STALLED_NS_DEFAULT;
+    if (options->priority_age_ns == 0)
+        options->priority_age_ns = PRIORITY_AGE_NS_DEFAULT;
     bool plain = options->is_compatible == NULL && options->layout == LANEPOOL_PER_KEY;
     if (options->routing == LANEPOOL_ROUTING_DEFAULT)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
@@ -291,7 +300,9 @@ static const lanepool_i_rule *rule_for(const lanepool_options *options)
 {
     if (options->layout == LANEPOOL_PER_WORKER)
         return &lanepool_i_rule_workers;
-    return options->is_compatible != NULL ? &lanepool_i_rule_predicate : &lanepool_i_rule_keys;
+    if (options->is_compatible != NULL)
+        return &lanepool_i_rule_predicate;
+    return options->priorities ? &lanepool_i_rule_keys_lending : &lanepool_i_rule_keys;
 }
 
 /* --- making --- */
@@ -309,15 +320,23 @@ static bool init_locals_of_workers(lanepool_pool *pool)
     return true;
 }
 
+static const lanepool_i_work *work_for(const lanepool_options *options)
+{
+    if (options->workers_min < options->workers)
+        return options->priorities ? &elastic_work_with_priorities : &elastic_work;
+    return options->priorities ? &fixed_work_with_priorities : &fixed_work;
+}
+
+/* With priorities there is no quantum: a worker looks around after each task. */
 static bool init_crew(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
-    bool elastic = options->workers_min < options->workers;
-    pool->crew.quantum_tasks = options->quantum_tasks;
+    pool->crew.quantum_tasks = options->priorities ? 0 : options->quantum_tasks;
     pool->crew.quantum_ns = options->quantum_ns;
     pool->crew.idle_ns = options->worker_idle_ns;
     return lanepool_i_crew_init(&pool->crew, options->workers, options->workers_min,
-                                elastic ? &elastic_work : &fixed_work, pool);
+                                work_for(options), pool,
+                                options->priorities ? &pool->levels : NULL);
 }
 
 static lanepool_status init(lanepool_pool *pool)
@@ -391,6 +410,17 @@ static void fini(lanepool_pool *pool)
     lanepool_i_slab_fini(&pool->slab);
 }
 
+/* Where ranks stand in blocks: behind the entries; or, where the rule has an extension, at its end.
+ */
+static size_t add_rank(lanepool_pool *pool)
+{
+    if (pool->extension == 0)
+        return 0;
+    size_t at = sizeof(lanepool_i_task) + pool->extension;
+    pool->extension += lanepool_i_rank_size(0);
+    return at;
+}
+
 /* The clock thread first, if it is needed: it ends by itself, and others need not be told. */
 static lanepool_status start(lanepool_pool *pool)
 {
@@ -429,6 +459,8 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     made->contexts.options = contexts;
     made->rule = rule_for(&known);
     made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
+    if (known.priorities)
+        lanepool_i_levels_init(&made->levels, known.priority_age_ns, add_rank(made));
     made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;
     if (!lanepool_i_failures_read_policy(made)) {
         lanepool_i_memory_free(made);

@@ -28,6 +28,7 @@ struct lanepool_pool {
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is narrow */
+    lanepool_i_levels levels;               /* with priorities only */
     lanepool_i_watch watch;
     lanepool_i_crew crew;
     lanepool_i_router router;

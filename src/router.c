@@ -244,6 +244,20 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_role_give_back(pool, local);
 }
 
+/* What the inbox held, and once what it has got meanwhile: that may go on for ever. */
+void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_local *local)
+{
+    const lanepool_i_inbox *inbox = &pool->router.inbox;
+    int emptied = 0;
+    if (!lanepool_i_role_try(&pool->router))
+        return;
+    do {
+        lanepool_i_router_route(pool, local);
+        emptied += inbox->next == NULL;
+    } while (emptied < 2 && lanepool_i_inbox_more(inbox));
+    lanepool_i_role_give_back(pool, local);
+}
+
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
 {
     /* The role first: what its last holder left is published before it is free. */

@@ -4,6 +4,7 @@
  */
 #include "lanepool/snapshot.h"
 
+#include "lending.h"
 #include "pool.h"
 #include "snapshot_contexts.h"
 
@@ -58,6 +59,13 @@ static const char *label_of(const lanepool_options *options, uint32_t tag)
     return tag < options->tag_name_count ? options->tag_names[tag] : NULL;
 }
 
+static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
+                          lanepool_snapshot_task *copied)
+{
+    if (pool->options.priorities)
+        lanepool_i_lending_look(pool, task, &copied->priority, &copied->level);
+}
+
 static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
 {
     for (size_t i = 0; i < survey->seen.count; i++) {
@@ -72,6 +80,7 @@ static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
                                                     .attempts = seen->attempts,
                                                     .retry_ns = seen->retry_ns,
                                                     .worker = seen->worker };
+        copy_priority(survey->pool, seen->task, &taken->tasks[i]);
     }
 }
 

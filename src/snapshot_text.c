@@ -93,6 +93,18 @@ static void out_retry(const lanepool_i_out *out, const lanepool_snapshot *snapsh
     lanepool_i_out_text(out, " ms");
 }
 
+static void out_priority(const lanepool_i_out *out, const lanepool_snapshot_task *task)
+{
+    if (task->priority > 0 || task->level > 0) {
+        lanepool_i_out_text(out, ", priority ");
+        lanepool_i_out_number(out, task->priority);
+    }
+    if (task->level > task->priority) {
+        lanepool_i_out_text(out, ", lent ");
+        lanepool_i_out_number(out, task->level);
+    }
+}
+
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t index)
 {
@@ -127,6 +139,7 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
     default:
         lanepool_i_out_text(out, " waits");
     }
+    out_priority(out, task);
 }
 
 /* --- reasons --- */

@@ -193,12 +193,9 @@ static bool copy_spilled(lanepool_i_survey *survey)
     size_t room = room_of(survey);
     lanepool_i_crew *crew = &survey->pool->crew;
     lanepool_i_mutex_lock(&crew->spill_lock);
-    size_t count = crew->spill.count;
-    lanepool_i_task *task = crew->spill.first;
-    for (size_t left = count <= room ? count : 0; left > 0; left--) {
-        found_ready(task, survey);
-        task = load_relaxed(&task->next);
-    }
+    size_t count = lanepool_i_crew_spilled_locked(crew);
+    if (count <= room)
+        lanepool_i_crew_each_spilled_locked(crew, found_ready, survey);
     lanepool_i_mutex_unlock(&crew->spill_lock);
     return count <= room;
 }

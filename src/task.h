@@ -29,6 +29,7 @@
 
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
+struct lanepool_i_rank;
 
 /* In a narrow task's place: its task is a mark, and it goes on as soon as it is granted. */
 #define LANEPOOL_I_PLACE_MARK ((uintptr_t)1)
@@ -68,7 +69,10 @@ _Static_assert(LANEPOOL_CLAIMS_MAX <= LANEPOOL_I_WIDE_COUNT_MASK, "a task's clai
 /* What a wide task has in place of a narrow one's two entries. The kind follows function and
  * context, so that the block's front is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
-    uint64_t kind;                               /* S */
+    union {
+        uint64_t kind;                /* S */
+        struct lanepool_i_rank *rank; /* S: with claims there are no kinds; see rank.h */
+    };
     lanepool_future *future;                     /* S: one reference, or NULL */
     lanepool_release_fn release;                 /* S */
     _Atomic uint32_t wait;                       /* A: the latch */

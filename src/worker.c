@@ -6,12 +6,43 @@
 
 /* --- the spill --- */
 
+size_t lanepool_i_crew_spilled_locked(const lanepool_i_crew *crew)
+{
+    return crew->levels != NULL ? crew->levels->count : crew->spill.count;
+}
+
+void lanepool_i_crew_each_spilled_locked(const lanepool_i_crew *crew,
+                                         void (*found)(lanepool_i_task *task, void *context),
+                                         void *context)
+{
+    if (crew->levels != NULL) {
+        lanepool_i_levels_each(crew->levels, found, context);
+        return;
+    }
+    lanepool_i_task *task = crew->spill.first;
+    for (size_t left = crew->spill.count; left > 0; left--) {
+        found(task, context);
+        task = load_relaxed(&task->next);
+    }
+}
+
+static void add_locked(lanepool_i_crew *crew, lanepool_i_tasks *ready)
+{
+    uint64_t now_ns = crew->levels != NULL ? lanepool_i_clock_coarse() : 0;
+    while (ready->count > 0) {
+        lanepool_i_task *task = lanepool_i_tasks_take(ready);
+        if (crew->levels != NULL)
+            lanepool_i_levels_add(crew->levels, task, now_ns);
+        else
+            lanepool_i_tasks_add(&crew->spill, task);
+    }
+}
+
 static void spill(lanepool_i_crew *crew, lanepool_i_tasks *ready)
 {
     lanepool_i_mutex_lock(&crew->spill_lock);
-    while (ready->count > 0)
-        lanepool_i_tasks_add(&crew->spill, lanepool_i_tasks_take(ready));
-    store_seq(&crew->spill_count, crew->spill.count);
+    add_locked(crew, ready);
+    store_seq(&crew->spill_count, lanepool_i_crew_spilled_locked(crew));
     lanepool_i_mutex_unlock(&crew->spill_lock);
 }
 
@@ -20,8 +51,10 @@ static lanepool_i_task *take_spilled(lanepool_i_crew *crew)
     if (load_relaxed(&crew->spill_count) == 0)
         return NULL;
     lanepool_i_mutex_lock(&crew->spill_lock);
-    lanepool_i_task *task = lanepool_i_tasks_take(&crew->spill);
-    store_relaxed(&crew->spill_count, crew->spill.count);
+    lanepool_i_task *task = crew->levels != NULL
+                                ? lanepool_i_levels_take(crew->levels, lanepool_i_clock_coarse())
+                                : lanepool_i_tasks_take(&crew->spill);
+    store_relaxed(&crew->spill_count, lanepool_i_crew_spilled_locked(crew));
     lanepool_i_mutex_unlock(&crew->spill_lock);
     return task;
 }
@@ -349,13 +382,14 @@ static void start_absent(void *owner, size_t index)
 }
 
 bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t resident,
-                          const lanepool_i_work *work_for, void *owner)
+                          const lanepool_i_work *work_for, void *owner, lanepool_i_levels *levels)
 {
     crew->worker_count = worker_count;
     atomic_init(&crew->lacked_ns, 0);
     crew->work = work_for;
     crew->owner = owner;
     crew->spill = (lanepool_i_tasks){ NULL, NULL, 0 };
+    crew->levels = levels;
     atomic_init(&crew->spill_count, 0);
     atomic_init(&crew->halt, 0);
     crew->workers = lanepool_i_memory_alloc(worker_count * sizeof *crew->workers);
@@ -367,7 +401,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t res
         goto fini_lock;
     for (size_t i = 0; i < worker_count; i++) {
         lanepool_i_worker *worker = &crew->workers[i];
-        lanepool_i_runq_init(&worker->queue);
+        lanepool_i_runq_init(&worker->queue, levels == NULL);
         worker->crew = crew;
         worker->index = i;
         worker->local = NULL;

@@ -14,10 +14,15 @@
  * its own, holding no lock: it may hold the router role. The new thread first waits until its
  * starter has written down its handle, and joins the thread that the worker had before, which has
  * nothing more to do than to end: from then on the worker is its own.
+ *
+ * With priorities all ready tasks stand in the spill, which is in their order then (levels.h), and
+ * no queue takes any: a worker that has run one looks around each time, and takes the first of the
+ * highest.
  */
 #ifndef LANEPOOL_SRC_WORKER_H
 #define LANEPOOL_SRC_WORKER_H
 
+#include "levels.h"
 #include "park.h"
 #include "runq.h"
 #include "trace.h"
@@ -95,12 +100,14 @@ struct lanepool_i_crew {
     _Atomic uint32_t halt;       /* A: HALT_ bits; 0: tasks are run */
     _Alignas(LANEPOOL_I_APART) lanepool_i_mutex spill_lock; /* P */
     lanepool_i_tasks spill;                                 /* P */
+    lanepool_i_levels *levels;                              /* I: in its place, or NULL */
     _Atomic size_t spill_count;                             /* A: P writes */
 };
 
-/* The first `resident` workers never leave, the others are absent at first. */
+/* The first `resident` workers never leave, the others are absent at first. `levels`: with
+ * priorities; NULL: without. */
 bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t resident,
-                          const lanepool_i_work *work, void *owner);
+                          const lanepool_i_work *work, void *owner, lanepool_i_levels *levels);
 void lanepool_i_crew_fini(lanepool_i_crew *crew);
 /* Starts the residents' threads; false: not all could be had, and none is left. */
 bool lanepool_i_crew_start(lanepool_i_crew *crew);
@@ -154,6 +161,11 @@ void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *
 size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew);
 /* Whether a queue or the spill holds something; in the total order of `seq` operations. */
 bool lanepool_i_crew_has_ready(const lanepool_i_crew *crew);
+/* Under the spill's lock: how many stand there, and each of them. */
+size_t lanepool_i_crew_spilled_locked(const lanepool_i_crew *crew);
+void lanepool_i_crew_each_spilled_locked(const lanepool_i_crew *crew,
+                                         void (*found)(lanepool_i_task *task, void *context),
+                                         void *context);
 /* Takes everything out of queues and spill, once no worker is left. */
 void lanepool_i_crew_clear(lanepool_i_crew *crew, lanepool_i_tasks *tasks);
 

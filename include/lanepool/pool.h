@@ -210,7 +210,41 @@ typedef struct lanepool_allocator {
 /** What a pool does about contexts of keys; see context.h. */
 typedef struct lanepool_context_options lanepool_context_options;
 
-/** What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere. */
+/**
+ * What a pool is made with. Start from LANEPOOL_OPTIONS_INIT; zero means default everywhere.
+ *
+ * @par Priorities
+ * In a pool with the option `priorities` a worker takes, of all tasks that are ready when it
+ * chooses, one of the highest *level*, and of those the one that has been there for longest. It
+ * chooses anew after each task, and routes before what was accepted until then; what another thread
+ * is just routing may come too late for it. A task's level is its priority or what it was *lent*.
+ *
+ * - Conflicting tasks run in their order all the same. A task that waits lends its level to all
+ *   that it waits for, in each of its lanes, and to what those wait for in theirs: nothing lower
+ *   comes before what holds up something higher. What was lent stays, also when the lender is
+ *   cancelled.
+ * - A wait inside a task lends its level to the awaited task. So does a wait for a group to each
+ *   member. Waits outside of tasks lend nothing.
+ * - With `priority_age_ns` A, a ready task counts as one level higher after A, as two after 2 A and
+ *   so on. Let d be the longest time for which no worker chooses: one of priority p is at the top
+ *   after (LANEPOOL_PRIORITY_MAX - p) * (A + d), and from then on nothing that becomes ready later
+ *   starts before it. So nothing starves.
+ * - A barrier lends nothing: while it waits nothing is ready but what it waits for.
+ * - A task that failed and is tried again has its level as before. One that does not wait in a
+ *   poisoned lane lends nothing there.
+ * - An heir has at least the level of the task that handed over to it. What is left of a cancelled
+ *   task holds nobody up for want of a level.
+ * - A delayed or periodic task's priority counts from when it is due. A task of a pump, and one
+ *   that its submitter runs, lend like others; where they have to run they come in the order in
+ *   which they became ready. A thread that waits inside a task runs the highest of what it needs.
+ * - With an `is_compatible` of the program's, priorities, ageing and waits count likewise, but
+ *   who waits because of a conflict lends nothing.
+ *
+ * All workers share one list then, under a lock, and nothing is run in a row: tasks cost more, and
+ * each takes 128 bytes without claims, 256 with one or two. A submit of a task of priority 0 costs
+ * O(claims) as ever, one of a higher priority O(entries before it) in its lanes and those of what
+ * holds it up, on the thread that routes.
+ */
 typedef struct lanepool_options {
     size_t struct_size;                   /**< sizeof(lanepool_options) */
     unsigned workers;                     /**< 1 to LANEPOOL_WORKERS_MAX; 0: the number of CPUs that
@@ -221,7 +255,8 @@ typedef struct lanepool_options {
     size_t pending_max;                   /**< limit on accepted, unfinished tasks; 0:
                                                LANEPOOL_PENDING_DEFAULT; LANEPOOL_UNLIMITED: none */
     unsigned quantum_tasks;     /**< how many tasks of one lane a worker runs in a row before
-                                     others get their turn; 0: 64 */
+                                     others get their turn; 0: 64. With priorities
+                                     a worker chooses after each task */
     uint64_t quantum_ns;        /**< the same as time, in nanoseconds, by the system's coarse
                                      clock, which moves every 1 to 10 ms; 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
@@ -266,13 +301,18 @@ typedef struct lanepool_options {
                                                     own fails; read during the creation only. Then
                                                     each task takes the memory of a future, asked
                                                     for or not. NULL: its lanes go on */
+    bool priorities;                           /**< tasks may have a priority; see above. Not with
+                                                    PER_WORKER, where each worker has its own order */
+    uint64_t priority_age_ns; /**< with priorities: who has been ready for so long, in nanoseconds
+                                 by the coarse clock, counts as one priority higher, and so on; 0: a
+                                   second; LANEPOOL_FOREVER: never */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                      \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
     }
 
 /**

@@ -48,6 +48,9 @@ typedef struct lanepool_snapshot_task {
     uint32_t tag;                  /**< as submitted */
     const char *label;             /**< how its tag is called; NULL: it has no name */
     lanepool_snapshot_state state; /**< how it stands */
+    uint32_t priority;             /**< as submitted */
+    uint32_t level;                /**< the higher of that and of what it was lent by tasks that
+                                        wait for it; see pool.h */
     size_t worker;                 /**< which worker runs it; NONE: it does not run, or on another
                                         thread */
     size_t first_entry;            /**< its entries begin here */

@@ -101,6 +101,9 @@ typedef struct lanepool_task {
     uint32_t tag;                 /**< what sort of task it is, for those who look at the pool: 0,
                                        none, to LANEPOOL_TAG_MAX. A task with a tag takes as much
                                        memory as one with a future */
+    uint32_t priority;            /**< 0 to LANEPOOL_PRIORITY_MAX, the highest: who is to come first
+                                       of those that are ready. In pools with `priorities` only,
+                                       else it must be 0; see pool.h */
     lanepool_group *group;        /**< the group that the task is to be a member of; NULL: none. A
                                        member takes the memory of a future, asked for or not */
     lanepool_pump *pump;          /**< one of the pool's: the task runs only in lanepool_pump_run(),
@@ -113,10 +116,13 @@ typedef struct lanepool_task {
 /** The largest tag of a task. */
 #define LANEPOOL_TAG_MAX 255u
 
+/** The highest priority of a task. */
+#define LANEPOOL_PRIORITY_MAX 7u
+
 /** A task description with everything at its default. */
-#define LANEPOOL_TASK_INIT                                     \
-    {                                                          \
-        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_TASK_INIT                                        \
+    {                                                             \
+        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /**
