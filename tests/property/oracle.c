@@ -405,6 +405,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
         judge_contexts(&judge);
         judge_delays(&judge);
         judge_groups(&judge);
+        judge_priorities(&judge);
     }
 
     free(judge.by_ticket);

@@ -320,6 +320,7 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     workload_draw_delays(workload, choices);
     workload_draw_groups(workload, choices);
     workload_draw_contexts(workload, choices);
+    workload_draw_priorities(workload, choices);
 }
 
 void workload_fini(struct workload *workload)

@@ -90,6 +90,9 @@ struct workload_params {
     uint32_t lingering_max;
     uint32_t opens_fail; /* one in so many; 0: none */
     uint32_t uses_fail;  /* the same; 0: nobody asks whether what lingered is still good */
+    bool has_priorities; /* some tasks have another than the lowest */
+    uint64_t priority_age_ns;
+    bool calm; /* it can be told which task is next; see oracle_priorities.c */
 };
 
 #define WORKLOAD_NONE  UINT32_MAX
@@ -128,6 +131,7 @@ struct workload_task {
     uint32_t awaits_group; /* that it waits for, instead of a task; or WORKLOAD_NONE */
     uint32_t pump;         /* that it runs in, or WORKLOAD_NONE */
     uint32_t asks;         /* for the contexts of so many of its merged claims */
+    uint32_t priority;
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
@@ -208,6 +212,7 @@ void workload_draw_held(struct workload *workload, struct choices *choices);
 void workload_draw_delays(struct workload *workload, struct choices *choices);
 void workload_draw_groups(struct workload *workload, struct choices *choices);
 void workload_draw_contexts(struct workload *workload, struct choices *choices);
+void workload_draw_priorities(struct workload *workload, struct choices *choices);
 
 /* Leaves a task out, and those that are submitted from inside it. */
 void workload_drop(struct workload *workload, uint32_t task);

@@ -312,6 +312,8 @@ static lanepool_status create(struct run *run)
     options.quantum_tasks = params->quantum_tasks;
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
     options.drain_waits_for_delayed = params->waits_for_delayed;
+    options.priorities = params->has_priorities;
+    options.priority_age_ns = params->priority_age_ns;
     options.on_error = run_on_error;
     options.user = run;
     options.trace_events = params->traced ? TRACE_EVENTS : 0;

@@ -220,6 +220,7 @@ lanepool_task run_describe(struct task_context *context)
     }
     task.future = what->has_future ? &context->future : NULL;
     task.release = what->has_release ? released : NULL;
+    task.priority = what->priority;
     task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
     task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
     return task;
