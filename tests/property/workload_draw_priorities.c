@@ -19,7 +19,8 @@ static void make_calm(struct workload *workload)
     params->calm = true;
     params->priority_age_ns = LANEPOOL_FOREVER;
     params->workers = 1;
-    params->workers_min = 1;
+    params->workers_min = 0;
+    params->worker_idle = 0;
     params->ending = END_DESTROY;
     params->quiesce_at = 0;
     params->look_at = 0;

@@ -47,6 +47,7 @@ extern const struct scenario_table scenarios_groups;
 extern const struct scenario_table scenarios_pumps;
 extern const struct scenario_table scenarios_failures;
 extern const struct scenario_table scenarios_poison;
+extern const struct scenario_table scenarios_priorities;
 extern const struct scenario_table scenarios_sequences;
 extern const struct scenario_table scenarios_sequences_periodic;
 extern const struct scenario_table scenarios_sequences_waits;

@@ -137,6 +137,7 @@ static lanepool_task describe(struct scene_task *task)
     description.on_failure = task->policy;
     description.group = task->group;
     description.pump = task->pump;
+    description.priority = task->priority;
     description.future = task->has_future || task->then != NULL ? &task->future : NULL;
     return description;
 }

@@ -52,6 +52,7 @@ struct scene_task {
     lanepool_pool *pool;                   /* NULL: the scene's */
     lanepool_group *group;
     lanepool_pump *pump;
+    uint32_t priority;
     bool may_be_cancelled; /* by the scenario */
     lanepool_lane *lane;   /* claimed in place of the first key, which is its; or NULL */
     void (*told)(struct scene_task *self); /* what its cancelling call does, or NULL */

@@ -52,6 +52,7 @@ static void collect(void)
     add_table(&scenarios_pumps);
     add_table(&scenarios_failures);
     add_table(&scenarios_poison);
+    add_table(&scenarios_priorities);
     add_table(&scenarios_sequences);
     add_table(&scenarios_sequences_periodic);
     add_table(&scenarios_sequences_waits);
