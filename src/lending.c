@@ -2,6 +2,7 @@
 #include "lending.h"
 
 #include "places.h"
+#include "planted.h"
 #include "walk.h"
 
 static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)
@@ -125,7 +126,8 @@ static struct lending begin(lanepool_pool *pool, uint8_t level)
 static bool lend_for(lanepool_pool *pool, lanepool_i_rank *rank)
 {
     struct lending lending = begin(pool, rank->level);
-    for (uint32_t i = 0; i < rank->borrower_count && rank->level > 0; i++)
+    bool lends = rank->level > 0 && !PLANTED(LENDS_NOTHING);
+    for (uint32_t i = 0; i < rank->borrower_count && lends; i++)
         lend_ahead(&lending, &rank->borrowers[i]);
     bool any = lending.first != NULL;
     lend_on(&lending);

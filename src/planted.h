@@ -20,7 +20,8 @@ enum {
     LANEPOOL_I_MARK_KEEPS_LANE = 11, /* a cancelled rollup does not give up what it has latched */
     LANEPOOL_I_CANCEL_RUNNING = 12,  /* a cancel of several takes what runs, too */
     LANEPOOL_I_UNLOCKED = 13,        /* a cancel decides without the future's lock */
-    LANEPOOL_I_PLANTED_COUNT = 13
+    LANEPOOL_I_LENDS_NOTHING = 14,   /* who waits does not lend its level */
+    LANEPOOL_I_PLANTED_COUNT = 14
 };
 
 #if defined(LANEPOOL_PLANTED)
