@@ -71,11 +71,14 @@ static void look(void *owner, lanepool_i_worker *worker)
         lanepool_i_lifecycle_attend(pool, worker->local);
 }
 
-/* With priorities: a worker chooses among all that was accepted before. */
+/* With priorities: a worker chooses among all that was accepted before. Where others stopped at a
+ * missing link, which has been made since, it goes on: else nothing would, before it has run all
+ * that is ready. */
 static void look_at_all(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (lanepool_i_router_shows_some(&pool->router))
+    if (lanepool_i_router_shows_some(&pool->router) ||
+        lanepool_i_inbox_is_stalled(&pool->router.inbox))
         lanepool_i_router_try_route_all(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
         lanepool_i_lifecycle_attend(pool, worker->local);

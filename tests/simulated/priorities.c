@@ -52,6 +52,28 @@ static void scenario_priorities_lending_meets_a_choice(void)
         EXPECT(scene_before(high, middle));
 }
 
+/* A submit is held up between the two steps of its append while the worker routes, and leaves what
+ * is behind unrouted. When it has gone on, a high task behind it counts at the next choice. */
+static void scenario_priorities_count_behind_a_link_that_was_missing(void)
+{
+    open_with_priorities(1, LANEPOOL_FOREVER);
+    struct scene_task *first = task_of("A", 1, 5);
+    struct scene_task *low = task_of("B", 0, 5);
+    struct scene_task *missing = task_of("C", 0, 5);
+    struct scene_task *high = task_of("D", 1, 5);
+
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit(first));
+    EXPECT_STATUS(OK, scene_submit(low));
+    EXPECT_STATUS(OK, scene_submit(missing));
+    EXPECT_STATUS(OK, scene_submit(high));
+    sim_sleep(30);
+    sim_explore_to_here();
+    scene_close();
+    if (sim_is_strict() && scene_before(first, low))
+        EXPECT(scene_before(high, low));
+}
+
 /* What a high task waits for through a rollup is released just when it is lent something. */
 static void scenario_priorities_lending_meets_a_release(void)
 {
@@ -173,6 +195,7 @@ static void scenario_priorities_each_failure_in_turn(void)
 
 SCENARIO_TABLE(scenarios_priorities,
                SCENARIO(scenario_priorities_lending_meets_a_choice, EXHAUSTIVE),
+               SCENARIO(scenario_priorities_count_behind_a_link_that_was_missing, EXHAUSTIVE),
                SCENARIO(scenario_priorities_lending_meets_a_release, EXHAUSTIVE),
                SCENARIO(scenario_priorities_lending_meets_a_cancel, RANDOM),
                SCENARIO(scenario_priorities_are_lent_through_a_wait, RANDOM),
