@@ -146,6 +146,7 @@ struct oracle_log {
 
 struct oracle_verdict {
     bool passed;
+    uint32_t choices; /* of workers, that could be judged */
     char why[256];
 };
 
@@ -194,6 +195,7 @@ struct oracle_counts {
     uint64_t taken; /* completions, from groups */
     uint64_t pumped;
     uint64_t contexts; /* opened */
+    uint64_t choices;  /* between ready tasks of several priorities, that were judged */
 };
 
 /* Adds those of a run that was judged. */

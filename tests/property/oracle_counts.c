@@ -40,11 +40,12 @@ void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
     fprintf(out,
             "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
             "%llu heirs, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
-            "%llu pumped, %llu contexts opened",
+            "%llu pumped, %llu contexts opened, %llu choices",
             (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
             (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
             (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
             (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
             (unsigned long long)counts->members, (unsigned long long)counts->taken,
-            (unsigned long long)counts->pumped, (unsigned long long)counts->contexts);
+            (unsigned long long)counts->pumped, (unsigned long long)counts->contexts,
+            (unsigned long long)counts->choices);
 }

@@ -104,58 +104,57 @@ static void find_levels(struct choice *choice)
 static void check_choice(struct choice *choice, struct oracle_verdict *verdict)
 {
     uint32_t chosen = choice->chosen;
+    bool any_other = false;
 
     find_levels(choice);
     for (uint32_t i = 0; i < choice->count; i++) {
         uint32_t task = choice->by_ticket[i];
 
-        if (was_submitted(choice, task) && !had_started(choice, task) &&
-            choice->levels[task] > choice->levels[chosen] && !is_kept(choice, i, false)) {
+        if (task == chosen || !was_submitted(choice, task) || had_started(choice, task) ||
+            choice->levels[task] == choice->levels[chosen] || is_kept(choice, i, false)) {
+            continue;
+        }
+        any_other = true;
+        if (choice->levels[task] > choice->levels[chosen]) {
             judge_blame(verdict, "task %u of level %u was ready when task %u of level %u started",
                         task, choice->levels[task], chosen, choice->levels[chosen]);
         }
     }
+    verdict->choices += any_other;
 }
 
-/* Calls `found` for each choice that can be judged. */
-static void each_choice(struct choice *choice, void (*found)(struct choice *choice, void *context),
-                        void *context)
+/* The last to begin before; WORKLOAD_NONE: it was the first. */
+static uint32_t task_before(const struct choice *choice)
 {
-    const struct workload_params *params = &choice->workload->params;
+    uint32_t before = WORKLOAD_NONE;
 
-    if (!params->calm || params->task_count > CALM_TASKS_MAX || !world_is_strict()) {
-        return;
-    }
     for (uint32_t i = 0; i < choice->count; i++) {
-        uint32_t before = WORKLOAD_NONE;
+        uint32_t task = choice->by_ticket[i];
 
-        choice->chosen = choice->by_ticket[i];
-        for (uint32_t j = 0; j < choice->count; j++) {
-            uint32_t other = choice->by_ticket[j];
-
-            if (had_started(choice, other) &&
-                (before == WORKLOAD_NONE || began(choice, other) > began(choice, before))) {
-                before = other;
-            }
-        }
-        choice->before = before;
-        if (before != WORKLOAD_NONE && is_calm(choice)) {
-            found(choice, context);
+        if (had_started(choice, task) &&
+            (before == WORKLOAD_NONE || began(choice, task) > began(choice, before))) {
+            before = task;
         }
     }
-}
-
-static void judge_choice(struct choice *choice, void *context)
-{
-    check_choice(choice, context);
+    return before;
 }
 
 void judge_priorities(struct judge *judge)
 {
+    const struct workload_params *params = &judge->workload->params;
     struct choice choice = { .log = judge->log,
                              .workload = judge->workload,
                              .by_ticket = judge->by_ticket,
                              .count = judge->count };
 
-    each_choice(&choice, judge_choice, &judge->verdict);
+    if (!params->calm || params->task_count > CALM_TASKS_MAX || !world_is_strict()) {
+        return;
+    }
+    for (uint32_t i = 0; i < choice.count; i++) {
+        choice.chosen = choice.by_ticket[i];
+        choice.before = task_before(&choice);
+        if (choice.before != WORKLOAD_NONE && is_calm(&choice)) {
+            check_choice(&choice, &judge->verdict);
+        }
+    }
 }

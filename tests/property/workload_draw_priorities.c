@@ -21,6 +21,7 @@ static void make_calm(struct workload *workload)
     params->workers = 1;
     params->workers_min = 0;
     params->worker_idle = 0;
+    params->pending_max = 0;
     params->ending = END_DESTROY;
     params->quiesce_at = 0;
     params->look_at = 0;
@@ -35,7 +36,9 @@ void workload_draw_priorities(struct workload *workload, struct choices *choices
 {
     struct workload_params *params = &workload->params;
 
-    if (params->layout == LANEPOOL_PER_WORKER || !chance(choices, 3)) {
+    bool calm = can_be_calm(workload);
+
+    if (params->layout == LANEPOOL_PER_WORKER || !chance(choices, calm ? 2 : 3)) {
         return;
     }
     params->has_priorities = true;
@@ -46,7 +49,7 @@ void workload_draw_priorities(struct workload *workload, struct choices *choices
             workload->tasks[i].priority = choose(choices, LANEPOOL_PRIORITY_MAX + 1);
         }
     }
-    if (can_be_calm(workload) && !chance(choices, 3)) {
+    if (calm && !chance(choices, 4)) {
         make_calm(workload);
     }
 }
