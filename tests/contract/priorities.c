@@ -356,6 +356,35 @@ Test(priorities, an_heir_has_what_its_giver_was_lent)
     scene_end(scene, "hbma");
 }
 
+/* A rollup that does not wait in a poisoned lane leaves it: what comes there later holds up, and is
+ * held up by, the task that poisons it alone. */
+Test(priorities, are_not_lent_to_who_has_left_a_poisoned_lane)
+{
+    struct scene *scene = scene_make();
+    lanepool_claim claims[2];
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_task task = next_task(scene, 'a', 7, claims, claims_of("A", claims));
+
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    task.on_failure = &policy;
+    scene->steps[0].code = 1;
+    expect_ok(lanepool_pool_submit(scene->pool, &task));
+    gate_open(&scene->gate, 1);
+    expect_status(lanepool_pool_quiesce(scene->pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect_ok(step_submit(scene->pool, &scene->blocker));
+    expect(gate_await(&scene->gate, 1));
+    task = next_task(scene, 'c', 0, claims, claims_of("AB", claims));
+    policy = (lanepool_failure_policy)LANEPOOL_FAILURE_POLICY_INIT;
+    policy.at_poison = LANEPOOL_AT_POISON_GO_WITHOUT;
+    task.on_failure = &policy;
+    expect_ok(lanepool_pool_submit(scene->pool, &task));
+    add(scene, 'd', 5, "A");
+    add(scene, 'b', 3, "C");
+    await_level(scene->pool, 4, 5);
+    expect_ok(lanepool_pool_resolve(scene->pool, scene->steps[0].ticket, LANEPOOL_RESOLVE_SKIP));
+    scene_end(scene, "adbc");
+}
+
 /* --- waits inside tasks --- */
 
 struct waiting {
