@@ -63,7 +63,7 @@ typedef enum lanepool_event_type {
     LANEPOOL_EVENT_RETRY = 14, /**< an attempt has failed, and the task, which keeps its lanes, will
                                    be tried again: READY and START follow [detail: a
                                    lanepool_status] */
-    LANEPOOL_EVENT_KEEP = 15   /**< the last attempt has failed, and the task is kept with its
+    LANEPOOL_EVENT_KEEP = 15,  /**< the last attempt has failed, and the task is kept with its
                                     lanes: READY follows if it is tried again, or END [detail: a
                                     lanepool_status] */
 } lanepool_event_type;
