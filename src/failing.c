@@ -145,6 +145,8 @@ void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_fa
 {
     failures->kept -= failing->is_kept;
     failures->changes += failing->is_kept;
+    if (failing->is_kept && failing->pool->rule->route_held != NULL)
+        lanepool_i_poison_leave_locked(failures, failing->task);
     failing->is_kept = false;
     *failing->link = failing->next;
     if (failing->next != NULL)
@@ -224,6 +226,8 @@ static void keep(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failin
     failing->is_kept = true;
     pool->failures.kept++;
     pool->failures.changes++;
+    if (pool->rule->route_held != NULL)
+        lanepool_i_poison_enter_locked(&pool->failures, failing->task);
     bool tells = lanepool_i_poison_tells_locked(failing);
     lanepool_i_mutex_unlock(&pool->failures.lock);
     if (tells)

@@ -60,6 +60,7 @@ typedef struct lanepool_i_failures {
     size_t kept;               /* L: how many of them are kept */
     size_t paused;             /* L: lanes that are paused because of a failure */
     uint64_t changes;          /* L: how often one of these was changed */
+    lanepool_i_wide_entry *poisoned[1 << LANEPOOL_I_POISON_BITS]; /* L: see poison.h */
 } lanepool_i_failures;
 
 /* False: the pool's own policy is not valid. */

@@ -7,23 +7,51 @@
 
 /* --- which lanes are poisoned --- */
 
-static bool is_in(lanepool_i_task *task, const lanepool_i_lane *lane)
+static lanepool_i_wide_entry **chain_of(lanepool_i_failures *failures, const lanepool_i_lane *lane)
 {
-    size_t i = lanepool_i_task_count(task);
-    while (i > 0 && lanepool_i_place_lane(task, i - 1) != lane)
-        i--;
-    return i > 0;
+    uint64_t hash = (uint64_t)(uintptr_t)lane / sizeof *lane * UINT64_C(0x9e3779b97f4a7c15);
+    return &failures->poisoned[hash >> (64 - LANEPOOL_I_POISON_BITS)];
+}
+
+static lanepool_i_wide_entry *behind(const lanepool_i_wide_entry *place)
+{
+    return (lanepool_i_wide_entry *)load_relaxed(&place->entry.next);
+}
+
+void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_task *task)
+{
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
+        store_relaxed(&place->entry.next, (uintptr_t)*chain);
+        *chain = place;
+    }
+}
+
+void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_task *task)
+{
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
+        if (*chain == place) {
+            *chain = behind(place);
+            continue;
+        }
+        lanepool_i_wide_entry *before = *chain;
+        while (behind(before) != place)
+            before = behind(before);
+        store_relaxed(&before->entry.next, (uintptr_t)behind(place));
+    }
 }
 
 static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *lane)
 {
-    bool poisoned = false;
     lanepool_i_mutex_lock(&failures->lock);
-    for (const lanepool_i_failing *failing = failures->kept > 0 ? failures->first : NULL;
-         failing != NULL && !poisoned; failing = failing->next)
-        poisoned = failing->is_kept && is_in(failing->task, lane);
+    const lanepool_i_wide_entry *place = *chain_of(failures, lane);
+    while (place != NULL && place->entry.at.lane != lane)
+        place = behind(place);
     lanepool_i_mutex_unlock(&failures->lock);
-    return poisoned;
+    return place != NULL;
 }
 
 /* --- giving up --- */
@@ -67,9 +95,8 @@ static size_t place_in(lanepool_i_task *task, const lanepool_i_lane *lane)
     return i;
 }
 
-/* All that wait there and do not want to; or one of them. */
-static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, const lanepool_i_task *only,
-                       lanepool_i_grants *grants)
+/* All that wait there and do not want to. */
+static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     if (!lanepool_i_lane_freeze(lane))
         return;
@@ -78,12 +105,23 @@ static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, const lanepoo
     while (link != 0) {
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
-        bool is_meant = !lanepool_i_is_gate(task) && (only == NULL || only == task);
-        lanepool_i_failing *failing = is_meant ? goes_without(task) : NULL;
+        lanepool_i_failing *failing = lanepool_i_is_gate(task) ? NULL : goes_without(task);
         if (failing != NULL)
             give_up(failing, lane, place_in(task, lane), grants);
         link = next;
     }
+    lanepool_i_lane_thaw(lane, grants);
+}
+
+/* One that is held, and so does not become ready meanwhile. */
+static void leave_place(lanepool_pool *pool, lanepool_i_failing *failing, size_t i,
+                        lanepool_i_grants *grants)
+{
+    lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
+    if (!is_poisoned(&pool->failures, lane) || !lanepool_i_lane_freeze(lane))
+        return;
+    if (is_poisoned(&pool->failures, lane) && !lanepool_i_place_is_granted(lane, failing->task))
+        give_up(failing, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }
 
@@ -95,53 +133,18 @@ void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_MESSAGE);
 }
 
-/* A place in the list of kept tasks, and in one's lanes; it holds while the list does not change.
- */
-struct place {
-    uint64_t changes;
-    size_t task;
-    size_t lane;
-};
-
-static bool next_of(lanepool_i_failing *failing, struct place *at, lanepool_i_lane **lane)
-{
-    if (at->lane == lanepool_i_task_count(failing->task)) {
-        at->task++;
-        at->lane = 0;
-        return false;
-    }
-    *lane = lanepool_i_place_lane(failing->task, at->lane++);
-    return true;
-}
-
-/* The next lane that is poisoned; NULL: all were seen. */
-static lanepool_i_lane *next_poisoned(lanepool_i_failures *failures, struct place *at)
-{
-    lanepool_i_lane *lane = NULL;
-    size_t number = 0;
-    lanepool_i_mutex_lock(&failures->lock);
-    if (failures->changes != at->changes)
-        *at = (struct place){ .changes = failures->changes };
-    for (lanepool_i_failing *failing = failures->first; failing != NULL && lane == NULL;
-         failing = failing->next) {
-        if (!failing->is_kept || number++ < at->task)
-            continue;
-        (void)next_of(failing, at, &lane);
-    }
-    lanepool_i_mutex_unlock(&failures->lock);
-    return lane;
-}
-
-/* Once it is routed others may make it ready, run it and let it go: it is looked for in the lanes,
- * not the other way round. */
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                              lanepool_i_grants *grants)
 {
-    struct place at = { 0, 0, 0 };
-    lanepool_i_lane *lane;
-    pool->rule->route(pool, local, task, grants);
-    while ((lane = next_poisoned(&pool->failures, &at)) != NULL)
-        leave_lane(pool, lane, task, grants);
+    pool->rule->route_held(pool, local, task, grants);
+    lanepool_i_failing *failing = goes_without(task);
+    size_t count = lanepool_i_task_count(task);
+    for (size_t i = 0; i < count && failing != NULL; i++)
+        leave_place(pool, failing, i, grants);
+    if (lanepool_i_latch_arrive_wide(task, 1)) {
+        grants->latched -= count;
+        lanepool_i_grants_add(grants, task);
+    }
 }
 
 /* --- when a task begins to be kept --- */
@@ -174,7 +177,7 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_m
     failing->is_told = false;
     lanepool_i_mutex_unlock(&pool->failures.lock);
     for (size_t i = 0; nth_lane(failing, i, &lane); i++)
-        leave_lane(pool, lane, NULL, grants);
+        leave_lane(pool, lane, grants);
     lanepool_future_release(&failing->member.future);
 }
 

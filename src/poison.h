@@ -8,9 +8,13 @@
  * stead is a place in a lane of the task's own, the *void*, in which nobody else ever
  * stands, and which is counted, released and given up like any other.
  *
+ * Which lanes are poisoned is told by a table of the kept tasks' places, chained by lane through
+ * the links that granted places do not need.
+ *
  * That a lane is poisoned is looked at twice: when a task of that kind is routed, and
- * when a task begins to be kept, for those that were routed before. The list of kept
- * tasks is under a lock, so one of the two sees the other.
+ * when a task begins to be kept, for those that were routed before. The table is under
+ * a lock, so one of the two sees the other. A task that is routed is held by its latch until it has
+ * looked at all its lanes.
  */
 #ifndef LANEPOOL_SRC_POISON_H
 #define LANEPOOL_SRC_POISON_H
@@ -23,6 +27,9 @@ void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task);
 /* Role's holder: such a task has its ticket, and takes its place. */
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                              lanepool_i_grants *grants);
+/* Under the failures' lock, with lanes per key: a task is kept from now on, or no longer. */
+void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_task *task);
+void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_task *task);
 /* Under the failures' lock: a task is kept from now on. True: then its lanes are to be told of it,
  * by a message that has a reference; one that is on its way will find the task kept. */
 bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing);

@@ -115,13 +115,13 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
 }
 
 static inline void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                              lanepool_i_grants *grants, bool lends)
+                              lanepool_i_grants *grants, bool lends, bool held)
 {
     lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     uint32_t lanes = resolve_wide(pool, local, task);
     if (lends)
         lanepool_i_lending_enter(pool, task);
-    lanepool_i_latch_set(task, lanes + 1);
+    lanepool_i_latch_set(task, lanes + 1 + held);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
         lanepool_i_lane *lane = entries[i].entry.at.lane;
@@ -131,7 +131,12 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_local *local, lane
         granted +=
             lanepool_i_lane_append(lane, link | (exclusive ? 0 : LANEPOOL_I_LINK_SHARED), grants);
     }
-    arrive(task, lanes, granted, grants);
+    if (!held) {
+        arrive(task, lanes, granted, grants);
+        return;
+    }
+    (void)lanepool_i_latch_arrive_wide(task, granted + 1);
+    grants->latched += granted;
 }
 
 static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -139,7 +144,7 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
-        route_wide(pool, local, task, grants, false);
+        route_wide(pool, local, task, grants, false, false);
     else if ((word & LANEPOOL_I_COUNT_MASK) == (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT)
         route_one_claim(pool, local, task, word, grants);
     else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
@@ -152,7 +157,13 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
 static void route_lending(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                           lanepool_i_grants *grants)
 {
-    route_wide(pool, local, task, grants, true);
+    route_wide(pool, local, task, grants, true, false);
+}
+
+static void route_held(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants)
+{
+    route_wide(pool, local, task, grants, pool->options.priorities, true);
 }
 
 static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
@@ -395,14 +406,15 @@ static void fini(lanepool_pool *pool)
 }
 
 /* What does not depend on whether there are priorities. */
-#define EITHER                                                                            \
-    .entry_size = sizeof(lanepool_i_wide_entry), .init = init, .fini = fini,              \
-    .route_max = LANEPOOL_I_ROUTE_MAX, .batch_done = lanepool_i_keys_sweep, .reap = NULL, \
-    .mark = lanepool_i_places_mark, .route_mark = route_mark, .claims_lane = claims_lane, \
-    .release = lanepool_i_places_release, .inherit = lanepool_i_places_inherit,           \
-    .trim = lanepool_i_keys_trim, .collect = collect, .claims = claims,                   \
-    .each_dependent = each_dependent, .end_walk = end_walk, .survey_begin = survey_begin, \
-    .survey_entries = survey_entries, .survey_lane = survey_lane, .survey_end = survey_end
+#define EITHER                                                                                  \
+    .route_held = route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = init,        \
+    .fini = fini, .route_max = LANEPOOL_I_ROUTE_MAX, .batch_done = lanepool_i_keys_sweep,       \
+    .reap = NULL, .mark = lanepool_i_places_mark, .route_mark = route_mark,                     \
+    .claims_lane = claims_lane, .release = lanepool_i_places_release,                           \
+    .inherit = lanepool_i_places_inherit, .trim = lanepool_i_keys_trim, .collect = collect,     \
+    .claims = claims, .each_dependent = each_dependent, .end_walk = end_walk,                   \
+    .survey_begin = survey_begin, .survey_entries = survey_entries, .survey_lane = survey_lane, \
+    .survey_end = survey_end
 
 const lanepool_i_rule lanepool_i_rule_keys = {
     EITHER,

@@ -22,6 +22,10 @@ typedef struct lanepool_i_rule {
     /* R: gives a task its place; what becomes ready is added to grants. */
     void (*route)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                   lanepool_i_grants *grants);
+    /* R: the same for a wide task, which waits for one thing more, the caller's. NULL: there are no
+     * lanes per key. */
+    void (*route_held)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants);
     /* How many tasks one hold of the role may route while none of them becomes ready: more than a
      * batch only where placing a task asks nothing about others. */
     size_t route_max;

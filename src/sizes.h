@@ -39,6 +39,8 @@
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
 /* Chains of free blocks of each size that trimming leaves: half a MiB. */
 #define LANEPOOL_I_KEPT_CHAINS ((size_t)64)
+/* The table of poisoned lanes has two to the power of this many chains. */
+#define LANEPOOL_I_POISON_BITS 9
 /* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
 #define LANEPOOL_I_KEPT_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond what it needs at once. */
@@ -74,6 +76,7 @@
 #define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
 #define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
+#define LANEPOOL_I_POISON_BITS   1
 #define LANEPOOL_I_KEPT_LANES    ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT   1u
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
