@@ -59,12 +59,6 @@ void batch_fail(struct batch *batch, const struct task *task, const char *format
     va_end(arguments);
 }
 
-void batch_on_error(void *user, const lanepool_error *error)
-{
-    struct batch *batch = user;
-    quarantine_fail(&batch->quarantine, error->context);
-}
-
 static int run_body(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
     switch ((enum task_kind)task->kind) {
@@ -89,32 +83,67 @@ static void wait_first(const struct batch *batch)
     }
 }
 
+/* Whom the pool lets this call go without. Before the first failure nobody has to look. */
+static void find_missing(const struct batch *batch, const struct task *task,
+                         const lanepool_run *run, struct lane_list *missing)
+{
+    struct lane_list lanes = { 0 };
+    if (!atomic_load_explicit(&batch->quarantine.is_used, memory_order_relaxed)) {
+        return;
+    }
+    plan_lanes(batch->plan, task, &lanes);
+    for (size_t i = 0; i < lanes.count; i++) {
+        lanepool_claim claim = lanepool_claim_id(lanes.items[i], LANEPOOL_EXCLUSIVE);
+        if (!lanepool_run_holds(run, &claim)) {
+            lane_list_add(missing, lanes.items[i]);
+        }
+    }
+    free(lanes.items);
+}
+
+int batch_run(struct batch *batch, const struct task *task, struct lane_list *missing)
+{
+    switch (quarantine_judge(&batch->quarantine, task, missing)) {
+    case VERDICT_RUN:
+        break;
+    case VERDICT_HOLD:
+        return BATCH_HELD;
+    case VERDICT_PASS:
+        return 0;
+    case VERDICT_FAIL:
+        month_end_fail(batch, task, missing);
+        return 0;
+    }
+    int code = run_body(batch, task, missing);
+    if (code != 0) {
+        quarantine_fail(&batch->quarantine, task);
+    }
+    return code;
+}
+
 int batch_task(lanepool_run *run, void *context, lanepool_call call)
 {
     const struct task *task = context;
     struct batch *batch = task->batch;
-    (void)run;
+    struct lane_list missing = { 0 };
     if (call == LANEPOOL_CALL_CANCELLED) {
         return 0;
     }
     if (batch->task_wait_us > 0) {
         wait_first(batch);
     }
-    struct lane_list missing = { 0 };
-    int code = 0;
-    switch (quarantine_judge(&batch->quarantine, task, &missing)) {
-    case VERDICT_RUN:
-        code = run_body(batch, task, &missing);
-        break;
-    case VERDICT_FAIL:
-        month_end_fail(batch, task, &missing);
-        break;
-    case VERDICT_HOLD:
-        break;
-    }
+    find_missing(batch, task, run, &missing);
+    int code = batch_run(batch, task, &missing);
     free(missing.items);
     if (task->member == NO_INDEX) { /* parts belong to a task that has been counted */
         atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
     }
     return code;
+}
+
+int batch_hold(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    return call == LANEPOOL_CALL_RUN ? BATCH_HELD : 0;
 }

@@ -34,12 +34,19 @@ void batch_fini(struct batch *batch);
 /* Lets transactions fail that touch an account of the patterns: --fail-on. */
 void batch_break(struct batch *batch, const struct patterns *fail_on);
 
-/* The function of every task; the context is the struct task. Its code is 0 or BATCH_FAILED. */
+/*
+ * The function of every task; the context is the struct task. Its code is 0, or one of those: then
+ * it keeps its lanes, by the pool's policy, and what comes after it goes without them.
+ */
 #define BATCH_FAILED 1
+#define BATCH_HELD   2
 int batch_task(lanepool_run *run, void *context, lanepool_call call);
 
-/* The pool's error callback (`user` is the batch): quarantines the lanes of a failed task. */
-void batch_on_error(void *user, const lanepool_error *error);
+/* What every task does, without those of its lanes that are held: `missing`, in order. */
+int batch_run(struct batch *batch, const struct task *task, struct lane_list *missing);
+
+/* The function of a task that holds a lane because of a failure in an earlier run. */
+int batch_hold(lanepool_run *run, void *context, lanepool_call call);
 
 /* Records why a task fails; the caller then returns BATCH_FAILED. */
 void batch_fail(struct batch *batch, const struct task *task, const char *format, ...)

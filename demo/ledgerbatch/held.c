@@ -170,7 +170,6 @@ static bool put_all(struct store *store, const struct quarantine *quarantine,
 
 bool held_record(struct store *store, struct quarantine *quarantine, struct problem *problem)
 {
-    quarantine_sort(quarantine);
     bool recorded = store_begin(store, problem) && store_clear_held(store, problem) &&
                     put_all(store, quarantine, problem) && store_commit(store, problem);
     if (!recorded) {

@@ -1,21 +1,24 @@
 /*
- * The quarantine of a batch: which lanes are held, because of which failure, and
- * which tasks wait for them.
+ * The quarantine of a batch: what is held, because of which failure.
  *
- * A task that fails quarantines its lanes. A later task of a held lane is held
- * too, and holds all its lanes: what comes after it must not come before it.
+ * The pool does the holding: a task that fails stays in its lanes, which are
+ * poisoned, and each later task is called without the poisoned lanes of its. If it
+ * must not do without them it fails too, and poisons the lanes that it has: what
+ * comes after it must not come before it. Here is decided what must not, noted what
+ * has happened, and worked out afterwards what each lane is held for.
  */
 #ifndef LEDGERBATCH_QUARANTINE_H
 #define LEDGERBATCH_QUARANTINE_H
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 
 #include "plan.h"
 
 struct lane_state {
     uint32_t root_seq; /* the failed task that is to blame; 0: the lane is not held */
-    uint32_t held_seq; /* the first task of the lane that failed or is held; 0: none yet */
+    uint32_t held_seq; /* the first task of the lane that failed or is held; 0: none */
 };
 
 /* An unexpected failure. */
@@ -25,10 +28,11 @@ struct failure {
     char reason[200];
 };
 
-/* A task that failed, or is held. */
+/* A task that failed or is held; or one that has gone on without some of its lanes. */
 struct held_task {
     const struct task *task;
     struct lane_list holders; /* its lanes that were held before it; none: it has failed itself */
+    bool is_listed;           /* it holds all its lanes, and stands in the list of what is held */
 };
 
 /* What a rollup does some of whose clients are held, but not all: --on-quarantine. */
@@ -41,7 +45,8 @@ enum on_quarantine {
 struct quarantine {
     const struct plan *plan;
     enum on_quarantine on_quarantine;
-    struct lane_state *lanes; /* each belongs to the task that has the lane at the moment */
+    struct lane_state *lanes; /* not while tasks run */
+    atomic_bool is_used;      /* something has been held: from then on tasks must look */
     pthread_mutex_t mutex;    /* guards the lists */
     struct failure *failures;
     struct held_task *tasks;
@@ -60,28 +65,32 @@ void quarantine_explain(struct quarantine *quarantine, const struct task *task, 
 void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t failed_seq,
                      struct slice reason);
 
-/* A task has failed: holds its lanes from it on. On the thread that has the task's lanes. */
-void quarantine_fail(struct quarantine *quarantine, const struct task *task);
-
 enum verdict {
     VERDICT_RUN,
-    VERDICT_HOLD, /* it waits, because a lane of its is held; so do all its lanes from here on */
+    VERDICT_HOLD, /* it waits, and its other lanes with it */
+    VERDICT_PASS, /* it waits, and has no lane for which anything would wait because of it */
     VERDICT_FAIL  /* a rollup: it is done late, and its other lanes go on */
 };
 
 /*
- * What is to become of a task that is about to run. If it runs without some of its lanes, or fails
- * because of them, `missing` lists these, in order. On the thread that has the lanes.
+ * What is to become of a task some of whose lanes may be held: these are the holders, in order. It
+ * is noted, with a copy of them. On the thread that runs it.
  */
 enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *task,
-                              struct lane_list *missing);
+                              const struct lane_list *holders);
+
+/* Notes that a task has failed. On the thread that runs it. */
+void quarantine_fail(struct quarantine *quarantine, const struct task *task);
 
 /* --- when no task runs any more --- */
 
+/*
+ * Works out since when and for what each lane is held. `tasks` are afterwards those that are held,
+ * in the planned order.
+ */
+void quarantine_settle(struct quarantine *quarantine);
+
 /* Why the task failed that a lane is held for. */
 const char *quarantine_reason(const struct quarantine *quarantine, uint32_t lane);
-
-/* Puts the held tasks into the planned order, each once. */
-void quarantine_sort(struct quarantine *quarantine);
 
 #endif

@@ -194,6 +194,7 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
+    quarantine_settle(&runner->batch.quarantine);
     if (count_held_lanes(runner) > 0) {
         return report_held(runner, problem);
     }

@@ -191,6 +191,24 @@ static struct task *next_task(struct submission *submission, const struct submit
     return NULL;
 }
 
+/* Before all others: whoever is not resumed has its lane held as when its task had failed. */
+static bool hold_lanes(lanepool_pool *pool, const struct batch *batch, struct problem *problem)
+{
+    lanepool_status status = LANEPOOL_OK;
+    for (uint32_t i = 0; status == LANEPOOL_OK && i <= plan_house_lane(batch->plan); i++) {
+        lanepool_claim claim = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+        lanepool_task task = LANEPOOL_TASK_INIT;
+        task.function = batch_hold;
+        task.claims = &claim;
+        task.claim_count = 1;
+        task.tag = WATCH_TAG_HOLD;
+        if (batch->quarantine.lanes[i].root_seq != 0) {
+            status = lanepool_pool_submit(pool, &task);
+        }
+    }
+    return status == LANEPOOL_OK || pool_problem(problem, "take a task", status);
+}
+
 /* Fills a submission with what comes next; empty: nothing is left. */
 static void fill(struct submission *submission, const struct submitter *submitter,
                  struct place *place)
@@ -253,41 +271,57 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
     return good;
 }
 
-/* After a problem, tasks that have not started are called off: nothing of theirs is committed. */
+/*
+ * After a problem, tasks that have not started are called off: nothing of theirs is committed. A
+ * pool in which only held tasks are left has nobody waiting behind them, for who comes there goes
+ * without their lanes; so they are ended.
+ */
 static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, bool good,
                         struct problem *problem)
 {
     lanepool_status status = good && !commit_queue_is_stopped(&submitter->batch->queue)
                                  ? lanepool_pool_shutdown(pool)
                                  : lanepool_pool_shutdown_now(pool, NULL, NULL);
-    while (status == LANEPOOL_OK || status == LANEPOOL_TIMED_OUT) {
+    bool has_ended = false;
+    while (status == LANEPOOL_OK && !has_ended) {
         status = lanepool_pool_await(pool, LOOK_NS);
+        has_ended = status == LANEPOOL_OK;
         draw(submitter);
-        if (status == LANEPOOL_OK) {
-            break;
+        if (status == LANEPOOL_HELD) {
+            status = lanepool_pool_shutdown_now(pool, NULL, NULL);
+        } else if (status == LANEPOOL_TIMED_OUT) {
+            status = LANEPOOL_OK;
         }
     }
-    if (status != LANEPOOL_OK && good) {
+    if (!has_ended && good) {
         good = pool_problem(problem, "finish", status);
     }
     watch_end(submitter->watch);
     return lanepool_pool_destroy(pool) == LANEPOOL_OK && good;
 }
 
+/* Each task that is held keeps a lane at least that no other has: they never fill the pool. */
+static size_t key_count(const struct plan *plan)
+{
+    return (size_t)plan_house_lane(plan) + 1 + plan->clients.group_count;
+}
+
 bool submit_run(struct submitter *submitter, struct problem *problem)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_pool *pool;
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    policy.at_poison = LANEPOOL_AT_POISON_GO_WITHOUT;
     options.workers = submitter->workers;
-    options.pending_max = PENDING_MAX;
-    options.on_error = batch_on_error;
-    options.user = submitter->batch;
+    options.pending_max = PENDING_MAX + key_count(submitter->batch->plan);
+    options.on_failure = &policy;
     watch_prepare(submitter->watch, &options);
     lanepool_status status = lanepool_pool_create(&options, &pool);
     if (status != LANEPOOL_OK) {
         return pool_problem(problem, "be created", status);
     }
     watch_start(submitter->watch, submitter->batch, submitter->skipped, pool);
-    bool good = submit_all(pool, submitter, problem);
+    bool good = hold_lanes(pool, submitter->batch, problem) && submit_all(pool, submitter, problem);
     return finish_pool(pool, submitter, good, problem);
 }

@@ -16,11 +16,10 @@
 /* Of a transaction over several clients, which is a rollup as well, and of the kinds of task. */
 #define TAG_TRANSFER 4u
 
-static const char *const tag_names[] = { [TASK_POST] = "post",
-                                         [TASK_STATEMENT] = "statement",
-                                         [TASK_ACCRUAL] = "accrual",
-                                         [TASK_CLOSE] = "close",
-                                         [TAG_TRANSFER] = "transfer" };
+static const char *const tag_names[] = {
+    [TASK_POST] = "post",   [TASK_STATEMENT] = "statement", [TASK_ACCRUAL] = "accrual",
+    [TASK_CLOSE] = "close", [TAG_TRANSFER] = "transfer",    [WATCH_TAG_HOLD] = "hold"
+};
 
 uint32_t watch_tag(const struct task *task, size_t lane_count)
 {

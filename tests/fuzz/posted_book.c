@@ -48,16 +48,34 @@ static void allow_steps(const struct plan *plan)
     steps_allow(parts * STEPS_A_PART);
 }
 
+/* What the pool does: a task that has failed keeps its lanes, and later ones go without them. */
+static void run_task(struct posted *posted, const struct task *task, bool *held)
+{
+    struct lane_list lanes = { 0 };
+    struct lane_list missing = { 0 };
+    plan_lanes(posted->plan, task, &lanes);
+    for (size_t i = 0; i < lanes.count; i++) {
+        if (held[lanes.items[i]]) {
+            lane_list_add(&missing, lanes.items[i]);
+        }
+    }
+    bool has_failed = batch_run(&posted->batch, task, &missing) != 0;
+    for (size_t i = 0; i < lanes.count; i++) {
+        held[lanes.items[i]] |= has_failed;
+    }
+    free(lanes.items);
+    free(missing.items);
+}
+
 static void run_tasks(struct posted *posted)
 {
     struct batch *batch = &posted->batch;
+    bool *held = memory_zeroed((size_t)plan_house_lane(posted->plan) + 1, sizeof *held);
     for (size_t i = 0; i < posted->plan->task_count; i++) {
-        struct task *task = &posted->plan->tasks[i];
-        if (batch_task(NULL, task, LANEPOOL_CALL_RUN) != 0) {
-            lanepool_error error = { .context = task };
-            batch_on_error(batch, &error);
-        }
+        run_task(posted, &posted->plan->tasks[i], held);
     }
+    free(held);
+    quarantine_settle(&batch->quarantine);
     commit_queue_close(&batch->queue);
     commit_queue_take(&batch->queue, &posted->effects, 0);
     must(posted->effects.count + batch->quarantine.task_count == posted->plan->task_count,
