@@ -2,8 +2,8 @@
 #include "apart.h"
 
 #include "failing.h"
+#include "lane_limits.h"
 #include "member.h"
-#include "pool.h"
 #include "run.h"
 #include "submit.h"
 
@@ -101,8 +101,12 @@ lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apa
 {
     lanepool_i_task *heir = apart->heir;
     unlink(&pool->aparts, apart);
-    if (heir != NULL)
+    if (heir != NULL) {
         pool->rule->inherit(pool, apart->task, heir);
+        if (pool->limits_lanes)
+            *lanepool_i_lane_limits_charge_of(pool, heir) =
+                lanepool_i_lane_limits_take(pool, apart->task);
+    }
     lanepool_i_memory_free(apart);
     return heir;
 }

@@ -2,9 +2,9 @@
 #include "build.h"
 
 #include "failing.h"
+#include "lane_limits.h"
 #include "member.h"
 #include "poison.h"
-#include "pool.h"
 
 bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
 {
@@ -145,6 +145,13 @@ static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
     lanepool_future_release(block->as.wide.future);
 }
 
+static void hand_over_charge(const lanepool_pool *pool, lanepool_i_local *local,
+                             lanepool_i_task *block)
+{
+    *lanepool_i_lane_limits_charge_of(pool, block) = local->charge;
+    local->charge = NULL;
+}
+
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *local,
                                       const lanepool_task *task, lanepool_i_task **built)
 {
@@ -156,12 +163,16 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *loc
         status = LANEPOOL_NOMEM;
         drop_future(pool, block, task);
     }
-    if (status != LANEPOOL_OK)
+    if (status != LANEPOOL_OK) {
         give_block(pool, local, block);
-    else if (lanepool_i_failing_avoids_poison(block))
+        return status;
+    }
+    if (lanepool_i_failing_avoids_poison(block))
         lanepool_i_poison_expect(pool, block);
+    if (pool->limits_lanes)
+        hand_over_charge(pool, local, block);
     *built = block;
-    return status;
+    return LANEPOOL_OK;
 }
 
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
@@ -217,6 +228,7 @@ void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lane
                               const lanepool_task *task)
 {
     drop_future(pool, block, task);
+    local->charge = lanepool_i_lane_limits_take(pool, block);
     give_block(pool, local, block);
 }
 

@@ -62,7 +62,8 @@ lanepool_status lanepool_i_build_roomy(lanepool_pool *pool, lanepool_i_local *lo
 /* A block that was run is filled anew, with claims that need no memory. */
 void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                             const lanepool_task *task);
-/* The block goes, with its future; its entries have gone. */
+/* The block goes, with its future; its entries have gone. What it was charged to is the thread's
+ * again, as before it was built. */
 void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                               const lanepool_task *task);
 /* The same of a whole block: its future, which the program has got, is taken back. */

@@ -3,8 +3,8 @@
  * of the pool; see delays.h.
  */
 #include "deadline.h"
+#include "lane_limits.h"
 #include "periodic.h"
-#include "pool.h"
 #include "run.h"
 #include "submit.h"
 #include "threadname.h"
@@ -134,6 +134,7 @@ void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, la
         release(context);
     local->callbacks--;
     empty(pool, local, task);
+    lanepool_i_lane_limits_ended(pool, local, task);
     lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
     lanepool_i_admission_give_back(&pool->admission);
 }

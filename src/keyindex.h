@@ -64,6 +64,8 @@ static inline void lanepool_i_key_set_hash(lanepool_i_key *key, uint32_t hash)
 }
 
 #define LANEPOOL_I_SEGMENTS 32
+/* Beyond so many to a key, removing keys takes buckets away. */
+#define LANEPOOL_I_BUCKETS_PER_KEY 4
 
 typedef struct lanepool_i_keyindex {
     uint64_t seed;
@@ -151,6 +153,10 @@ static inline lanepool_i_key *lanepool_i_keyindex_find_word(const lanepool_i_key
 
 /* Adds a key that is not there yet. */
 void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key);
+
+/* Takes a key out, and joins buckets where there are far too many for what is left: as much at a
+ * time as was added with it. */
+void lanepool_i_keyindex_remove(lanepool_i_keyindex *index, lanepool_i_key *key);
 
 /* Visits the buckets at the hand and moves it on. Keys that are not held, were not found since the
  * hand last passed (or `all`), and whose lane, of which the key is the front, is idle are taken out

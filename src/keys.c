@@ -68,6 +68,27 @@ void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
         lanepool_i_memory_free(bytes);
 }
 
+bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_local *local,
+                             const lanepool_claim *claim, lanepool_i_key *key)
+{
+    memset(key, 0, sizeof *key);
+    if (claim->type == LANEPOOL_KEY_BYTES) {
+        key->type = LANEPOOL_I_TYPE_BYTES;
+        key->value.bytes =
+            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
+        if (key->value.bytes == NULL)
+            return false;
+        lanepool_i_key_set_hash(key, key->value.bytes->hash);
+        return true;
+    }
+    bool is_id = claim->type == LANEPOOL_KEY_ID;
+    key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
+    key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
+    uint64_t seed = pool->keys.index.seed;
+    lanepool_i_key_set_hash(key, lanepool_i_keyindex_hash_word(seed, key->value.id, key->type));
+    return true;
+}
+
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
 {
     switch (key->type) {

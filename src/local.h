@@ -30,6 +30,7 @@ struct lanepool_i_local {
     lanepool_i_cache cache;             /* T */
     uint64_t admitted;                  /* T: tasks that may be submitted without asking */
     uint64_t lanes;                     /* T: lanes reserved and not yet used for a claim */
+    lanepool_i_charge *charge;          /* T: of the task that was admitted and is being built */
     lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; not dereferenced */
     lanepool_run *run;                  /* T: the innermost task call of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: the tasks of those calls, innermost first */

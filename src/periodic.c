@@ -3,8 +3,8 @@
 
 #include "build.h"
 #include "description.h"
+#include "lane_limits.h"
 #include "planted.h"
-#include "pool.h"
 #include "series.h"
 #include "submit.h"
 
@@ -18,6 +18,7 @@ struct lanepool_i_series {
     lanepool_release_fn release; /* I: as submitted */
     lanepool_future *gate;       /* D: one reference, until it has ended; each run has another */
     uint64_t word;               /* I: the block's, when it is built */
+    lanepool_i_charge *charge;   /* W: the block's, from one run's end until it is filled anew */
     bool over;                   /* D: no further run starts */
     lanepool_i_series *next;     /* D: in the pool's list */
     lanepool_i_series **link;    /* D: what points to it there; NULL: it is not in the list */
@@ -163,6 +164,8 @@ static void refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
                    const lanepool_i_series *series)
 {
     lanepool_i_build_again(pool, local, task, &series->description);
+    if (pool->limits_lanes)
+        *lanepool_i_lane_limits_charge_of(pool, task) = series->charge;
     task->as.wide.future = lanepool_future_retain(series->gate);
     store_relaxed(&task->word, series->word);
 }
@@ -177,6 +180,7 @@ static void end_in_handback(lanepool_pool *pool, lanepool_i_local *local, lanepo
         local->callbacks--;
     }
     let_go_of_series(pool, series);
+    lanepool_i_lane_limits_ended(pool, local, task);
     lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
 }
 
@@ -188,7 +192,7 @@ void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lan
     uint64_t due_ns = lanepool_i_timer_next_due(&series->timer, series->delayed.timer.due_ns);
     refill(pool, local, task, series);
     open_gate(series->gate, task, pool);
-    lanepool_i_admission_force(&pool->admission, local);
+    lanepool_i_admission_force(&pool->admission, local, NULL);
     lanepool_i_mutex_lock(&delays->lock);
     series->over |= delays->ends_series;
     lanepool_i_timers_add(&delays->timers, &series->delayed.timer, series->over ? 0 : due_ns);
@@ -206,6 +210,7 @@ void lanepool_i_periodic_rest(lanepool_pool *pool, lanepool_i_local *local, lane
     lanepool_i_mutex_lock(&delays->lock);
     delays->count++;
     lanepool_i_mutex_unlock(&delays->lock);
+    series_of(task)->charge = lanepool_i_lane_limits_take(pool, task);
     if (load_seq(&pool->watch.word) == 0 || PLANTED(UNWATCHED) ||
         !lanepool_i_watch_keeps(pool, local, task))
         lanepool_i_periodic_again(pool, local, task);

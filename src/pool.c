@@ -5,6 +5,7 @@
 #include "pool.h"
 
 #include "known.h"
+#include "lane_limits.h"
 #include "run.h"
 #include "threadname.h"
 
@@ -262,7 +263,8 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
            (options->allocator == NULL ||
             (options->allocator->allocate != NULL && options->allocator->deallocate != NULL)) &&
            (options->tag_names != NULL || options->tag_name_count == 0) &&
-           may_have_priorities(options);
+           may_have_priorities(options) &&
+           (options->lane_pending_max == 0 || options->is_compatible == NULL);
 }
 
 static void fill_defaults(lanepool_options *options)
@@ -354,7 +356,8 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_slab;
     if (!lanepool_i_locals_init(&pool->locals, &pool->slab, &pool->rings))
         goto fini_rings;
-    if (!lanepool_i_admission_init(&pool->admission, &pool->locals, pool->options.pending_max))
+    if (!lanepool_i_admission_init(&pool->admission, &pool->locals, pool->options.pending_max,
+                                   pool->limits_lanes ? &pool->quotas : NULL))
         goto fini_locals;
     if (!lanepool_i_waits_init(&pool->waits))
         goto fini_admission;
@@ -368,11 +371,15 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_failures;
     if (!pool->rule->init(pool))
         goto fini_lifecycle;
-    if (!init_crew(pool))
+    if (!lanepool_i_lane_limits_init(pool))
         goto fini_rule;
+    if (!init_crew(pool))
+        goto fini_limits;
     if (init_locals_of_workers(pool) && lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
     lanepool_i_crew_fini(&pool->crew);
+fini_limits:
+    lanepool_i_lane_limits_fini(pool);
 fini_rule:
     pool->rule->fini(pool);
 fini_lifecycle:
@@ -401,6 +408,7 @@ static void fini(lanepool_pool *pool)
     lanepool_i_watchdog_fini(&pool->watchdog);
     lanepool_i_contexts_fini(pool);
     lanepool_i_crew_fini(&pool->crew);
+    lanepool_i_lane_limits_fini(pool);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
     lanepool_i_mutex_fini(&pool->failures.lock);
@@ -469,7 +477,8 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         lanepool_i_memory_free(made);
         return LANEPOOL_INVALID;
     }
-    made->all_wide = made->rule->all_wide || made->failures.has_policy;
+    made->limits_lanes = known.lane_pending_max != 0;
+    made->all_wide = made->rule->all_wide || made->failures.has_policy || made->limits_lanes;
     lanepool_status status = init(made);
     if (status == LANEPOOL_OK)
         status = start(made);

@@ -29,12 +29,14 @@ struct lanepool_pool {
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is narrow */
     lanepool_i_levels levels;               /* with priorities only */
+    bool limits_lanes;                      /* I: tasks are charged to quotas */
     lanepool_i_watch watch;
     lanepool_i_crew crew;
     lanepool_i_router router;
     lanepool_i_slab slab;
     lanepool_i_rings rings;
     lanepool_i_locals locals;
+    lanepool_i_quotas quotas;
     lanepool_i_admission admission;
     lanepool_i_keys keys;
     lanepool_i_predicate predicate;

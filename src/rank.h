@@ -12,7 +12,7 @@
  * says where, in the place of a kind, which they cannot have; with a rule of the program's it ends
  * the block's extension.
  *
- * Guards: I immutable, P the spill's lock.
+ * Guards: I immutable, P the spill's lock, S the submitter until the append, W who runs it.
  */
 #ifndef LANEPOOL_SRC_RANK_H
 #define LANEPOOL_SRC_RANK_H
@@ -40,6 +40,7 @@ struct lanepool_i_rank {
     uint64_t since_ns;                  /* P: when it became ready, or rose in the ready order */
     lanepool_i_rank *lent_next;         /* P: among those that have just been lent something */
     const lanepool_i_borrower *through; /* P: the place through which they were */
+    lanepool_i_charge *charge;          /* S, W: with limits per lane: what it counts against */
     uint8_t priority;                   /* I */
     uint8_t level;                      /* P */
     uint8_t standing;                   /* P: its level among the ready ones */

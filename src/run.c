@@ -16,6 +16,7 @@
 #include "run.h"
 
 #include "failing.h"
+#include "lane_limits.h"
 #include "periodic.h"
 #include "planted.h"
 #include "sequence.h"
@@ -87,6 +88,7 @@ static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
         local->callbacks--;
     }
     let_go_of_pump(task);
+    lanepool_i_lane_limits_ended(pool, local, task);
     forget(pool, local, task, word);
 }
 
@@ -105,6 +107,7 @@ void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepoo
     if (lanepool_i_word_is_periodic(word))
         lanepool_i_periodic_forget(pool, task);
     let_go_of_pump(task);
+    lanepool_i_lane_limits_ended(pool, local, task);
     forget(pool, local, task, word);
 }
 

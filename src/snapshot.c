@@ -4,8 +4,8 @@
  */
 #include "lanepool/snapshot.h"
 
+#include "lane_limits.h"
 #include "lending.h"
-#include "pool.h"
 #include "snapshot_contexts.h"
 
 #include <stdlib.h>
@@ -194,7 +194,8 @@ static void put_in_order(size_t entry_count, size_t lane_count, struct taken *ta
 
 static void describe_lanes(const struct taking *taking, struct taken *taken)
 {
-    const lanepool_i_rule *rule = taking->survey.pool->rule;
+    lanepool_pool *pool = taking->survey.pool;
+    const lanepool_i_rule *rule = pool->rule;
     for (size_t i = 0; i < taking->lane_count; i++) {
         lanepool_snapshot_lane *lane = &taken->lanes[i];
         size_t known = lane->granted;
@@ -202,6 +203,8 @@ static void describe_lanes(const struct taking *taking, struct taken *taken)
         rule->survey_lane(&taking->survey, taking->lanes[i], lane, name, NAME_SIZE);
         lane->unknown = lane->granted > known ? lane->granted - known : 0;
         lane->granted = known;
+        if (pool->limits_lanes && pool->options.layout == LANEPOOL_PER_KEY)
+            lanepool_i_lane_limits_describe(pool, taking->lanes[i], lane);
         /* A pause that has come to its turn holds the lane like a task. */
         if (lane->paused && lane->unknown > 0)
             lane->unknown--;

@@ -284,6 +284,16 @@ static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snaps
     lanepool_i_out_text(out, "\n");
 }
 
+/* What counts against it, whether or not it stands here yet. */
+static void out_limit(const lanepool_i_out *out, const lanepool_snapshot_lane *lane)
+{
+    lanepool_i_out_text(out, ", ");
+    lanepool_i_out_number(out, lane->pending);
+    lanepool_i_out_text(out, " of at most ");
+    lanepool_i_out_number(out, lane->pending_max);
+    lanepool_i_out_text(out, " pending");
+}
+
 static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
@@ -308,6 +318,8 @@ static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     }
     if (lane->paused)
         lanepool_i_out_text(out, " (paused)");
+    if (lane->pending_max != 0 && lane->pending_max != LANEPOOL_UNLIMITED)
+        out_limit(out, lane);
     lanepool_i_out_text(out, "\n");
 }
 

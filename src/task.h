@@ -26,6 +26,7 @@
 #include "keyindex.h"
 #include "lanepool/task.h"
 #include "platform/platform.h"
+#include "quotas.h"
 
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
@@ -72,6 +73,8 @@ typedef struct lanepool_i_wide {
     union {
         uint64_t kind;                /* S */
         struct lanepool_i_rank *rank; /* S: with claims there are no kinds; see rank.h */
+        lanepool_i_charge *charge; /* S, W: with limits per lane, and without rank: what it counts
+                                      against, or NULL */
     };
     lanepool_future *future;                     /* S: one reference, or NULL */
     lanepool_release_fn release;                 /* S */

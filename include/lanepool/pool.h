@@ -306,13 +306,17 @@ typedef struct lanepool_options {
     uint64_t priority_age_ns; /**< with priorities: who has been ready for so long, in nanoseconds
                                  by the coarse clock, counts as one priority higher, and so on; 0: a
                                    second; LANEPOOL_FOREVER: never */
+    size_t lane_pending_max;  /**< limit on accepted, unfinished tasks that claim one and the same
+                                   key, for each key; 0: none, and lanes cannot have limits of their
+                                   own; LANEPOOL_UNLIMITED: only those that have one, see
+                                   lanepool_lane_set_pending_max(). Not with `is_compatible` */
 } lanepool_options;
 
 /** Options with everything at its default. */
 #define LANEPOOL_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(lanepool_options), 0, LANEPOOL_PER_KEY, LANEPOOL_ROUTING_DEFAULT, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
     }
 
 /**
@@ -368,6 +372,16 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  * Inside a task or callback it never blocks: the task is accepted over the limit. Blocked
  * submitters are served in the order in which they came.
  *
+ * With `lane_pending_max` a pool is also full for a task while one of the task's lanes is. The task
+ * is admitted for the pool and for all its lanes at once; until then it takes no place in any.
+ * Blocked submitters are served in their order as far as they want the same lane: one that waits
+ * for a full lane does not hold up those who want other lanes only, and nobody overtakes it in one
+ * of its own. A task counts in its lanes as long as it is one of the pool's pending tasks: from its
+ * acceptance to its end, a cancelled one until its places have gone, a delayed one also before it
+ * is due, a periodic one until its series is over, one that gave a lane up early until it ends; an
+ * heir counts in place of the task that hands over, once that has ended. A barrier counts in no
+ * lane.
+ *
  * @param pool The pool.
  * @param task Read during the call only; see lanepool_task.
  * @retval LANEPOOL_OK        Accepted: the task will be called exactly once. The moment of
@@ -383,7 +397,8 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  * Any thread, inside tasks and callbacks too. Not from a signal handler.
  * @par Complexity
  * O(claims), whatever is pending, with the default rule; with an `is_compatible` of the caller's,
- * at most two questions for each pending task.
+ * at most two questions for each pending task. With `lane_pending_max` also O(claims of the tasks
+ * of blocked submitters), and the same for each task that ends.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit(lanepool_pool *pool,
                                                                       const lanepool_task *task);

@@ -81,6 +81,11 @@ typedef struct lanepool_snapshot_lane {
     size_t waiting;   /**< how many wait, in their order, behind those */
     size_t unknown;   /**< how many more are granted, to tasks that are missing here */
     bool paused;      /**< see lanepool_lane_pause() */
+    uint64_t pending; /**< accepted, unfinished tasks that claim its key, also those that are not
+                           routed or not due yet; 0 without `lane_pending_max`, and with lanes per
+                           worker */
+    uint64_t pending_max; /**< the limit on them, LANEPOOL_UNLIMITED if there is none; 0 where they
+                               are not counted */
 } lanepool_snapshot_lane;
 
 /** A worker. */

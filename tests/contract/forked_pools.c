@@ -50,6 +50,7 @@ static void open_things(struct things *things)
     gate_init(&things->gate);
     options.workers = 2;
     options.trace_events = 16;
+    options.lane_pending_max = LANEPOOL_UNLIMITED;
     things->pool = pool_make_with(&options);
     things->held.gate = &things->gate;
     things->done.value = things;
@@ -156,6 +157,7 @@ static void try_calls_on_things(struct things *things)
 
     note(answers, lanepool_lane_pause(things->lane));
     note(answers, lanepool_lane_resume(things->lane));
+    note(answers, lanepool_lane_set_pending_max(things->lane, 1));
     note(answers, lanepool_lane_cancel(things->lane, NULL));
     note(answers, lanepool_pump_run(things->pump, 1, LANEPOOL_FOREVER, NULL));
     note(answers, lanepool_pump_fd(things->pump, &fd));
@@ -218,7 +220,7 @@ static void expect_answers(const struct things *things, unsigned count)
 
 static void expect_all_answers(const struct things *things)
 {
-    expect_answers(things, 8 + 13 + 17);
+    expect_answers(things, 8 + 13 + 18);
     expect(things->answers->is_shut_down);
     expect_ok(things->answers->result.status);
     expect(things->answers->result.value == things);

@@ -84,6 +84,39 @@ Test(seed_s3, s3_3_load_beyond_the_limit_is_refused_or_timed_or_run_by_the_calle
     gate_fini(&gate);
 }
 
+Test(seed_s3, s3_3_load_of_one_key_beyond_its_limit_blocks_nobody_else)
+{
+    struct gate gate;
+    struct step hot[3] = { { .gate = &gate }, { 0 }, { 0 } };
+    struct step cold = { 0 };
+    struct step late = { 0 };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_claim claims[2] = { lanepool_claim_string("customer-1", LANEPOOL_EXCLUSIVE),
+                                 lanepool_claim_string("customer-2", LANEPOOL_EXCLUSIVE) };
+    lanepool_task task = step_task(&late, claims, 1);
+    lanepool_pool *pool;
+
+    gate_init(&gate);
+    options.workers = 2;
+    options.lane_pending_max = 3;
+    pool = pool_make_with(&options);
+    for (int i = 0; i < 3; i++) {
+        lanepool_task each = step_task(&hot[i], claims, 1);
+
+        expect_ok(lanepool_pool_submit(pool, &each));
+    }
+    expect(gate_await(&gate, 1));
+    expect_status(lanepool_pool_submit_within(pool, &task, 0), LANEPOOL_FULL);
+    expect_status(lanepool_pool_submit_within(pool, &task, 1000000), LANEPOOL_TIMED_OUT);
+    task = step_task(&cold, claims + 1, 1);
+    expect_ok(lanepool_pool_submit_within(pool, &task, 0));
+    gate_open(&gate, 1);
+    pool_end(pool);
+    expect_eq(cold.runs, 1);
+    expect(!step_was_called(&late));
+    gate_fini(&gate);
+}
+
 /* A task that submits itself again until the other key has had its turn. */
 struct endless {
     lanepool_pool *pool;
