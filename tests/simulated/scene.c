@@ -205,6 +205,17 @@ lanepool_status scene_stop(bool hands_back)
     return lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back : NULL, &scene);
 }
 
+void scene_limit_lane(char key, size_t pending_max)
+{
+    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    scene.limits[key - 'A'] = pending_max;
+    EXPECT_STATUS(OK, lanepool_lane_set_pending_max(lane, pending_max));
+    lanepool_lane_release(lane);
+}
+
 /* --- cancelling --- */
 
 static void begin_cancel(void)

@@ -85,6 +85,7 @@ struct scene {
     _Atomic uint32_t cancels;    /* calls that cancel, made */
     _Atomic uint32_t cancelling; /* the same, going on */
     _Atomic size_t counted;      /* tasks that calls have cancelled which tell how many */
+    uint64_t limits[SCENE_KEYS]; /* of the keys' lanes, in place of the pool's; 0: none */
     uint64_t cells[SCENE_KEYS];  /* guarded by the keys' lanes alone */
     lanepool_i_thread threads[SCENE_THREADS_MAX];
     uint32_t thread_count;
@@ -125,6 +126,9 @@ lanepool_status scene_submit_within(struct scene_task *task, uint64_t wait_ns_ma
 lanepool_status scene_submit_or_run(struct scene_task *task);
 /* Shutdown now, noted; with the hand-back that notes each task, or with cancelling calls. */
 lanepool_status scene_stop(bool hands_back);
+
+/* Gives a key's lane a limit of its own, by its large letter. */
+void scene_limit_lane(char key, size_t pending_max);
 
 /* Cancels one task; what is answered is compared with what has become of it. */
 lanepool_status scene_cancel(struct scene_task *task);

@@ -3,7 +3,8 @@
  *
  * A task that was accepted and has not started is excused by an unfinished one that it conflicts
  * with, may stand behind, and that runs or is excused itself; or if no worker sleeps; or if it is a
- * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full, a
+ * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full,
+ * or one of its lanes, or if one that came before and is excused wants one of its lanes, too; a
  * submit inside a task by nothing. A cancelled task is a mark that holds others up as long as
  * something holds it up itself: with a rule those that conflict with it; with claims readers behind
  * a writer, in the writer's lane.
@@ -97,23 +98,60 @@ static void judge_waiting_tasks(void)
             sim_fail("task %u could run, and a worker sleeps", i);
 }
 
+/* From outside: inside a task nobody may block. */
+static bool is_blocked(const struct scene_task *task)
+{
+    return noted_is_in_submit(task) &&
+           atomic_load_explicit(&task->form, memory_order_relaxed) == SCENE_WAITS;
+}
+
+static bool counts(const struct scene_task *task)
+{
+    return !is_blocked(task) && (is_pending(task) || is_mark(task));
+}
+
+static bool is_full(char key)
+{
+    uint64_t own = scene.limits[toupper(key) - 'A'];
+    uint64_t limit = own != 0 ? own : scene.options.lane_pending_max;
+    uint64_t pending = 0;
+
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        pending += counts(&scene.tasks[i]) && claims(&scene.tasks[i], key);
+    return limit != 0 && pending >= limit;
+}
+
+/* One of its lanes is full, or wanted by one that came before. Who is in nobody's way has no
+ * excuse, so that the first of those who wait for one another has one of its own. */
+static bool is_held_up_by_lanes(const struct scene_task *task)
+{
+    for (const char *key = task->claims; *key; key++) {
+        if (is_full(*key))
+            return true;
+        for (uint32_t i = 0; i < scene.task_count; i++) {
+            const struct scene_task *other = &scene.tasks[i];
+            if (is_blocked(other) && claims(other, *key) &&
+                noted_at(&other->submit_begin) < noted_at(&task->submit_begin) &&
+                is_held_up_by_lanes(other))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void judge_submitters(void)
 {
     uint64_t limit = scene.options.pending_max;
     uint64_t pending = scene.pool->delays.count;
-    const struct scene_task *blocked = NULL;
 
-    for (uint32_t i = 0; i < scene.task_count; i++) {
-        const struct scene_task *task = &scene.tasks[i];
-        bool waits = noted_is_in_submit(task) &&
-                     atomic_load_explicit(&task->form, memory_order_relaxed) == SCENE_WAITS;
-        if (waits)
-            blocked = task;
-        else
-            pending += is_pending(task) || is_mark(task);
-    }
-    if (blocked != NULL && (limit == 0 || pending < limit))
-        sim_fail("task %d waits to be submitted, and the pool is not full", noted_index(blocked));
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        pending += counts(&scene.tasks[i]);
+    if (limit != 0 && pending >= limit)
+        return;
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        if (is_blocked(&scene.tasks[i]) &&
+            (scene.options.lane_pending_max == 0 || !is_held_up_by_lanes(&scene.tasks[i])))
+            sim_fail("task %u waits to be submitted, and there is room for it", i);
 }
 
 void scene_judge_quiet(void *context)
