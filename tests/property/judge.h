@@ -72,6 +72,8 @@ void judge_contexts(struct judge *judge);
 bool judge_contexts_are_few(const struct oracle_log *log, const struct workload *workload);
 /* oracle_priorities.c: the order in which a worker chooses. */
 void judge_priorities(struct judge *judge);
+/* oracle_lane_limits.c: who waits for room is accepted into no full lane. */
+void judge_lane_limits(struct judge *judge);
 /* oracle_pauses.c: what a pause holds up does not start. */
 void judge_pauses(struct judge *judge);
 

@@ -90,6 +90,12 @@ struct oracle_group_call {
     lanepool_status status;
 };
 
+/* A change of a lane's limit. */
+struct oracle_limit {
+    _Atomic uint64_t begin; /* 0: not made */
+    _Atomic uint64_t end;
+};
+
 /* One pump, and the thread that runs it. */
 struct oracle_pump {
     uint64_t thread;
@@ -130,6 +136,7 @@ struct oracle_log {
     struct oracle_pause *pauses;
     struct oracle_series *series;
     struct oracle_group_call *visits;
+    struct oracle_limit *limits;
     struct oracle_pump *pumps;
     struct oracle_context *contexts;     /* by key */
     _Atomic(const char *) context_fault; /* what was wrong with one, or NULL */
@@ -194,8 +201,9 @@ struct oracle_counts {
     uint64_t members;
     uint64_t taken; /* completions, from groups */
     uint64_t pumped;
-    uint64_t contexts; /* opened */
-    uint64_t choices;  /* between ready tasks of several priorities, that were judged */
+    uint64_t contexts;     /* opened */
+    uint64_t choices;      /* between ready tasks of several priorities, that were judged */
+    uint64_t without_room; /* submits that were refused for that */
 };
 
 /* Adds those of a run that was judged. */
@@ -211,6 +219,11 @@ bool oracle_conflict_at(const struct oracle_log *log, const struct workload *wor
 
 /* Checks everything; the first violation is described. */
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);
+
+/* For the same moment as the next: which tasks are being submitted and may wait for their lanes.
+ * `waits` has one for each task, all false. */
+void oracle_find_waits_for_lanes(const struct oracle_log *log, const struct workload *workload,
+                                 bool *waits);
 
 /*
  * For a moment at which no thread can go on before time passes. Nothing may be held up that need

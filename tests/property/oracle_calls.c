@@ -43,6 +43,11 @@ static bool is_drained_before(const struct judge *judge, uint64_t stamp)
     return was_before(&judge->log->closing_at, stamp) || was_before(&judge->log->ending_at, stamp);
 }
 
+static bool has_limits(const struct workload *workload)
+{
+    return workload->params.pending_max != 0 || workload->params.lane_pending_max != 0;
+}
+
 static void check_refusal(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
@@ -54,11 +59,10 @@ static void check_refusal(struct judge *judge, uint32_t index)
                   (is_off_in_a_drain(judge, what) &&
                    is_drained_before(judge, oracle_when(&task->submit_end)));
     } else if (task->submitted == LANEPOOL_FULL) {
-        allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
-                  what->within == 0;
+        allowed = has_limits(judge->workload) && what->form == FORM_WITHIN && what->within == 0;
     } else if (task->submitted == LANEPOOL_TIMED_OUT) {
-        allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
-                  what->within != 0 && !is_inside(what);
+        allowed = has_limits(judge->workload) && what->form == FORM_WITHIN && what->within != 0 &&
+                  !is_inside(what);
     }
     if (!allowed) {
         judge_blame(&judge->verdict, "the submit of task %u answered %s", index,

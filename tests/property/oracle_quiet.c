@@ -294,19 +294,21 @@ static void check_submitters(const struct oracle_log *log, const struct workload
                              struct oracle_verdict *verdict)
 {
     uint32_t pending = count_pending(log, workload);
+    bool waits[QUIET_TASKS_MAX] = { false };
     uint32_t blocked = 0;
-    uint32_t last = 0;
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        if (is_blocked(&workload->tasks[i], &log->tasks[i])) {
-            blocked++;
-            last = i;
-        }
+        blocked += is_blocked(&workload->tasks[i], &log->tasks[i]);
     }
     /* Tasks that are being submitted were counted as pending. */
-    if (blocked > 0 &&
-        (workload->params.pending_max == 0 || pending - blocked < workload->params.pending_max)) {
-        judge_blame(verdict, "task %u waits to be submitted, and the pool is not full", last);
+    if (workload->params.pending_max != 0 && pending - blocked >= workload->params.pending_max) {
+        return;
+    }
+    oracle_find_waits_for_lanes(log, workload, waits);
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (is_blocked(&workload->tasks[i], &log->tasks[i]) && !waits[i]) {
+            judge_blame(verdict, "task %u waits to be submitted, and there is room for it", i);
+        }
     }
 }
 

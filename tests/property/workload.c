@@ -321,6 +321,7 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     workload_draw_groups(workload, choices);
     workload_draw_contexts(workload, choices);
     workload_draw_priorities(workload, choices);
+    workload_draw_lane_limits(workload, choices);
 }
 
 void workload_fini(struct workload *workload)
@@ -336,6 +337,7 @@ void workload_fini(struct workload *workload)
     free(workload->pauses);
     free(workload->series);
     free(workload->visits);
+    free(workload->limits);
     free(workload->all_keys);
     memset(workload, 0, sizeof *workload);
 }

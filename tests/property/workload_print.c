@@ -12,13 +12,14 @@ void workload_print_params(const struct workload *workload, FILE *out)
     fprintf(
         out,
         "workload %llu: %u tasks, %u workers (at least %u, idle %u), %u submitters, %u keys, "
-        "pending at most %u, "
+        "pending at most %u, in a lane %u with %u changes, "
         "quantum %u, %s, routing %s, rule %s%s%s, ending %s at %u, quiesce at %u, %u cancels by "
         "%u\n",
         (unsigned long long)params->seed, params->task_count, params->workers, params->workers_min,
         params->worker_idle, params->submitters, params->key_count, params->pending_max,
-        params->quantum_tasks, params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
-        routings[params->routing], rules[params->rule], params->held_lanes ? ", held lanes" : "",
+        params->lane_pending_max, workload->limit_count, params->quantum_tasks,
+        params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker", routings[params->routing],
+        rules[params->rule], params->held_lanes ? ", held lanes" : "",
         params->has_priorities ? params->calm ? ", calm priorities" : ", priorities" : "",
         endings[params->ending], params->ending_at, params->quiesce_at, workload->cancel_count,
         params->cancellers);

@@ -11,6 +11,7 @@
 #include "property/workload_delays.h"
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
+#include "property/workload_lane_limits.h"
 #include "property/workload_look.h"
 #include "property/workload_pauses.h"
 #include "property/workload_tasks.h"
@@ -24,6 +25,7 @@ enum role {
     SUBMITTER,
     CANCELLER,
     PAUSER,
+    LIMITER,
     KEEPER,
     PERIODIC,
     VISITOR,
@@ -157,6 +159,9 @@ static void act(void *argument)
     case PAUSER:
         workload_pause_all_of_one(actor->run, actor->index);
         break;
+    case LIMITER:
+        workload_limit_lanes(actor->run);
+        break;
     case KEEPER:
         workload_keep(actor->run);
         break;
@@ -209,6 +214,7 @@ static void run_actors(struct run *run)
     add(&actors, run, SUBMITTER, params->submitters);
     add(&actors, run, CANCELLER, params->cancellers);
     add(&actors, run, PAUSER, params->pausers);
+    add(&actors, run, LIMITER, run->workload->limit_count > 0);
     add(&actors, run, KEEPER, params->holds);
     add(&actors, run, PERIODIC, run->workload->series_count);
     add(&actors, run, VISITOR, params->visitors);
@@ -309,6 +315,7 @@ static lanepool_status create(struct run *run)
     options.layout = params->layout;
     options.routing = params->routing;
     options.pending_max = params->pending_max;
+    options.lane_pending_max = params->lane_pending_max;
     options.quantum_tasks = params->quantum_tasks;
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
     options.drain_waits_for_delayed = params->waits_for_delayed;

@@ -4,10 +4,10 @@
  * A task that was accepted and has not started is excused by an unfinished one that it conflicts
  * with, may stand behind, and that runs or is excused itself; or if no worker sleeps; or if it is a
  * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full,
- * or one of its lanes, or if one that came before and is excused wants one of its lanes, too; a
- * submit inside a task by nothing. A cancelled task is a mark that holds others up as long as
- * something holds it up itself: with a rule those that conflict with it; with claims readers behind
- * a writer, in the writer's lane.
+ * or one of its lanes, or if another that is excused wants one of them, too; a submit inside a task
+ * by nothing. A cancelled task is a mark that holds others up as long as something holds it up
+ * itself: with a rule those that conflict with it; with claims readers behind a writer, in the
+ * writer's lane.
  *
  * It is called on any thread's stack, and reads what others write: ThreadSanitizer must not see it.
  */
@@ -121,36 +121,48 @@ static bool is_full(char key)
     return limit != 0 && pending >= limit;
 }
 
-/* One of its lanes is full, or wanted by one that came before. Who is in nobody's way has no
- * excuse, so that the first of those who wait for one another has one of its own. */
-static bool is_held_up_by_lanes(const struct scene_task *task)
+/* One of its lanes is full, or wanted by one that has to wait: who came first cannot be seen. */
+static bool waits_for_lanes(const struct scene_task *task, const bool *waits)
 {
     for (const char *key = task->claims; *key; key++) {
         if (is_full(*key))
             return true;
-        for (uint32_t i = 0; i < scene.task_count; i++) {
-            const struct scene_task *other = &scene.tasks[i];
-            if (is_blocked(other) && claims(other, *key) &&
-                noted_at(&other->submit_begin) < noted_at(&task->submit_begin) &&
-                is_held_up_by_lanes(other))
+        for (uint32_t i = 0; i < scene.task_count; i++)
+            if (waits[i] && claims(&scene.tasks[i], *key))
                 return true;
-        }
     }
     return false;
+}
+
+/* Those whose lanes are full come first, then those behind them, so that nobody waits for another
+ * who waits for him. */
+static void find_waits_for_lanes(bool *waits)
+{
+    bool changed = scene.options.lane_pending_max != 0;
+
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < scene.task_count; i++) {
+            const struct scene_task *task = &scene.tasks[i];
+            if (!waits[i] && is_blocked(task) && waits_for_lanes(task, waits))
+                waits[i] = changed = true;
+        }
+    }
 }
 
 static void judge_submitters(void)
 {
     uint64_t limit = scene.options.pending_max;
     uint64_t pending = scene.pool->delays.count;
+    bool waits[SCENE_TASKS_MAX] = { false };
 
     for (uint32_t i = 0; i < scene.task_count; i++)
         pending += counts(&scene.tasks[i]);
     if (limit != 0 && pending >= limit)
         return;
+    find_waits_for_lanes(waits);
     for (uint32_t i = 0; i < scene.task_count; i++)
-        if (is_blocked(&scene.tasks[i]) &&
-            (scene.options.lane_pending_max == 0 || !is_held_up_by_lanes(&scene.tasks[i])))
+        if (is_blocked(&scene.tasks[i]) && !waits[i])
             sim_fail("task %u waits to be submitted, and there is room for it", i);
 }
 

@@ -34,7 +34,9 @@ static const char *const names[] = { "",
                                      "mark keeps a lane",
                                      "cancel running",
                                      "unlocked",
-                                     "lends nothing" };
+                                     "lends nothing",
+
+                                     "lane overfilled" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 
