@@ -322,3 +322,136 @@ Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
     expect_eq(shop.faults, 0);
     gate_fini(&closed);
 }
+
+/* --- cold keys beside a flooded one --- */
+
+/* With q ready tasks before it, a task starts within q + 1 times (a quantum and one task). */
+enum { FLOOD = 100000, COLD = 1000, FAIR_QUANTUM = 64 };
+enum { STARTS_FOR_ALL = (COLD + 2) * (FAIR_QUANTUM + 1) };
+
+struct fair {
+    struct gate standing; /* workers, until everything is submitted */
+    struct gate started;  /* cold tasks arrive */
+    struct gate beyond;   /* hot tasks that come when all cold ones should have started */
+    _Atomic uint64_t starts;
+    uint64_t cold_starts[COLD]; /* how many had started when each did */
+    uint64_t hot_runs;          /* guarded by the flooded lane */
+    bool waits_beyond;
+};
+
+static struct fair fair;
+
+static int stand(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    gate_pass(&fair.standing);
+    return 0;
+}
+
+static int run_hot(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    atomic_fetch_add(&fair.starts, 1);
+    if (++fair.hot_runs > STARTS_FOR_ALL && fair.waits_beyond) {
+        gate_pass(&fair.beyond);
+    }
+    return 0;
+}
+
+static int run_cold(lanepool_run *run, void *context, lanepool_call call)
+{
+    uint64_t *starts = context;
+
+    (void)run, (void)call;
+    *starts = atomic_fetch_add(&fair.starts, 1);
+    gate_arrive(&fair.started);
+    return 0;
+}
+
+static void submit_fair(lanepool_pool *pool, lanepool_task_fn function, void *context, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = function;
+    task.context = context;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+}
+
+/* All workers stand in tasks of their own, the flood has its place in its lane, and the cold tasks
+ * have been submitted: from here on it depends on the workers alone. */
+static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_snapshot *routed;
+    lanepool_pool *pool;
+
+    fair = (struct fair){ .waits_beyond = workers > 1 };
+    gate_init(&fair.standing);
+    gate_init(&fair.started);
+    gate_init(&fair.beyond);
+    options.workers = workers;
+    options.routing = routing;
+    options.quantum_tasks = FAIR_QUANTUM;
+    pool = pool_make_with(&options);
+    submit_fair(pool, stand, NULL, 0);
+    for (unsigned i = 1; i < workers; i++) {
+        submit_fair(pool, stand, NULL, COLD + i);
+    }
+    expect(gate_await(&fair.standing, workers));
+    for (int i = 0; i < FLOOD; i++) {
+        submit_fair(pool, run_hot, NULL, 0);
+    }
+    expect_ok(lanepool_snapshot_take(pool, &routed)); /* routes what was accepted */
+    lanepool_snapshot_release(routed);
+    for (uint64_t i = 0; i < COLD; i++) {
+        submit_fair(pool, run_cold, &fair.cold_starts[i], 1 + i);
+    }
+    return pool;
+}
+
+static void end_flooded_pool(lanepool_pool *pool)
+{
+    gate_open(&fair.beyond, FLOOD);
+    pool_end(pool);
+    expect_eq(fair.hot_runs, FLOOD);
+    gate_fini(&fair.standing);
+    gate_fini(&fair.started);
+    gate_fini(&fair.beyond);
+}
+
+/* Before a cold task there are those that came before it, and one of the flood. */
+Test(seed_s3, s3_6_flooded_key_lets_each_cold_one_start_within_the_bound)
+{
+    lanepool_pool *pool = flooded_pool(1, LANEPOOL_ROUTING_AUTO);
+
+    gate_open(&fair.standing, 1);
+    expect(gate_await(&fair.started, COLD));
+    for (uint64_t i = 0; i < COLD; i++) {
+        expect(fair.cold_starts[i] < (i + 2) * (FAIR_QUANTUM + 1));
+    }
+    end_flooded_pool(pool);
+}
+
+/* How far a worker gets while the other is kept from its processor is the system's affair; but the
+ * flood stops where all cold tasks should have started, and does not go on before they have. */
+static void flood_stops_for_cold_keys(lanepool_routing routing)
+{
+    lanepool_pool *pool = flooded_pool(2, routing);
+
+    gate_open(&fair.standing, 2);
+    expect(gate_await(&fair.started, COLD));
+    end_flooded_pool(pool);
+}
+
+Test(seed_s3, s3_6_flooded_key_does_not_starve_cold_ones_on_two_workers)
+{
+    flood_stops_for_cold_keys(LANEPOOL_ROUTING_AUTO);
+}
+
+Test(seed_s3, s3_6_flooded_key_does_not_starve_cold_ones_when_submitters_route)
+{
+    flood_stops_for_cold_keys(LANEPOOL_ROUTING_SUBMITTER);
+}
