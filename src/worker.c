@@ -149,6 +149,18 @@ static lanepool_i_task *relieve_neighbour(lanepool_i_worker *worker)
     return is_held_up && other != worker ? take_half_of(worker, other) : NULL;
 }
 
+/* The spill comes before the worker's own queue: a key with a long backlog, whose next task goes to
+ * the spill each time, must not keep it from there for longer than a quantum. */
+static lanepool_i_task *take_own_if_passed_over(lanepool_i_worker *worker)
+{
+    bool was_passed_over =
+        worker->took_elsewhere && lanepool_i_runq_taken(&worker->queue) == worker->own_took;
+    worker->took_elsewhere = false;
+    lanepool_i_task *task = was_passed_over ? lanepool_i_runq_take(&worker->queue) : NULL;
+    worker->own_took = lanepool_i_runq_taken(&worker->queue);
+    return task;
+}
+
 /* So that work which only others would find does not wait for as long as this one has its own. */
 static lanepool_i_task *look_around(lanepool_i_worker *worker)
 {
@@ -156,11 +168,15 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     worker->ran = 0;
     worker->looked_at_ns = worker->now_ns;
     crew->work->look(crew->owner, worker);
+    lanepool_i_task *task = take_own_if_passed_over(worker);
+    if (task != NULL)
+        return task;
+    worker->took_elsewhere = true;
     worker->turn = (worker->turn + 1) % crew->worker_count;
     if (worker->turn == worker->index)
         return take_spilled(crew);
     lanepool_i_worker *other = &crew->workers[worker->turn];
-    lanepool_i_task *task = lanepool_i_runq_take(&other->queue);
+    task = lanepool_i_runq_take(&other->queue);
     if (task != NULL)
         count_taken(worker, other, 1);
     return task;
@@ -176,8 +192,10 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
     lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL)
         task = crew->work->own(crew->owner, worker);
-    if (task == NULL)
+    if (task == NULL) {
         task = take_spilled(crew);
+        worker->took_elsewhere |= task != NULL;
+    }
     if (task == NULL)
         task = lanepool_i_runq_take(&worker->queue);
     if (task == NULL)
@@ -412,6 +430,8 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t res
         worker->now_ns = 0;
         worker->turn = i;
         worker->neighbour_took = 0;
+        worker->own_took = 0;
+        worker->took_elsewhere = false;
         worker->searching = false;
         worker->ended = false;
         worker->leaves = false;

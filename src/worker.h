@@ -74,6 +74,8 @@ struct lanepool_i_worker {
     uint64_t now_ns;                                  /* W: when it last ran a task or slept */
     size_t turn;                                      /* W: whose turn it is in looking around */
     uint32_t neighbour_took;                          /* W: what the next worker had taken then */
+    uint32_t own_took;                                /* W: the same of its own queue */
+    bool took_elsewhere;                              /* W: since then it has, or has tried */
     bool searching;                                   /* W: counted as searching in the park */
     bool ended;                                       /* W: `end` has been called */
     bool leaves;                                      /* W: its thread ends, and not the pool */

@@ -423,9 +423,9 @@ static void end_flooded_pool(lanepool_pool *pool)
 }
 
 /* Before a cold task there are those that came before it, and one of the flood. */
-Test(seed_s3, s3_6_flooded_key_lets_each_cold_one_start_within_the_bound)
+static void cold_keys_start_within_the_bound(lanepool_routing routing)
 {
-    lanepool_pool *pool = flooded_pool(1, LANEPOOL_ROUTING_AUTO);
+    lanepool_pool *pool = flooded_pool(1, routing);
 
     gate_open(&fair.standing, 1);
     expect(gate_await(&fair.started, COLD));
@@ -433,6 +433,17 @@ Test(seed_s3, s3_6_flooded_key_lets_each_cold_one_start_within_the_bound)
         expect(fair.cold_starts[i] < (i + 2) * (FAIR_QUANTUM + 1));
     }
     end_flooded_pool(pool);
+}
+
+Test(seed_s3, s3_6_flooded_key_lets_each_cold_one_start_within_the_bound)
+{
+    cold_keys_start_within_the_bound(LANEPOOL_ROUTING_AUTO);
+}
+
+/* All are ready at once, more than a worker's queue holds. */
+Test(seed_s3, s3_6_flooded_key_passes_over_no_cold_one_in_a_full_queue)
+{
+    cold_keys_start_within_the_bound(LANEPOOL_ROUTING_SUBMITTER);
 }
 
 /* How far a worker gets while the other is kept from its processor is the system's affair; but the

@@ -36,6 +36,7 @@ struct scenario_table {
 extern const struct scenario_table scenarios_submits;
 extern const struct scenario_table scenarios_lanes;
 extern const struct scenario_table scenarios_lane_limits;
+extern const struct scenario_table scenarios_fairness;
 extern const struct scenario_table scenarios_waits;
 extern const struct scenario_table scenarios_ends;
 extern const struct scenario_table scenarios_elastic;

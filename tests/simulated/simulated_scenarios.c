@@ -40,6 +40,7 @@ static void collect(void)
     add_table(&scenarios_submits);
     add_table(&scenarios_lanes);
     add_table(&scenarios_lane_limits);
+    add_table(&scenarios_fairness);
     add_table(&scenarios_waits);
     add_table(&scenarios_ends);
     add_table(&scenarios_elastic);
