@@ -175,6 +175,7 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_m
     lanepool_i_lane *lane;
     lanepool_i_mutex_lock(&pool->failures.lock);
     failing->is_told = false;
+    pool->failures.told--;
     lanepool_i_mutex_unlock(&pool->failures.lock);
     for (size_t i = 0; nth_lane(failing, i, &lane); i++)
         leave_lane(pool, lane, grants);
@@ -186,6 +187,7 @@ bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing)
     if (!load_seq(&failing->pool->failures.is_avoided) || failing->is_told)
         return false;
     failing->is_told = true;
+    failing->pool->failures.told++;
     (void)lanepool_future_retain(&failing->member.future);
     return true;
 }

@@ -6,7 +6,7 @@
  * that are kept, then what was accepted. If nothing is missing, no task was ready or
  * ran from the first moment on: what was then would have been missing since, and only
  * the end of a task makes others ready; or a resolution, which is seen as a change; or a look at
- * the barrier that is due.
+ * the barrier that is due; or the message that a lane is poisoned, which is counted.
  */
 #ifndef LANEPOOL_SRC_STANDSTILL_H
 #define LANEPOOL_SRC_STANDSTILL_H

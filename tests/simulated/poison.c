@@ -210,7 +210,25 @@ static void scenario_63_poison_ends_beside_who_avoids_it(void)
     let_go();
 }
 
+/* HELD was answered while those who had waited in the lane had still to be told to leave it. */
+static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
+{
+    begin();
+    EXPECT_STATUS(OK, submit(fail, NULL, "A", &poisoned.bad, NULL));
+    for (int i = 0; i < AVOIDERS; i++)
+        submit_avoider(&poisoned.avoiders[i]);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    for (int i = 0; i < AVOIDERS; i++)
+        EXPECT_STATUS(OK, lanepool_future_wait(poisoned.avoiders[i].future, 0, NULL));
+    resolve(LANEPOOL_RESOLVE_SKIP);
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_end();
+    let_go();
+}
+
 SCENARIO_TABLE(scenarios_poison,
+               SCENARIO(regress_held_comes_when_all_have_left_the_poisoned_lane, RANDOM),
                SCENARIO(scenario_63_lane_is_poisoned_beside_who_avoids_it, RANDOM),
                SCENARIO(scenario_63_who_avoids_poison_is_cancelled, RANDOM),
                SCENARIO(scenario_63_who_avoids_poison_meets_a_shutdown_now, RANDOM),
