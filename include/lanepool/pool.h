@@ -374,13 +374,13 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
  *
  * With `lane_pending_max` a pool is also full for a task while one of the task's lanes is. The task
  * is admitted for the pool and for all its lanes at once; until then it takes no place in any.
- * Blocked submitters are served in their order as far as they want the same lane: one that waits
- * for a full lane does not hold up those who want other lanes only, and nobody overtakes it in one
- * of its own. A task counts in its lanes as long as it is one of the pool's pending tasks: from its
- * acceptance to its end, a cancelled one until its places have gone, a delayed one also before it
- * is due, a periodic one until its series is over, one that gave a lane up early until it ends; an
- * heir counts in place of the task that hands over, once that has ended. A barrier counts in no
- * lane.
+ * Blocked submitters are served in their order, whatever the priorities of their tasks, as far as
+ * they want the same lane: one that waits for a full lane does not hold up those who want other
+ * lanes only, and nobody overtakes it in one of its own. A task counts in its lanes as long as it
+ * is one of the pool's pending tasks: from its acceptance to its end, a cancelled one until its
+ * places have gone, a delayed one also before it is due, a periodic one until its series is over,
+ * one that gave a lane up early until it ends; an heir counts in place of the task that hands over,
+ * once that has ended. A barrier counts in no lane.
  *
  * @param pool The pool.
  * @param task Read during the call only; see lanepool_task.

@@ -184,7 +184,7 @@ Test(lane_limits, or_run_takes_its_place_over_the_limit)
     gate_fini(&gate);
 }
 
-static void blocked_are_served_in_turn(lanepool_layout layout)
+static void blocked_are_served_in_turn(lanepool_layout layout, bool priorities)
 {
     enum { COUNT = 4 };
     static struct journal journal;
@@ -197,6 +197,7 @@ static void blocked_are_served_in_turn(lanepool_layout layout)
     memset(&journal, 0, sizeof journal);
     options.workers = 2;
     options.layout = layout;
+    options.priorities = priorities;
     options.lane_pending_max = 1;
     pool = pool_make_with(&options);
     gate_init(&gate);
@@ -221,12 +222,17 @@ static void blocked_are_served_in_turn(lanepool_layout layout)
 
 Test(lane_limits, blocked_submitters_are_served_in_turn)
 {
-    blocked_are_served_in_turn(LANEPOOL_PER_KEY);
+    blocked_are_served_in_turn(LANEPOOL_PER_KEY, false);
 }
 
 Test(lane_limits, blocked_submitters_are_served_in_turn_with_lanes_per_worker)
 {
-    blocked_are_served_in_turn(LANEPOOL_PER_WORKER);
+    blocked_are_served_in_turn(LANEPOOL_PER_WORKER, false);
+}
+
+Test(lane_limits, blocked_submitters_are_served_in_turn_with_priorities)
+{
+    blocked_are_served_in_turn(LANEPOOL_PER_KEY, true);
 }
 
 /* --- several lanes --- */
