@@ -112,7 +112,8 @@ static bool may_be_blocked(const struct oracle_log *log, const struct workload *
     return has_to_wait_for_room(&workload->tasks[index]) && is_in_submit(&log->tasks[index]);
 }
 
-/* Of a batch that has not returned, who knows which of its tasks were accepted. */
+/* Others may be writing what is read here; ThreadSanitizer would see judge_is_accepted() do it. Of
+ * a batch that has not returned, who knows which of its tasks were accepted. */
 static bool may_be_accepted(const struct oracle_log *log, const struct workload *workload,
                             uint32_t index)
 {
@@ -121,7 +122,7 @@ static bool may_be_accepted(const struct oracle_log *log, const struct workload 
     if (is_in_submit(task)) {
         return !may_be_blocked(log, workload, index) || workload->tasks[index].form == FORM_BATCH;
     }
-    return oracle_when(&task->submit_begin) != 0 && judge_is_accepted(task);
+    return oracle_when(&task->submit_end) != 0 && task->submitted == LANEPOOL_OK;
 }
 
 /* A mark counts until its turn has come, which others, and pauses, can put off. */
