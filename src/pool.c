@@ -59,13 +59,22 @@ static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
     lanepool_i_run_chain(pool, worker, task);
 }
 
-/* While many tasks stand ready nothing is routed: lanes that are not blocked cost less, and whoever
- * lacks work finds some in this worker's queue. In a paused pool that is all that workers do. */
+/* While many tasks stand ready routing is put off: lanes that are not blocked cost less, and
+ * whoever lacks work finds some in this worker's queue. Not for long: what is to be routed may be
+ * ready, and those that stand here have many others behind them. */
+static bool is_enough_ready(lanepool_i_worker *worker)
+{
+    if (lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
+        ++worker->put_off > LANEPOOL_I_PUT_OFF_MAX)
+        worker->put_off = 0;
+    return worker->put_off > 0;
+}
+
+/* In a paused pool that is all that workers do. */
 static void look(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    bool wants_more = lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
-                      load_relaxed(&pool->crew.halt) != 0;
+    bool wants_more = !is_enough_ready(worker) || load_relaxed(&pool->crew.halt) != 0;
     if (wants_more && lanepool_i_router_shows_some(&pool->router))
         lanepool_i_router_try_route(pool, worker->local);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))

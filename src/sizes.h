@@ -19,8 +19,9 @@
  * became ready: behind a backlog of one key there may be others that could run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
 #define LANEPOOL_I_ROUTE_MAX   16384u
-/* With so many tasks in its queue a worker does not route. */
+/* With so many tasks in its queue a worker does not route; so often in a row, once a quantum. */
 #define LANEPOOL_I_ENOUGH_READY 32u
+#define LANEPOOL_I_PUT_OFF_MAX  32u
 /* So many tasks of a batch are appended at once: workers get something to do while the rest is
  * built. */
 #define LANEPOOL_I_APPEND_BATCH 64u
@@ -67,6 +68,7 @@
 #define LANEPOOL_I_ROUTE_BATCH   2u
 #define LANEPOOL_I_ROUTE_MAX     3u
 #define LANEPOOL_I_ENOUGH_READY  1u
+#define LANEPOOL_I_PUT_OFF_MAX   1u
 #define LANEPOOL_I_APPEND_BATCH  2u
 #define LANEPOOL_I_FIRE_BATCH    2u
 #define LANEPOOL_I_SEARCH_ROUNDS 1

@@ -430,6 +430,7 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t res
         worker->now_ns = 0;
         worker->turn = i;
         worker->neighbour_took = 0;
+        worker->put_off = 0;
         worker->own_took = 0;
         worker->took_elsewhere = false;
         worker->searching = false;

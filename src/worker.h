@@ -75,6 +75,7 @@ struct lanepool_i_worker {
     size_t turn;                                      /* W: whose turn it is in looking around */
     uint32_t neighbour_took;                          /* W: what the next worker had taken then */
     uint32_t own_took;                                /* W: the same of its own queue */
+    uint32_t put_off;                                 /* W: how often in a row it did not route */
     bool took_elsewhere;                              /* W: since then it has, or has tried */
     bool searching;                                   /* W: counted as searching in the park */
     bool ended;                                       /* W: `end` has been called */

@@ -335,7 +335,7 @@ struct fair {
     struct gate beyond;   /* hot tasks that come when all cold ones should have started */
     _Atomic uint64_t starts;
     uint64_t cold_starts[COLD]; /* how many had started when each did */
-    uint64_t hot_runs;          /* guarded by the flooded lane */
+    _Atomic uint64_t hot_runs;
     bool waits_beyond;
 };
 
@@ -380,9 +380,10 @@ static void submit_fair(lanepool_pool *pool, lanepool_task_fn function, void *co
     expect_ok(lanepool_pool_submit(pool, &task));
 }
 
-/* All workers stand in tasks of their own, the flood has its place in its lane, and the cold tasks
- * have been submitted: from here on it depends on the workers alone. */
-static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing)
+/* All workers stand in tasks of their own, the flood has its places in its lanes, and the cold
+ * tasks have been submitted: from here on it depends on the workers alone. */
+static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing, unsigned hot_keys,
+                                   unsigned cold)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_snapshot *routed;
@@ -401,12 +402,12 @@ static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing)
         submit_fair(pool, stand, NULL, COLD + i);
     }
     expect(gate_await(&fair.standing, workers));
-    for (int i = 0; i < FLOOD; i++) {
-        submit_fair(pool, run_hot, NULL, 0);
+    for (unsigned i = 0; i < FLOOD; i++) {
+        submit_fair(pool, run_hot, NULL, i % hot_keys == 0 ? 0 : 2 * COLD + i % hot_keys);
     }
     expect_ok(lanepool_snapshot_take(pool, &routed)); /* routes what was accepted */
     lanepool_snapshot_release(routed);
-    for (uint64_t i = 0; i < COLD; i++) {
+    for (uint64_t i = 0; i < cold; i++) {
         submit_fair(pool, run_cold, &fair.cold_starts[i], 1 + i);
     }
     return pool;
@@ -425,7 +426,7 @@ static void end_flooded_pool(lanepool_pool *pool)
 /* Before a cold task there are those that came before it, and one of the flood. */
 static void cold_keys_start_within_the_bound(lanepool_routing routing)
 {
-    lanepool_pool *pool = flooded_pool(1, routing);
+    lanepool_pool *pool = flooded_pool(1, routing, 1, COLD);
 
     gate_open(&fair.standing, 1);
     expect(gate_await(&fair.started, COLD));
@@ -446,11 +447,24 @@ Test(seed_s3, s3_6_flooded_key_passes_over_no_cold_one_in_a_full_queue)
     cold_keys_start_within_the_bound(LANEPOOL_ROUTING_SUBMITTER);
 }
 
+/* So many keys are flooded that the worker always has enough to do: what is not routed yet is not
+ * put off for long. */
+Test(seed_s3, s3_6_many_flooded_keys_do_not_keep_a_cold_one_from_being_routed)
+{
+    enum { HOT_KEYS = 40, PUT_OFF = 32 };
+    lanepool_pool *pool = flooded_pool(1, LANEPOOL_ROUTING_AUTO, HOT_KEYS, 1);
+
+    gate_open(&fair.standing, 1);
+    expect(gate_await(&fair.started, 1));
+    expect(fair.cold_starts[0] < (PUT_OFF + HOT_KEYS + 2) * (FAIR_QUANTUM + 1));
+    end_flooded_pool(pool);
+}
+
 /* How far a worker gets while the other is kept from its processor is the system's affair; but the
  * flood stops where all cold tasks should have started, and does not go on before they have. */
 static void flood_stops_for_cold_keys(lanepool_routing routing)
 {
-    lanepool_pool *pool = flooded_pool(2, routing);
+    lanepool_pool *pool = flooded_pool(2, routing, 1, COLD);
 
     gate_open(&fair.standing, 2);
     expect(gate_await(&fair.started, COLD));
