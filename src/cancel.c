@@ -84,16 +84,20 @@ static lanepool_pool *pool_of(lanepool_future *future)
     return pool;
 }
 
-/* The mark and the message have a reference each; the task's own goes when it completes. */
-static void decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
+/* The mark and the message have a reference each; the task's own goes when it completes. False: who
+ * cancels several has just made a mark of it, and may have let it pass by now. */
+static bool decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
 {
-    lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     copy_front(told, future->task, release_of(future->task), future);
+    if ((load_acquire(&future->task->word) & LANEPOOL_I_MARK) != 0)
+        return false;
+    lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     future->cancelled = true;
     future->mark = future->task;
     future->task = NULL;
     lanepool_future_retain(future);
     lanepool_future_retain(future);
+    return true;
 }
 
 static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, struct told *told)
@@ -106,8 +110,8 @@ static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, stru
     } else if (future->started) {
         store_relaxed(&future->asked, true);
         status = LANEPOOL_RUNNING;
-    } else {
-        decide_locked(pool, future, told);
+    } else if (!decide_locked(pool, future, told)) {
+        status = LANEPOOL_DONE;
     }
     if (!PLANTED(UNLOCKED))
         lanepool_i_mutex_unlock(&future->lock);

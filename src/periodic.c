@@ -220,7 +220,7 @@ void lanepool_i_periodic_rest(lanepool_pool *pool, lanepool_i_local *local, lane
 
 lanepool_release_fn lanepool_i_periodic_release_of(const lanepool_i_task *task)
 {
-    return is_periodic(task) ? series_of(task)->release : task->as.wide.release;
+    return is_periodic(task) ? series_of(task)->release : lanepool_i_task_release(task);
 }
 
 void lanepool_i_periodic_forget(lanepool_pool *pool, lanepool_i_task *task)

@@ -9,8 +9,8 @@
 
 static lanepool_i_wide_entry **chain_of(lanepool_i_failures *failures, const lanepool_i_lane *lane)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)lane / sizeof *lane * UINT64_C(0x9e3779b97f4a7c15);
-    return &failures->poisoned[hash >> (64 - LANEPOOL_I_POISON_BITS)];
+    size_t mask = ((size_t)1 << LANEPOOL_I_POISON_BITS) - 1;
+    return &failures->poisoned[lane->key.hash & mask];
 }
 
 static lanepool_i_wide_entry *behind(const lanepool_i_wide_entry *place)
@@ -22,6 +22,8 @@ void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_ta
 {
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
         lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        if (lanepool_i_lane_is_void(place->entry.at.lane))
+            continue;
         lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
         store_relaxed(&place->entry.next, (uintptr_t)*chain);
         *chain = place;
@@ -32,6 +34,8 @@ void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_ta
 {
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
         lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        if (lanepool_i_lane_is_void(place->entry.at.lane))
+            continue;
         lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
         if (*chain == place) {
             *chain = behind(place);

@@ -37,7 +37,8 @@ bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepo
     do {
         if (top == CLOSED)
             return false;
-        store_relaxed(kept_link(task), (uintptr_t)top);
+        /* Release: who reads it in place of the callback sees that the task is a mark. */
+        store_release(kept_link(task), (uintptr_t)top);
     } while (!cas_seq(&watch->kept, &top, task));
     return true;
 }

@@ -94,6 +94,9 @@ struct lanepool_i_task {
     _Atomic uint64_t word;           /* A: see above */
 };
 
+_Static_assert(offsetof(lanepool_i_task, as.wide.release) ==
+                   offsetof(lanepool_i_task, as.narrow[1].next),
+               "the link of a block that is kept stands there");
 _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is one line");
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
@@ -162,6 +165,13 @@ static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
 {
     uint64_t all = LANEPOOL_I_WIDE | LANEPOOL_I_FOR_PUMP;
     return (load_relaxed(&task->word) & all) == all;
+}
+
+/* Of a wide task, also while another thread may be letting its block go: what is read then, the
+ * link of a block that is kept (survey.h), is of no use; the task is a mark by then. */
+static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
+{
+    return (lanepool_release_fn)load_acquire(&task->as.narrow[1].next);
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)

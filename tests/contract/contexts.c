@@ -216,6 +216,7 @@ Test(contexts, readers_use_one_side_by_side)
 struct holding {
     struct visit visit;
     lanepool_detached *detached;
+    struct gate *returning; /* may be NULL: it is told when all is done but the return */
     struct visit heir;
     bool hands_over;
     bool gives_up;
@@ -244,14 +245,19 @@ static int hold_body(lanepool_run *run, void *context, lanepool_call call)
     } else if (lanepool_run_detach(run, &holding->detached)) {
         holding->visit.status = LANEPOOL_INVALID;
     }
+    if (holding->returning != NULL) {
+        gate_arrive(holding->returning);
+    }
     return 0;
 }
 
 Test(contexts, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for_itself)
 {
     struct gate closed;
+    struct gate returning;
     struct shop shop = { .closed = &closed };
     struct holding holding = { .visit = { .shop = &shop, .claim = on(1) },
+                               .returning = &returning,
                                .heir = { .shop = &shop, .claim = on(1) },
                                .hands_over = true };
     struct visit other = { .shop = &shop, .claim = on(2) };
@@ -259,9 +265,11 @@ Test(contexts, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for
     lanepool_pool *pool;
 
     gate_init(&closed);
+    gate_init(&returning);
     contexts.linger_ns_min = contexts.linger_ns_max = 1;
     pool = shop_pool(&shop, &contexts);
     lanepool_future *future = submit(pool, hold_body, &holding, &holding.visit.claim, 1);
+    expect(gate_await(&returning, 1));
     visit_and_finish(pool, &other);
     expect(gate_await(&closed, 1));
     expect_counts(&shop, 1, 1, 0);
@@ -274,6 +282,7 @@ Test(contexts, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for
     pool_end(pool);
     expect_eq(shop.opens[1], shop.closes[1]);
     expect_eq(shop.faults, 0);
+    gate_fini(&returning);
     gate_fini(&closed);
 }
 
