@@ -330,7 +330,8 @@ static void try_again(lanepool_pool *pool, lanepool_i_failing *failing, lanepool
 }
 
 bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                                const lanepool_result *result, lanepool_i_grants *grants)
+                                const lanepool_result *result, bool has_lanes,
+                                lanepool_i_grants *grants)
 {
     lanepool_i_failing *failing = lanepool_i_failing_of(task);
     if (failing == NULL || failing->ends)
@@ -339,7 +340,7 @@ bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, la
     failing->result = *result;
     bool retries = is_to_be_tried_again(failing);
     bool stays = retries || failing->policy.at_end != LANEPOOL_FAILURE_GO_ON;
-    if (!stays || !may_go_on(pool, task))
+    if (!has_lanes || !stays || !may_go_on(pool, task))
         return false;
     lanepool_i_run_report_failure(pool, local, task, result, !retries);
     if (retries || is_to_be_kept(failing))

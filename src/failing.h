@@ -104,11 +104,11 @@ static inline bool lanepool_i_failing_avoids_poison(const lanepool_i_task *task)
     return failing != NULL && failing->policy.at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
-/* An attempt has failed, of a task that has its lanes: true, the task has not ended with that, and
- * is the caller's no more; what stands ready was added to grants. */
+/* An attempt has failed: true, the task has not ended with that, and is the caller's no more; what
+ * stands ready was added to grants. Whoever has handed its lanes over ends. */
 LANEPOOL_I_COLD bool lanepool_i_failing_goes_on(lanepool_pool *pool, struct lanepool_i_local *local,
                                                 lanepool_i_task *task,
-                                                const lanepool_result *result,
+                                                const lanepool_result *result, bool has_lanes,
                                                 lanepool_i_grants *grants);
 /* A worker has taken the task; false: it ends with what it has answered last. */
 bool lanepool_i_failing_starts(lanepool_i_failing *failing);

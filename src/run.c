@@ -247,8 +247,8 @@ static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool
 {
     uint64_t word = load_relaxed(&task->word);
     *grants = lanepool_i_no_grants(local->ring);
-    if (end->result.status != LANEPOOL_OK && has_lanes &&
-        lanepool_i_failing_goes_on(pool, local, task, &end->result, grants))
+    if (end->result.status != LANEPOOL_OK &&
+        lanepool_i_failing_goes_on(pool, local, task, &end->result, has_lanes, grants))
         return;
     lanepool_i_count_up(&local->ran, 1);
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);

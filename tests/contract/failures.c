@@ -316,7 +316,8 @@ Test(failures, who_has_given_a_lane_away_is_not_tried_again)
     lanepool_failure_policy policy = policy_of(4, 0);
     struct trying giving = { 0 };
     struct trying handing[2] = { { 0 } };
-    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    struct errors errors = { .count = 0 };
+    lanepool_pool *pool = pool_with(2, NULL, &errors);
 
     expect_eq(fail_in(pool, give_up_and_fail, &giving, &policy).code, 5);
     expect_eq(fail_in(pool, hand_over_and_fail, handing, &policy).code, 5);
@@ -324,6 +325,11 @@ Test(failures, who_has_given_a_lane_away_is_not_tried_again)
     expect_eq(giving.calls, 1);
     expect_eq(handing[0].calls, 1);
     expect_eq(handing[1].calls, 1);
+    expect_eq(errors.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        expect_eq(errors.seen[i].attempt, 1);
+        expect(errors.seen[i].is_last);
+    }
 }
 
 Test(failures, detached_task_is_tried_again_when_it_was_completed_as_failed)
