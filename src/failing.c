@@ -114,6 +114,18 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
     return NULL;
 }
 
+/* Who avoids poison stands in the inbox as a message does; so does a barrier, for other reasons. */
+void lanepool_i_failing_withdraw(lanepool_i_task *task)
+{
+    lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    if (failing == NULL)
+        return;
+    lanepool_i_failing_free_gates(failing);
+    failing->member.has_policy = false;
+    if (!lanepool_i_task_is_barrier(task))
+        store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
+}
+
 /* --- the list --- */
 
 static void link_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)

@@ -73,6 +73,9 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
                                            const lanepool_task *description,
                                            lanepool_status *status);
 
+/* A periodic task was built, which has no policy: its series goes on, whatever becomes of a run. */
+void lanepool_i_failing_withdraw(lanepool_i_task *task);
+
 /* The record of a future, or NULL. */
 static inline lanepool_i_failing *lanepool_i_failing_of_future(lanepool_future *future)
 {

@@ -4,6 +4,7 @@
 #include "build.h"
 #include "description.h"
 #include "lane_limits.h"
+#include "failing.h"
 #include "planted.h"
 #include "series.h"
 #include "submit.h"
@@ -310,6 +311,7 @@ static lanepool_status start(lanepool_pool *pool, lanepool_i_series *series, int
     lanepool_status status = lanepool_i_submit_for_later(pool, &description, &local, &block);
     if (status != LANEPOOL_OK)
         return status;
+    lanepool_i_failing_withdraw(block);
     series->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
     store_relaxed(&block->word, series->word);
     series->gate->delayed = &series->delayed;

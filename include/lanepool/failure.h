@@ -62,7 +62,8 @@ typedef enum lanepool_at_poison {
  * LANEPOOL_RUNNING; lanepool_pool_cancel(), if its delay goes on: that is cut short), has given a
  * lane up (lanepool_run_release()), or the pool was told to stop now. Whoever has handed its lanes
  * over (lanepool_run_hand_over()) ends with its failure, whatever its policy says: they are the
- * heir's; the same goes for each run of a periodic task. Attempts after the first are made by any
+ * heir's. Runs of periodic tasks have no policy: each ends with its failure, and waits in poisoned
+ * lanes. Attempts after the first are made by any
  * worker, or, of a pump's task, by its pump.
  */
 typedef struct lanepool_failure_policy {

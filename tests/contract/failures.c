@@ -332,6 +332,41 @@ Test(failures, who_has_given_a_lane_away_is_not_tried_again)
     }
 }
 
+Test(failures, each_run_of_a_periodic_task_ends_with_its_failure)
+{
+    lanepool_failure_policy policy = policy_of(4, 0);
+    struct errors errors = { .count = 0 };
+    struct gate gate;
+    struct trying trying = { .fails = 9, .gate = &gate };
+    lanepool_timer *timer;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    gate_init(&gate);
+    lanepool_pool *pool = pool_with(1, &policy, &errors);
+    task.function = try;
+    task.context = &trying;
+    expect_ok(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer));
+    for (uint32_t i = 0; i < 3; i++) {
+        expect(gate_await(&gate, 1));
+        if (i == 2) {
+            expect_status(lanepool_timer_cancel(timer), LANEPOOL_RUNNING);
+        }
+        gate_open(&gate, 1);
+    }
+    pool_end(pool);
+    lanepool_timer_release(timer);
+    expect_eq(trying.calls, 3);
+    expect_eq(trying.cancels, 1);
+    expect_eq(errors.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        expect_eq(trying.attempts[i], 1);
+        expect_eq(errors.seen[i].attempt, 1);
+        expect(errors.seen[i].is_last);
+    }
+    gate_fini(&gate);
+}
+
 Test(failures, detached_task_is_tried_again_when_it_was_completed_as_failed)
 {
     lanepool_failure_policy policy = policy_of(4, 0);

@@ -1,4 +1,6 @@
 /* What tasks do that have a place in a poisoned lane. */
+#include <sched.h>
+
 #include "support/step.h"
 #include "support/test.h"
 
@@ -138,6 +140,49 @@ Test(poison, rollup_waits_if_nothing_else_was_asked_for)
     skip_and_end(pool, &bad);
     expect_status(await(future), LANEPOOL_OK);
     expect(rollup.holds_bad && rollup.holds_good);
+}
+
+static void await_due(lanepool_pool *pool)
+{
+    lanepool_stats stats;
+
+    do {
+        sched_yield();
+        expect_ok(lanepool_pool_stats(pool, &stats, NULL, 0));
+    } while (stats.delayed > 0);
+}
+
+Test(poison, periodic_tasks_wait_whatever_the_pools_policy_says)
+{
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_claim claim = lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE);
+    struct gate gate;
+    struct step bad = { 0 };
+    struct step again = { .gate = &gate };
+    lanepool_task task = step_task(&again, &claim, 1);
+    lanepool_timer *timer;
+
+    gate_init(&gate);
+    policy.at_poison = LANEPOOL_AT_POISON_FAIL;
+    options.workers = 2;
+    options.on_failure = &policy;
+    lanepool_pool *pool = pool_make_with(&options);
+    submit_bad(pool, &bad);
+    expect_held(pool);
+    expect_ok(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer));
+    await_due(pool);
+    expect_held(pool);
+    expect(!step_was_called(&again));
+    expect_ok(lanepool_pool_resolve(pool, bad.ticket, LANEPOOL_RESOLVE_SKIP));
+    expect(gate_await(&gate, 1));
+    expect_status(lanepool_timer_cancel(timer), LANEPOOL_RUNNING);
+    gate_open(&gate, 1);
+    pool_end(pool);
+    lanepool_timer_release(timer);
+    expect_eq(again.runs, 1);
+    expect_eq(again.cancels, 1);
+    gate_fini(&gate);
 }
 
 Test(poison, cancel_comes_before_poison)
