@@ -124,13 +124,18 @@ static uint64_t next_placed(const lanepool_i_router *router)
     return router->barrier != NULL ? router->barrier_ticket : router->next_ticket;
 }
 
+/* A lane that was paused before is so because of a failure, too, from now on. */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants)
 {
-    if (find(&pool->keys, lane) != NULL)
-        return false;
-    if (gate->is_of_failure)
+    lanepool_i_gate *closed = find(&pool->keys, lane);
+    lanepool_i_gate *either = closed != NULL ? closed : gate;
+    if (gate->is_of_failure && (closed == NULL || !closed->is_of_failure)) {
+        either->is_of_failure = true;
         lanepool_i_failing_count_paused(pool, 1);
+    }
+    if (closed != NULL)
+        return false;
     gate->next = pool->keys.gates;
     pool->keys.gates = gate;
     lanepool_i_lane_close_gate(lane, gate, next_placed(&pool->router), grants);

@@ -292,3 +292,35 @@ Test(poison, paused_lanes_in_which_nothing_waits_hold_nothing_up)
     pool_settle(pool);
     pool_end(pool);
 }
+
+Test(poison, failure_keeps_a_lane_paused_that_was_paused_before)
+{
+    lanepool_claim claim = lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE);
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    struct gate gate;
+    struct step bad = { .gate = &gate, .code = 5 };
+    struct step behind = { 0 };
+    lanepool_task task = step_task(&bad, &claim, 1);
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lane;
+
+    gate_init(&gate);
+    policy.at_end = LANEPOOL_FAILURE_PAUSE;
+    task.on_failure = &policy;
+    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(step_submit_on(pool, &behind, BAD));
+    gate_open(&gate, 1);
+    expect_held(pool);
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect(!step_was_called(&behind));
+    expect_ok(lanepool_lane_resume(lane));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_eq(behind.runs, 1);
+    gate_fini(&gate);
+}
