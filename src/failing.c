@@ -145,6 +145,24 @@ bool lanepool_i_failing_holds_some(lanepool_pool *pool)
     return some;
 }
 
+/* Counted before it can be found: if all workers are inside tasks, waits there are woken after it
+ * was appended, and look at the count. */
+bool lanepool_i_failing_send(lanepool_pool *pool, lanepool_i_local *local,
+                             lanepool_i_failing *failing)
+{
+    failing->message.urgent = true;
+    fetch_add_seq(&pool->failures.messages, 1);
+    bool sent = lanepool_i_router_send(pool, local, &failing->message);
+    if (!sent)
+        fetch_sub_seq(&pool->failures.messages, 1);
+    return sent;
+}
+
+void lanepool_i_failing_received(lanepool_pool *pool)
+{
+    fetch_sub_seq(&pool->failures.messages, 1);
+}
+
 void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by)
 {
     lanepool_i_mutex_lock(&pool->failures.lock);
@@ -270,6 +288,8 @@ static void end_soon(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_fa
     failing->ends = true;
     lanepool_i_tasks_add(&ready, failing->task);
     lanepool_i_crew_put(&pool->crew, index, &ready);
+    if (lanepool_i_park_all_busy(&pool->crew.park))
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
 /* Role's holder. The task has its lanes still, so the gates come before all that waits there. */
@@ -279,6 +299,7 @@ static void carry_out_pause(lanepool_pool *pool, lanepool_i_local *local,
     lanepool_i_failing *failing =
         (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, message));
     size_t count = lanepool_i_task_count(failing->task);
+    lanepool_i_failing_received(pool);
     for (size_t i = 0; i < count && failing->gates != NULL; i++) {
         lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
         lanepool_i_gate *gate = failing->gates;
@@ -294,8 +315,7 @@ static void carry_out_pause(lanepool_pool *pool, lanepool_i_local *local,
 static void pause_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
     failing->message.carry_out = carry_out_pause;
-    failing->message.urgent = true;
-    (void)lanepool_i_router_send(pool, local, &failing->message);
+    (void)lanepool_i_failing_send(pool, local, failing);
 }
 
 /* On the clock thread, which makes no attempt; and makes no end, since that calls the program. */

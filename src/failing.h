@@ -56,6 +56,7 @@ typedef struct lanepool_i_failures {
     bool has_policy;                /* I: it says something */
     lanepool_i_mutex lock;
     _Atomic bool is_avoided;   /* A: there were tasks that do not wait in poisoned lanes */
+    _Atomic size_t messages;   /* A: that are on their way; waits inside tasks route them, too */
     lanepool_i_failing *first; /* L: those whose time has not come, and those that are kept */
     size_t kept;               /* L: how many of them are kept */
     size_t paused;             /* L: lanes that are paused because of a failure */
@@ -124,6 +125,11 @@ void lanepool_i_failing_ask_all(lanepool_pool *pool);
 
 /* Whether some task is kept, or some lane paused because of one that was not. */
 bool lanepool_i_failing_holds_some(lanepool_pool *pool);
+/* Sends the task's message; false: the pool has ended. */
+bool lanepool_i_failing_send(lanepool_pool *pool, struct lanepool_i_local *local,
+                             lanepool_i_failing *failing);
+/* Role's holder: it is being carried out. */
+void lanepool_i_failing_received(lanepool_pool *pool);
 /* Role's holder: so many more lanes are paused, or one less. */
 void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by);
 /* Under the lock: it stands in the list no more. */

@@ -177,6 +177,7 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_m
     (void)local;
     lanepool_i_failing *failing = failing_of(message);
     lanepool_i_lane *lane;
+    lanepool_i_failing_received(pool);
     lanepool_i_mutex_lock(&pool->failures.lock);
     failing->is_told = false;
     pool->failures.told--;
@@ -200,7 +201,6 @@ void lanepool_i_poison_tell(lanepool_pool *pool, lanepool_i_local *local,
                             lanepool_i_failing *failing)
 {
     failing->message.carry_out = carry_out;
-    failing->message.urgent = true;
-    if (!lanepool_i_router_send(pool, local, &failing->message))
+    if (!lanepool_i_failing_send(pool, local, failing))
         lanepool_future_release(&failing->member.future);
 }

@@ -155,6 +155,13 @@ static bool is_undecided(const lanepool_i_wait *wait)
     return load_acquire(&wait->verdict) == LANEPOOL_I_UNDECIDED;
 }
 
+/* Its own message stands in the inbox, or one of a task that has failed: what this wait needs may
+ * go on only after that. */
+static bool is_to_route(const lanepool_pool *pool, const lanepool_i_wait *wait)
+{
+    return is_undecided(wait) || load_seq(&pool->failures.messages) > 0;
+}
+
 /* With lanes per worker nothing stands ready but in pumps. */
 static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
@@ -163,23 +170,23 @@ static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
 }
 
 /*
- * One look, in one hold of the role: routes a batch if the wait's message still stands in the
- * inbox, and leaves a ready task that it needs in *needed. If the role is taken, its holder wakes
- * the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it does
- * not although the wait is undecided, a link is missing, whose maker wakes the waits.
+ * One look, in one hold of the role: routes a batch if a message still stands in the inbox that the
+ * wait needs, and leaves a ready task that it needs in *needed. If the role is taken, its holder
+ * wakes the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it
+ * does not although the message is there, a link is missing, whose maker wakes the waits.
  */
 static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
                  lanepool_i_task **needed)
 {
     bool helps = may_help(pool, wait);
-    bool routes = is_undecided(wait);
+    bool routes = is_to_route(pool, wait);
     if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
         return false;
     if (routes)
         lanepool_i_router_route(pool, local);
     if (helps && (wait->pump != NULL || lanepool_i_crew_has_ready(&pool->crew)))
         *needed = lanepool_i_wait_take_needed(pool, local, wait);
-    bool more = is_undecided(wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
+    bool more = is_to_route(pool, wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
     return more;
 }

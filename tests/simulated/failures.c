@@ -148,6 +148,22 @@ static void scenario_60_retry_is_waited_for_inside_beside_a_stop(void)
     scene_close();
 }
 
+/* Whoever cuts the delay short, or pauses the lanes, has the only worker's wait end the task. */
+static void scenario_60_end_without_a_call_is_waited_for_inside(void)
+{
+    scene_open_with(1);
+    set_policy(scene_variant(2), 1000,
+               scene_variant(3) == 1 ? LANEPOOL_FAILURE_PAUSE : LANEPOOL_FAILURE_GO_ON);
+    struct scene_task *waiter = scene_task("B");
+    struct scene_task *awaited = failing("A", 9);
+    waiter->body = wait_for_the_next;
+    submit(awaited);
+    submit(waiter);
+    scene_spawn(cancel, awaited);
+    submit(scene_task("C"));
+    scene_close();
+}
+
 /* --- kept --- */
 
 static _Atomic uint32_t resolved;
@@ -364,6 +380,7 @@ SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, 
                SCENARIO(scenario_60_retry_meets_a_cancel, EXHAUSTIVE),
                SCENARIO(scenario_60_retries_meet_a_cancel_of_everything, RANDOM),
                SCENARIO(scenario_60_retry_is_waited_for_inside_beside_a_stop, EXHAUSTIVE),
+               SCENARIO(scenario_60_end_without_a_call_is_waited_for_inside, RANDOM),
                SCENARIO(scenario_61_two_resolve_at_once, EXHAUSTIVE),
                SCENARIO(scenario_61_resolution_meets_a_drain, RANDOM),
                SCENARIO(scenario_61_resolution_meets_a_shutdown_now, RANDOM),
