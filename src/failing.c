@@ -321,12 +321,15 @@ static void pause_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
 /* On the clock thread, which makes no attempt; and makes no end, since that calls the program. */
 static void come_to_end(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
-    if (is_to_be_kept(failing))
+    if (is_to_be_kept(failing)) {
+        lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_KEEP, failing->task,
+                              (uint32_t)failing->result.status);
         keep(pool, local, failing);
-    else if (failing->policy.at_end == LANEPOOL_FAILURE_PAUSE)
+    } else if (failing->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
         pause_lanes(pool, local, failing);
-    else
+    } else {
         end_soon(pool, local, failing);
+    }
     lanepool_i_lifecycle_attend(pool, local);
 }
 
