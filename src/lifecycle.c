@@ -187,14 +187,20 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
         look_for_standstill(pool, local);
 }
 
+/* A look may take long. Who asks meanwhile wanted to route, perhaps, and would find the role taken
+ * for the next one again, and ask again: what it would have routed is routed here. */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
 {
+    bool was_asked = false;
     while (lanepool_i_lifecycle_wants_attention(&pool->lifecycle)) {
         if (!lanepool_i_role_try_or_ask(&pool->router))
             return;
+        if (was_asked)
+            lanepool_i_router_route(pool, local);
         look(pool, local);
         if (!lanepool_i_role_give_back_quietly(pool, local))
             return;
+        was_asked = true;
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
     }
 }
