@@ -287,6 +287,13 @@ static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
                                   cancelling->handle);
 }
 
+/* Who has left a poisoned lane stands behind nobody there. */
+static bool stands_behind(const lanepool_pool *pool, lanepool_i_task *task,
+                          const lanepool_i_lane *lane)
+{
+    return !lanepool_i_lane_is_void(lane) && claims(pool, task, lane);
+}
+
 static bool is_meant(const struct cancelling *cancelling, lanepool_i_task *task,
                      const lanepool_i_lane *lane)
 {
@@ -294,7 +301,7 @@ static bool is_meant(const struct cancelling *cancelling, lanepool_i_task *task,
     if (cancelling->kept == NULL)
         return lane == NULL || claims(pool, task, lane);
     size_t i = lanepool_i_task_count(cancelling->kept);
-    while (i > 0 && !claims(pool, task, lanepool_i_place_lane(cancelling->kept, i - 1)))
+    while (i > 0 && !stands_behind(pool, task, lanepool_i_place_lane(cancelling->kept, i - 1)))
         i--;
     return i > 0;
 }

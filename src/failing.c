@@ -106,7 +106,6 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
     failing->is_resolved = false;
     failing->is_told = false;
     failing->is_refused = false;
-    lanepool_i_lane_init_void(&failing->nowhere);
     if (make_gates(failing, description->claim_count))
         return future;
     *status = LANEPOOL_NOMEM;

@@ -47,7 +47,6 @@ struct lanepool_i_failing {
     lanepool_i_message message; /* which tells them; or has them paused */
     lanepool_i_gate *gates;     /* R: as many as it may need for that */
     bool is_refused;            /* R, then W: a poisoned lane has it fail */
-    lanepool_i_lane nowhere;    /* where it stands instead of poisoned lanes; see poison.h */
 };
 
 /* Guards: I immutable, A atomic, L the lock, which is taken before that of the timers. */
@@ -55,6 +54,7 @@ typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without one of their own */
     bool has_policy;                /* I: it says something */
     lanepool_i_mutex lock;
+    lanepool_i_lane nowhere;   /* where tasks stand instead of poisoned lanes; see poison.h */
     _Atomic bool is_avoided;   /* A: there were tasks that do not wait in poisoned lanes */
     _Atomic size_t messages;   /* A: that are on their way; waits inside tasks route them, too */
     lanepool_i_failing *first; /* L: those whose time has not come, and those that are kept */

@@ -117,42 +117,24 @@ bool lanepool_i_places_release(lanepool_pool *pool, lanepool_i_task *task,
     return true;
 }
 
-/* What stands instead of a poisoned lane is the giver's, and goes with it. */
-static bool is_left_to_heir(lanepool_i_task *task, size_t i)
-{
-    return !lanepool_i_lane_is_void(lanepool_i_place_lane(task, i));
-}
-
-static void take_wide_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t count)
-{
-    size_t taken = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_left_to_heir(task, i))
-            continue;
-        lanepool_i_wide_entry *entry = &lanepool_i_places_wide(heir)[taken++];
-        entry->entry.at.lane = lanepool_i_place_lane(task, i);
-        entry->owner =
-            (uintptr_t)heir | (lanepool_i_place_is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
-    }
-    heir->as.wide.count = (uint32_t)taken & LANEPOOL_I_WIDE_COUNT_MASK;
-}
-
 static void take_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t count)
 {
-    uint64_t bits = 0;
-    size_t taken = 0;
     if (lanepool_i_task_is_wide(heir)) {
-        take_wide_entries(task, heir, count);
+        for (size_t i = 0; i < count; i++) {
+            lanepool_i_wide_entry *entry = &lanepool_i_places_wide(heir)[i];
+            entry->entry.at.lane = lanepool_i_place_lane(task, i);
+            entry->owner = (uintptr_t)heir |
+                           (lanepool_i_place_is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
+        }
+        heir->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
         return;
     }
+    uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++) {
-        if (!is_left_to_heir(task, i))
-            continue;
-        heir->as.narrow[taken].at.lane = lanepool_i_place_lane(task, i);
-        bits |= (uint64_t)lanepool_i_place_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + taken);
-        taken++;
+        heir->as.narrow[i].at.lane = lanepool_i_place_lane(task, i);
+        bits |= (uint64_t)lanepool_i_place_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
     }
-    fetch_or_relaxed(&heir->word, bits | (uint64_t)taken << LANEPOOL_I_COUNT_SHIFT);
+    fetch_or_relaxed(&heir->word, bits);
 }
 
 /* Who has cancelled it together with others has its reference; its future has not. */

@@ -60,6 +60,13 @@ static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *la
 
 /* --- giving up --- */
 
+/* There are eight million places. */
+static bool has_room_nowhere(const lanepool_i_failures *failures)
+{
+    return (load_relaxed(&failures->nowhere.word) & LANEPOOL_I_LANE_ACTIVE) <
+           LANEPOOL_I_LANE_ACTIVE;
+}
+
 /* NULL: it waits like any other. A cancelled task gives its places up anyway. */
 static lanepool_i_failing *goes_without(const lanepool_i_task *task)
 {
@@ -67,7 +74,9 @@ static lanepool_i_failing *goes_without(const lanepool_i_task *task)
     if ((word & LANEPOOL_I_WIDE) == 0 || (word & LANEPOOL_I_MARK) != 0)
         return NULL;
     lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    return failing != NULL && failing->policy.at_poison != LANEPOOL_AT_POISON_WAIT ? failing : NULL;
+    if (failing == NULL || failing->policy.at_poison == LANEPOOL_AT_POISON_WAIT)
+        return NULL;
+    return has_room_nowhere(&failing->pool->failures) ? failing : NULL;
 }
 
 /* Its arrival in the void is counted as one in the lane would be. */
@@ -75,13 +84,14 @@ static void give_up(lanepool_i_failing *failing, lanepool_i_lane *lane, size_t i
                     lanepool_i_grants *grants)
 {
     lanepool_i_task *task = failing->task;
+    lanepool_i_lane *nowhere = &failing->pool->failures.nowhere;
     lanepool_i_wide_entry *entry = &lanepool_i_places_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     if (failing->pool->options.priorities)
         lanepool_i_lending_withdraw(failing->pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
-    entry->entry.at.lane = &failing->nowhere;
-    store_relaxed(&failing->nowhere.word, load_relaxed(&failing->nowhere.word) + 1);
+    entry->entry.at.lane = nowhere;
+    fetch_add_relaxed(&nowhere->word, 1);
     failing->is_refused |= failing->policy.at_poison == LANEPOOL_AT_POISON_FAIL;
     if (lanepool_i_latch_arrive_wide(task, 1)) {
         grants->latched -= lanepool_i_task_count(task) - 1;

@@ -5,8 +5,9 @@
  * The place is taken out of the lane's list by the role's holder, which has stopped the
  * lane and then looked whether the task that poisons it is kept still: that one holds
  * the lane, so nobody moves the lane on who has not seen that it was stopped. What stands in its
- * stead is a place in a lane of the task's own, the *void*, in which nobody else ever
- * stands, and which is counted, released and given up like any other.
+ * stead is a place in a lane of the pool's, the *void*, in which nobody ever waits, and
+ * which is counted, released, inherited and given up like any other. It is the pool's, since
+ * a survey may look at the places of a task that has just ended.
  *
  * Which lanes are poisoned is told by a table of the kept tasks' places, chained by lane through
  * the links that granted places do not need.
