@@ -345,7 +345,8 @@ static lanepool_status find_asked_lane(lanepool_run *run, struct asking *asking)
 {
     if (asking->claim == NULL) {
         bool has_one = lanepool_i_task_count(asking->task) == 1;
-        asking->lane = has_one ? lanepool_i_place_lane(asking->task, 0) : NULL;
+        lanepool_i_lane *lane = has_one ? lanepool_i_place_lane(asking->task, 0) : NULL;
+        asking->lane = lane == NULL || lanepool_i_lane_is_void(lane) ? NULL : lane;
     } else if (asking->claim->type == LANEPOOL_KEY_LANE) {
         lanepool_status status = lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX,
                                                             find_lane_with_role, asking);
