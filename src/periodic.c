@@ -3,8 +3,8 @@
 
 #include "build.h"
 #include "description.h"
-#include "lane_limits.h"
 #include "failing.h"
+#include "lane_limits.h"
 #include "planted.h"
 #include "series.h"
 #include "submit.h"
