@@ -146,11 +146,12 @@ static void look_for_drained(lanepool_pool *pool)
     }
 }
 
-/* What is delayed becomes due by itself; only a drain waits for it. */
+/* What is delayed becomes due by itself; only a drain waits for it. The state is looked at when the
+ * visitors are known: one that came after a shutdown now is not told of what was before. */
 static void look_for_standstill(lanepool_pool *pool, lanepool_i_local *local)
 {
-    bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
     address_visitors(&pool->lifecycle);
+    bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
     if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_stands_still(pool, local))
         return;
     lanepool_i_quiesce_tell_held(pool);

@@ -290,6 +290,18 @@ static void scenario_62_two_await_what_is_held_up(void)
     close_and_skip();
 }
 
+static void scenario_62_who_has_stopped_it_is_not_told_again(void)
+{
+    have_one_kept();
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    sim_explore_from_here();
+    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, scene_stop(false));
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_to_here();
+    scene_end();
+}
+
 /* --- lanes paused --- */
 
 static lanepool_lane *acquire(char key)
@@ -388,6 +400,7 @@ SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, 
                SCENARIO(scenario_62_quiesce_is_held_up_beside_a_submit, EXHAUSTIVE),
                SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM),
                SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM),
+               SCENARIO(scenario_62_who_has_stopped_it_is_not_told_again, EXHAUSTIVE),
                SCENARIO(scenario_64_failure_pauses_its_lanes, RANDOM),
                SCENARIO(scenario_64_paused_lanes_meet_a_shutdown_now, RANDOM),
                SCENARIO(scenario_30_each_failure_beside_tasks_that_fail, FAULTS));
