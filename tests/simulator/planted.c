@@ -36,8 +36,7 @@ static const char *const names[] = { "",
                                      "unlocked",
                                      "lends nothing",
 
-                                     "lane overfilled",
-                                     "held too soon" };
+                                     "lane overfilled" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 
