@@ -509,8 +509,7 @@ static bool init(lanepool_pool *pool)
 {
     if (!init_queues(pool))
         return false;
-    if (pool->options.is_compatible != NULL ||
-        lanepool_i_keys_init(&pool->keys, is_unclaimed, pool->options.allocator, false))
+    if (pool->options.is_compatible != NULL || lanepool_i_keys_init(&pool->keys, is_unclaimed))
         return true;
     fini_queues(pool, pool->options.workers);
     return false;

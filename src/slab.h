@@ -12,7 +12,6 @@
 #ifndef LANEPOOL_SRC_SLAB_H
 #define LANEPOOL_SRC_SLAB_H
 
-#include "allocator.h"
 #include "atomic.h"
 #include "platform/platform.h"
 
@@ -44,8 +43,7 @@ typedef struct lanepool_i_slab_class {
 
 typedef struct lanepool_i_slab {
     lanepool_i_slab_class classes[LANEPOOL_I_SLAB_CLASSES];
-    lanepool_i_mutex lock;               /* L */
-    const lanepool_allocator *allocator; /* I: NULL: the system */
+    lanepool_i_mutex lock; /* L */
 } lanepool_i_slab;
 
 /* One thread's blocks of one size. */
@@ -60,7 +58,7 @@ typedef struct lanepool_i_cache {
     lanepool_i_cache_class classes[LANEPOOL_I_SLAB_CLASSES];
 } lanepool_i_cache;
 
-bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator);
+bool lanepool_i_slab_init(lanepool_i_slab *slab);
 /* Frees every region: blocks in caches are gone too. */
 void lanepool_i_slab_fini(lanepool_i_slab *slab);
 /* Gives memory of free blocks back to the system, page by page. O(free blocks). */

@@ -59,8 +59,3 @@ void lanepool_i_thread_name_clock(const char *pool_name)
 {
     name_thread(pool_name, "/clock");
 }
-
-void lanepool_i_thread_name_keeper(const char *pool_name)
-{
-    name_thread(pool_name, "/keeper");
-}

@@ -25,18 +25,10 @@ bool commit_queue_init(struct commit_queue *queue, size_t enough)
     return made;
 }
 
-void effect_fini(struct effect *effect)
-{
-    if (effect->entries) {
-        free(effect->entries->missing.items);
-        free(effect->entries);
-    }
-}
-
 static void drop_effects(struct effect_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        effect_fini(&list->items[i]);
+        free(list->items[i].entries);
     }
     list->count = 0;
 }
@@ -53,7 +45,7 @@ void commit_queue_append(struct commit_queue *queue, struct effect effect)
 {
     pthread_mutex_lock(&queue->mutex);
     if (queue->stopped) {
-        effect_fini(&effect);
+        free(effect.entries);
     } else {
         struct effect_list *list = &queue->waiting;
         list->items =

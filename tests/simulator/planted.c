@@ -33,10 +33,7 @@ static const char *const names[] = { "",
                                      "unwatched",
                                      "mark keeps a lane",
                                      "cancel running",
-                                     "unlocked",
-                                     "lends nothing",
-
-                                     "lane overfilled" };
+                                     "unlocked" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 
