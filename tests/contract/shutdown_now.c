@@ -304,10 +304,12 @@ static void predicate_pool_hands_back(lanepool_layout layout)
     expect_ok(lanepool_pool_shutdown_now(pool, take_back, &back));
     gate_open(&gate, 1);
     pool_end(pool);
-    expect_eq(back.count, 5);
-    for (uint32_t i = 0; i < 5; i++) {
-        expect(back.tasks[i].context == &steps[i]);
-        expect_eq(back.tasks[i].kind, i);
+    /* The other worker may just have been about to start what comes first. */
+    uint32_t started = steps[0].runs;
+    expect_eq(back.count, 5 - started);
+    for (uint32_t i = started; i < 5; i++) {
+        expect(back.tasks[i - started].context == &steps[i]);
+        expect_eq(back.tasks[i - started].kind, i);
     }
     gate_fini(&gate);
 }
