@@ -11,21 +11,23 @@
 /* One blocked submitter; on its stack. */
 struct lanepool_i_applicant {
     lanepool_i_applicant *next;     /* L */
+    lanepool_i_charge *charge;      /* I */
     uint64_t credit;                /* L: given when served; 0: refused */
     bool served;                    /* L */
     lanepool_i_semaphore semaphore; /* posted after it was served */
 };
 
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_locals *locals,
-                               size_t pending_max)
+                               size_t pending_max, lanepool_i_quotas *quotas)
 {
     admission->limit = pending_max == LANEPOOL_UNLIMITED ? UINT64_MAX : pending_max;
     admission->batch = pending_max / CREDITS_TO_LIMIT;
     if (admission->batch > BATCH_MAX)
         admission->batch = BATCH_MAX;
-    if (admission->batch == 0)
+    if (admission->batch == 0 || quotas != NULL)
         admission->batch = 1;
     admission->locals = locals;
+    admission->quotas = quotas;
     admission->admitted = 0;
     admission->first = NULL;
     admission->last = &admission->first;
@@ -58,39 +60,14 @@ static uint64_t room_locked(lanepool_i_admission *admission)
     return pending < admission->limit ? admission->limit - pending : 0;
 }
 
-/* Up to a batch of the room; a whole large credit where there is no limit. */
+/* Up to a batch of the room; a whole large credit where there is no limit at all. */
 static uint64_t give_locked(lanepool_i_admission *admission, uint64_t room)
 {
-    uint64_t most = admission->limit == UINT64_MAX ? room : admission->batch;
+    bool unlimited = admission->limit == UINT64_MAX && admission->quotas == NULL;
+    uint64_t most = unlimited ? room : admission->batch;
     uint64_t credit = room < most ? room : most;
     admission->admitted += credit;
     return credit;
-}
-
-bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local)
-{
-    if (local->admitted == 0) {
-        lanepool_i_mutex_lock(&admission->lock);
-        bool open = !admission->closed || lanepool_i_local_is_inside(local);
-        if (admission->first == NULL && open)
-            local->admitted = give_locked(admission, room_locked(admission));
-        lanepool_i_mutex_unlock(&admission->lock);
-    }
-    if (local->admitted == 0)
-        return false;
-    local->admitted--;
-    return true;
-}
-
-void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local)
-{
-    if (local->admitted > 0) {
-        local->admitted--;
-        return;
-    }
-    lanepool_i_mutex_lock(&admission->lock);
-    admission->admitted++;
-    lanepool_i_mutex_unlock(&admission->lock);
 }
 
 /* --- waiting --- */
@@ -115,25 +92,80 @@ static void leave_locked(lanepool_i_admission *admission, lanepool_i_applicant *
 }
 
 /* The applicant may be gone as soon as it is posted, so this comes last. */
-static void serve_first_locked(lanepool_i_admission *admission, uint64_t credit)
+static void serve_one_locked(lanepool_i_admission *admission, lanepool_i_applicant *applicant,
+                             uint64_t credit)
 {
-    lanepool_i_applicant *applicant = admission->first;
     leave_locked(admission, applicant);
     applicant->credit = credit;
     applicant->served = true;
+    if (credit > 0)
+        lanepool_i_quotas_count(applicant->charge);
     lanepool_i_semaphore_post(&applicant->semaphore);
 }
 
+/* From the oldest on; who has to wait for a lane stands in the way of those behind it who want one
+ * of its lanes, too. */
 static void serve_locked(lanepool_i_admission *admission, bool any)
 {
     uint64_t least = any ? 1 : admission->batch;
-    while (admission->first != NULL) {
-        uint64_t room = room_locked(admission);
-        if (room < least)
-            return;
-        serve_first_locked(admission, give_locked(admission, room));
+    lanepool_i_applicant *applicant = admission->first;
+    if (admission->quotas != NULL)
+        lanepool_i_quotas_begin_walk(admission->quotas);
+    uint64_t room = applicant != NULL ? room_locked(admission) : 0;
+    while (applicant != NULL && room >= least) {
+        lanepool_i_applicant *next = applicant->next;
+        if (admission->quotas == NULL ||
+            lanepool_i_quotas_fit(admission->quotas, applicant->charge)) {
+            serve_one_locked(admission, applicant, give_locked(admission, room));
+            room = room_locked(admission);
+        }
+        applicant = next;
     }
 }
+
+/* --- coming --- */
+
+/* Whoever may go before it has gone. */
+static bool is_next_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
+{
+    if (admission->quotas == NULL)
+        return admission->first == NULL;
+    serve_locked(admission, true);
+    return lanepool_i_quotas_fit(admission->quotas, charge);
+}
+
+bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local,
+                              lanepool_i_charge *charge)
+{
+    if (local->admitted == 0) {
+        lanepool_i_mutex_lock(&admission->lock);
+        bool open = !admission->closed || lanepool_i_local_is_inside(local);
+        if (open && is_next_locked(admission, charge))
+            local->admitted = give_locked(admission, room_locked(admission));
+        if (local->admitted > 0)
+            lanepool_i_quotas_count(charge);
+        lanepool_i_mutex_unlock(&admission->lock);
+    }
+    if (local->admitted == 0)
+        return false;
+    local->admitted--;
+    return true;
+}
+
+void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local,
+                                lanepool_i_charge *charge)
+{
+    if (local->admitted > 0) {
+        local->admitted--;
+        return;
+    }
+    lanepool_i_mutex_lock(&admission->lock);
+    admission->admitted++;
+    lanepool_i_quotas_count(charge);
+    lanepool_i_mutex_unlock(&admission->lock);
+}
+
+/* --- going --- */
 
 void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local)
 {
@@ -164,11 +196,11 @@ void lanepool_i_admission_close(lanepool_i_admission *admission)
     lanepool_i_mutex_lock(&admission->lock);
     admission->closed = true;
     while (admission->first != NULL)
-        serve_first_locked(admission, 0);
+        serve_one_locked(admission, admission->first, 0);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
-/* False: its time had passed and it had not been served. */
+/* False: its time had passed and it had not been served. It may have been in others' way. */
 static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_applicant *applicant,
                            uint64_t deadline_ns)
 {
@@ -176,16 +208,18 @@ static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_applicant
         return true;
     lanepool_i_mutex_lock(&admission->lock);
     bool served = applicant->served;
-    if (!served)
+    if (!served) {
         leave_locked(admission, applicant);
+        serve_locked(admission, true);
+    }
     lanepool_i_mutex_unlock(&admission->lock);
     return served;
 }
 
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanepool_i_local *local,
-                                          uint64_t deadline_ns)
+                                          lanepool_i_charge *charge, uint64_t deadline_ns)
 {
-    lanepool_i_applicant applicant = { .next = NULL, .credit = 0, .served = false };
+    lanepool_i_applicant applicant = { .charge = charge };
     if (!lanepool_i_semaphore_init(&applicant.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_i_mutex_lock(&admission->lock);

@@ -8,6 +8,13 @@
  * Who must wait stands in a queue and is served in turn: by whoever finishes
  * tasks, which hands credits over, so that no one can slip in between.
  *
+ * With limits per lane (quotas.h) a task is admitted for the pool and for all its
+ * lanes at once, or waits. Who waits is served in turn among those who want the
+ * same lane: the oldest goes first who finds room and whom nobody before it is in
+ * the way of. So one who waits for a lane that is full keeps neither another
+ * lane nor the pool from others, but no one overtakes it in any lane of its own.
+ * Then a credit is one task, and a thread keeps none, so that all ask here.
+ *
  * Lost wake-ups: a waiter announces itself in `waiting` and then looks at the
  * finished count once more; a finisher counts and then looks at `waiting`; both
  * in the total order of `seq` operations where a credit is one task. Where
@@ -17,6 +24,7 @@
 #define LANEPOOL_SRC_ADMISSION_H
 
 #include "local.h"
+#include "quotas.h"
 
 typedef struct lanepool_i_applicant lanepool_i_applicant;
 
@@ -25,6 +33,7 @@ typedef struct lanepool_i_admission {
     uint64_t limit;              /* I: UINT64_MAX: none */
     uint64_t batch;              /* I: the most tasks to a credit */
     lanepool_i_locals *locals;   /* I: counts what has finished */
+    lanepool_i_quotas *quotas;   /* I: limits per lane; NULL: there are none */
     lanepool_i_mutex lock;       /* L; taken before the locals' */
     uint64_t admitted;           /* L: credits given, less credits that came back */
     lanepool_i_applicant *first; /* L: who waits, oldest first */
@@ -33,17 +42,23 @@ typedef struct lanepool_i_admission {
     _Atomic uint32_t waiting;    /* A: L writes */
 } lanepool_i_admission;
 
+/* `quotas` may be NULL. */
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_locals *locals,
-                               size_t pending_max);
+                               size_t pending_max, lanepool_i_quotas *quotas);
 void lanepool_i_admission_fini(lanepool_i_admission *admission);
 
+/* What the task is charged to has entered the quotas; NULL: it claims nothing, or there are none.
+ */
+
 /* False: full, or others wait for their turn. */
-bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local);
+bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local,
+                              lanepool_i_charge *charge);
 /* Waits for its turn. OK, TIMED_OUT, SHUT_DOWN or NO_THREAD. */
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanepool_i_local *local,
-                                          uint64_t deadline_ns);
-/* Admits over the limit; counted all the same. */
-void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local);
+                                          lanepool_i_charge *charge, uint64_t deadline_ns);
+/* Admits over the limits; counted all the same. */
+void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local,
+                                lanepool_i_charge *charge);
 /* A task that was admitted was not accepted after all: its credit is the thread's again, or, if
  * each counts, that of whoever waits. */
 void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local);

@@ -1,8 +1,9 @@
 /* Owns detaching, completing, early release and handing over; see apart.h. */
 #include "apart.h"
 
+#include "failing.h"
+#include "lane_limits.h"
 #include "member.h"
-#include "pool.h"
 #include "run.h"
 #include "submit.h"
 
@@ -68,8 +69,7 @@ static void unlink(lanepool_i_aparts *aparts, lanepool_i_apart *apart)
     lanepool_i_mutex_unlock(&aparts->lock);
 }
 
-/* The call's record, made if it has none; NULL: memory is lacking. */
-static lanepool_i_apart *record_of(lanepool_run *run)
+lanepool_i_apart *lanepool_i_apart_record(lanepool_run *run)
 {
     if (run->apart != NULL)
         return run->apart;
@@ -101,15 +101,19 @@ lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apa
 {
     lanepool_i_task *heir = apart->heir;
     unlink(&pool->aparts, apart);
-    if (heir != NULL)
-        pool->rule->inherit(apart->task, heir);
+    if (heir != NULL) {
+        pool->rule->inherit(pool, apart->task, heir);
+        if (pool->limits_lanes)
+            *lanepool_i_lane_limits_charge_of(pool, heir) =
+                lanepool_i_lane_limits_take(pool, apart->task);
+    }
     lanepool_i_memory_free(apart);
     return heir;
 }
 
 /* --- detaching --- */
 
-static bool is_run(const lanepool_run *run)
+bool lanepool_i_apart_is_run(const lanepool_run *run)
 {
     return run != NULL && run->pool != NULL && run->apart != LANEPOOL_I_NOT_A_RUN;
 }
@@ -120,9 +124,12 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
 {
     if (detached != NULL)
         *detached = NULL;
-    if (!is_run(run) || detached == NULL || (run->apart != NULL && run->apart->detached))
+    if (!lanepool_i_apart_is_run(run) || detached == NULL ||
+        (run->apart != NULL && run->apart->detached))
         return LANEPOOL_INVALID;
-    lanepool_i_apart *apart = record_of(run);
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
+    lanepool_i_apart *apart = lanepool_i_apart_record(run);
     if (apart == NULL)
         return LANEPOOL_NOMEM;
     fetch_add_seq(&run->pool->lifecycle.workers_left, 1);
@@ -136,9 +143,10 @@ lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, vo
     if (detached == NULL)
         return LANEPOOL_INVALID;
     lanepool_pool *pool = detached->pool;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     detached->result = (lanepool_result){ code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, code, value };
     if (exchange_acq_rel(&detached->state, LANEPOOL_I_APART_COMPLETED) == LANEPOOL_I_APART_RETURNED)
         lanepool_i_run_completed(pool, local, detached);
@@ -156,12 +164,13 @@ bool lanepool_detached_is_cancelled(const lanepool_detached *detached)
 
 static bool has_own_lanes(const lanepool_run *run)
 {
-    return is_run(run) && run->pool->rule->inherit != NULL;
+    return lanepool_i_apart_is_run(run) && run->pool->rule->inherit != NULL;
 }
 
 /* One call; on the caller's stack. */
 struct giving_up {
     lanepool_i_task *task;
+    lanepool_i_apart *apart; /* NULL: it uses no context */
     const lanepool_claim *claim;
     bool found;
 };
@@ -171,7 +180,9 @@ static void give_up(lanepool_pool *pool, lanepool_i_local *local, void *context)
 {
     struct giving_up *giving_up = context;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    giving_up->found = pool->rule->release(giving_up->task, giving_up->claim, &grants);
+    if (giving_up->apart != NULL)
+        lanepool_i_contexts_leave(pool, &giving_up->apart->uses, giving_up->claim);
+    giving_up->found = pool->rule->release(pool, giving_up->task, giving_up->claim, &grants);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
 }
@@ -180,10 +191,15 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
 {
     if (!has_own_lanes(run) || claim == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    struct giving_up giving_up = { run->task, claim, false };
-    lanepool_status status = lanepool_i_waits_with_role(run->pool, run->local, give_up, &giving_up);
+    struct giving_up giving_up = { run->task, run->apart, claim, false };
+    lanepool_status status =
+        lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX, give_up, &giving_up);
+    if (giving_up.found)
+        lanepool_i_failing_has_given_up(run->task);
     return status == LANEPOOL_OK && !giving_up.found ? LANEPOOL_INVALID : status;
 }
 
@@ -237,7 +253,7 @@ static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
     if (status != LANEPOOL_OK)
         return status;
     struct handing_over handing_over = { run->task, heir };
-    status = lanepool_i_waits_with_role(pool, local, count_heir, &handing_over);
+    status = lanepool_i_waits_with_role(pool, local, UINT64_MAX, count_heir, &handing_over);
     if (status == LANEPOOL_OK) {
         join_group(task->group, heir);
         note_heir(&pool->aparts, apart, heir);
@@ -254,10 +270,12 @@ lanepool_status lanepool_run_hand_over(lanepool_run *run, const lanepool_task *t
     if (!has_own_lanes(run) || task == NULL || task->claim_count > 0 ||
         (run->apart != NULL && run->apart->heir != NULL))
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    if (load_seq(&run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+    if (load_seq(run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
-    lanepool_i_apart *apart = record_of(run);
+    lanepool_i_apart *apart = lanepool_i_apart_record(run);
     return apart != NULL ? submit_heir(run, apart, task) : LANEPOOL_NOMEM;
 }

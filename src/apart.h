@@ -30,13 +30,14 @@ typedef enum lanepool_i_apart_state {
 
 /* Guards: I immutable, A atomic, L the list's lock, W whoever runs the task, C who completes it. */
 struct lanepool_detached {
-    lanepool_i_apart *next; /* L */
-    lanepool_pool *pool;    /* I */
-    lanepool_i_task *task;  /* I */
-    lanepool_i_task *heir;  /* L: who runs the task writes it; NULL: none */
-    bool detached;          /* W */
-    _Atomic uint32_t state; /* A: a lanepool_i_apart_state */
-    lanepool_result result; /* C */
+    lanepool_i_apart *next;              /* L */
+    lanepool_pool *pool;                 /* I */
+    lanepool_i_task *task;               /* I */
+    lanepool_i_task *heir;               /* L: who runs the task writes it; NULL: none */
+    struct lanepool_i_context_use *uses; /* W: of contexts; see context.h */
+    bool detached;                       /* W */
+    _Atomic uint32_t state;              /* A: a lanepool_i_apart_state */
+    lanepool_result result;              /* C */
 };
 
 /* Stands in a call that is no run of the task. Never dereferenced. */
@@ -51,6 +52,10 @@ typedef struct lanepool_i_aparts {
 bool lanepool_i_aparts_init(lanepool_i_aparts *aparts);
 void lanepool_i_aparts_fini(lanepool_i_aparts *aparts);
 
+/* Whether this is the call of a pool's task that runs. */
+bool lanepool_i_apart_is_run(const lanepool_run *run);
+/* The call's record, made if it has none; NULL: memory is lacking. */
+lanepool_i_apart *lanepool_i_apart_record(lanepool_run *run);
 /* The heir that a task has which has not ended, or NULL. */
 lanepool_i_task *lanepool_i_apart_heir_of(lanepool_i_aparts *aparts, const lanepool_i_task *task);
 /* Calls `found` for at most so many heirs whose givers have not ended, with the lock held: they do

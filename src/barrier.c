@@ -99,6 +99,13 @@ void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_router_put_ready(pool, local, &grants.ready);
 }
 
+bool lanepool_i_barrier_is_due(lanepool_pool *pool)
+{
+    const lanepool_i_router *router = &pool->router;
+    return router->barrier != NULL &&
+           have_finished(pool, router->routed_before + router->barrier_placed);
+}
+
 void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_local *local,
                              lanepool_i_grants *grants)
 {

@@ -25,6 +25,8 @@ void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_local *local, lane
                               lanepool_i_grants *grants);
 /* Looks whether the barrier can be placed, or has finished. */
 void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_local *local);
+/* Whether a look would find so. */
+bool lanepool_i_barrier_is_due(lanepool_pool *pool);
 /* If the barrier has been cancelled before it was placed, nothing waits for it any more. */
 void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_local *local,
                              lanepool_i_grants *grants);

@@ -1,8 +1,16 @@
 /* Owns wide blocks, and what is undone of blocks; see build.h. */
 #include "build.h"
 
+#include "failing.h"
+#include "lane_limits.h"
 #include "member.h"
-#include "pool.h"
+#include "poison.h"
+
+bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return pool->options.priorities && task->priority <= LANEPOOL_PRIORITY_MAX &&
+           task->tag <= LANEPOOL_TAG_MAX;
+}
 
 static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
 {
@@ -48,7 +56,22 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lane
     return true;
 }
 
-static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t class)
+/* Behind the entries; 0: in the rule's extension. */
+static LANEPOOL_I_COLD size_t rank_room(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return pool->levels.rank_at != 0 ? 0 : lanepool_i_rank_size(task->claim_count);
+}
+
+static LANEPOOL_I_COLD void init_rank(const lanepool_pool *pool, lanepool_i_task *block,
+                                      const lanepool_task *task)
+{
+    if (pool->levels.rank_at == 0)
+        block->as.wide.rank = (lanepool_i_rank *)wide_entry(pool, block, task->claim_count);
+    lanepool_i_rank_init(lanepool_i_levels_rank_of(&pool->levels, block), block, task->priority);
+}
+
+static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
+                      size_t class)
 {
     block->function = task->function;
     block->context = task->context;
@@ -60,6 +83,8 @@ static void init_wide(lanepool_i_task *block, const lanepool_task *task, size_t 
     atomic_init(&block->word,
                 LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
                     (task->pump != NULL ? LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP : 0));
+    if (pool->options.priorities)
+        init_rank(pool, block, task);
 }
 
 static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
@@ -67,31 +92,49 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
 {
     size_t size =
         sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
+    if (pool->options.priorities)
+        size += rank_room(pool, task);
     size_t class = lanepool_i_slab_class_of(size);
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
     if (block != NULL)
-        init_wide(block, task, class);
+        init_wide(pool, block, task, class);
     return block;
+}
+
+static bool has_member(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return lanepool_i_description_is_member(task) || pool->failures.has_policy;
+}
+
+static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *block,
+                                      const lanepool_task *task, lanepool_status *status)
+{
+    if (task->on_failure != NULL || pool->failures.has_policy)
+        return lanepool_i_failing_create(pool, block, task, status);
+    return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member), pool, block,
+                                    task, status);
 }
 
 static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
                                    const lanepool_task *task)
 {
     lanepool_status status = LANEPOOL_OK;
-    if (lanepool_i_description_is_member(task))
-        block->as.wide.future = lanepool_i_member_create(pool, block, task, &status);
+    const lanepool_allocator *allocator = pool->options.allocator;
+    if (has_member(pool, task))
+        block->as.wide.future = create_member(pool, block, task, &status);
     else if (task->future != NULL)
         block->as.wide.future =
-            lanepool_i_future_create(sizeof(lanepool_future), pool, block, &status);
+            lanepool_i_future_create(allocator, sizeof(lanepool_future), pool, block, &status);
     if (task->future == NULL)
         lanepool_future_release(block->as.wide.future);
     return status;
 }
 
 /* The program's reference, if it wanted one, and the task's. */
-static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
+static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
+                        const lanepool_task *task)
 {
-    if (lanepool_i_description_is_member(task))
+    if (has_member(pool, task))
         lanepool_i_member_refuse(block->as.wide.future);
     else if (task->future == NULL)
         return;
@@ -100,6 +143,13 @@ static void drop_future(const lanepool_i_task *block, const lanepool_task *task)
         *task->future = NULL;
     }
     lanepool_future_release(block->as.wide.future);
+}
+
+static void hand_over_charge(const lanepool_pool *pool, lanepool_i_local *local,
+                             lanepool_i_task *block)
+{
+    *lanepool_i_lane_limits_charge_of(pool, block) = local->charge;
+    local->charge = NULL;
 }
 
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *local,
@@ -111,12 +161,18 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *loc
     lanepool_status status = make_future(pool, block, task);
     if (status == LANEPOOL_OK && !fill_wide_entries(pool, local, block, task)) {
         status = LANEPOOL_NOMEM;
-        drop_future(block, task);
+        drop_future(pool, block, task);
     }
-    if (status != LANEPOOL_OK)
+    if (status != LANEPOOL_OK) {
         give_block(pool, local, block);
+        return status;
+    }
+    if (lanepool_i_failing_avoids_poison(block))
+        lanepool_i_poison_expect(pool, block);
+    if (pool->limits_lanes)
+        hand_over_charge(pool, local, block);
     *built = block;
-    return status;
+    return LANEPOOL_OK;
 }
 
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
@@ -153,7 +209,7 @@ lanepool_status lanepool_i_build_roomy(lanepool_pool *pool, lanepool_i_local *lo
 void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                             const lanepool_task *task)
 {
-    init_wide(block, task, lanepool_i_task_class(block));
+    init_wide(pool, block, task, lanepool_i_task_class(block));
     (void)fill_wide_entries(pool, local, block, task);
 }
 
@@ -171,7 +227,8 @@ bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_local *local
 void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                               const lanepool_task *task)
 {
-    drop_future(block, task);
+    drop_future(pool, block, task);
+    local->charge = lanepool_i_lane_limits_take(pool, block);
     give_block(pool, local, block);
 }
 

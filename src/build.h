@@ -19,7 +19,7 @@ static inline bool lanepool_i_build_is_wide(const lanepool_pool *pool, const lan
                                             bool member)
 {
     return member || task->claim_count > LANEPOOL_I_NARROW_MAX || task->future != NULL ||
-           task->release != NULL || task->tag != 0 || pool->rule->all_wide;
+           task->release != NULL || task->tag != 0 || pool->all_wide;
 }
 
 static inline uint32_t lanepool_i_build_key_type(const lanepool_claim *claim)
@@ -62,7 +62,8 @@ lanepool_status lanepool_i_build_roomy(lanepool_pool *pool, lanepool_i_local *lo
 /* A block that was run is filled anew, with claims that need no memory. */
 void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                             const lanepool_task *task);
-/* The block goes, with its future; its entries have gone. */
+/* The block goes, with its future; its entries have gone. What it was charged to is the thread's
+ * again, as before it was built. */
 void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
                               const lanepool_task *task);
 /* The same of a whole block: its future, which the program has got, is taken back. */

@@ -14,7 +14,7 @@
 
 static bool is_stopping(const lanepool_pool *pool)
 {
-    return load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING;
+    return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING;
 }
 
 static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)
@@ -123,11 +123,12 @@ static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_c
 static bool append(lanepool_pool *pool, const lanepool_i_local *local, lanepool_i_task *task)
 {
     const lanepool_i_member *member = lanepool_i_task_member(task);
-    if (member != NULL)
-        lanepool_i_members_enter(member->group, task, task);
+    lanepool_group *group = member != NULL ? member->group : NULL;
+    if (group != NULL)
+        lanepool_i_members_enter(group, task, task);
     bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
-    if (member != NULL)
-        lanepool_i_members_entered(member->group, task, task, accepted);
+    if (group != NULL)
+        lanepool_i_members_entered(group, task, task, accepted);
     return accepted;
 }
 
@@ -213,34 +214,38 @@ lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *lo
 
 /* --- the role --- */
 
-/* Counted as sleeping before it asks, so that the holder sees it. */
-static void wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller)
+/* Counted as sleeping before it asks, so that the holder sees it. False: it was not free in time.
+ */
+static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64_t deadline_ns)
 {
     bool taken = false;
-    while (!taken) {
+    bool in_time = true;
+    while (!taken && in_time) {
         fetch_add_seq(&pool->waits.sleeping, 1);
         taken = lanepool_i_waiter_take_role(&caller->waiter, &pool->router);
         if (!taken)
-            lanepool_i_semaphore_wait(&caller->waiter.semaphore);
+            in_time = lanepool_i_semaphore_wait_until(&caller->waiter.semaphore, deadline_ns);
         fetch_sub_seq(&pool->waits.sleeping, 1);
     }
+    return taken;
 }
 
-lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
-                                           void (*action)(lanepool_pool *pool,
-                                                          lanepool_i_local *local, void *context),
-                                           void *context)
+lanepool_status lanepool_i_waits_with_role(
+    lanepool_pool *pool, lanepool_i_local *local, uint64_t deadline_ns,
+    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context), void *context)
 {
     lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
         return LANEPOOL_NO_THREAD;
     enter(&pool->waits, &caller);
-    wait_for_role(pool, &caller);
-    action(pool, local, context);
-    lanepool_i_role_give_back(pool, local);
+    bool taken = wait_for_role(pool, &caller, deadline_ns);
+    if (taken) {
+        action(pool, local, context);
+        lanepool_i_role_give_back(pool, local);
+    }
     lanepool_i_mutex_lock(&pool->waits.lock);
     unlink_locked(&pool->waits, &caller);
     lanepool_i_mutex_unlock(&pool->waits.lock);
     lanepool_i_waiter_fini(&caller.waiter);
-    return LANEPOOL_OK;
+    return taken ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }

@@ -23,9 +23,12 @@
 #include "lanepool/cancel.h"
 
 #include "barrier.h"
+#include "behind.h"
+#include "failing.h"
 #include "handle.h"
 #include "latch.h"
 #include "periodic.h"
+#include "places.h"
 #include "planted.h"
 #include "pool.h"
 #include "run.h"
@@ -81,16 +84,20 @@ static lanepool_pool *pool_of(lanepool_future *future)
     return pool;
 }
 
-/* The mark and the message have a reference each; the task's own goes when it completes. */
-static void decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
+/* The mark and the message have a reference each; the task's own goes when it completes. False: who
+ * cancels several has just made a mark of it, and may have let it pass by now. */
+static bool decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
 {
-    lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     copy_front(told, future->task, release_of(future->task), future);
+    if ((load_acquire(&future->task->word) & LANEPOOL_I_MARK) != 0)
+        return false;
+    lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     future->cancelled = true;
     future->mark = future->task;
     future->task = NULL;
     lanepool_future_retain(future);
     lanepool_future_retain(future);
+    return true;
 }
 
 static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, struct told *told)
@@ -103,8 +110,8 @@ static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, stru
     } else if (future->started) {
         store_relaxed(&future->asked, true);
         status = LANEPOOL_RUNNING;
-    } else {
-        decide_locked(pool, future, told);
+    } else if (!decide_locked(pool, future, told)) {
+        status = LANEPOOL_DONE;
     }
     if (!PLANTED(UNLOCKED))
         lanepool_i_mutex_unlock(&future->lock);
@@ -117,7 +124,7 @@ static void mark_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
 {
     lanepool_i_run_mark(local, task);
     if (pool->rule->mark != NULL && !lanepool_i_barrier_holds(&pool->router, task))
-        pool->rule->mark(task, grants);
+        pool->rule->mark(pool, task, grants);
 }
 
 static lanepool_future *future_of(lanepool_i_message *message)
@@ -173,13 +180,16 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
     lanepool_pool *pool = pool_of(future);
     if (pool == NULL)
         return lanepool_i_sequence_cancel_task(future);
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     if (lanepool_i_delays_cancel(pool, local, future))
         return LANEPOOL_OK;
     struct told told;
     lanepool_status status = decide(pool, future, &told);
+    if (status == LANEPOOL_RUNNING)
+        lanepool_i_failing_asked(future);
     if (status != LANEPOOL_OK)
         return status;
     tell(pool, local, &told);
@@ -210,6 +220,7 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
 /* One call that cancels several; on the caller's stack. */
 struct cancelling {
     lanepool_lane *handle; /* NULL: tasks of any lane */
+    lanepool_i_task *kept; /* or of one of this one's; or NULL */
     lanepool_i_survey survey;
     lanepool_i_array told;
     lanepool_i_array marked; /* lanepool_i_task * */
@@ -267,7 +278,7 @@ static bool claims(const lanepool_pool *pool, lanepool_i_task *task, const lanep
     return pool->rule->claims_lane(pool, task, lane);
 }
 
-/* NULL: all are meant. */
+/* NULL: all are meant, or those of a kept task's lanes. */
 static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
 {
     if (cancelling->handle == NULL)
@@ -276,14 +287,32 @@ static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
                                   cancelling->handle);
 }
 
+/* Who has left a poisoned lane stands behind nobody there. */
+static bool stands_behind(const lanepool_pool *pool, lanepool_i_task *task,
+                          const lanepool_i_lane *lane)
+{
+    return !lanepool_i_lane_is_void(lane) && claims(pool, task, lane);
+}
+
+static bool is_meant(const struct cancelling *cancelling, lanepool_i_task *task,
+                     const lanepool_i_lane *lane)
+{
+    const lanepool_pool *pool = cancelling->survey.pool;
+    if (cancelling->kept == NULL)
+        return lane == NULL || claims(pool, task, lane);
+    size_t i = lanepool_i_task_count(cancelling->kept);
+    while (i > 0 && !stands_behind(pool, task, lanepool_i_place_lane(cancelling->kept, i - 1)))
+        i--;
+    return i > 0;
+}
+
 static void mark_seen(struct cancelling *cancelling)
 {
-    lanepool_pool *pool = cancelling->survey.pool;
     const lanepool_i_lane *lane = lane_of(cancelling);
     for (size_t i = 0; i < cancelling->survey.seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(&cancelling->survey, i);
         if ((seen->state != LANEPOOL_SNAPSHOT_RUNNING || PLANTED(CANCEL_RUNNING)) &&
-            (lane == NULL || claims(pool, seen->task, lane)) && try_to_mark(cancelling, seen->task))
+            is_meant(cancelling, seen->task, lane) && try_to_mark(cancelling, seen->task))
             add_marked(cancelling, seen->task);
     }
 }
@@ -292,9 +321,7 @@ static void mark_seen(struct cancelling *cancelling)
 static void found_heir(lanepool_i_task *heir, lanepool_i_task *giver, void *context)
 {
     struct cancelling *cancelling = context;
-    const lanepool_i_lane *lane = lane_of(cancelling);
-    lanepool_pool *pool = cancelling->survey.pool;
-    if (lane == NULL || pool->rule->claims_lane(pool, giver, lane))
+    if (is_meant(cancelling, giver, lane_of(cancelling)))
         (void)try_to_mark(cancelling, heir);
 }
 
@@ -316,12 +343,13 @@ static bool mark_heirs(struct cancelling *cancelling)
 /* Once the lanes go on: each of a rollup's by itself. */
 static void let_go_of_lanes(const struct cancelling *cancelling, lanepool_i_grants *grants)
 {
-    const lanepool_i_rule *rule = cancelling->survey.pool->rule;
+    lanepool_pool *pool = cancelling->survey.pool;
+    const lanepool_i_rule *rule = pool->rule;
     lanepool_i_task *const *marked = cancelling->marked.items;
-    const lanepool_i_router *router = &cancelling->survey.pool->router;
+    const lanepool_i_router *router = &pool->router;
     for (size_t i = 0; i < cancelling->marked.count && rule->mark != NULL; i++)
         if (!lanepool_i_barrier_holds(router, marked[i]))
-            rule->mark(marked[i], grants);
+            rule->mark(pool, marked[i], grants);
 }
 
 /* Role's holder. */
@@ -358,12 +386,10 @@ static void tell_all(lanepool_pool *pool, lanepool_i_local *local, struct told *
     }
 }
 
-static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
+static lanepool_status cancel_several(lanepool_pool *pool, lanepool_i_local *local,
+                                      lanepool_lane *handle, lanepool_i_task *kept, size_t *count)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
-    struct cancelling cancelling = { .handle = handle };
+    struct cancelling cancelling = { .handle = handle, .kept = kept };
     lanepool_i_order order = { .action = carry_out_cancelling, .context = &cancelling };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     lanepool_status status = lanepool_i_waits_order(pool, local, &order);
@@ -371,8 +397,10 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
         status = LANEPOOL_NOMEM;
     tell_all(pool, local, cancelling.told.items, cancelling.told.count);
     size_t told_count = cancelling.told.count;
-    if (status == LANEPOOL_OK && handle == NULL)
+    if (status == LANEPOOL_OK && handle == NULL && kept == NULL) {
         told_count += lanepool_i_delays_cancel_all(pool, local);
+        lanepool_i_failing_ask_all(pool);
+    }
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, local);
     if (count != NULL)
@@ -382,16 +410,29 @@ static lanepool_status cancel_several(lanepool_pool *pool, lanepool_lane *handle
     return status;
 }
 
+static lanepool_status cancel_of(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
+{
+    lanepool_i_local *local;
+    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    return status == LANEPOOL_OK ? cancel_several(pool, local, handle, NULL, count) : status;
+}
+
 lanepool_status lanepool_lane_cancel(lanepool_lane *lane, size_t *count)
 {
     if (count != NULL)
         *count = 0;
-    return lane != NULL ? cancel_several(lane->pool, lane, count) : LANEPOOL_INVALID;
+    return lane != NULL ? cancel_of(lane->pool, lane, count) : LANEPOOL_INVALID;
 }
 
 lanepool_status lanepool_pool_cancel(lanepool_pool *pool, size_t *count)
 {
     if (count != NULL)
         *count = 0;
-    return pool != NULL ? cancel_several(pool, NULL, count) : LANEPOOL_INVALID;
+    return pool != NULL ? cancel_of(pool, NULL, count) : LANEPOOL_INVALID;
+}
+
+lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_task *kept)
+{
+    return cancel_several(pool, local, NULL, kept, NULL);
 }

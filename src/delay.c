@@ -3,8 +3,8 @@
  * of the pool; see delays.h.
  */
 #include "deadline.h"
+#include "lane_limits.h"
 #include "periodic.h"
-#include "pool.h"
 #include "run.h"
 #include "submit.h"
 #include "threadname.h"
@@ -134,6 +134,7 @@ void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, la
         release(context);
     local->callbacks--;
     empty(pool, local, task);
+    lanepool_i_lane_limits_ended(pool, local, task);
     lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
     lanepool_i_admission_give_back(&pool->admission);
 }
@@ -218,7 +219,7 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_local *local
 /* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
 static void cancel_in_drain(lanepool_pool *pool, lanepool_i_local *local)
 {
-    while (load_seq(&pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, local))
+    while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, local))
         continue;
 }
 
@@ -261,7 +262,7 @@ static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
 }
 
 /* Nobody is called before what is due has been appended. */
-static void pass_on(void *owner)
+static uint64_t pass_on(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_local *local = load_relaxed(&pool->delays.clock);
@@ -271,12 +272,13 @@ static void pass_on(void *owner)
         lanepool_i_delays_count_down(pool, local, appended);
     }
     end_over_series(pool, local);
-    if (load_seq(&pool->lifecycle.state) != LANEPOOL_I_DRAINING)
-        return;
-    if (pool->options.drain_waits_for_delayed)
-        lanepool_i_periodic_end_all(pool);
-    else
-        cancel_in_drain(pool, local);
+    if (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
+        if (pool->options.drain_waits_for_delayed)
+            lanepool_i_periodic_end_all(pool);
+        else
+            cancel_in_drain(pool, local);
+    }
+    return lanepool_i_watchdog_look(pool, local);
 }
 
 static void end(void *owner)

@@ -5,6 +5,7 @@
 #ifndef LANEPOOL_SRC_DESCRIPTION_H
 #define LANEPOOL_SRC_DESCRIPTION_H
 
+#include "failing.h"
 #include "handle.h"
 #include "known.h"
 #include "pool.h"
@@ -39,6 +40,15 @@ static inline bool lanepool_i_description_claims_everything(const lanepool_task 
            task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
 }
 
+/* Tag and priority together, which can be read at once: one question for all without priority. */
+static inline uint64_t lanepool_i_description_ranking(const lanepool_task *task)
+{
+    return (uint64_t)task->priority << 32 | task->tag;
+}
+
+LANEPOOL_I_COLD bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool,
+                                                              const lanepool_task *task);
+
 /* Also counts the lanes that the claims may need: a handle brings its own. */
 static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
                                                    const lanepool_task *task, uint64_t *lanes)
@@ -46,7 +56,9 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     *lanes = 0;
     if ((task->struct_size != sizeof *task &&
          !lanepool_i_is_known(task, task->struct_size, sizeof *task)) ||
-        task->function == NULL || task->tag > LANEPOOL_TAG_MAX)
+        task->function == NULL ||
+        (lanepool_i_description_ranking(task) > LANEPOOL_TAG_MAX &&
+         !lanepool_i_description_has_right_ranking(pool, task)))
         return false;
     if (pool->options.is_compatible != NULL)
         return task->claim_count == 0 || lanepool_i_description_claims_everything(task, lanes);
@@ -62,10 +74,10 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     return true;
 }
 
-/* One question, for all that submit neither with a group nor for a pump. */
+/* One question, for all that submit without a group, a pump, and a policy for failures. */
 static inline bool lanepool_i_description_is_member(const lanepool_task *task)
 {
-    return ((uintptr_t)task->group | (uintptr_t)task->pump) != 0;
+    return ((uintptr_t)task->group | (uintptr_t)task->pump | (uintptr_t)task->on_failure) != 0;
 }
 
 /* How many entries it has. */
@@ -75,10 +87,11 @@ static inline size_t lanepool_i_description_entry_count(const lanepool_task *tas
     return is_barrier ? 0 : task->claim_count;
 }
 
-static inline bool lanepool_i_description_has_right_pump(const lanepool_pool *pool,
-                                                         const lanepool_task *task)
+/* What makes a task a member. */
+static inline bool lanepool_i_description_fits(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return task->pump == NULL || task->pump->pool == pool;
+    return (task->pump == NULL || task->pump->pool == pool) &&
+           (task->on_failure == NULL || lanepool_i_policy_is_valid(pool, task->on_failure));
 }
 
 /* What comes later is listed by no group until then, and its block has no part in a pump. */
@@ -86,8 +99,8 @@ static inline bool lanepool_i_description_is_valid_for_later(const lanepool_pool
                                                              const lanepool_task *task,
                                                              uint64_t *lanes)
 {
-    return lanepool_i_description_is_valid(pool, task, lanes) &&
-           !lanepool_i_description_is_member(task);
+    return lanepool_i_description_is_valid(pool, task, lanes) && task->group == NULL &&
+           task->pump == NULL && lanepool_i_description_fits(pool, task);
 }
 
 #endif

@@ -6,22 +6,25 @@
 
 #include <string.h>
 
-lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lanepool_i_task *task,
+lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
+                                          lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status)
 {
-    lanepool_future *future = lanepool_i_memory_alloc(size);
+    lanepool_future *future = lanepool_i_allocate(allocator, size);
     if (future == NULL) {
         *status = LANEPOOL_NOMEM;
         return NULL;
     }
     if (!lanepool_i_mutex_init(&future->lock)) {
-        lanepool_i_memory_free(future);
+        lanepool_i_deallocate(allocator, future, size);
         *status = LANEPOOL_NO_THREAD;
         return NULL;
     }
     atomic_init(&future->references, 2);
+    future->allocator = allocator;
     future->complete = false;
     future->started = false;
+    future->awaits_retry = false;
     future->is_member = size != sizeof *future;
     future->task = task;
     future->pool = pool;
@@ -51,7 +54,8 @@ void lanepool_future_release(lanepool_future *future)
     if (future->is_member)
         lanepool_i_member_forget(future);
     lanepool_i_mutex_fini(&future->lock);
-    lanepool_i_memory_free(future);
+    lanepool_i_deallocate(future->allocator, future,
+                          future->is_member ? sizeof(lanepool_i_member) : sizeof *future);
 }
 
 bool lanepool_i_future_start(lanepool_future *future)
@@ -160,19 +164,4 @@ bool lanepool_i_future_leave(lanepool_future *future, lanepool_i_listener *liste
     }
     lanepool_i_mutex_unlock(&future->lock);
     return found;
-}
-
-lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn then, void *context)
-{
-    if (future == NULL || then == NULL)
-        return LANEPOOL_INVALID;
-    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    if (listener == NULL)
-        return LANEPOOL_NOMEM;
-    *listener = (lanepool_i_listener){ NULL, then, context, NULL };
-    if (lanepool_i_future_listen(future, listener))
-        return LANEPOOL_OK;
-    lanepool_i_memory_free(listener);
-    then(context, &future->result);
-    return LANEPOOL_OK;
 }

@@ -32,26 +32,29 @@ struct lanepool_i_listener {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    bool complete;                      /* L */
-    bool started;                       /* L: its task's function was called */
-    bool cancelled;                     /* L: it never will be */
-    bool is_member;                     /* I: it is a lanepool_i_member's; see member.h */
-    lanepool_i_task *task;              /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;                /* L: until complete; NULL: a sequence's task */
-    struct lanepool_i_item *item;       /* L: until complete: the sequence's task */
-    struct lanepool_i_delayed *delayed; /* L: until the task is in the inbox; else NULL */
-    bool stopped;                       /* L: a periodic task's: this run is not to start */
-    lanepool_result result;             /* L until complete, then I */
-    lanepool_i_listener *listeners;     /* L: oldest first */
-    lanepool_i_listener **last;         /* L: where the next one goes */
-    lanepool_i_task *mark;              /* L: the cancelled task, until its places have gone */
-    lanepool_i_message marking;         /* tells the router that there is a mark */
-    _Atomic bool asked;                 /* A: the task that runs was asked to end early */
+    bool complete;                       /* L */
+    bool started;                        /* L: its task's function was called */
+    bool awaits_retry;                   /* L: and has returned, and will be called again */
+    bool cancelled;                      /* L: it never will be */
+    bool is_member;                      /* I: it is a lanepool_i_member's; see member.h */
+    lanepool_i_task *task;               /* L: until complete; valid while the lock is held */
+    lanepool_pool *pool;                 /* L: until complete; NULL: a sequence's task */
+    struct lanepool_i_item *item;        /* L: until complete: the sequence's task */
+    struct lanepool_i_delayed *delayed;  /* L: until the task is in the inbox; else NULL */
+    bool stopped;                        /* L: a periodic task's: this run is not to start */
+    lanepool_result result;              /* L until complete, then I */
+    lanepool_i_listener *listeners;      /* L: oldest first */
+    lanepool_i_listener **last;          /* L: where the next one goes */
+    lanepool_i_task *mark;               /* L: the cancelled task, until its places have gone */
+    lanepool_i_message marking;          /* tells the router that there is a mark */
+    const lanepool_allocator *allocator; /* I: whose memory it is; NULL: the system's */
+    _Atomic bool asked;                  /* A: the task that runs was asked to end early */
 };
 
 /* With two references: the task's and the caller's. In front of a block of `size` bytes, of which
  * the rest is the caller's to fill. NULL with the status set: nothing was made. */
-lanepool_future *lanepool_i_future_create(size_t size, lanepool_pool *pool, lanepool_i_task *task,
+lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
+                                          lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status);
 /* The task's function is about to be called; false: it is not to be, the task was cancelled. A
  * periodic task's run that was stopped has not `started` then. */

@@ -158,7 +158,8 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
     lanepool_i_link place;
     lanepool_i_member *member;
     begin(group, &place);
-    while (status != LANEPOOL_NOMEM && (member = pass_one(group, &place)) != NULL) {
+    while (status != LANEPOOL_NOMEM && status != LANEPOOL_FORKED &&
+           (member = pass_one(group, &place)) != NULL) {
         status = lanepool_future_cancel(&member->future);
         cancelled += status == LANEPOOL_OK;
         lanepool_future_release(&member->future);
@@ -166,7 +167,7 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
     end(group, &place);
     if (count != NULL)
         *count = cancelled;
-    return status == LANEPOOL_NOMEM ? status : LANEPOOL_OK;
+    return status == LANEPOOL_NOMEM || status == LANEPOOL_FORKED ? status : LANEPOOL_OK;
 }
 
 /* --- taking in completion order --- */
@@ -245,6 +246,27 @@ static lanepool_status wait_to_take(lanepool_group *group, uint64_t deadline_ns,
     return status;
 }
 
+/* Whether the newest member is pending in a pool that this child of fork() has left behind. */
+static bool is_left_behind(lanepool_group *group)
+{
+    lanepool_i_member *member = next_before(group, &group->ring);
+    if (member == NULL)
+        return false;
+    lanepool_status status = lanepool_future_wait(&member->future, 0, NULL);
+    lanepool_future_release(&member->future);
+    return status == LANEPOOL_FORKED;
+}
+
+static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_ns_max,
+                                     lanepool_i_member **taken)
+{
+    if (lanepool_i_thread_is_inside())
+        return LANEPOOL_DEADLOCK;
+    if (is_left_behind(group))
+        return LANEPOOL_FORKED;
+    return wait_to_take(group, lanepool_i_deadline(wait_ns_max), taken);
+}
+
 lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
                                     lanepool_completion *completion)
 {
@@ -253,9 +275,7 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
     lanepool_i_member *taken;
     lanepool_status status = try_to_take(group, NULL, &taken);
     if (status == LANEPOOL_TIMED_OUT && wait_ns_max > 0)
-        status = lanepool_i_thread_is_inside()
-                     ? LANEPOOL_DEADLOCK
-                     : wait_to_take(group, lanepool_i_deadline(wait_ns_max), &taken);
+        status = wait_for_next(group, wait_ns_max, &taken);
     if (status != LANEPOOL_OK)
         return status;
     completion->context = taken->context;

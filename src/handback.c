@@ -7,6 +7,7 @@
 #include "handback.h"
 
 #include "barrier.h"
+#include "failing.h"
 #include "handle.h"
 #include "member.h"
 #include "periodic.h"
@@ -99,6 +100,11 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
 
 /* --- handing back --- */
 
+static uint32_t priority_of(const lanepool_pool *pool, lanepool_i_task *task)
+{
+    return pool->options.priorities ? lanepool_i_levels_rank_of(&pool->levels, task)->priority : 0;
+}
+
 static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
     lanepool_claim narrow[2];
@@ -115,9 +121,13 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     if (lanepool_i_task_is_wide(task)) {
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
         description.release = lanepool_i_periodic_release_of(task);
+        description.priority = priority_of(pool, task);
         future = task->as.wide.future;
         if (future != NULL && future->is_member)
             description.group = lanepool_i_member_group(future);
+        const lanepool_i_failing *failing = lanepool_i_failing_of_future(future);
+        if (failing != NULL && failing->is_own)
+            description.on_failure = &failing->policy;
     }
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
@@ -152,11 +162,13 @@ void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_delays_hand_in(pool, local);
     empty_inbox(pool, local);
     collect_ready(pool, &tasks);
+    lanepool_i_failing_collect(pool, &tasks);
     pool->rule->collect(pool, &tasks);
     lanepool_i_task *task = sort(&tasks);
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
-        if (!pass_over_mark(pool, local, task)) {
+        if (!lanepool_i_failing_end_stopped(pool, local, task) &&
+            !pass_over_mark(pool, local, task)) {
             if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)
                 hand_back(pool, local, task);
             else

@@ -1,7 +1,7 @@
 /* Owns the handles of held lanes; see handle.h. */
 #include "handle.h"
 
-#include "pool.h"
+#include "lane_limits.h"
 
 #include <string.h>
 
@@ -13,27 +13,6 @@ lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *l
         handle->lane->key.held++;
     }
     return handle->lane;
-}
-
-static bool make_key(lanepool_pool *pool, lanepool_i_local *local, const lanepool_claim *claim,
-                     lanepool_i_key *key)
-{
-    memset(key, 0, sizeof *key);
-    if (claim->type == LANEPOOL_KEY_BYTES) {
-        key->type = LANEPOOL_I_TYPE_BYTES;
-        key->value.bytes =
-            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
-        if (key->value.bytes == NULL)
-            return false;
-        lanepool_i_key_set_hash(key, key->value.bytes->hash);
-        return true;
-    }
-    bool is_id = claim->type == LANEPOOL_KEY_ID;
-    key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
-    key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
-    uint64_t seed = pool->keys.index.seed;
-    lanepool_i_key_set_hash(key, lanepool_i_keyindex_hash_word(seed, key->value.id, key->type));
-    return true;
 }
 
 static bool is_plain_key(const lanepool_claim *key)
@@ -52,18 +31,28 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
     if (pool == NULL || key == NULL || lane == NULL || !is_plain_key(key) ||
         pool->options.is_compatible != NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    lanepool_i_local *local;
+    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    if (status != LANEPOOL_OK)
+        return status;
     lanepool_lane *handle = lanepool_i_memory_alloc(sizeof *handle);
-    if (local == NULL || handle == NULL)
-        goto free_handle;
+    if (handle == NULL)
+        return LANEPOOL_NOMEM;
     memset(handle, 0, sizeof *handle);
     handle->pool = pool;
-    if (!make_key(pool, local, key, &handle->key))
+    if (!lanepool_i_key_of_claim(pool, local, key, &handle->key))
         goto free_handle;
     if (!lanepool_i_lanestore_reserve(&pool->keys.store, 1))
         goto give_bytes;
+    if (pool->limits_lanes) {
+        handle->quota = lanepool_i_lane_limits_keep(pool, local, key);
+        if (handle->quota == NULL)
+            goto give_lane;
+    }
     *lane = handle;
     return LANEPOOL_OK;
+give_lane:
+    lanepool_i_lanestore_give_back(&pool->keys.store, 1);
 give_bytes:
     if (handle->key.type == LANEPOOL_I_TYPE_BYTES)
         lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
@@ -78,6 +67,8 @@ static void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_mess
 {
     (void)grants;
     lanepool_lane *handle = (lanepool_lane *)message;
+    if (handle->quota != NULL)
+        lanepool_i_lane_limits_let_go(pool, local, handle->quota);
     if (handle->lane != NULL) {
         handle->lane->key.held--;
     } else {
@@ -93,6 +84,10 @@ void lanepool_lane_release(lanepool_lane *handle)
     if (handle == NULL)
         return;
     lanepool_pool *pool = handle->pool;
+    if (lanepool_i_pool_is_forked(pool)) {
+        lanepool_i_memory_free(handle);
+        return;
+    }
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     handle->message.carry_out = let_go;
     if (lanepool_i_router_send(pool, local, &handle->message))

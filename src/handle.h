@@ -13,6 +13,7 @@
 struct lanepool_lane {
     lanepool_i_message message; /* the release */
     lanepool_pool *pool;        /* I */
+    lanepool_i_quota *quota;    /* I: the key's, kept; NULL: lanes have no limits */
     lanepool_i_key key;         /* R: owns its bytes until the lane is known */
     lanepool_i_lane *lane;      /* R: NULL until then */
 };

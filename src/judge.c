@@ -1,7 +1,7 @@
 /* Owns the judgement of waits inside tasks, and the choice of what they need; see judge.h. */
 #include "judge.h"
 
-#include "pool.h"
+#include "lending.h"
 #include "pump.h"
 
 /* --- the judgement --- */
@@ -45,6 +45,14 @@ static void tell_pumps_locked(const lanepool_pool *pool, const lanepool_i_wait *
             lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
 }
 
+static void may_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
+{
+    if (pool->options.priorities)
+        lanepool_i_lending_through_waits_locked(pool);
+    if (pool->waits.pumps != NULL)
+        tell_pumps_locked(pool, wait);
+}
+
 void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
                            lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -54,8 +62,8 @@ void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
         uint32_t verdict = judge_locked(pool, local, wait, grants);
         if (verdict != LANEPOOL_I_MAY_WAIT)
             wait->awaited = NULL;
-        else if (pool->waits.pumps != NULL)
-            tell_pumps_locked(pool, wait);
+        else
+            may_wait_locked(pool, wait);
         store_release(&wait->verdict, verdict);
         lanepool_i_semaphore_post(&wait->waiter.semaphore);
     }

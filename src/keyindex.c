@@ -28,14 +28,23 @@ static bool have_segment(lanepool_i_keyindex *index, size_t segment)
         return false;
     if (index->segments[segment] == NULL)
         index->segments[segment] =
-            lanepool_i_memory_alloc(segment_size(segment) * sizeof(lanepool_i_key *));
+            lanepool_i_allocate(index->allocator, segment_size(segment) * sizeof(lanepool_i_key *));
     return index->segments[segment] != NULL;
 }
 
-bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed)
+static void free_segment(lanepool_i_keyindex *index, size_t segment)
+{
+    lanepool_i_deallocate(index->allocator, index->segments[segment],
+                          segment_size(segment) * sizeof(lanepool_i_key *));
+    index->segments[segment] = NULL;
+}
+
+bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed,
+                              const lanepool_allocator *allocator)
 {
     memset(index, 0, sizeof *index);
     index->seed = seed;
+    index->allocator = allocator;
     if (!have_segment(index, lanepool_i_keyindex_segment(0)))
         return false;
     index->bucket_count = LANEPOOL_I_FIRST_BUCKETS;
@@ -48,7 +57,7 @@ bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed)
 void lanepool_i_keyindex_fini(lanepool_i_keyindex *index)
 {
     for (size_t i = 0; i < LANEPOOL_I_SEGMENTS; i++)
-        lanepool_i_memory_free(index->segments[i]);
+        free_segment(index, i);
 }
 
 /* Distributes one bucket's keys over itself and the bucket just added, or joins them. */
@@ -125,19 +134,43 @@ void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, 
     }
 }
 
+/* Joins the last bucket with the one that it was split from. The memory goes with a segment's
+ * first.
+ */
+static void join(lanepool_i_keyindex *index)
+{
+    size_t last = index->bucket_count - 1;
+    lanepool_i_key *keys = *lanepool_i_keyindex_bucket(index, last);
+    set_bucket_count(index, last);
+    rehash(index, keys);
+    size_t segment = lanepool_i_keyindex_segment(last);
+    if (segment != lanepool_i_keyindex_segment(last - 1))
+        free_segment(index, segment);
+}
+
+static bool has_buckets_for(const lanepool_i_keyindex *index, size_t times)
+{
+    return index->bucket_count > LANEPOOL_I_FIRST_BUCKETS &&
+           index->bucket_count > times * index->key_count;
+}
+
 void lanepool_i_keyindex_shrink(lanepool_i_keyindex *index)
 {
-    while (index->bucket_count > LANEPOOL_I_FIRST_BUCKETS &&
-           index->bucket_count > 2 * index->key_count) {
-        lanepool_i_key *keys = *lanepool_i_keyindex_bucket(index, index->bucket_count - 1);
-        set_bucket_count(index, index->bucket_count - 1);
-        rehash(index, keys);
-    }
-    for (size_t i = lanepool_i_keyindex_segment(index->bucket_count - 1) + 1;
-         i < LANEPOOL_I_SEGMENTS; i++) {
-        lanepool_i_memory_free(index->segments[i]);
-        index->segments[i] = NULL;
-    }
+    while (has_buckets_for(index, 2))
+        join(index);
+}
+
+/* As many as keep pace with the bound, when all keys go. */
+void lanepool_i_keyindex_remove(lanepool_i_keyindex *index, lanepool_i_key *key)
+{
+    lanepool_i_key **at = lanepool_i_keyindex_bucket_of(index, key->hash);
+    while (*at != key)
+        at = &(*at)->next;
+    *at = key->next;
+    index->key_count--;
+    for (int i = 0;
+         i < LANEPOOL_I_BUCKETS_PER_KEY && has_buckets_for(index, LANEPOOL_I_BUCKETS_PER_KEY); i++)
+        join(index);
 }
 
 void lanepool_i_keyindex_each(lanepool_i_keyindex *index,

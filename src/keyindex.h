@@ -19,6 +19,7 @@
 #ifndef LANEPOOL_SRC_KEYINDEX_H
 #define LANEPOOL_SRC_KEYINDEX_H
 
+#include "allocator.h"
 #include "platform/platform.h"
 #include "sizes.h"
 
@@ -63,6 +64,8 @@ static inline void lanepool_i_key_set_hash(lanepool_i_key *key, uint32_t hash)
 }
 
 #define LANEPOOL_I_SEGMENTS 32
+/* Beyond so many to a key, removing keys takes buckets away. */
+#define LANEPOOL_I_BUCKETS_PER_KEY 4
 
 typedef struct lanepool_i_keyindex {
     uint64_t seed;
@@ -71,9 +74,11 @@ typedef struct lanepool_i_keyindex {
     size_t key_count;
     size_t hand; /* where the sweep goes on */
     lanepool_i_key **segments[LANEPOOL_I_SEGMENTS];
+    const lanepool_allocator *allocator; /* NULL: the system */
 } lanepool_i_keyindex;
 
-bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed);
+bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed,
+                              const lanepool_allocator *allocator);
 void lanepool_i_keyindex_fini(lanepool_i_keyindex *index);
 
 static inline uint64_t lanepool_i_keyindex_mix(uint64_t a, uint64_t b)
@@ -148,6 +153,10 @@ static inline lanepool_i_key *lanepool_i_keyindex_find_word(const lanepool_i_key
 
 /* Adds a key that is not there yet. */
 void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key);
+
+/* Takes a key out, and joins buckets where there are far too many for what is left: as much at a
+ * time as was added with it. */
+void lanepool_i_keyindex_remove(lanepool_i_keyindex *index, lanepool_i_key *key);
 
 /* Visits the buckets at the hand and moves it on. Keys that are not held, were not found since the
  * hand last passed (or `all`), and whose lane, of which the key is the front, is idle are taken out

@@ -11,13 +11,14 @@
  * in balance one lane goes for each made, so that of those passed fewer may be found unused. */
 #define SWEPT_FOR_EACH_CREATED 8
 
-bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane))
+bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
+                          const lanepool_allocator *allocator, bool has_room_beside)
 {
     keys->is_idle = is_idle;
     keys->created = 0;
-    if (!lanepool_i_lanestore_init(&keys->store))
+    if (!lanepool_i_lanestore_init(&keys->store, allocator, has_room_beside))
         return false;
-    if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed()))
+    if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed(), allocator))
         return true;
     lanepool_i_lanestore_fini(&keys->store);
     return false;
@@ -65,6 +66,27 @@ void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
 {
     if (lanepool_i_slab_class_of(sizeof *bytes + bytes->size) == LANEPOOL_I_SLAB_SYSTEM)
         lanepool_i_memory_free(bytes);
+}
+
+bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_local *local,
+                             const lanepool_claim *claim, lanepool_i_key *key)
+{
+    memset(key, 0, sizeof *key);
+    if (claim->type == LANEPOOL_KEY_BYTES) {
+        key->type = LANEPOOL_I_TYPE_BYTES;
+        key->value.bytes =
+            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
+        if (key->value.bytes == NULL)
+            return false;
+        lanepool_i_key_set_hash(key, key->value.bytes->hash);
+        return true;
+    }
+    bool is_id = claim->type == LANEPOOL_KEY_ID;
+    key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
+    key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
+    uint64_t seed = pool->keys.index.seed;
+    lanepool_i_key_set_hash(key, lanepool_i_keyindex_hash_word(seed, key->value.id, key->type));
+    return true;
 }
 
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)

@@ -26,7 +26,8 @@ typedef struct lanepool_i_keys {
     lanepool_i_gate *gates;                       /* R: that hold lanes up, or are on their way */
 } lanepool_i_keys;
 
-bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane));
+bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
+                          const lanepool_allocator *allocator, bool has_room_beside);
 void lanepool_i_keys_fini(lanepool_i_keys *keys);
 
 /* As below, for a number or an address that is not there, a byte string, or a held lane. */
@@ -67,6 +68,10 @@ void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
                                lanepool_i_key_bytes *bytes);
 /* When the pool is at its end: frees what the slab does not. */
 void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes);
+/* Any thread: the key that a claim names, of any type but a held lane; it owns its bytes. False:
+ * memory is lacking. */
+bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_local *local,
+                             const lanepool_claim *claim, lanepool_i_key *key);
 /* What a key is called, without a final zero; 0: it has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,
                            char *text, size_t size);

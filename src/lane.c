@@ -311,9 +311,35 @@ bool lanepool_i_lane_freeze(lanepool_i_lane *lane)
     return (load_acquire(&lane->word) & BLOCKED) != 0 && begin_turn(lane);
 }
 
+/* As end_turn(), when all that waited was taken out: there is nothing to advance to. */
+static void end_empty_turn(lanepool_i_lane *lane)
+{
+    uint64_t word = load_relaxed(&lane->word);
+    while (!cas_acq_rel(&lane->word, &word, (word + TURN) & ~(DUE | BLOCKED)))
+        continue;
+}
+
 void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
-    end_turn(lane, grants);
+    if (load_relaxed(lanepool_i_lane_head(lane)) != 0)
+        end_turn(lane, grants);
+    else
+        end_empty_turn(lane);
+}
+
+/* Who had begun to move the lane on before it was frozen would have been its last holder. */
+void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry)
+{
+    _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
+    uintptr_t previous = 0;
+    uintptr_t link;
+    while (lanepool_i_link_entry(link = load_relaxed(at)) != entry) {
+        previous = link;
+        at = &lanepool_i_link_entry(link)->next;
+    }
+    store_release(at, load_relaxed(&entry->next));
+    if (lane->last == link)
+        lane->last = previous;
 }
 
 bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane)

@@ -116,6 +116,19 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
 void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word,
                                     lanepool_i_grants *grants);
 
+/* A lane that is no key's, and in no index: a place in it is as good as none. */
+static inline bool lanepool_i_lane_is_void(const lanepool_i_lane *lane)
+{
+    return lane->key.type == LANEPOOL_I_TYPE_LANE;
+}
+
+static inline void lanepool_i_lane_init_void(lanepool_i_lane *lane)
+{
+    lanepool_i_lane_init(lane);
+    lane->key.type = LANEPOOL_I_TYPE_LANE;
+    lane->key.value.id = LANEPOOL_I_NO_LANE;
+}
+
 /* How events name the lane. */
 static inline uint64_t lanepool_i_lane_number(const lanepool_i_lane *lane)
 {
@@ -180,6 +193,7 @@ typedef struct lanepool_i_gate {
     lanepool_i_task block;        /* R: no task, but it has a ticket to be compared with others' */
     lanepool_i_wide_entry entry;  /* R */
     _Atomic uint32_t state;       /* A: a lanepool_i_gate_state */
+    bool is_of_failure;           /* R: a task has failed there; a drain does not open it */
     lanepool_i_lane *lane;        /* R */
     struct lanepool_i_gate *next; /* R: among the pool's */
 } lanepool_i_gate;
@@ -215,6 +229,9 @@ bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane);
 bool lanepool_i_lane_freeze(lanepool_i_lane *lane); /* false: nothing waits, nothing is frozen */
 void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants);
 bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
+/* Role's holder, of a frozen lane in which something is granted that stayed so when the lane was
+ * frozen already: a waiting entry leaves the list. */
+void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry);
 /* Where the link to the first waiting entry of a frozen lane stands. A thread that tried to
  * advance before the freeze may still read links, but can no longer change anything. */
 _Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane);

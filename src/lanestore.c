@@ -1,8 +1,6 @@
 /* Owns the regions that lanes live in; see lanestore.h. */
 #include "lanestore.h"
 
-#include "sizes.h"
-
 #define REGION_SIZE  LANEPOOL_I_LANE_REGION
 #define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
 
@@ -21,8 +19,11 @@ static lanepool_i_lane_region *region_of(const lanepool_i_lane *lane)
     return (lanepool_i_lane_region *)((uintptr_t)lane & ~(uintptr_t)(REGION_SIZE - 1));
 }
 
-bool lanepool_i_lanestore_init(lanepool_i_lanestore *store)
+bool lanepool_i_lanestore_init(lanepool_i_lanestore *store, const lanepool_allocator *allocator,
+                               bool has_room_beside)
 {
+    store->allocator = allocator;
+    store->region_bytes = has_room_beside ? 2 * REGION_SIZE : REGION_SIZE;
     store->reserved = 0;
     store->capacity = 0;
     store->fresh = NULL;
@@ -33,20 +34,20 @@ bool lanepool_i_lanestore_init(lanepool_i_lanestore *store)
     return lanepool_i_mutex_init(&store->lock);
 }
 
-static void free_regions(lanepool_i_lane_region *region)
+static void free_regions(const lanepool_i_lanestore *store, lanepool_i_lane_region *region)
 {
     while (region != NULL) {
         lanepool_i_lane_region *next = region->next;
-        lanepool_i_pages_free(region, REGION_SIZE);
+        lanepool_i_region_free(store->allocator, region, store->region_bytes);
         region = next;
     }
 }
 
 void lanepool_i_lanestore_fini(lanepool_i_lanestore *store)
 {
-    free_regions(store->fresh);
-    free_regions(store->partial);
-    free_regions(store->full);
+    free_regions(store, store->fresh);
+    free_regions(store, store->partial);
+    free_regions(store, store->full);
     lanepool_i_mutex_fini(&store->lock);
 }
 
@@ -65,7 +66,8 @@ static bool try_reserve(lanepool_i_lanestore *store, uint64_t count)
 bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count)
 {
     while (!try_reserve(store, count)) {
-        lanepool_i_lane_region *region = lanepool_i_pages_alloc(REGION_SIZE);
+        lanepool_i_lane_region *region =
+            lanepool_i_region_alloc(store->allocator, store->region_bytes);
         if (region == NULL)
             return false;
         lanepool_i_mutex_lock(&store->lock);
@@ -159,6 +161,6 @@ void lanepool_i_lanestore_trim(lanepool_i_lanestore *store)
             continue;
         }
         *at = region->next;
-        lanepool_i_pages_free(region, REGION_SIZE);
+        lanepool_i_region_free(store->allocator, region, store->region_bytes);
     }
 }

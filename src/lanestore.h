@@ -12,17 +12,22 @@
  * reserves too much, never too little.
  *
  * Reserved memory is mapped but not touched: what is not used costs addresses only.
+ *
+ * In a pool with priorities each lane has room *beside* it, as much as its own, at a fixed
+ * distance.
  */
 #ifndef LANEPOOL_SRC_LANESTORE_H
 #define LANEPOOL_SRC_LANESTORE_H
 
 #include "lane.h"
+#include "sizes.h"
 
 typedef struct lanepool_i_lane_region lanepool_i_lane_region;
 
 /* Guards: A atomic, L the store's lock, R role's holder. */
 typedef struct lanepool_i_lanestore {
     _Alignas(LANEPOOL_I_APART) lanepool_i_mutex lock;
+    size_t region_bytes;           /* I */
     uint64_t reserved;             /* L */
     uint64_t capacity;             /* L */
     lanepool_i_lane_region *fresh; /* L: regions not yet seen by the role's holder */
@@ -30,10 +35,19 @@ typedef struct lanepool_i_lanestore {
     uint64_t settled_so_far;                             /* R: not yet published */
     lanepool_i_lane_region *partial;                     /* R: regions with lanes to take */
     lanepool_i_lane_region *full;                        /* R: regions without */
+    const lanepool_allocator *allocator;                 /* I: NULL: the system */
 } lanepool_i_lanestore;
 
-bool lanepool_i_lanestore_init(lanepool_i_lanestore *store);
+bool lanepool_i_lanestore_init(lanepool_i_lanestore *store, const lanepool_allocator *allocator,
+                               bool has_room_beside);
 void lanepool_i_lanestore_fini(lanepool_i_lanestore *store);
+
+/* What stands beside a lane: all zero when it is first taken, and to be so when it is given back.
+ */
+static inline void *lanepool_i_lanestore_beside(const lanepool_i_lane *lane)
+{
+    return (char *)lane + LANEPOOL_I_LANE_REGION;
+}
 
 /* Any thread: makes sure of `count` further lanes. False: memory is lacking, nothing changed. */
 bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count);

@@ -10,16 +10,23 @@
 #include "pause.h"
 #include "pool.h"
 #include "quiesce.h"
+#include "standstill.h"
 
 /* Someone who waits for the pool's end; on its stack. */
 struct lanepool_i_visitor {
     lanepool_i_visitor *next; /* L */
+    bool is_addressed;        /* L: it came before what is left was looked at */
+    bool is_held;             /* L, until it is posted: that is held up */
     lanepool_i_semaphore semaphore;
 };
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count)
 {
-    atomic_init(&lifecycle->state, LANEPOOL_I_RUNNING);
+    lifecycle->state = lanepool_i_pages_alloc(LANEPOOL_I_PAGE_SIZE);
+    if (lifecycle->state == NULL)
+        return false;
+    lanepool_i_pages_wipe_on_fork(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+    atomic_init(lifecycle->state, LANEPOOL_I_RUNNING);
     atomic_init(&lifecycle->attention, 0);
     atomic_init(&lifecycle->workers_left, worker_count);
     atomic_init(&lifecycle->cancels, 0);
@@ -30,12 +37,34 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     lifecycle->visitors = NULL;
     lifecycle->joining = false;
     lifecycle->joined = false;
-    return lanepool_i_mutex_init(&lifecycle->lock);
+    if (lanepool_i_mutex_init(&lifecycle->lock))
+        return true;
+    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+    return false;
 }
 
 void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_fini(&lifecycle->lock);
+    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+}
+
+/* --- in a child of fork() --- */
+
+lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool)
+{
+    return lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_local_make(pool, &pool->locals);
+}
+
+lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool)
+{
+    return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_NOMEM;
+}
+
+lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local)
+{
+    *local = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
+    return *local != NULL ? LANEPOOL_OK : lanepool_i_pool_lacks(pool);
 }
 
 /* --- visitors --- */
@@ -57,6 +86,32 @@ static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_visit
         at = &(*at)->next;
     if (*at != NULL)
         *at = visitor->next;
+}
+
+/* Those that are here now will be told of what is looked for from now on. */
+static void address_visitors(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    for (lanepool_i_visitor *visitor = lifecycle->visitors; visitor != NULL;
+         visitor = visitor->next)
+        visitor->is_addressed = true;
+    lanepool_i_mutex_unlock(&lifecycle->lock);
+}
+
+static void tell_held(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_lock(&lifecycle->lock);
+    for (lanepool_i_visitor **at = &lifecycle->visitors; *at != NULL;) {
+        lanepool_i_visitor *visitor = *at;
+        if (!visitor->is_addressed) {
+            at = &visitor->next;
+            continue;
+        }
+        *at = visitor->next;
+        visitor->is_held = true;
+        lanepool_i_semaphore_post(&visitor->semaphore);
+    }
+    lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
 static void set_stopped(lanepool_i_lifecycle *lifecycle)
@@ -91,10 +146,23 @@ static void look_for_drained(lanepool_pool *pool)
     }
 }
 
+/* What is delayed becomes due by itself; only a drain waits for it. The state is looked at when the
+ * visitors are known: one that came after a shutdown now is not told of what was before. */
+static void look_for_standstill(lanepool_pool *pool, lanepool_i_local *local)
+{
+    address_visitors(&pool->lifecycle);
+    bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
+    if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_stands_still(pool, local))
+        return;
+    lanepool_i_quiesce_tell_held(pool);
+    if (drains && lanepool_i_delays_count(pool) == 0)
+        tell_held(&pool->lifecycle);
+}
+
 static void look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
-    if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING)
+    if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
         lanepool_i_gates_open(pool, local);
     lanepool_i_barrier_look(pool, local);
     lanepool_i_quiesce_look(pool, local);
@@ -102,7 +170,7 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
         if (load_seq(&lifecycle->stopped))
             return;
         /* Looked at only now: a pool that was told to stop is so before its last worker leaves. */
-        if (load_seq(&lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
+        if (load_seq(lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
             if (!lanepool_i_delays_stop(pool))
                 return;
             lanepool_i_handback(pool, local);
@@ -112,20 +180,28 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
             return;
         lanepool_i_quiesce_look(pool, local);
         set_stopped(lifecycle);
-    } else if (load_seq(&lifecycle->state) == LANEPOOL_I_DRAINING &&
+    } else if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING &&
                !lanepool_i_crew_is_stopped(&pool->crew)) {
         look_for_drained(pool);
     }
+    if (lanepool_i_failing_holds_some(pool))
+        look_for_standstill(pool, local);
 }
 
+/* A look may take long. Who asks meanwhile wanted to route, perhaps, and would find the role taken
+ * for the next one again, and ask again: what it would have routed is routed here. */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
 {
+    bool was_asked = false;
     while (lanepool_i_lifecycle_wants_attention(&pool->lifecycle)) {
         if (!lanepool_i_role_try_or_ask(&pool->router))
             return;
+        if (was_asked)
+            lanepool_i_router_route(pool, local);
         look(pool, local);
         if (!lanepool_i_role_give_back_quietly(pool, local))
             return;
+        was_asked = true;
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
     }
 }
@@ -156,24 +232,28 @@ static void make_look(lanepool_pool *pool)
 }
 
 /* Under the lock: a pause that found the pool running is over. What a pool that stops at once has
- * paused does not start any more. */
+ * paused does not start any more. Those who sleep are woken; if nobody does, what stands ready may
+ * want an absent worker. */
 static void resume(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
     lanepool_i_crew_resume(&pool->crew);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
+    lanepool_i_park_wake(&pool->crew.park);
 }
 
 lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     uint32_t running = LANEPOOL_I_RUNNING;
     /* Attention first: a look for a quiesce may end the drain at once, and then the last worker to
      * leave must look, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
     lanepool_i_delays_close(pool);
-    if (cas_seq(&pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
+    if (cas_seq(pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
         lanepool_i_timers_interrupt(&pool->delays.timers);
         resume(pool);
         make_look(pool);
@@ -188,12 +268,12 @@ static bool decide_to_stop(lanepool_i_lifecycle *lifecycle, lanepool_handback_fn
                            void *context, uint32_t *before)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    *before = load_seq(&lifecycle->state);
+    *before = load_seq(lifecycle->state);
     bool decided = *before != LANEPOOL_I_STOPPING;
     if (decided) {
         lifecycle->handback = handback;
         lifecycle->handback_context = context;
-        *before = exchange_seq(&lifecycle->state, LANEPOOL_I_STOPPING);
+        *before = exchange_seq(lifecycle->state, LANEPOOL_I_STOPPING);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return decided;
@@ -204,6 +284,8 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     uint32_t before;
     if (lanepool_i_crew_is_stopped(&pool->crew) ||
         !decide_to_stop(&pool->lifecycle, handback, context, &before))
@@ -219,7 +301,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
 
 bool lanepool_pool_is_shut_down(const lanepool_pool *pool)
 {
-    return load_seq(&pool->lifecycle.state) != LANEPOOL_I_RUNNING;
+    return load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
 }
 
 bool lanepool_pool_is_terminated(const lanepool_pool *pool)
@@ -242,6 +324,7 @@ static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_visitor *visit
         lifecycle->joining = true;
         next = JOIN;
     } else {
+        visitor->is_addressed = false;
         visitor->next = lifecycle->visitors;
         lifecycle->visitors = visitor;
     }
@@ -254,10 +337,24 @@ static void join(lanepool_pool *pool)
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_crew_join(&pool->crew);
     lanepool_i_timers_join(&pool->delays.timers);
+    lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;
     post_visitors_locked(lifecycle);
     lanepool_i_mutex_unlock(&lifecycle->lock);
+}
+
+/* Whether the pool stands still was looked at when it came to that: now it is for this visitor. If
+ * memory for this thread is lacking, another one looks. */
+static void ask_for_standstill(lanepool_pool *pool)
+{
+    if (!lanepool_i_failing_holds_some(pool))
+        return;
+    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    if (local != NULL)
+        lanepool_i_lifecycle_attend(pool, local);
+    else
+        lanepool_i_park_wake_all(&pool->crew.park);
 }
 
 static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, uint64_t deadline_ns)
@@ -270,8 +367,12 @@ static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, u
             join(pool);
             break;
         case WAIT:
-            if (lanepool_i_semaphore_wait_until(&visitor->semaphore, deadline_ns))
+            ask_for_standstill(pool);
+            if (lanepool_i_semaphore_wait_until(&visitor->semaphore, deadline_ns)) {
+                if (visitor->is_held)
+                    return LANEPOOL_HELD;
                 break;
+            }
             lanepool_i_mutex_lock(&pool->lifecycle.lock);
             leave_locked(&pool->lifecycle, visitor);
             lanepool_i_mutex_unlock(&pool->lifecycle.lock);
@@ -290,9 +391,11 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     if (is_inside(pool))
         return LANEPOOL_DEADLOCK;
-    lanepool_i_visitor visitor = { .next = NULL };
+    lanepool_i_visitor visitor = { .is_addressed = false, .is_held = false };
     if (!lanepool_i_semaphore_init(&visitor.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_status status = visit(pool, &visitor, lanepool_i_deadline(wait_ns_max));

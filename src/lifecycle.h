@@ -11,6 +11,10 @@
  * Either way the pool is then `stopped`: what remains is to join the threads,
  * which the first to await does, without the lock.
  *
+ * The state has a page for itself, which the system wipes in a child of fork():
+ * there it is FORKED, the pool has neither threads nor locks that can be relied
+ * on, and every call finds that out before it takes a lock.
+ *
  * `attention` is not 0 while the state, or a quiesce, wants the role's holder to
  * look at the counters. Who is about to sleep, and who finishes outside of the
  * workers, looks, or asks the role's holder to look after giving it back.
@@ -21,13 +25,13 @@
 #include "lanepool/pool.h"
 #include "local.h"
 
-enum { LANEPOOL_I_RUNNING, LANEPOOL_I_DRAINING, LANEPOOL_I_STOPPING };
+enum { LANEPOOL_I_FORKED, LANEPOOL_I_RUNNING, LANEPOOL_I_DRAINING, LANEPOOL_I_STOPPING };
 
 typedef struct lanepool_i_visitor lanepool_i_visitor;
 
 /* Guards: A atomic, L the lock, R role's holder. */
 typedef struct lanepool_i_lifecycle {
-    _Atomic uint32_t state;        /* A */
+    _Atomic uint32_t *state;       /* I, what it points to A */
     _Atomic uint32_t attention;    /* A */
     _Atomic size_t workers_left;   /* A: that have not left their loop */
     _Atomic uint32_t cancels;      /* A: calls that are telling tasks that they were cancelled */

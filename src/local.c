@@ -103,6 +103,15 @@ bool lanepool_i_thread_is_inside(void)
     return local != NULL || lanepool_i_thread_drains() != NULL;
 }
 
+void lanepool_i_local_leave_behind(const lanepool_pool *pool)
+{
+    lanepool_i_local *local = lanepool_i_local_find(pool);
+    if (local == NULL)
+        return;
+    lanepool_i_local_leave(local);
+    lanepool_i_memory_free(local);
+}
+
 /* --- the pool's list --- */
 
 static void collect_locked(lanepool_i_locals *locals, lanepool_i_local *gone)
@@ -211,4 +220,20 @@ uint64_t lanepool_i_locals_finished(lanepool_i_locals *locals)
     for (size_t epoch = 0; epoch < LANEPOOL_I_EPOCHS; epoch++)
         sum += lanepool_i_locals_finished_in(locals, epoch);
     return sum;
+}
+
+/* Never dereferenced: the task may be gone. */
+bool lanepool_i_locals_have_moved(lanepool_i_locals *locals, size_t *inside)
+{
+    bool moved = false;
+    *inside = 0;
+    lanepool_i_mutex_lock(&locals->lock);
+    for (lanepool_i_local *local = locals->first; local != NULL; local = local->next_of_pool) {
+        const lanepool_i_task *running = load_relaxed(&local->running);
+        moved = moved || running != local->was_running;
+        local->was_running = running;
+        *inside += running != NULL;
+    }
+    lanepool_i_mutex_unlock(&locals->lock);
+    return moved;
 }

@@ -30,12 +30,14 @@ struct lanepool_i_local {
     lanepool_i_cache cache;             /* T */
     uint64_t admitted;                  /* T: tasks that may be submitted without asking */
     uint64_t lanes;                     /* T: lanes reserved and not yet used for a claim */
+    lanepool_i_charge *charge;          /* T: of the task that was admitted and is being built */
     lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; not dereferenced */
     lanepool_run *run;                  /* T: the innermost task call of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: the tasks of those calls, innermost first */
     uint32_t callbacks;                 /* T: other callbacks of this pool that it is in */
-    uint32_t waits;                     /* T: waits inside tasks, nested */
-    uint64_t epoch;                     /* T: bits of the task that it ran last; see quiesce.h */
+    uint32_t watch_callbacks; /* T: of these the watchdog's, under which nothing is held */
+    uint32_t waits;           /* T: waits inside tasks, nested */
+    uint64_t epoch;           /* T: bits of the task that it ran last; see quiesce.h */
 
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted; /* A: T writes */
     _Atomic uint64_t ran;                                 /* A: T writes: tasks that it called */
@@ -43,6 +45,7 @@ struct lanepool_i_local {
     _Atomic uint64_t latched;                             /* A: T writes: a difference */
     _Atomic uint32_t owners;                              /* A: OF_THREAD, OF_POOL */
     lanepool_i_local *next_of_pool;                       /* L */
+    const lanepool_i_task *was_running;                   /* L: at the watchdog's last look */
 };
 
 /* A pool's records. */
@@ -73,22 +76,29 @@ lanepool_i_local *lanepool_i_local_make_for_worker(lanepool_pool *pool, lanepool
                                                    lanepool_i_worker *worker);
 void lanepool_i_local_enter(lanepool_i_local *local);
 void lanepool_i_local_leave(lanepool_i_local *local);
+/* In a child of fork(), before the pool's memory goes: frees the calling thread's record. */
+void lanepool_i_local_leave_behind(const lanepool_pool *pool);
 /* A record made with no worker, for a thread that has left it, or never entered: it is the pool's
  * alone from now on. */
 void lanepool_i_local_retire(lanepool_i_local *local);
 
-static inline lanepool_i_local *lanepool_i_local_of(lanepool_pool *pool, lanepool_i_locals *locals)
+/* The calling thread's record if it is the first of its list; else NULL. */
+static inline lanepool_i_local *lanepool_i_local_in_front(const lanepool_pool *pool)
 {
     lanepool_i_local *front = lanepool_i_thread_slot();
-    if (front != NULL && load_relaxed(&front->pool) == pool)
-        return front;
-    return lanepool_i_local_make(pool, locals);
+    return front != NULL && load_relaxed(&front->pool) == pool ? front : NULL;
 }
 
 /* Whether the thread is inside one of the pool's tasks or callbacks. */
 static inline bool lanepool_i_local_is_inside(const lanepool_i_local *local)
 {
     return local->run != NULL || local->callbacks > 0;
+}
+
+/* Whether it may be the role's holder, inside one of the callbacks that are made under the role. */
+static inline bool lanepool_i_local_may_hold_role(const lanepool_i_local *local)
+{
+    return local->callbacks > local->watch_callbacks;
 }
 
 /* The same of any pool. O(pools that the thread has used). */
@@ -106,5 +116,10 @@ uint64_t lanepool_i_locals_latched(lanepool_i_locals *locals);
 /* Of one epoch; what those tasks did happens before the return. */
 uint64_t lanepool_i_locals_finished_in(lanepool_i_locals *locals, size_t epoch);
 uint64_t lanepool_i_locals_finished(lanepool_i_locals *locals);
+
+/* Whether any thread has begun or ended a task call since this was last asked, as far as its list
+ * of running tasks shows it; a task that followed another in the same block shows in the sum of
+ * what has finished. For one thread. `inside` receives how many threads are inside of tasks. */
+bool lanepool_i_locals_have_moved(lanepool_i_locals *locals, size_t *inside);
 
 #endif

@@ -1,18 +1,20 @@
 /* Owns a group's list of members, and what happens to it when one ends; see member.h. */
 #include "member.h"
 
+#include "failing.h"
 #include "pump.h"
 
-lanepool_future *lanepool_i_member_create(lanepool_pool *pool, lanepool_i_task *task,
+lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
+                                          lanepool_pool *pool, lanepool_i_task *task,
                                           const lanepool_task *description, lanepool_status *status)
 {
-    lanepool_future *future =
-        lanepool_i_future_create(sizeof(lanepool_i_member), pool, task, status);
+    lanepool_future *future = lanepool_i_future_create(allocator, size, pool, task, status);
     if (future == NULL)
         return NULL;
     lanepool_i_member *member = lanepool_i_member_of(future);
     member->group = description->group;
     member->pump = description->pump;
+    member->has_policy = false;
     member->context = description->context;
     member->link = (lanepool_i_link){ NULL, NULL, member };
     member->next_kept = NULL;
@@ -48,6 +50,8 @@ void lanepool_i_pump_release(lanepool_pump *pump)
 void lanepool_i_member_forget(lanepool_future *future)
 {
     lanepool_pump *pump = lanepool_i_member_of(future)->pump;
+    if (lanepool_i_member_of(future)->has_policy)
+        lanepool_i_failing_free_gates((lanepool_i_failing *)future);
     if (pump != NULL)
         lanepool_i_pump_release(pump);
 }

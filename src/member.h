@@ -1,6 +1,7 @@
 /*
- * Members: futures of tasks that belong to a group, to a pump, or to both. They
- * carry what these need, so that nothing is allocated when a member ends.
+ * Members: futures of tasks that belong to a group, to a pump, or to both, or that
+ * have a policy for failures. They carry what these need, so that nothing is allocated
+ * when a member ends.
  *
  * A group lists the members that were accepted and have not ended. It is locked
  * around the append of a member, so that whoever finds one in the list finds a
@@ -34,6 +35,7 @@ struct lanepool_i_member {
     lanepool_future future;       /* the first: a member is found from its future */
     lanepool_group *group;        /* I: or NULL; alive as long as the member is pending */
     lanepool_pump *pump;          /* I: or NULL; likewise */
+    bool has_policy;              /* I: it is a lanepool_i_failing's; see failing.h */
     void *context;                /* I: the task's */
     lanepool_i_link link;         /* L: while it is pending */
     lanepool_i_member *next_kept; /* L: once it has ended */
@@ -74,8 +76,10 @@ static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *t
 }
 
 /* With two references, like a future, and for a pump's task a third, which goes with the task's
- * block; NULL with the status set. */
-lanepool_future *lanepool_i_member_create(lanepool_pool *pool, lanepool_i_task *task,
+ * block; in front of a block of `size` bytes, of which the rest is the caller's to fill. NULL with
+ * the status set. */
+lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
+                                          lanepool_pool *pool, lanepool_i_task *task,
                                           const lanepool_task *description,
                                           lanepool_status *status);
 /* It was not accepted after all: but for the two references as if it had never been made. */

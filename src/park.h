@@ -18,7 +18,21 @@
  * again after it stopped searching. If it found no flag set, the sleeper's last
  * look comes after the publication.
  *
- * Who may call at once: wake functions, any thread; the rest, worker `index`.
+ *
+ * Workers from `resident` on may be *absent*: they have no thread. An absent worker
+ * counts as sleeping, and its flag says ABSENT; who claims that flag starts the
+ * thread. Sleepers are woken first.
+ * A worker that has slept for long leaves: it takes its own flag, unless a waker was
+ * first, and counts as busy until its thread has nothing more to do than to end. Then
+ * it becomes absent as others lie down: counted, flag, one more look everywhere. If
+ * something is there it comes back, unless its flag was claimed meanwhile.
+ * One that was claimed while it was absent counts as busy, too, until its thread
+ * comes into its loop and begins to search: nobody leaves work to it. If no thread can be had all
+ * that are absent become *lacking*, as good as busy for ever, until they are made absent again; who
+ * tried sees to those who may have found a flag taken (pool.c).
+ *
+ * Who may call at once: wake functions and `absent`, any thread; the rest, worker `index`, or who
+ * has claimed it.
  */
 #ifndef LANEPOOL_SRC_PARK_H
 #define LANEPOOL_SRC_PARK_H
@@ -26,10 +40,18 @@
 #include "atomic.h"
 #include "platform/platform.h"
 
+/* What a worker's flag says. */
+enum {
+    LANEPOOL_I_AWAKE = 0, /* busy, searching, or claimed */
+    LANEPOOL_I_ASLEEP = 1,
+    LANEPOOL_I_ABSENT = 2, /* it has no thread, and one can be started */
+    LANEPOOL_I_LACKING = 3 /* it has none, and none could be had */
+};
+
 /* Guard: A atomic, W the worker. */
 typedef struct lanepool_i_sleeper {
-    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t asleep; /* A */
-    _Atomic uint64_t wake_ups;                          /* A: W writes */
+    _Alignas(LANEPOOL_I_APART) _Atomic uint32_t flag; /* A */
+    _Atomic uint64_t wake_ups;                        /* A: W writes */
     lanepool_i_semaphore semaphore;
 } lanepool_i_sleeper;
 
@@ -37,21 +59,34 @@ typedef struct lanepool_i_park {
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t word;
     lanepool_i_sleeper *sleepers; /* I */
     size_t sleeper_count;         /* I */
+    size_t resident;              /* I: workers below are never absent */
+    /* Starts the thread of an absent worker, which the caller has claimed. */
+    void (*start)(void *owner, size_t index); /* I */
+    void *owner;                              /* I */
 } lanepool_i_park;
 
-bool lanepool_i_park_init(lanepool_i_park *park, size_t worker_count);
+/* Workers from `resident` on are absent; without any of these `start` may be NULL. */
+bool lanepool_i_park_init(lanepool_i_park *park, size_t worker_count, size_t resident,
+                          void (*start)(void *owner, size_t index), void *owner);
 void lanepool_i_park_fini(lanepool_i_park *park);
 
 void lanepool_i_park_wake_slowly(lanepool_i_park *park);
 /* Wakes worker `index` if it sleeps, whoever searches. */
 void lanepool_i_park_wake_one(lanepool_i_park *park, size_t index);
+/* Wakes who sleeps; starts nobody. */
 void lanepool_i_park_wake_all(lanepool_i_park *park);
+/* Whether a worker has no thread. */
+static inline bool lanepool_i_park_is_absent(const lanepool_i_park *park, size_t index)
+{
+    return load_seq(&park->sleepers[index].flag) >= LANEPOOL_I_ABSENT;
+}
 
 static inline uint32_t lanepool_i_park_searching(uint64_t word)
 {
     return (uint32_t)word;
 }
 
+/* Absent ones included. */
 static inline uint32_t lanepool_i_park_sleeping(uint64_t word)
 {
     return (uint32_t)(word >> 32);
@@ -91,5 +126,16 @@ void lanepool_i_park_lie_down(lanepool_i_park *park, size_t index);
 /* Both return searching. */
 void lanepool_i_park_sleep(lanepool_i_park *park, size_t index);
 void lanepool_i_park_stay(lanepool_i_park *park, size_t index);
+/* Sleeps until the deadline at most, and returns searching; false: it counts as busy, and leaves.
+ */
+bool lanepool_i_park_sleep_or_leave(lanepool_i_park *park, size_t index, uint64_t deadline_ns);
+/* Of a worker that leaves: from now on another thread may be started. Then look once more. */
+void lanepool_i_park_be_absent(lanepool_i_park *park, size_t index);
+/* Returns busy; false: another thread is coming. */
+bool lanepool_i_park_come_back(lanepool_i_park *park, size_t index);
+/* Of a claimed worker: no thread could be had. Nor is one tried for in place of the others. */
+void lanepool_i_park_lack(lanepool_i_park *park, size_t index);
+/* Makes what is lacking absent again. Then look once more. */
+void lanepool_i_park_allow(lanepool_i_park *park);
 
 #endif

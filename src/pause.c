@@ -4,6 +4,7 @@
  */
 #include "pause.h"
 
+#include "failing.h"
 #include "handle.h"
 #include "lanepool/pause.h"
 #include "pool.h"
@@ -15,8 +16,10 @@ lanepool_status lanepool_pool_pause(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
-    bool runs = load_seq(&pool->lifecycle.state) == LANEPOOL_I_RUNNING;
+    bool runs = load_seq(pool->lifecycle.state) == LANEPOOL_I_RUNNING;
     if (runs)
         lanepool_i_crew_pause(&pool->crew);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
@@ -27,7 +30,10 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     lanepool_i_crew_resume(&pool->crew);
+    lanepool_i_park_wake(&pool->crew.park);
     return LANEPOOL_OK;
 }
 
@@ -38,8 +44,10 @@ bool lanepool_pool_is_paused(const lanepool_pool *pool)
 
 /* --- gates --- */
 
-static void open(lanepool_i_gate *gate, lanepool_i_grants *grants)
+static void open(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *grants)
 {
+    if (gate->is_of_failure)
+        lanepool_i_failing_count_paused(pool, (size_t)-1);
     lanepool_i_lane_open_gate(gate, grants);
     gate->lane = NULL;
 }
@@ -70,14 +78,22 @@ bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lan
     return find(keys, lane) != NULL;
 }
 
+bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys)
+{
+    const lanepool_i_gate *gate = keys->gates;
+    while (gate != NULL && gate->lane == NULL)
+        gate = gate->next;
+    return gate != NULL;
+}
+
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local)
 {
     if (pool->keys.gates == NULL)
         return;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     for (lanepool_i_gate *gate = pool->keys.gates; gate != NULL; gate = gate->next)
-        if (gate->lane != NULL)
-            open(gate, &grants);
+        if (gate->lane != NULL && !gate->is_of_failure)
+            open(pool, gate, &grants);
     free_passed(&pool->keys);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
@@ -108,16 +124,31 @@ static uint64_t next_placed(const lanepool_i_router *router)
     return router->barrier != NULL ? router->barrier_ticket : router->next_ticket;
 }
 
+/* A lane that was paused before is so because of a failure, too, from now on. */
+bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
+                           lanepool_i_grants *grants)
+{
+    lanepool_i_gate *closed = find(&pool->keys, lane);
+    lanepool_i_gate *either = closed != NULL ? closed : gate;
+    if (gate->is_of_failure && (closed == NULL || !closed->is_of_failure)) {
+        either->is_of_failure = true;
+        lanepool_i_failing_count_paused(pool, 1);
+    }
+    if (closed != NULL)
+        return false;
+    gate->next = pool->keys.gates;
+    pool->keys.gates = gate;
+    lanepool_i_lane_close_gate(lane, gate, next_placed(&pool->router), grants);
+    return true;
+}
+
 static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change *change,
                        lanepool_i_grants *grants)
 {
-    change->shut_down = load_seq(&pool->lifecycle.state) != LANEPOOL_I_RUNNING;
-    if (change->shut_down || find(&pool->keys, lane) != NULL)
-        return;
-    change->gate->next = pool->keys.gates;
-    pool->keys.gates = change->gate;
-    lanepool_i_lane_close_gate(lane, change->gate, next_placed(&pool->router), grants);
-    change->gate = NULL;
+    change->shut_down = load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
+    change->gate->is_of_failure = false;
+    if (!change->shut_down && lanepool_i_gate_close(pool, lane, change->gate, grants))
+        change->gate = NULL;
 }
 
 /* Role's holder. */
@@ -130,15 +161,16 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, void *contex
     if (change->gate != NULL)
         close_gate(pool, lane, change, grants);
     else if (closed != NULL)
-        open(closed, grants);
+        open(pool, closed, grants);
     free_passed(&pool->keys);
 }
 
 static lanepool_status order(lanepool_pool *pool, struct change *change)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     lanepool_i_order order = { .action = carry_out, .context = change };
     lanepool_status status = lanepool_i_waits_order(pool, local, &order);
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;

@@ -12,7 +12,12 @@
 
 /* Role's holder. */
 bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane);
-/* Role's holder, of a pool that is drained: opens all gates. */
+/* Role's holder: whether any lane is paused. */
+bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys);
+/* Role's holder: a task has failed, and its lane is paused before it ends; false: it is already. */
+bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
+                           lanepool_i_grants *grants);
+/* Role's holder, of a pool that is drained: opens all gates, but those of failures. */
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local);
 /* At the pool's end: their memory. */
 void lanepool_i_gates_fini(lanepool_pool *pool);

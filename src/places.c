@@ -1,8 +1,7 @@
 /* Owns marks, early releases and what heirs get; see places.h. */
 #include "places.h"
 
-#include "future.h"
-#include "keys.h"
+#include "lending.h"
 #include "planted.h"
 
 /* --- marks --- */
@@ -46,11 +45,13 @@ void lanepool_i_places_forget(lanepool_i_task *task)
  * the latch: it arrives like all others did. What it adds to the count of
  * latched lanes is taken off here, since that lane is given up here.
  */
-void lanepool_i_places_mark(lanepool_i_task *task, lanepool_i_grants *grants)
+void lanepool_i_places_mark(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
 {
     uint32_t count = (uint32_t)lanepool_i_task_count(task);
     if (count < 2)
         return;
+    if (pool->options.priorities)
+        lanepool_i_lending_mark(pool, task);
     uint32_t waiting = freeze_lanes(task, count);
     if (waiting > 0)
         lanepool_i_latch_hold(task);
@@ -98,8 +99,8 @@ static void drop_entry(lanepool_i_task *task, size_t i)
     fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
 }
 
-bool lanepool_i_places_release(lanepool_i_task *task, const lanepool_claim *claim,
-                               lanepool_i_grants *grants)
+bool lanepool_i_places_release(lanepool_pool *pool, lanepool_i_task *task,
+                               const lanepool_claim *claim, lanepool_i_grants *grants)
 {
     size_t count = lanepool_i_task_count(task);
     size_t i = 0;
@@ -108,6 +109,8 @@ bool lanepool_i_places_release(lanepool_i_task *task, const lanepool_claim *clai
     if (i == count)
         return false;
     lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+    if (pool->options.priorities)
+        lanepool_i_lending_drop(pool, task, i);
     drop_entry(task, i);
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     lanepool_i_lane_release(lane, grants);
@@ -144,11 +147,13 @@ static bool has_future(const lanepool_i_task *heir)
 
 /* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all.
  * Nobody cancels it together with others any more. */
-void lanepool_i_places_inherit(lanepool_i_task *task, lanepool_i_task *heir)
+void lanepool_i_places_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir)
 {
     lanepool_future *future = has_future(heir) ? heir->as.wide.future : NULL;
     if (future != NULL)
         lanepool_i_mutex_lock(&future->lock);
+    if (pool->options.priorities)
+        lanepool_i_lending_inherit(pool, task, heir);
     take_entries(task, heir, lanepool_i_task_count(task));
     if (future != NULL)
         lanepool_i_mutex_unlock(&future->lock);

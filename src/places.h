@@ -41,13 +41,13 @@ static inline bool lanepool_i_place_is_granted(lanepool_i_lane *lane, const lane
 }
 
 /* R: nothing of a cancelled task holds a lane up any more; see rule.h. */
-void lanepool_i_places_mark(lanepool_i_task *task, lanepool_i_grants *grants);
+void lanepool_i_places_mark(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
 /* R: what is left of a cancelled task when it is ready has no place. */
 void lanepool_i_places_forget(lanepool_i_task *task);
 /* R: a running task gives up the lane that the claim names; false: it has none. */
-bool lanepool_i_places_release(lanepool_i_task *task, const lanepool_claim *claim,
-                               lanepool_i_grants *grants);
+bool lanepool_i_places_release(lanepool_pool *pool, lanepool_i_task *task,
+                               const lanepool_claim *claim, lanepool_i_grants *grants);
 /* W: a task that ends leaves its places to its heir. */
-void lanepool_i_places_inherit(lanepool_i_task *task, lanepool_i_task *heir);
+void lanepool_i_places_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir);
 
 #endif

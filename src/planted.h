@@ -20,7 +20,9 @@ enum {
     LANEPOOL_I_MARK_KEEPS_LANE = 11, /* a cancelled rollup does not give up what it has latched */
     LANEPOOL_I_CANCEL_RUNNING = 12,  /* a cancel of several takes what runs, too */
     LANEPOOL_I_UNLOCKED = 13,        /* a cancel decides without the future's lock */
-    LANEPOOL_I_PLANTED_COUNT = 13
+    LANEPOOL_I_LENDS_NOTHING = 14,   /* who waits does not lend its level */
+    LANEPOOL_I_LANE_OVERFILLED = 15, /* only the first of a task's lanes is asked for room */
+    LANEPOOL_I_PLANTED_COUNT = 15
 };
 
 #if defined(LANEPOOL_PLANTED)

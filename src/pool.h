@@ -7,7 +7,9 @@
 
 #include "admission.h"
 #include "apart.h"
+#include "context.h"
 #include "delays.h"
+#include "failing.h"
 #include "keys.h"
 #include "lanepool/pool.h"
 #include "lifecycle.h"
@@ -17,6 +19,7 @@
 #include "rule.h"
 #include "survey.h"
 #include "wait.h"
+#include "watchdog.h"
 
 struct lanepool_pool {
     lanepool_options options;               /* I: with every default filled in */
@@ -24,12 +27,16 @@ struct lanepool_pool {
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
+    bool all_wide;                          /* I: no task is narrow */
+    lanepool_i_levels levels;               /* with priorities only */
+    bool limits_lanes;                      /* I: tasks are charged to quotas */
     lanepool_i_watch watch;
     lanepool_i_crew crew;
     lanepool_i_router router;
     lanepool_i_slab slab;
     lanepool_i_rings rings;
     lanepool_i_locals locals;
+    lanepool_i_quotas quotas;
     lanepool_i_admission admission;
     lanepool_i_keys keys;
     lanepool_i_predicate predicate;
@@ -38,12 +45,30 @@ struct lanepool_pool {
     lanepool_i_aparts aparts;
     lanepool_i_quiesces quiesces;
     lanepool_i_delays delays;
+    lanepool_i_watchdog watchdog;
+    lanepool_i_failures failures;
     lanepool_i_lifecycle lifecycle;
+    lanepool_i_contexts contexts;
 };
 
+/* Whether this process is a child of the one that the pool is in. */
+static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)
+{
+    return load_relaxed(pool->lifecycle.state) == LANEPOOL_I_FORKED;
+}
+
+/* The calling thread's record; NULL: lanepool_i_pool_lacks() says why. In a child of fork() it may
+ * be there all the same. */
+lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool);
 static inline lanepool_i_local *lanepool_i_pool_local(lanepool_pool *pool)
 {
-    return lanepool_i_local_of(pool, &pool->locals);
+    lanepool_i_local *front = lanepool_i_local_in_front(pool);
+    return front != NULL ? front : lanepool_i_pool_local_slowly(pool);
 }
+
+/* FORKED or NOMEM. */
+lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool);
+/* The same two in one: OK with the record, or why not. */
+lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local);
 
 #endif

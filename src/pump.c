@@ -174,6 +174,8 @@ lanepool_status lanepool_pump_create(lanepool_pool *pool, lanepool_pump **pump)
     *pump = NULL;
     if (pool == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     lanepool_pump *made = lanepool_i_memory_alloc(sizeof *made);
     if (made == NULL)
         return LANEPOOL_NOMEM;
@@ -212,6 +214,8 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 {
     if (pump == NULL)
         return LANEPOOL_OK;
+    if (lanepool_i_pool_is_forked(pump->pool))
+        return LANEPOOL_FORKED;
     lanepool_i_waits *waits = &pump->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
     pump->destroyed = load_acquire(&pump->pending) == 0;
@@ -305,9 +309,10 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
     if (pump == NULL || task_count_max == 0)
         return LANEPOOL_INVALID;
     lanepool_pool *pool = pump->pool;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     if (lanepool_i_local_is_inside(local))
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
@@ -326,6 +331,8 @@ lanepool_status lanepool_pump_fd(lanepool_pump *pump, int *fd)
 {
     if (pump == NULL || fd == NULL)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pump->pool))
+        return LANEPOOL_FORKED;
     lanepool_i_event event;
     if (!lanepool_i_event_init(&event))
         return LANEPOOL_NO_THREAD;

@@ -11,6 +11,7 @@ struct lanepool_i_quiesce {
     lanepool_i_message message;
     lanepool_i_quiesce *next;       /* R */
     uint64_t last_epoch;            /* R: the last one that it waits for */
+    _Atomic bool is_held;           /* A: R writes: what is left is held up */
     lanepool_i_semaphore semaphore; /* posted when it is done */
     _Atomic uint32_t references;    /* A: the caller's and the pool's */
 };
@@ -107,6 +108,36 @@ static void begin(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
     lanepool_i_quiesce_look(pool, local);
 }
 
+/* Those that are told are not done, and stay until they are. */
+static void tell_held(lanepool_i_quiesce *quiesce)
+{
+    if (load_relaxed(&quiesce->is_held))
+        return;
+    store_relaxed(&quiesce->is_held, true);
+    lanepool_i_semaphore_post(&quiesce->semaphore);
+}
+
+static bool is_quiesce(const lanepool_i_task *node)
+{
+    return (load_relaxed(&node->word) & LANEPOOL_I_MESSAGE) != 0 &&
+           !lanepool_i_task_is_barrier(node) &&
+           ((const lanepool_i_message *)node)->carry_out == begin;
+}
+
+/* Some may be held back behind a barrier. */
+void lanepool_i_quiesce_tell_held(lanepool_pool *pool)
+{
+    for (lanepool_i_quiesce *quiesce = pool->quiesces.first; quiesce != NULL;
+         quiesce = quiesce->next)
+        tell_held(quiesce);
+    lanepool_i_task *node = pool->router.held.first;
+    for (size_t left = pool->router.held.count; left > 0; left--) {
+        if (is_quiesce(node))
+            tell_held((lanepool_i_quiesce *)node);
+        node = load_relaxed(&node->next);
+    }
+}
+
 /* --- the caller's side --- */
 
 static lanepool_i_quiesce *make(lanepool_status *status)
@@ -137,9 +168,10 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
     if (lanepool_i_local_is_inside(local))
         return LANEPOOL_DEADLOCK;
     if (wait_ns_max == 0)
@@ -155,6 +187,8 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
         status = lanepool_pool_await(pool, wait_ns_max);
     } else if (!lanepool_i_semaphore_wait_until(&quiesce->semaphore, deadline_ns)) {
         status = LANEPOOL_TIMED_OUT;
+    } else if (load_relaxed(&quiesce->is_held)) {
+        status = LANEPOOL_HELD;
     }
     drop(quiesce);
     if (status == LANEPOOL_OK)

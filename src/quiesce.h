@@ -22,6 +22,8 @@ typedef struct lanepool_i_quiesces {
     uint64_t oldest;           /* R: the oldest epoch that is not done */
 } lanepool_i_quiesces;
 
+/* Role's holder: nothing goes on any more by itself; tells those that wait. */
+void lanepool_i_quiesce_tell_held(lanepool_pool *pool);
 /* Role's holder: ends those that are done. */
 void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local);
 

@@ -3,6 +3,7 @@
 
 #include "barrier.h"
 #include "planted.h"
+#include "poison.h"
 #include "pool.h"
 #include "run.h"
 
@@ -123,12 +124,31 @@ static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_local *
     pool->router.inbox.news++;
 }
 
+/* A message, or a task that the router is to look closer at. */
+static LANEPOOL_I_COLD void take_unusual(lanepool_pool *pool, lanepool_i_local *local,
+                                         lanepool_i_task *node, lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&node->word);
+    if ((word & LANEPOOL_I_WIDE) == 0) {
+        take_message(pool, local, (lanepool_i_message *)node, grants);
+        return;
+    }
+    store_relaxed(&node->word, word & ~LANEPOOL_I_MESSAGE);
+    give_ticket(&pool->router, node);
+    if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, node))
+        lanepool_i_ring_write_route(local->ring, node, pool->router.inbox.news);
+    if (pool->router.barrier != NULL)
+        lanepool_i_router_hold(&pool->router, node);
+    else
+        lanepool_i_poison_route(pool, local, node, grants);
+}
+
 static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                       lanepool_i_grants *grants)
 {
     bool is_message = (load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0;
     if (is_message && !lanepool_i_task_is_barrier(task)) {
-        take_message(pool, local, (lanepool_i_message *)task, grants);
+        take_unusual(pool, local, task, grants);
         return;
     }
     give_ticket(&pool->router, task);
@@ -221,6 +241,20 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
     if (!lanepool_i_role_try(&pool->router))
         return;
     lanepool_i_router_route(pool, local);
+    lanepool_i_role_give_back(pool, local);
+}
+
+/* What the inbox held, and once what it has got meanwhile: that may go on for ever. */
+void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_local *local)
+{
+    const lanepool_i_inbox *inbox = &pool->router.inbox;
+    int emptied = 0;
+    if (!lanepool_i_role_try(&pool->router))
+        return;
+    do {
+        lanepool_i_router_route(pool, local);
+        emptied += inbox->next == NULL;
+    } while (emptied < 2 && lanepool_i_inbox_more(inbox));
     lanepool_i_role_give_back(pool, local);
 }
 

@@ -54,6 +54,8 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local);
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local);
 /* If the role is free: takes it, routes a batch, gives it back. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local);
+/* The same, batch by batch, of all that was accepted before. */
+void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_local *local);
 /* If there are finished tasks to reap, and the role is free: reaps them. */
 void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_local *local);
 /* Whether a holder of the role would find something to do. */

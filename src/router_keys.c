@@ -4,6 +4,7 @@
  * inbox (lane.h), and is ready when all of them are granted (latch.h).
  */
 #include "handback.h"
+#include "lending.h"
 #include "pause.h"
 #include "places.h"
 #include "pool.h"
@@ -113,12 +114,14 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
     return kept;
 }
 
-static void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                       lanepool_i_grants *grants)
+static inline void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                              lanepool_i_grants *grants, bool lends, bool held)
 {
     lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     uint32_t lanes = resolve_wide(pool, local, task);
-    lanepool_i_latch_set(task, lanes + 1);
+    if (lends)
+        lanepool_i_lending_enter(pool, task);
+    lanepool_i_latch_set(task, lanes + 1 + held);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
         lanepool_i_lane *lane = entries[i].entry.at.lane;
@@ -128,7 +131,12 @@ static void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_
         granted +=
             lanepool_i_lane_append(lane, link | (exclusive ? 0 : LANEPOOL_I_LINK_SHARED), grants);
     }
-    arrive(task, lanes, granted, grants);
+    if (!held) {
+        arrive(task, lanes, granted, grants);
+        return;
+    }
+    (void)lanepool_i_latch_arrive_wide(task, granted + 1);
+    grants->latched += granted;
 }
 
 static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -136,13 +144,26 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
-        route_wide(pool, local, task, grants);
+        route_wide(pool, local, task, grants, false, false);
     else if ((word & LANEPOOL_I_COUNT_MASK) == (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT)
         route_one_claim(pool, local, task, word, grants);
     else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
         route_two_claims(pool, local, task, word, grants);
     else
         lanepool_i_grants_add(grants, task);
+}
+
+/* With priorities all tasks are wide. */
+static void route_lending(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          lanepool_i_grants *grants)
+{
+    route_wide(pool, local, task, grants, true, false);
+}
+
+static void route_held(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants)
+{
+    route_wide(pool, local, task, grants, pool->options.priorities, true);
 }
 
 static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
@@ -167,6 +188,13 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
     }
     for (size_t i = 0; i < count; i++)
         release(task->as.narrow[i].at.lane, task, grants);
+}
+
+static void finish_lending(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                           lanepool_i_grants *grants)
+{
+    lanepool_i_lending_leave(pool, task);
+    finish(pool, local, task, grants);
 }
 
 /* --- hand-back --- */
@@ -194,16 +222,20 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
                                     lanepool_claim *narrow, size_t *count)
 {
     (void)pool;
-    *count = lanepool_i_task_count(task);
+    size_t placed = lanepool_i_task_count(task);
+    size_t kept = 0;
     bool wide = lanepool_i_task_is_wide(task);
     lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < placed; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
         bool shared = lanepool_i_place_is_shared(task, i);
-        lanepool_i_key_to_claim(&lane->key, &result[i]);
-        result[i].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+        if (lanepool_i_lane_is_void(lane))
+            continue;
+        lanepool_i_key_to_claim(&lane->key, &result[kept]);
+        result[kept++].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     }
+    *count = kept;
     return result;
 }
 
@@ -331,6 +363,8 @@ static void survey_entries(lanepool_i_survey *survey, size_t index)
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
         lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        if (lanepool_i_lane_is_void(lane))
+            continue;
         lanepool_i_survey_add_entry(survey, index, lane,
                                     lanepool_i_place_is_shared(task, i) ? LANEPOOL_SHARED
                                                                         : LANEPOOL_EXCLUSIVE,
@@ -361,7 +395,8 @@ static bool init(lanepool_pool *pool)
 {
     pool->keys.frozen = NULL;
     pool->keys.gates = NULL;
-    return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle);
+    return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle, pool->options.allocator,
+                                pool->options.priorities);
 }
 
 static void fini(lanepool_pool *pool)
@@ -370,28 +405,27 @@ static void fini(lanepool_pool *pool)
     lanepool_i_keys_fini(&pool->keys);
 }
 
+/* What does not depend on whether there are priorities. */
+#define EITHER                                                                                  \
+    .route_held = route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = init,        \
+    .fini = fini, .route_max = LANEPOOL_I_ROUTE_MAX, .batch_done = lanepool_i_keys_sweep,       \
+    .reap = NULL, .mark = lanepool_i_places_mark, .route_mark = route_mark,                     \
+    .claims_lane = claims_lane, .release = lanepool_i_places_release,                           \
+    .inherit = lanepool_i_places_inherit, .trim = lanepool_i_keys_trim, .collect = collect,     \
+    .claims = claims, .each_dependent = each_dependent, .end_walk = end_walk,                   \
+    .survey_begin = survey_begin, .survey_entries = survey_entries, .survey_lane = survey_lane, \
+    .survey_end = survey_end
+
 const lanepool_i_rule lanepool_i_rule_keys = {
-    .entry_size = sizeof(lanepool_i_wide_entry),
+    EITHER,
     .all_wide = false,
-    .init = init,
-    .fini = fini,
     .route = route,
-    .route_max = LANEPOOL_I_ROUTE_MAX,
-    .batch_done = lanepool_i_keys_sweep,
     .finish = finish,
-    .reap = NULL,
-    .mark = lanepool_i_places_mark,
-    .route_mark = route_mark,
-    .claims_lane = claims_lane,
-    .release = lanepool_i_places_release,
-    .inherit = lanepool_i_places_inherit,
-    .trim = lanepool_i_keys_trim,
-    .collect = collect,
-    .claims = claims,
-    .each_dependent = each_dependent,
-    .end_walk = end_walk,
-    .survey_begin = survey_begin,
-    .survey_entries = survey_entries,
-    .survey_lane = survey_lane,
-    .survey_end = survey_end,
+};
+
+const lanepool_i_rule lanepool_i_rule_keys_lending = {
+    EITHER,
+    .all_wide = true,
+    .route = route_lending,
+    .finish = finish_lending,
 };

@@ -161,6 +161,13 @@ static void leave_chain(lanepool_i_tracked *tracked)
 
 /* --- the rule --- */
 
+/* The last arrival need not count; then the latch does not say that it was. */
+static void become_ready(lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    store_relaxed(&task->as.wide.wait, 0);
+    lanepool_i_grants_add(grants, task);
+}
+
 /* The scan's own hold on the latch goes; a task that could not wait for everything at once is
  * scanned again when what it does wait for has finished. */
 static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
@@ -174,7 +181,7 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
     if (scan->lacking)
         lanepool_i_router_scan_again(scan->pool, task);
     else
-        lanepool_i_grants_add(grants, task);
+        become_ready(task, grants);
 }
 
 static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -221,7 +228,7 @@ static void serve(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_succe
         if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0)
             lanepool_i_router_reap_later(pool, local, task);
         else
-            lanepool_i_grants_add(grants, task);
+            become_ready(task, grants);
     }
 }
 

@@ -509,7 +509,8 @@ static bool init(lanepool_pool *pool)
 {
     if (!init_queues(pool))
         return false;
-    if (pool->options.is_compatible != NULL || lanepool_i_keys_init(&pool->keys, is_unclaimed))
+    if (pool->options.is_compatible != NULL ||
+        lanepool_i_keys_init(&pool->keys, is_unclaimed, pool->options.allocator, false))
         return true;
     fini_queues(pool, pool->options.workers);
     return false;

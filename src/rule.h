@@ -22,6 +22,10 @@ typedef struct lanepool_i_rule {
     /* R: gives a task its place; what becomes ready is added to grants. */
     void (*route)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                   lanepool_i_grants *grants);
+    /* R: the same for a wide task, which waits for one thing more, the caller's. NULL: there are no
+     * lanes per key. */
+    void (*route_held)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                       lanepool_i_grants *grants);
     /* How many tasks one hold of the role may route while none of them becomes ready: more than a
      * batch only where placing a task asks nothing about others. */
     size_t route_max;
@@ -38,7 +42,7 @@ typedef struct lanepool_i_rule {
     bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
     /* R: the places of a cancelled task that was routed hold nothing up any more. NULL: they go in
      * their turn. The block is kept meanwhile. */
-    void (*mark)(lanepool_i_task *task, lanepool_i_grants *grants);
+    void (*mark)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
     /* R: in place of `route`, if there is `mark`: a task that was cancelled before it was routed.
      */
     void (*route_mark)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -49,8 +53,9 @@ typedef struct lanepool_i_rule {
     /* R: gives up the running task's lane that the claim names; false: it has none. W: a task that
      * ends leaves its lanes to its heir, which has room for them and no places yet; the task's own
      * places do not change, and are not to be finished. NULL: there are no lanes of their own. */
-    bool (*release)(lanepool_i_task *task, const lanepool_claim *claim, lanepool_i_grants *grants);
-    void (*inherit)(lanepool_i_task *task, lanepool_i_task *heir);
+    bool (*release)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_claim *claim,
+                    lanepool_i_grants *grants);
+    void (*inherit)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir);
     /* R: memory that is not needed goes back to the system. */
     void (*trim)(lanepool_pool *pool, lanepool_i_local *local);
     /* R, no worker left: adds every task that has a place to the list; they are not ready. */
@@ -77,6 +82,7 @@ typedef struct lanepool_i_rule {
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;
+extern const lanepool_i_rule lanepool_i_rule_keys_lending; /* with priorities */
 extern const lanepool_i_rule lanepool_i_rule_predicate;
 extern const lanepool_i_rule lanepool_i_rule_workers;
 

@@ -15,6 +15,8 @@
  */
 #include "run.h"
 
+#include "failing.h"
+#include "lane_limits.h"
 #include "periodic.h"
 #include "planted.h"
 #include "sequence.h"
@@ -86,6 +88,7 @@ static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
         local->callbacks--;
     }
     let_go_of_pump(task);
+    lanepool_i_lane_limits_ended(pool, local, task);
     forget(pool, local, task, word);
 }
 
@@ -104,6 +107,7 @@ void lanepool_i_run_forget(lanepool_pool *pool, lanepool_i_local *local, lanepoo
     if (lanepool_i_word_is_periodic(word))
         lanepool_i_periodic_forget(pool, task);
     let_go_of_pump(task);
+    lanepool_i_lane_limits_ended(pool, local, task);
     forget(pool, local, task, word);
 }
 
@@ -136,13 +140,16 @@ static inline void leave(lanepool_i_local *local, const lanepool_run *run)
     store_release(&local->running, load_relaxed(&run->task->next));
 }
 
-static void report_failure(lanepool_pool *pool, lanepool_i_local *local,
-                           const lanepool_i_task *task, const lanepool_result *result)
+void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_local *local,
+                                   const lanepool_i_task *task, const lanepool_result *result,
+                                   bool is_last)
 {
-    if (pool->options.on_error == NULL)
+    const lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    if (pool->options.on_error == NULL || (failing != NULL && failing->ends))
         return;
     lanepool_error error = { task->function, task->context, lanepool_i_task_ticket(task),
-                             result->status, result->code };
+                             result->status, result->code,  failing != NULL ? failing->failed : 1,
+                             is_last };
     local->callbacks++;
     pool->options.on_error(pool->options.user, &error);
     local->callbacks--;
@@ -153,13 +160,23 @@ static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t w
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
+/* Its turn has come, but in poisoned lanes: it is told, and ends. */
+static void refuse(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task, ending *end)
+{
+    local->callbacks++;
+    lanepool_i_run_call_cancelled(pool, local, task, NULL);
+    local->callbacks--;
+    lanepool_i_failing_of(task)->ends = true;
+    end->result.status = LANEPOOL_POISONED;
+}
+
 /* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
  * cancel.c. Its thread's list shows it by now; where tasks are reaped it keeps its places for a
  * while when it has left that list, and its latch says that it has started. If cancelled by a mark
- * alone, the future is the canceller's. False and OK: a run of a periodic task that has ended; it
- * has its turn, and does nothing. */
-static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool *pool,
-                                                             const lanepool_i_local *local,
+ * alone, the future is the canceller's. False and not CANCELLED: a run of a periodic task that has
+ * ended, or a task that is not to be tried again; it has its turn, and does nothing. */
+static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool,
+                                                             lanepool_i_local *local,
                                                              lanepool_i_task *task, ending *end)
 {
     end->result = (lanepool_result){ LANEPOOL_CANCELLED, 0, NULL };
@@ -173,6 +190,16 @@ static __attribute__((noinline)) bool start_unless_cancelled(const lanepool_pool
     end->future = future_of(task, word);
     if (end->future == NULL)
         return true;
+    lanepool_i_failing *failing = lanepool_i_failing_of_future(end->future);
+    if (failing != NULL && !lanepool_i_failing_starts(failing)) {
+        end->result = failing->result;
+        return false;
+    }
+    if (failing != NULL && failing->is_refused) {
+        if (lanepool_i_future_give_up(end->future))
+            refuse(pool, local, task, end);
+        return false;
+    }
     bool starts = lanepool_i_future_start(end->future);
     if (!starts || end->future->started)
         return starts;
@@ -193,7 +220,7 @@ static inline enum outcome call(lanepool_pool *pool, lanepool_i_local *local, la
     unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
     if (__builtin_expect(unusual != 0, 0) && !start_unless_cancelled(pool, local, task, end)) {
         leave(local, &run);
-        return end->result.status == LANEPOOL_OK ? ENDS : WAS_MARK;
+        return end->result.status == LANEPOOL_CANCELLED ? WAS_MARK : ENDS;
     }
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_START, task, 0);
     int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
@@ -211,19 +238,23 @@ static bool calls_back(const lanepool_i_task *task, const ending *end)
            (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
 }
 
-/* From the failure report to the last of the task; leaves what became ready in the grants, unless a
- * callback might hold it up. Lanes that an heir has got do not move on: the task's places say still
- * which they are, for a survey that may be looking at it, but they are not its own. */
+/* From the failure report to the last of the task, unless that is to be tried again; leaves what
+ * became ready in the grants, unless a callback might hold it up. Lanes that an heir has got do not
+ * move on: the task's places say still which they are, for a survey that may be looking at it, but
+ * they are not its own. */
 static inline void settle(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                           const ending *end, bool has_lanes, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
+    *grants = lanepool_i_no_grants(local->ring);
+    if (end->result.status != LANEPOOL_OK &&
+        lanepool_i_failing_goes_on(pool, local, task, &end->result, has_lanes, grants))
+        return;
     lanepool_i_count_up(&local->ran, 1);
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);
     if (end->result.status != LANEPOOL_OK)
-        report_failure(pool, local, task, &end->result);
+        lanepool_i_run_report_failure(pool, local, task, &end->result, true);
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
-    *grants = lanepool_i_no_grants(local->ring);
     if (has_lanes)
         pool->rule->finish(pool, local, task, grants);
     if (grants->latched != 0)
@@ -275,6 +306,7 @@ static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_local *
                                          lanepool_i_grants *grants)
 {
     bool detached = end->apart->detached;
+    lanepool_i_contexts_leave_all(pool, end->apart->uses);
     lanepool_i_task *heir = lanepool_i_apart_end(pool, end->apart);
     settle(pool, local, task, end, heir == NULL, grants);
     if (heir != NULL)
@@ -300,6 +332,16 @@ void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_local *local, lane
     lanepool_i_task *task = apart->task;
     ending end = { future_of(task, load_relaxed(&task->word)), apart->result, apart };
     settle_apart(pool, local, task, &end, &grants);
+    lanepool_i_lifecycle_attend(pool, local);
+}
+
+void lanepool_i_run_end_kept(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                             const lanepool_result *result)
+{
+    lanepool_i_grants grants;
+    ending end = { task->as.wide.future, *result, NULL };
+    settle(pool, local, task, &end, true, &grants);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_lifecycle_attend(pool, local);
 }
 
@@ -428,6 +470,16 @@ void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lane
 {
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     lanepool_i_run_call_cancelled(pool, local, task, future_of(task, load_relaxed(&task->word)));
+    lanepool_i_run_let_go(pool, local, task);
+}
+
+void lanepool_i_run_end_failed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                               const lanepool_result *result)
+{
+    ending end = { task->as.wide.future, *result, NULL };
+    lanepool_i_count_up(&local->ran, 1);
+    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
+    complete(local, &end);
     lanepool_i_run_let_go(pool, local, task);
 }
 

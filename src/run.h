@@ -40,6 +40,18 @@ void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_local *local, lane
 void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_local *local,
                                    lanepool_i_task *task, lanepool_future *future);
 
+/* Tells the program of an attempt that has failed, unless it knows of it. */
+LANEPOOL_I_COLD void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_local *local,
+                                                   const lanepool_i_task *task,
+                                                   const lanepool_result *result, bool is_last);
+/* A task that was kept, and says that it ends, does so here and now; any thread. */
+void lanepool_i_run_end_kept(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                             const lanepool_result *result);
+/* Role's holder, no worker left: a task with a future that was called before ends; its lanes go on
+ * no more. */
+void lanepool_i_run_end_failed(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                               const lanepool_result *result);
+
 /* The task, which its future has cancelled, is now a mark: only its places are left. */
 void lanepool_i_run_mark(lanepool_i_local *local, lanepool_i_task *task);
 

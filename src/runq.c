@@ -1,11 +1,11 @@
 /* Owns the ring; the protocol is in runq.h. */
 #include "runq.h"
 
-void lanepool_i_runq_init(lanepool_i_runq *queue)
+void lanepool_i_runq_init(lanepool_i_runq *queue, bool takes_tasks)
 {
     atomic_init(&queue->head, 0);
     atomic_init(&queue->tail, 0);
-    atomic_init(&queue->putting, 0);
+    atomic_init(&queue->putting, takes_tasks ? 0 : 1);
     for (size_t i = 0; i < LANEPOOL_I_RUNQ_SLOTS; i++)
         atomic_init(&queue->slots[i], NULL);
 }

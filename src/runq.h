@@ -24,7 +24,8 @@ typedef struct lanepool_i_runq {
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) slots[LANEPOOL_I_RUNQ_SLOTS]; /* P */
 } lanepool_i_runq;
 
-void lanepool_i_runq_init(lanepool_i_runq *queue);
+/* One that takes none leaves all to the spill. */
+void lanepool_i_runq_init(lanepool_i_runq *queue, bool takes_tasks);
 
 /* Moves tasks from the front of the list to the queue's end, as many as fit; none if another
  * thread is putting. They are published in the total order of `seq` operations. */

@@ -13,7 +13,7 @@ bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool
     return sequence != NULL && task != NULL &&
            lanepool_i_is_known(task, task->struct_size, sizeof *task) && task->function != NULL &&
            task->claim_count == 0 && task->kind == 0 && task->tag == 0 && task->group == NULL &&
-           task->pump == NULL;
+           task->pump == NULL && task->on_failure == NULL;
 }
 
 /* What can be told of a task that may be gone: where it stands, if it is this one. */

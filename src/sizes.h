@@ -19,8 +19,9 @@
  * became ready: behind a backlog of one key there may be others that could run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
 #define LANEPOOL_I_ROUTE_MAX   16384u
-/* With so many tasks in its queue a worker does not route. */
+/* With so many tasks in its queue a worker does not route; so often in a row, once a quantum. */
 #define LANEPOOL_I_ENOUGH_READY 32u
+#define LANEPOOL_I_PUT_OFF_MAX  32u
 /* So many tasks of a batch are appended at once: workers get something to do while the rest is
  * built. */
 #define LANEPOOL_I_APPEND_BATCH 64u
@@ -30,6 +31,8 @@
  * time, at most so often: who looks takes lines from those who work. */
 #define LANEPOOL_I_SEARCH_ROUNDS 7
 #define LANEPOOL_I_SEARCH_PAUSES 32
+/* If a thread cannot be had for a worker, another one is tried for after so long. */
+#define LANEPOOL_I_TRY_AGAIN_NS ((uint64_t)10000000)
 /* Pauses while a link in the inbox is expected to be made at any moment. */
 #define LANEPOOL_I_LINK_PAUSES 8
 /* Bytes of a region of blocks and of lanes: powers of two. */
@@ -37,6 +40,8 @@
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
 /* Chains of free blocks of each size that trimming leaves: half a MiB. */
 #define LANEPOOL_I_KEPT_CHAINS ((size_t)64)
+/* The table of poisoned lanes has two to the power of this many chains. */
+#define LANEPOOL_I_POISON_BITS 9
 /* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
 #define LANEPOOL_I_KEPT_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond what it needs at once. */
@@ -46,6 +51,8 @@
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
 /* Moments at which counter and clock were compared that are kept: a power of two. */
 #define LANEPOOL_I_ANCHORS ((size_t)1024)
+/* The watchdog does not look more often than once in so many nanoseconds. */
+#define LANEPOOL_I_LOOK_NS_MIN UINT64_C(1000000)
 /* So many tasks of a sequence run before its errand is handed to the executor anew. */
 #define LANEPOOL_I_DRAIN_BATCH 64u
 
@@ -61,19 +68,23 @@
 #define LANEPOOL_I_ROUTE_BATCH   2u
 #define LANEPOOL_I_ROUTE_MAX     3u
 #define LANEPOOL_I_ENOUGH_READY  1u
+#define LANEPOOL_I_PUT_OFF_MAX   1u
 #define LANEPOOL_I_APPEND_BATCH  2u
 #define LANEPOOL_I_FIRE_BATCH    2u
 #define LANEPOOL_I_SEARCH_ROUNDS 1
 #define LANEPOOL_I_SEARCH_PAUSES 0
 #define LANEPOOL_I_LINK_PAUSES   0
+#define LANEPOOL_I_TRY_AGAIN_NS  ((uint64_t)10)
 #define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
 #define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
+#define LANEPOOL_I_POISON_BITS   1
 #define LANEPOOL_I_KEPT_LANES    ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT   1u
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
 #define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
 #define LANEPOOL_I_ANCHORS       ((size_t)2)
+#define LANEPOOL_I_LOOK_NS_MIN   UINT64_C(1)
 #define LANEPOOL_I_DRAIN_BATCH   2u
 
 #endif

@@ -51,8 +51,9 @@ static size_t page_of(const void *block)
     return ((uintptr_t)block & (REGION_SIZE - 1)) / LANEPOOL_I_PAGE_SIZE;
 }
 
-bool lanepool_i_slab_init(lanepool_i_slab *slab)
+bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator)
 {
+    slab->allocator = allocator;
     for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
         atomic_init(&slab->classes[class].chains, NULL);
         slab->classes[class].open = NULL;
@@ -61,12 +62,12 @@ bool lanepool_i_slab_init(lanepool_i_slab *slab)
     return lanepool_i_mutex_init(&slab->lock);
 }
 
-static void free_regions(lanepool_i_region *region)
+static void free_regions(const lanepool_allocator *allocator, lanepool_i_region *region)
 {
     while (region != NULL) {
         lanepool_i_region *next = region->next;
         LANEPOOL_I_UNPOISON(region, REGION_SIZE);
-        lanepool_i_pages_free(region, REGION_SIZE);
+        lanepool_i_region_free(allocator, region, REGION_SIZE);
         region = next;
     }
 }
@@ -74,8 +75,8 @@ static void free_regions(lanepool_i_region *region)
 void lanepool_i_slab_fini(lanepool_i_slab *slab)
 {
     for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
-        free_regions(slab->classes[class].open);
-        free_regions(slab->classes[class].full);
+        free_regions(slab->allocator, slab->classes[class].open);
+        free_regions(slab->allocator, slab->classes[class].full);
     }
     lanepool_i_mutex_fini(&slab->lock);
 }
@@ -143,7 +144,7 @@ static lanepool_i_block *cut_page_locked(lanepool_i_slab_class *of, size_t class
 
 static bool add_region(lanepool_i_slab *slab, lanepool_i_slab_class *of)
 {
-    lanepool_i_region *region = lanepool_i_pages_alloc(REGION_SIZE);
+    lanepool_i_region *region = lanepool_i_region_alloc(slab->allocator, REGION_SIZE);
     if (region == NULL)
         return false;
     for (size_t page = 1; page < REGION_PAGES; page++)
@@ -240,13 +241,14 @@ static void keep_used_locked(lanepool_i_slab_class *of, size_t class, lanepool_i
         push_chain(of, kept);
 }
 
-static void discard_free_pages_locked(lanepool_i_region *region, size_t class)
+static void discard_free_pages_locked(const lanepool_allocator *allocator,
+                                      lanepool_i_region *region, size_t class)
 {
     for (size_t page = 1; page < REGION_PAGES; page++) {
         if (region->free_in[page] == page_blocks(class)) {
             char *start = (char *)region + page * LANEPOOL_I_PAGE_SIZE;
             LANEPOOL_I_UNPOISON(start, LANEPOOL_I_PAGE_SIZE);
-            lanepool_i_pages_discard(start, LANEPOOL_I_PAGE_SIZE);
+            lanepool_i_region_discard(allocator, start, LANEPOOL_I_PAGE_SIZE);
             mark_uncut(region, page);
         }
         region->free_in[page] = 0;
@@ -255,13 +257,14 @@ static void discard_free_pages_locked(lanepool_i_region *region, size_t class)
 
 /* Sorts a class's regions anew into open and full; the wholly free ones are collected in *unused.
  */
-static void sort_regions_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_region *list,
+static void sort_regions_locked(lanepool_i_slab *slab, size_t class, lanepool_i_region *list,
                                 lanepool_i_region **unused)
 {
+    lanepool_i_slab_class *of = &slab->classes[class];
     while (list != NULL) {
         lanepool_i_region *region = list;
         list = region->next;
-        discard_free_pages_locked(region, class);
+        discard_free_pages_locked(slab->allocator, region, class);
         lanepool_i_region **to = region->uncut_count == REGION_PAGES - 1 ? unused
                                  : region->uncut_count != 0              ? &of->open
                                                                          : &of->full;
@@ -297,9 +300,9 @@ void lanepool_i_slab_trim(lanepool_i_slab *slab)
         lanepool_i_region *full = of->full;
         of->open = NULL;
         of->full = NULL;
-        sort_regions_locked(of, class, open, &unused);
-        sort_regions_locked(of, class, full, &unused);
+        sort_regions_locked(slab, class, open, &unused);
+        sort_regions_locked(slab, class, full, &unused);
         lanepool_i_mutex_unlock(&slab->lock);
-        free_regions(unused);
+        free_regions(slab->allocator, unused);
     }
 }

@@ -12,6 +12,7 @@
 #ifndef LANEPOOL_SRC_SLAB_H
 #define LANEPOOL_SRC_SLAB_H
 
+#include "allocator.h"
 #include "atomic.h"
 #include "platform/platform.h"
 
@@ -43,7 +44,8 @@ typedef struct lanepool_i_slab_class {
 
 typedef struct lanepool_i_slab {
     lanepool_i_slab_class classes[LANEPOOL_I_SLAB_CLASSES];
-    lanepool_i_mutex lock; /* L */
+    lanepool_i_mutex lock;               /* L */
+    const lanepool_allocator *allocator; /* I: NULL: the system */
 } lanepool_i_slab;
 
 /* One thread's blocks of one size. */
@@ -58,7 +60,7 @@ typedef struct lanepool_i_cache {
     lanepool_i_cache_class classes[LANEPOOL_I_SLAB_CLASSES];
 } lanepool_i_cache;
 
-bool lanepool_i_slab_init(lanepool_i_slab *slab);
+bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator);
 /* Frees every region: blocks in caches are gone too. */
 void lanepool_i_slab_fini(lanepool_i_slab *slab);
 /* Gives memory of free blocks back to the system, page by page. O(free blocks). */

@@ -4,7 +4,9 @@
  */
 #include "lanepool/snapshot.h"
 
-#include "pool.h"
+#include "lane_limits.h"
+#include "lending.h"
+#include "snapshot_contexts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ struct taken {
     lanepool_snapshot_worker *workers;
     size_t *order;
     char *names;
+    lanepool_i_snapshot_contexts contexts;
 };
 
 /* One call. */
@@ -45,6 +48,7 @@ void lanepool_snapshot_release(lanepool_snapshot *snapshot)
     lanepool_i_memory_free(taken->workers);
     lanepool_i_memory_free(taken->order);
     lanepool_i_memory_free(taken->names);
+    lanepool_i_snapshot_contexts_free(&taken->contexts);
     lanepool_i_memory_free(taken);
 }
 
@@ -53,6 +57,13 @@ void lanepool_snapshot_release(lanepool_snapshot *snapshot)
 static const char *label_of(const lanepool_options *options, uint32_t tag)
 {
     return tag < options->tag_name_count ? options->tag_names[tag] : NULL;
+}
+
+static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
+                          lanepool_snapshot_task *copied)
+{
+    if (pool->options.priorities)
+        lanepool_i_lending_look(pool, task, &copied->priority, &copied->level);
 }
 
 static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
@@ -66,7 +77,10 @@ static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
                                                     .tag = tag,
                                                     .label = label_of(&survey->pool->options, tag),
                                                     .state = seen->state,
+                                                    .attempts = seen->attempts,
+                                                    .retry_ns = seen->retry_ns,
                                                     .worker = seen->worker };
+        copy_priority(survey->pool, seen->task, &taken->tasks[i]);
     }
 }
 
@@ -180,7 +194,8 @@ static void put_in_order(size_t entry_count, size_t lane_count, struct taken *ta
 
 static void describe_lanes(const struct taking *taking, struct taken *taken)
 {
-    const lanepool_i_rule *rule = taking->survey.pool->rule;
+    lanepool_pool *pool = taking->survey.pool;
+    const lanepool_i_rule *rule = pool->rule;
     for (size_t i = 0; i < taking->lane_count; i++) {
         lanepool_snapshot_lane *lane = &taken->lanes[i];
         size_t known = lane->granted;
@@ -188,6 +203,8 @@ static void describe_lanes(const struct taking *taking, struct taken *taken)
         rule->survey_lane(&taking->survey, taking->lanes[i], lane, name, NAME_SIZE);
         lane->unknown = lane->granted > known ? lane->granted - known : 0;
         lane->granted = known;
+        if (pool->limits_lanes && pool->options.layout == LANEPOOL_PER_KEY)
+            lanepool_i_lane_limits_describe(pool, taking->lanes[i], lane);
         /* A pause that has come to its turn holds the lane like a task. */
         if (lane->paused && lane->unknown > 0)
             lane->unknown--;
@@ -206,7 +223,8 @@ static void copy_workers(const lanepool_i_survey *survey, struct taken *taken)
     for (size_t i = 0; i < crew->worker_count; i++)
         taken->workers[i] = (lanepool_snapshot_worker){
             .task = LANEPOOL_SNAPSHOT_NONE,
-            .asleep = load_seq(&crew->park.sleepers[i].asleep) != 0,
+            .asleep = load_seq(&crew->park.sleepers[i].flag) == LANEPOOL_I_ASLEEP,
+            .absent = lanepool_i_park_is_absent(&crew->park, i),
             .ready = lanepool_i_runq_count(&crew->workers[i].queue),
         };
     for (size_t i = 0; i < survey->seen.count; i++) {
@@ -318,15 +336,16 @@ static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
 
 static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
-    if (local->callbacks > 0)
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
+    if (lanepool_i_local_may_hold_role(local))
         return LANEPOOL_DEADLOCK;
     /* A cancelling call is made by the role's holder. */
-    if (local->run != NULL && load_seq(&pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+    if (local->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
-    lanepool_status status = lanepool_i_waits_with_role(pool, local, take, taking);
+    lanepool_status status = lanepool_i_waits_with_role(pool, local, UINT64_MAX, take, taking);
     if (status == LANEPOOL_OK && taking->taken == NULL)
         status = taking->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     return status;
@@ -340,9 +359,17 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
     if (pool == NULL || snapshot == NULL)
         return LANEPOOL_INVALID;
     lanepool_status status = take_with_role(pool, &taking);
-    if (status == LANEPOOL_OK)
-        *snapshot = &taking.taken->snapshot;
-    return status;
+    if (status != LANEPOOL_OK)
+        return status;
+    struct taken *taken = taking.taken;
+    if (!lanepool_i_snapshot_contexts_take(pool, &taken->contexts)) {
+        lanepool_snapshot_release(&taken->snapshot);
+        return LANEPOOL_NOMEM;
+    }
+    taken->snapshot.contexts = taken->contexts.each;
+    taken->snapshot.context_count = taken->contexts.count;
+    *snapshot = &taken->snapshot;
+    return LANEPOOL_OK;
 }
 
 /* --- from a future --- */

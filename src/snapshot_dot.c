@@ -10,6 +10,9 @@ static const char *fill_of(lanepool_snapshot_state state)
         return "#cfe8ff";
     case LANEPOOL_SNAPSHOT_LATCHED:
         return "#ffd27f";
+    case LANEPOOL_SNAPSHOT_RETRYING:
+    case LANEPOOL_SNAPSHOT_KEPT:
+        return "#f4a6a0";
     default:
         return "#eeeeee";
     }

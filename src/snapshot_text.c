@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define REASONS_MAX 64 /* that are written; the rest are counted */
-#define ROOTS_MAX   3  /* that an idle worker's line names */
+#define NS_PER_MS   UINT64_C(1000000)
+#define ROOTS_MAX   3 /* that an idle worker's line names */
 
 /* --- pieces --- */
 
@@ -61,18 +62,46 @@ void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *sna
     }
 }
 
+static void out_key(const lanepool_i_out *out, const char *name, uint32_t type, uint64_t number)
+{
+    if (name[0] != '\0') {
+        out_name(out, name);
+    } else if (type == LANEPOOL_EVENT_LANE_POINTER) {
+        lanepool_i_out_text(out, "0x");
+        out_digits(out, number, 16);
+    } else {
+        lanepool_i_out_number(out, number);
+    }
+}
+
 void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
     if (lane->type == LANEPOOL_EVENT_LANE_WORKER)
         lanepool_i_out_text(out, "worker ");
-    if (lane->name[0] != '\0') {
-        out_name(out, lane->name);
-    } else if (lane->type == LANEPOOL_EVENT_LANE_POINTER) {
-        lanepool_i_out_text(out, "0x");
-        out_digits(out, lane->number, 16);
-    } else {
-        lanepool_i_out_number(out, lane->number);
+    out_key(out, lane->name, lane->type, lane->number);
+}
+
+static void out_retry(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                      const lanepool_snapshot_task *task)
+{
+    uint64_t left_ns = task->retry_ns > snapshot->time_ns ? task->retry_ns - snapshot->time_ns : 0;
+    lanepool_i_out_text(out, " has failed ");
+    lanepool_i_out_count(out, task->attempts, "time");
+    lanepool_i_out_text(out, " and is tried again in ");
+    lanepool_i_out_number(out, left_ns / NS_PER_MS);
+    lanepool_i_out_text(out, " ms");
+}
+
+static void out_priority(const lanepool_i_out *out, const lanepool_snapshot_task *task)
+{
+    if (task->priority > 0 || task->level > 0) {
+        lanepool_i_out_text(out, ", priority ");
+        lanepool_i_out_number(out, task->priority);
+    }
+    if (task->level > task->priority) {
+        lanepool_i_out_text(out, ", lent ");
+        lanepool_i_out_number(out, task->level);
     }
 }
 
@@ -93,6 +122,14 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
     case LANEPOOL_SNAPSHOT_READY:
         lanepool_i_out_text(out, " is ready and waits for a worker");
         break;
+    case LANEPOOL_SNAPSHOT_RETRYING:
+        out_retry(out, snapshot, task);
+        break;
+    case LANEPOOL_SNAPSHOT_KEPT:
+        lanepool_i_out_text(out, " has failed ");
+        lanepool_i_out_count(out, task->attempts, "time");
+        lanepool_i_out_text(out, " and is kept until it is resolved");
+        break;
     case LANEPOOL_SNAPSHOT_LATCHED:
         lanepool_i_out_text(out, " is latched with ");
         lanepool_i_out_number(out, task->arrived);
@@ -102,6 +139,7 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
     default:
         lanepool_i_out_text(out, " waits");
     }
+    out_priority(out, task);
 }
 
 /* --- reasons --- */
@@ -176,7 +214,7 @@ static size_t count_in(const lanepool_snapshot *snapshot, lanepool_snapshot_stat
 static bool holds_others_up(const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
-    if (task->state != LANEPOOL_SNAPSHOT_RUNNING)
+    if (task->state < LANEPOOL_SNAPSHOT_RUNNING)
         return false;
     for (size_t i = 0; i < task->entry_count; i++) {
         const lanepool_snapshot_entry *entry = &snapshot->entries[task->first_entry + i];
@@ -228,6 +266,10 @@ static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snaps
     const lanepool_snapshot_worker *worker = &snapshot->workers[index];
     lanepool_i_out_text(out, "worker ");
     lanepool_i_out_number(out, index);
+    if (worker->absent) {
+        lanepool_i_out_text(out, " is absent\n");
+        return;
+    }
     if (worker->task == LANEPOOL_SNAPSHOT_NONE) {
         out_idle(out, snapshot);
         return;
@@ -240,6 +282,16 @@ static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snaps
         lanepool_i_out_text(out, " in its queue");
     }
     lanepool_i_out_text(out, "\n");
+}
+
+/* What counts against it, whether or not it stands here yet. */
+static void out_limit(const lanepool_i_out *out, const lanepool_snapshot_lane *lane)
+{
+    lanepool_i_out_text(out, ", ");
+    lanepool_i_out_number(out, lane->pending);
+    lanepool_i_out_text(out, " of at most ");
+    lanepool_i_out_number(out, lane->pending_max);
+    lanepool_i_out_text(out, " pending");
 }
 
 static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
@@ -266,7 +318,43 @@ static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     }
     if (lane->paused)
         lanepool_i_out_text(out, " (paused)");
+    if (lane->pending_max != 0 && lane->pending_max != LANEPOOL_UNLIMITED)
+        out_limit(out, lane);
     lanepool_i_out_text(out, "\n");
+}
+
+static void out_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_context *context = &snapshot->contexts[index];
+    lanepool_i_out_text(out, "context ");
+    out_key(out, context->name, context->type, context->number);
+    if (context->users > 0) {
+        lanepool_i_out_text(out, ": used by ");
+        lanepool_i_out_count(out, context->users, "task");
+        lanepool_i_out_text(out, "\n");
+        return;
+    }
+    uint64_t now_ns =
+        snapshot->time_ns > context->idle_since_ns ? snapshot->time_ns : context->idle_since_ns;
+    uint64_t left_ns = context->due_ns > now_ns ? context->due_ns - now_ns : 0;
+    lanepool_i_out_text(out, ": idle for ");
+    lanepool_i_out_number(out, (now_ns - context->idle_since_ns) / NS_PER_MS);
+    if (context->due_ns == UINT64_MAX) {
+        lanepool_i_out_text(out, " ms, kept until the pool ends\n");
+        return;
+    }
+    lanepool_i_out_text(out, " ms, closed in ");
+    lanepool_i_out_number(out, left_ns / NS_PER_MS);
+    lanepool_i_out_text(out, " ms\n");
+}
+
+static void out_failed(const lanepool_i_out *out, size_t count, const char *what)
+{
+    if (count == 0)
+        return;
+    lanepool_i_out_text(out, ", ");
+    lanepool_i_out_number(out, count);
+    lanepool_i_out_text(out, what);
 }
 
 lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
@@ -284,10 +372,15 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
     lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED));
     lanepool_i_out_text(&out, " latched, ");
     lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING));
-    lanepool_i_out_text(&out, " waiting\n");
+    lanepool_i_out_text(&out, " waiting");
+    out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_RETRYING), " to be tried again");
+    out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_KEPT), " kept");
+    lanepool_i_out_text(&out, "\n");
     for (size_t i = 0; i < snapshot->worker_count; i++)
         out_worker(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)
         out_lane(&out, snapshot, i);
+    for (size_t i = 0; i < snapshot->context_count; i++)
+        out_context(&out, snapshot, i);
     return LANEPOOL_OK;
 }

@@ -23,6 +23,8 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
 {
     if (pool == NULL || stats == NULL || (workers == NULL && worker_capacity > 0))
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     *stats = (lanepool_stats){ 0 };
     /* Finished before accepted: a task counts as accepted first. */
     stats->finished = lanepool_i_locals_finished(&pool->locals);
@@ -33,15 +35,19 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     if ((int64_t)stats->latched_lanes < 0 || load_seq(&pool->lifecycle.stopped))
         stats->latched_lanes = 0;
     stats->delayed = lanepool_i_delays_count(pool);
+    stats->contexts = lanepool_i_contexts_count(pool);
     stats->live_lanes = load_relaxed(&pool->router.lanes_live);
     for (size_t i = 0; i < pool->crew.worker_count; i++) {
         lanepool_worker_stats worker;
         add_worker(pool, i, &worker);
+        stats->threads += !lanepool_i_park_is_absent(&pool->crew.park, i);
         stats->ready += worker.ready;
         stats->taken_from_others += worker.taken_from_others;
         stats->wake_ups += worker.wake_ups;
         if (i < worker_capacity)
             workers[i] = worker;
     }
+    if (load_seq(&pool->lifecycle.stopped))
+        stats->threads = 0;
     return LANEPOOL_OK;
 }

@@ -7,8 +7,8 @@
 
 #include "build.h"
 #include "deadline.h"
+#include "lane_limits.h"
 #include "member.h"
-#include "pool.h"
 #include "run.h"
 
 #include <string.h>
@@ -26,39 +26,78 @@ struct terms {
 
 static bool is_open(const lanepool_pool *pool, bool inside)
 {
-    uint32_t state = load_relaxed(&pool->lifecycle.state);
+    uint32_t state = load_relaxed(pool->lifecycle.state);
     return state == LANEPOOL_I_RUNNING || (inside && state == LANEPOOL_I_DRAINING);
 }
 
-static lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local,
-                                    struct terms terms)
+static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_local *local,
+                                     lanepool_i_charge *charge, struct terms terms)
 {
     bool inside = lanepool_i_local_is_inside(local);
-    if (!is_open(pool, inside))
-        return LANEPOOL_SHUT_DOWN;
-    if (lanepool_i_admission_try(&pool->admission, local))
+    if (lanepool_i_admission_try(&pool->admission, local, charge))
         return LANEPOOL_OK;
     if (terms.full == WAIT_UNTIL && terms.wait_ns_max == 0)
         return is_open(pool, inside) ? LANEPOOL_FULL : LANEPOOL_SHUT_DOWN;
     if (inside || terms.full == RUN_IT) {
-        lanepool_i_admission_force(&pool->admission, local);
+        lanepool_i_admission_force(&pool->admission, local, charge);
         return inside ? LANEPOOL_OK : LANEPOOL_FULL;
     }
     lanepool_i_router_try_route(pool, local);
     uint64_t deadline_ns = terms.deadline_ns;
     if (deadline_ns == 0)
         deadline_ns = lanepool_i_deadline(terms.wait_ns_max);
-    return lanepool_i_admission_wait(&pool->admission, local, deadline_ns);
+    return lanepool_i_admission_wait(&pool->admission, local, charge, deadline_ns);
+}
+
+/* Whether a task with this answer is to be built. */
+static bool is_admitted(lanepool_status status, struct terms terms)
+{
+    return status == LANEPOOL_OK || (status == LANEPOOL_FULL && terms.full == RUN_IT);
+}
+
+/* The charge stands with the thread until the task's block has it. */
+static lanepool_status admit_to_lanes(lanepool_pool *pool, lanepool_i_local *local,
+                                      const lanepool_task *task, struct terms terms)
+{
+    lanepool_i_charge *charge;
+    lanepool_status status = lanepool_i_lane_limits_charge(pool, local, task, &charge);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = admit_charged(pool, local, charge, terms);
+    if (is_admitted(status, terms))
+        local->charge = charge;
+    else
+        lanepool_i_lane_limits_discharge(pool, local, charge);
+    return status;
+}
+
+static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local,
+                                                    const lanepool_task *task, struct terms terms)
+{
+    if (!is_open(pool, lanepool_i_local_is_inside(local)))
+        return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_SHUT_DOWN;
+    if (pool->limits_lanes)
+        return admit_to_lanes(pool, local, task, terms);
+    return admit_charged(pool, local, NULL, terms);
 }
 
 /* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
 static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local,
-                                    struct terms terms)
+                                    const lanepool_task *task, struct terms terms)
 {
-    if (local->admitted == 0 || load_relaxed(&pool->lifecycle.state) != LANEPOOL_I_RUNNING)
-        return admit_slowly(pool, local, terms);
+    if (local->admitted == 0 || load_relaxed(pool->lifecycle.state) != LANEPOOL_I_RUNNING)
+        return admit_slowly(pool, local, task, terms);
     local->admitted--;
     return LANEPOOL_OK;
+}
+
+/* A task that was admitted is not accepted after all. */
+static LANEPOOL_I_COLD void take_back_admission(lanepool_pool *pool, lanepool_i_local *local)
+{
+    lanepool_i_charge *charge = local->charge;
+    local->charge = NULL;
+    lanepool_i_lane_limits_discharge(pool, local, charge);
+    lanepool_i_admission_return(&pool->admission, local);
 }
 
 /* --- one task --- */
@@ -127,9 +166,9 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
         return LANEPOOL_INVALID;
     lanepool_i_local *local = lanepool_i_pool_local(pool);
     if (local == NULL)
-        return LANEPOOL_NOMEM;
-    lanepool_status admitted = admit(pool, local, terms);
-    if (admitted != LANEPOOL_OK && !(admitted == LANEPOOL_FULL && terms.full == RUN_IT))
+        return lanepool_i_pool_lacks(pool);
+    lanepool_status admitted = admit(pool, local, task, terms);
+    if (!is_admitted(admitted, terms))
         return admitted;
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_build(pool, local, task, member, lanes, &block);
@@ -145,7 +184,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
             lanepool_i_unbuild(pool, local, block, task);
     }
     if (status != LANEPOOL_OK)
-        lanepool_i_admission_return(&pool->admission, local);
+        take_back_admission(pool, local);
     return status;
 }
 
@@ -153,7 +192,7 @@ static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const 
                                                      struct terms terms)
 {
     /* Whoever submits a pump's task cannot run it. Refused in one place: without a pool. */
-    bool good = lanepool_i_description_has_right_pump(pool, task) &&
+    bool good = pool != NULL && lanepool_i_description_fits(pool, task) &&
                 (task->pump == NULL || terms.full != RUN_IT);
     return submit_as(true, good ? pool : NULL, task, terms);
 }
@@ -193,13 +232,13 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
-        !lanepool_i_description_has_right_pump(pool, task))
+        !lanepool_i_description_fits(pool, task))
         return LANEPOOL_INVALID;
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_build_roomy(pool, local, task, entry_count, &block);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_admission_force(&pool->admission, local);
+    lanepool_i_admission_force(&pool->admission, local, NULL);
     hand_out_future(task, block);
     *prepared = block;
     return LANEPOOL_OK;
@@ -209,7 +248,7 @@ void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
                                  const lanepool_task *task, lanepool_i_task *prepared)
 {
     lanepool_i_unbuild_empty(pool, local, prepared, task);
-    lanepool_i_admission_return(&pool->admission, local);
+    take_back_admission(pool, local);
 }
 
 lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
@@ -222,17 +261,16 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     if (pool == NULL || task == NULL ||
         !lanepool_i_description_is_valid_for_later(pool, task, &lanes))
         return LANEPOOL_INVALID;
-    *local = lanepool_i_pool_local(pool);
-    if (*local == NULL)
-        return LANEPOOL_NOMEM;
-    lanepool_status status = admit(pool, *local, terms);
+    lanepool_status status = lanepool_i_pool_come_in(pool, local);
+    if (status == LANEPOOL_OK)
+        status = admit(pool, *local, task, terms);
     if (status != LANEPOOL_OK)
         return status;
-    status = lanepool_i_build(pool, *local, task, false, lanes, block);
+    status = lanepool_i_build(pool, *local, task, task->on_failure != NULL, lanes, block);
     if (status == LANEPOOL_OK)
         hand_out_future(task, *block);
     else
-        lanepool_i_admission_return(&pool->admission, *local);
+        take_back_admission(pool, *local);
     return status;
 }
 
@@ -240,7 +278,7 @@ void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_local *local, lanepo
                             const lanepool_task *task)
 {
     lanepool_i_unbuild(pool, local, block, task);
-    lanepool_i_admission_return(&pool->admission, local);
+    take_back_admission(pool, local);
 }
 
 /* --- several tasks --- */
@@ -263,7 +301,7 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
         append_to(piece->group, pool, local, piece->blocks.first, piece->blocks.last, count);
     for (size_t i = 0; !accepted && i < count; i++) {
         lanepool_i_unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
-        lanepool_i_admission_return(&pool->admission, local);
+        take_back_admission(pool, local);
     }
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
     if (accepted) {
@@ -281,10 +319,10 @@ static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, 
 {
     if (local->admitted > 0 && piece->group == task->group &&
         is_open(pool, lanepool_i_local_is_inside(local)))
-        return admit(pool, local, terms);
+        return admit(pool, local, task, terms);
     if (!append_piece(pool, local, piece))
         return LANEPOOL_SHUT_DOWN;
-    return admit(pool, local, terms);
+    return admit(pool, local, task, terms);
 }
 
 static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
@@ -292,7 +330,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
-        !lanepool_i_description_has_right_pump(pool, task))
+        !lanepool_i_description_fits(pool, task))
         return LANEPOOL_INVALID;
     lanepool_status status = admit_next(pool, local, piece, task, terms);
     if (status != LANEPOOL_OK)
@@ -301,7 +339,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
     status =
         lanepool_i_build(pool, local, task, lanepool_i_description_is_member(task), lanes, &block);
     if (status != LANEPOOL_OK) {
-        lanepool_i_admission_return(&pool->admission, local);
+        take_back_admission(pool, local);
         return status;
     }
     hand_out_future(task, block);
@@ -337,14 +375,15 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
         *accepted = 0;
     if (pool == NULL || (tasks == NULL && task_count > 0))
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return LANEPOOL_NOMEM;
+    lanepool_i_local *local;
+    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    if (status != LANEPOOL_OK)
+        return status;
     for (size_t i = 0; i < task_count; i++)
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
     struct terms terms = { WAIT_UNTIL, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
-    lanepool_status status = submit_pieces(pool, local, tasks, task_count, terms, &count);
+    status = submit_pieces(pool, local, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;
     return status;

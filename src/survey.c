@@ -2,6 +2,7 @@
 #include "survey.h"
 
 #include "barrier.h"
+#include "failing.h"
 #include "periodic.h"
 #include "pool.h"
 
@@ -21,9 +22,10 @@ void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier)
     atomic_init(&watch->kept, CLOSED);
 }
 
+/* Of a wide task that is where its release callback was, which has been called. */
 static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
 {
-    return &task->as.narrow[0].next;
+    return &task->as.narrow[1].next;
 }
 
 bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
@@ -35,7 +37,8 @@ bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepo
     do {
         if (top == CLOSED)
             return false;
-        store_relaxed(kept_link(task), (uintptr_t)top);
+        /* Release: who reads it in place of the callback sees that the task is a mark. */
+        store_release(kept_link(task), (uintptr_t)top);
     } while (!cas_seq(&watch->kept, &top, task));
     return true;
 }
@@ -110,10 +113,32 @@ static void add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
         };
 }
 
+/* Where lanes are not stopped the rule names each task once, and those that do not wait, too: the
+ * latch says which. */
+static void count_unstopped(lanepool_i_survey *survey, const lanepool_i_task *task)
+{
+    survey->waiting +=
+        load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_latch_says_started(task);
+}
+
+/* In a stopped lane; a task that waits is in no list, and stays there. */
+static void count_stopped(lanepool_i_survey *survey, lanepool_i_task *task)
+{
+    if (lanepool_i_is_gate(task) ||
+        (fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) != 0)
+        return;
+    lanepool_i_tasks_add(&survey->counted, task);
+    survey->waiting++;
+}
+
 /* A mark waits for nothing that anyone would want to know. */
 void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task)
 {
-    if (!lanepool_i_task_is_mark(task))
+    if (survey->counts && survey->pool->rule->reap != NULL)
+        count_unstopped(survey, task);
+    else if (survey->counts)
+        count_stopped(survey, task);
+    else if (!lanepool_i_task_is_mark(task))
         add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
 }
 
@@ -169,12 +194,9 @@ static bool copy_spilled(lanepool_i_survey *survey)
     size_t room = room_of(survey);
     lanepool_i_crew *crew = &survey->pool->crew;
     lanepool_i_mutex_lock(&crew->spill_lock);
-    size_t count = crew->spill.count;
-    lanepool_i_task *task = crew->spill.first;
-    for (size_t left = count <= room ? count : 0; left > 0; left--) {
-        found_ready(task, survey);
-        task = load_relaxed(&task->next);
-    }
+    size_t count = lanepool_i_crew_spilled_locked(crew);
+    if (count <= room)
+        lanepool_i_crew_each_spilled_locked(crew, found_ready, survey);
     lanepool_i_mutex_unlock(&crew->spill_lock);
     return count <= room;
 }
@@ -248,6 +270,32 @@ static bool copy_apart(lanepool_i_survey *survey)
             add_running(survey, LANEPOOL_SNAPSHOT_NONE, apart->task, true);
     }
     lanepool_i_mutex_unlock(&aparts->lock);
+    return has_room;
+}
+
+static void add_failed(lanepool_i_survey *survey, const lanepool_i_failing *failing)
+{
+    add_seen(survey, failing->task,
+             failing->is_kept ? LANEPOOL_SNAPSHOT_KEPT : LANEPOOL_SNAPSHOT_RETRYING,
+             LANEPOOL_SNAPSHOT_NONE);
+    lanepool_i_seen *seen = (lanepool_i_seen *)survey->seen.items + survey->seen.count - 1;
+    seen->attempts = failing->failed;
+    seen->retry_ns = failing->is_kept ? 0 : failing->timer.due_ns;
+}
+
+/* Those that have failed, and go on all the same. */
+static bool copy_failed(lanepool_i_survey *survey)
+{
+    lanepool_i_failures *failures = &survey->pool->failures;
+    bool has_room = true;
+    lanepool_i_mutex_lock(&failures->lock);
+    for (const lanepool_i_failing *failing = failures->first; failing != NULL && has_room;
+         failing = failing->next) {
+        has_room = room_of(survey) > 0;
+        if (has_room)
+            add_failed(survey, failing);
+    }
+    lanepool_i_mutex_unlock(&failures->lock);
     return has_room;
 }
 
@@ -355,10 +403,38 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
     add_ready(survey);
     copy_locked(survey, copy_running);
     copy_locked(survey, copy_apart);
+    copy_locked(survey, copy_failed);
     drop_over(survey);
     sort_seen(survey);
     for (size_t i = 0; i < survey->seen.count && !survey->lacking; i++)
         add_entries(survey, i);
+}
+
+void lanepool_i_survey_look_at_running(lanepool_i_survey *survey)
+{
+    begin_watch(&survey->pool->watch);
+    copy_locked(survey, copy_running);
+    copy_locked(survey, copy_apart);
+    sort_seen(survey);
+}
+
+static void count_held_back(lanepool_i_task *task, void *context)
+{
+    (void)task;
+    (*(size_t *)context)++;
+}
+
+size_t lanepool_i_survey_count_waiting(lanepool_pool *pool, lanepool_i_local *local,
+                                       lanepool_i_grants *grants)
+{
+    lanepool_i_survey survey = { .pool = pool, .local = local, .counts = true };
+    pool->rule->survey_begin(&survey);
+    lanepool_i_task *task;
+    while ((task = lanepool_i_tasks_take(&survey.counted)) != NULL)
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+    pool->rule->survey_end(&survey, grants);
+    lanepool_i_barrier_each(&pool->router, count_held_back, &survey.waiting);
+    return survey.waiting;
 }
 
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants)

@@ -27,7 +27,7 @@
 /* Guard: A atomic. */
 typedef struct lanepool_i_watch {
     _Atomic uint32_t word;           /* A: R writes */
-    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their first entry's place */
+    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their second entry's place */
 } lanepool_i_watch;
 
 void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier);
@@ -41,7 +41,9 @@ typedef struct lanepool_i_seen {
     uint64_t ticket;
     lanepool_snapshot_state state;
     size_t worker;
-    bool innermost; /* it runs, and does not wait for another on the same thread */
+    unsigned attempts; /* see lanepool_snapshot_task */
+    uint64_t retry_ns; /* likewise */
+    bool innermost;    /* it runs, and does not wait for another on the same thread */
 } lanepool_i_seen;
 
 /* An array that grows. */
@@ -57,8 +59,11 @@ typedef struct lanepool_i_survey {
     lanepool_i_array seen;    /* lanepool_i_seen; in the end one for each task, by ticket */
     lanepool_i_array entries; /* lanepool_snapshot_entry */
     lanepool_i_array
-        places;   /* const void *: of each entry its lane, or the task that it is behind */
-    bool lacking; /* memory is */
+        places;     /* const void *: of each entry its lane, or the task that it is behind */
+    bool lacking;   /* memory is */
+    bool counts;    /* it only counts those that wait, marks among them, and needs no memory */
+    size_t waiting; /* how many */
+    lanepool_i_tasks counted; /* of stopped lanes: each once, MARKED */
 } lanepool_i_survey;
 
 /* What a rule adds: a task that waits; and of a task by its index an entry in a lane, or a task
@@ -71,9 +76,16 @@ void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t
 /* Role's holder: looks at everything; then its lanes may be described, until they go on; blocks are
  * kept until it ends. `lacking` says whether that is all. */
 void lanepool_i_survey_look(lanepool_i_survey *survey);
+/* Only at the tasks that run, detached ones among them, and at no lane: nothing has to go on. */
+void lanepool_i_survey_look_at_running(lanepool_i_survey *survey);
 void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants);
 void lanepool_i_survey_end(lanepool_i_survey *survey);
 void lanepool_i_survey_fini(lanepool_i_survey *survey);
+
+/* Role's holder: how many tasks wait, cancelled ones among them; none that is ready or runs. What
+ * becomes ready meanwhile is added to grants. */
+size_t lanepool_i_survey_count_waiting(lanepool_pool *pool, lanepool_i_local *local,
+                                       lanepool_i_grants *grants);
 
 /* Room for one more item; NULL: memory is lacking. */
 void *lanepool_i_array_add(lanepool_i_array *array, size_t size);

@@ -26,9 +26,11 @@
 #include "keyindex.h"
 #include "lanepool/task.h"
 #include "platform/platform.h"
+#include "quotas.h"
 
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
+struct lanepool_i_rank;
 
 /* In a narrow task's place: its task is a mark, and it goes on as soon as it is granted. */
 #define LANEPOOL_I_PLACE_MARK ((uintptr_t)1)
@@ -68,7 +70,12 @@ _Static_assert(LANEPOOL_CLAIMS_MAX <= LANEPOOL_I_WIDE_COUNT_MASK, "a task's clai
 /* What a wide task has in place of a narrow one's two entries. The kind follows function and
  * context, so that the block's front is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
-    uint64_t kind;                               /* S */
+    union {
+        uint64_t kind;                /* S */
+        struct lanepool_i_rank *rank; /* S: with claims there are no kinds; see rank.h */
+        lanepool_i_charge *charge; /* S, W: with limits per lane, and without rank: what it counts
+                                      against, or NULL */
+    };
     lanepool_future *future;                     /* S: one reference, or NULL */
     lanepool_release_fn release;                 /* S */
     _Atomic uint32_t wait;                       /* A: the latch */
@@ -87,6 +94,9 @@ struct lanepool_i_task {
     _Atomic uint64_t word;           /* A: see above */
 };
 
+_Static_assert(offsetof(lanepool_i_task, as.wide.release) ==
+                   offsetof(lanepool_i_task, as.narrow[1].next),
+               "the link of a block that is kept stands there");
 _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is one line");
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
@@ -155,6 +165,13 @@ static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
 {
     uint64_t all = LANEPOOL_I_WIDE | LANEPOOL_I_FOR_PUMP;
     return (load_relaxed(&task->word) & all) == all;
+}
+
+/* Of a wide task, also while another thread may be letting its block go: what is read then, the
+ * link of a block that is kept (survey.h), is of no use; the task is a mark by then. */
+static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
+{
+    return (lanepool_release_fn)load_acquire(&task->as.narrow[1].next);
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)

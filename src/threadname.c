@@ -59,3 +59,8 @@ void lanepool_i_thread_name_clock(const char *pool_name)
 {
     name_thread(pool_name, "/clock");
 }
+
+void lanepool_i_thread_name_keeper(const char *pool_name)
+{
+    name_thread(pool_name, "/keeper");
+}

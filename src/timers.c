@@ -52,13 +52,27 @@ static lanepool_i_timer *merge(lanepool_i_timer *a, lanepool_i_timer *b)
     return root;
 }
 
+static lanepool_i_timer **heap_of(lanepool_i_timers *timers, const lanepool_i_timer *timer)
+{
+    return &timers->first[timer->keeps_its_time];
+}
+
+/* Of both heaps; NULL: nothing waits. */
+static lanepool_i_timer *earliest_locked(const lanepool_i_timers *timers)
+{
+    lanepool_i_timer *a = timers->first[false];
+    lanepool_i_timer *b = timers->first[true];
+    return b == NULL || (a != NULL && comes_first(a, b)) ? a : b;
+}
+
 static void insert_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
 {
     timer->left = NULL;
     timer->right = NULL;
     timer->rank = 1;
     timer->waits = true;
-    timers->first = merge(timers->first, timer);
+    lanepool_i_timer **first = heap_of(timers, timer);
+    *first = merge(*first, timer);
 }
 
 /* Ranks that change on the way up grow with each step, so that there are few. */
@@ -70,7 +84,7 @@ static void take_out_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
     if (below != NULL)
         below->parent = parent;
     if (parent == NULL)
-        timers->first = below;
+        *heap_of(timers, timer) = below;
     else if (parent->left == timer)
         parent->left = below;
     else
@@ -92,7 +106,11 @@ static void post_locked(lanepool_i_timers *timers)
 /* Called with the lock, which it gives up meanwhile. */
 static void wait_for_earliest(lanepool_i_timers *timers)
 {
-    uint64_t until_ns = timers->first != NULL ? timers->first->due_ns : UINT64_MAX;
+    const lanepool_i_timer *earliest = earliest_locked(timers);
+    uint64_t until_ns = earliest != NULL ? earliest->due_ns : UINT64_MAX;
+    bool pauses_then = timers->pause_ns <= until_ns && timers->pause_ns != UINT64_MAX;
+    if (pauses_then)
+        until_ns = timers->pause_ns;
     timers->sleeps_until_ns = until_ns;
     lanepool_i_mutex_unlock(&timers->lock);
     bool posted = lanepool_i_semaphore_wait_until(&timers->semaphore, until_ns);
@@ -100,6 +118,7 @@ static void wait_for_earliest(lanepool_i_timers *timers)
     if (!posted && timers->sleeps_until_ns == 0)
         lanepool_i_semaphore_wait(&timers->semaphore);
     timers->sleeps_until_ns = 0;
+    timers->pauses = timers->pauses || (pauses_then && !posted);
 }
 
 /* The same. */
@@ -109,14 +128,15 @@ static void let_owner_pause(lanepool_i_timers *timers)
     if (timers->work == NULL)
         return;
     lanepool_i_mutex_unlock(&timers->lock);
-    timers->work->pause(timers->owner);
+    uint64_t pause_ns = timers->work->pause(timers->owner);
     lanepool_i_mutex_lock(&timers->lock);
+    timers->pause_ns = pause_ns;
 }
 
 /* The same; true: the earliest timer was due and has fired. */
 static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
 {
-    lanepool_i_timer *timer = timers->first;
+    lanepool_i_timer *timer = earliest_locked(timers);
     if (timer == NULL)
         return false;
     if (timer->due_ns > *now_ns)
@@ -167,9 +187,11 @@ static void *main_of_clock(void *argument)
 bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_work *work,
                             void *owner)
 {
-    timers->first = NULL;
+    timers->first[false] = NULL;
+    timers->first[true] = NULL;
     timers->next_number = 0;
     timers->sleeps_until_ns = 0;
+    timers->pause_ns = UINT64_MAX;
     timers->state = LANEPOOL_I_CLOCK_NONE;
     timers->pauses = false;
     timers->ends = false;
@@ -279,7 +301,7 @@ lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t
 {
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&timers->lock);
-    lanepool_i_timer *timer = timers->first;
+    lanepool_i_timer *timer = earliest_locked(timers);
     *next_ns = timer != NULL ? timer->due_ns : UINT64_MAX;
     if (*next_ns > now_ns)
         timer = NULL;
@@ -292,7 +314,7 @@ lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t
 lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers)
 {
     lanepool_i_mutex_lock(&timers->lock);
-    lanepool_i_timer *timer = timers->first;
+    lanepool_i_timer *timer = timers->first[false];
     if (timer != NULL)
         take_out_locked(timers, timer);
     lanepool_i_mutex_unlock(&timers->lock);

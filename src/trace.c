@@ -119,6 +119,8 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
         PROBE(WAKE, wake)
         PROBE(CANCEL, cancel)
         PROBE(NAME, name)
+        PROBE(RETRY, retry)
+        PROBE(KEEP, keep)
 #undef PROBE
     }
 #else
@@ -154,11 +156,18 @@ void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint
     write(ring, lanepool_i_ticks_now(ring->by_counter), type, ticket, object, object_type, detail);
 }
 
+static bool is_nowhere(uint64_t object, uint8_t object_type)
+{
+    return object == LANEPOOL_I_NO_LANE && object_type == LANEPOOL_EVENT_LANE_WORKER;
+}
+
 void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
                                 const lanepool_i_task *task, uint64_t object, uint8_t object_type,
                                 uint32_t detail)
 {
-    lanepool_i_ring_write(ring, type, lanepool_i_task_ticket(task), object, object_type, detail);
+    if (!is_nowhere(object, object_type))
+        lanepool_i_ring_write(ring, type, lanepool_i_task_ticket(task), object, object_type,
+                              detail);
 }
 
 /* --- events that follow --- */
@@ -196,6 +205,8 @@ static uint64_t time_of_next(lanepool_i_ring *ring, lanepool_event_type type, ui
 void lanepool_i_ring_write_next(lanepool_i_ring *ring, lanepool_event_type type,
                                 const lanepool_i_task *task, uint64_t object, uint8_t object_type)
 {
+    if (is_nowhere(object, object_type))
+        return;
     uint64_t ticket = lanepool_i_task_ticket(task);
     write(ring, time_of_next(ring, type, ticket), type, ticket, object, object_type, 0);
 }

@@ -31,6 +31,9 @@
 
 #define LANEPOOL_I_EVENT_WORDS 4
 
+/* As the number of a lane, of which nothing is recorded. */
+#define LANEPOOL_I_NO_LANE UINT64_MAX
+
 /* Guards: I immutable, A atomic, T the thread that has the ring. */
 typedef struct lanepool_i_ring {
     _Atomic uint64_t choice; /* A: a bit for each type that is wanted | of tickets, from bit 32, the

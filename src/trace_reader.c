@@ -66,6 +66,8 @@ lanepool_status lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader *
         *reader = NULL;
     if (pool == NULL || reader == NULL || pool->rings.capacity == 0)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     lanepool_trace_reader *made = lanepool_i_memory_alloc(sizeof *made);
     if (made == NULL)
         return LANEPOOL_NOMEM;
@@ -225,6 +227,8 @@ lanepool_status lanepool_trace_choose(lanepool_pool *pool, uint32_t types, uint3
 {
     if (pool == NULL || pool->rings.capacity == 0 || every == 0 || (every & (every - 1)) != 0)
         return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
     if (every > 1)
         types &= ~(1u << LANEPOOL_EVENT_SUBMIT);
     lanepool_i_rings *rings = &pool->rings;

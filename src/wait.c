@@ -155,6 +155,13 @@ static bool is_undecided(const lanepool_i_wait *wait)
     return load_acquire(&wait->verdict) == LANEPOOL_I_UNDECIDED;
 }
 
+/* Its own message stands in the inbox, or one of a task that has failed: what this wait needs may
+ * go on only after that. */
+static bool is_to_route(const lanepool_pool *pool, const lanepool_i_wait *wait)
+{
+    return is_undecided(wait) || load_seq(&pool->failures.messages) > 0;
+}
+
 /* With lanes per worker nothing stands ready but in pumps. */
 static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
@@ -163,23 +170,23 @@ static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
 }
 
 /*
- * One look, in one hold of the role: routes a batch if the wait's message still stands in the
- * inbox, and leaves a ready task that it needs in *needed. If the role is taken, its holder wakes
- * the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it does
- * not although the wait is undecided, a link is missing, whose maker wakes the waits.
+ * One look, in one hold of the role: routes a batch if a message still stands in the inbox that the
+ * wait needs, and leaves a ready task that it needs in *needed. If the role is taken, its holder
+ * wakes the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it
+ * does not although the message is there, a link is missing, whose maker wakes the waits.
  */
 static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
                  lanepool_i_task **needed)
 {
     bool helps = may_help(pool, wait);
-    bool routes = is_undecided(wait);
+    bool routes = is_to_route(pool, wait);
     if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
         return false;
     if (routes)
         lanepool_i_router_route(pool, local);
     if (helps && (wait->pump != NULL || lanepool_i_crew_has_ready(&pool->crew)))
         *needed = lanepool_i_wait_take_needed(pool, local, wait);
-    bool more = is_undecided(wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
+    bool more = is_to_route(pool, wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
     lanepool_i_role_give_back(pool, local);
     return more;
 }
@@ -193,13 +200,14 @@ void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
 
 /* --- waiting inside a task --- */
 
-/* The pool was told to stop and the awaited task has not started: it never will. */
+/* The pool was told to stop and the awaited task has not started, or is not running any more: it
+ * never will. */
 static bool is_hopeless(const lanepool_pool *pool, lanepool_future *future)
 {
-    if (load_seq(&pool->lifecycle.state) != LANEPOOL_I_STOPPING)
+    if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
         return false;
     lanepool_i_mutex_lock(&future->lock);
-    bool hopeless = !future->complete && !future->started;
+    bool hopeless = !future->complete && (!future->started || future->awaits_retry);
     lanepool_i_mutex_unlock(&future->lock);
     return hopeless;
 }
@@ -413,6 +421,8 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
     lanepool_pool *pool;
     lanepool_status status = LANEPOOL_OK;
     if (!is_complete(future, &pool)) {
+        if (pool != NULL && lanepool_i_pool_is_forked(pool))
+            return LANEPOOL_FORKED;
         if (wait_ns_max == 0)
             return LANEPOOL_TIMED_OUT;
         lanepool_i_local *local = lanepool_i_local_find(pool);
@@ -427,4 +437,22 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
     if (status == LANEPOOL_OK && result != NULL)
         *result = future->result;
     return status;
+}
+
+lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn then, void *context)
+{
+    if (future == NULL || then == NULL)
+        return LANEPOOL_INVALID;
+    lanepool_pool *pool;
+    if (!is_complete(future, &pool) && pool != NULL && lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
+    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
+    if (listener == NULL)
+        return LANEPOOL_NOMEM;
+    *listener = (lanepool_i_listener){ NULL, then, context, NULL };
+    if (lanepool_i_future_listen(future, listener))
+        return LANEPOOL_OK;
+    lanepool_i_memory_free(listener);
+    then(context, &future->result);
+    return LANEPOOL_OK;
 }

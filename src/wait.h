@@ -138,11 +138,11 @@ void lanepool_i_pumps_give_marks(lanepool_pool *pool);
 /* Takes everything out of the pumps, once nobody runs any of it. */
 void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
 
-/* Waits for the role, carries something out, and gives the role back. NO_THREAD: not done. */
-lanepool_status lanepool_i_waits_with_role(lanepool_pool *pool, lanepool_i_local *local,
-                                           void (*action)(lanepool_pool *pool,
-                                                          lanepool_i_local *local, void *context),
-                                           void *context);
+/* Waits for the role, carries something out, and gives the role back. NO_THREAD or TIMED_OUT: not
+ * done. */
+lanepool_status lanepool_i_waits_with_role(
+    lanepool_pool *pool, lanepool_i_local *local, uint64_t deadline_ns,
+    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context), void *context);
 /* Sends an order and waits until it is carried out. SHUT_DOWN: the pool has ended; DEADLOCK: the
  * caller may be the role's holder; NO_THREAD. */
 lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *local,

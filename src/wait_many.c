@@ -62,14 +62,20 @@ static void leave_all(lanepool_future *const *futures, size_t count, lanepool_i_
         lanepool_i_semaphore_wait(semaphore);
 }
 
-static bool find_ended(lanepool_future *const *futures, size_t count, size_t *index)
+/* TIMED_OUT: none has; FORKED: likewise, and one never will. */
+static lanepool_status find_ended(lanepool_future *const *futures, size_t count, size_t *index)
 {
-    for (size_t i = 0; i < count; i++)
-        if (lanepool_future_wait(futures[i], 0, NULL) == LANEPOOL_OK) {
+    lanepool_status found = LANEPOOL_TIMED_OUT;
+    for (size_t i = 0; i < count; i++) {
+        lanepool_status status = lanepool_future_wait(futures[i], 0, NULL);
+        if (status == LANEPOOL_OK) {
             *index = i;
-            return true;
+            return LANEPOOL_OK;
         }
-    return false;
+        if (status == LANEPOOL_FORKED)
+            found = LANEPOOL_FORKED;
+    }
+    return found;
 }
 
 static lanepool_status wait_for_any(lanepool_future *const *futures, size_t count,
@@ -91,10 +97,9 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
 {
     if (!are_futures(futures, future_count) || future_count == 0 || index == NULL)
         return LANEPOOL_INVALID;
-    if (find_ended(futures, future_count, index))
-        return LANEPOOL_OK;
-    if (wait_ns_max == 0)
-        return LANEPOOL_TIMED_OUT;
+    lanepool_status status = find_ended(futures, future_count, index);
+    if (status != LANEPOOL_TIMED_OUT || wait_ns_max == 0)
+        return status;
     if (lanepool_i_thread_is_inside())
         return LANEPOOL_DEADLOCK;
     if (future_count > SIZE_MAX / sizeof(lanepool_i_listener))
@@ -103,11 +108,10 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
         lanepool_i_memory_alloc(future_count * sizeof(lanepool_i_listener));
     if (listeners == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_status status =
-        wait_for_any(futures, future_count, listeners, lanepool_i_deadline(wait_ns_max));
+    status = wait_for_any(futures, future_count, listeners, lanepool_i_deadline(wait_ns_max));
     lanepool_i_memory_free(listeners);
-    if (status == LANEPOOL_OK && !find_ended(futures, future_count, index))
-        status = LANEPOOL_TIMED_OUT;
+    if (status == LANEPOOL_OK)
+        status = find_ended(futures, future_count, index);
     return status;
 }
 

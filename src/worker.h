@@ -9,10 +9,20 @@
  * `look` brings (it may route); the older half of another's queue. After each quantum it looks
  * first at what others would find: it calls `look`, and runs the oldest task of the spill or of
  * another queue, each in its turn.
+ *
+ * In an elastic crew workers may be absent (park.h). Who claims one starts its thread at once, on
+ * its own, holding no lock: it may hold the router role. The new thread first waits until its
+ * starter has written down its handle, and joins the thread that the worker had before, which has
+ * nothing more to do than to end: from then on the worker is its own.
+ *
+ * With priorities all ready tasks stand in the spill, which is in their order then (levels.h), and
+ * no queue takes any: a worker that has run one looks around each time, and takes the first of the
+ * highest.
  */
 #ifndef LANEPOOL_SRC_WORKER_H
 #define LANEPOOL_SRC_WORKER_H
 
+#include "levels.h"
 #include "park.h"
 #include "runq.h"
 #include "trace.h"
@@ -42,9 +52,16 @@ typedef struct lanepool_i_work {
     void (*abandoned)(void *owner, lanepool_i_worker *worker);
     /* The thread ends. The last thing that it does. */
     void (*end)(void *owner, lanepool_i_worker *worker);
+    /* The worker leaves, or comes back to its loop after all. */
+    void (*leave)(void *owner, lanepool_i_worker *worker);
+    void (*come_back)(void *owner, lanepool_i_worker *worker);
+    /* The calling thread has claimed this absent worker: calls lanepool_i_crew_start_absent(), or
+     * lanepool_i_crew_lack(). */
+    void (*start)(void *owner, size_t index);
 } lanepool_i_work;
 
-/* Guards: I immutable, W the worker, A atomic. */
+/* Guards: I immutable, W the worker, A atomic, C who has claimed it while it was absent, and, when
+ * no worker is left, who joins. */
 struct lanepool_i_worker {
     lanepool_i_runq queue;
     _Alignas(LANEPOOL_I_APART) lanepool_i_crew *crew; /* I */
@@ -57,10 +74,17 @@ struct lanepool_i_worker {
     uint64_t now_ns;                                  /* W: when it last ran a task or slept */
     size_t turn;                                      /* W: whose turn it is in looking around */
     uint32_t neighbour_took;                          /* W: what the next worker had taken then */
+    uint32_t own_took;                                /* W: the same of its own queue */
+    uint32_t put_off;                                 /* W: how often in a row it did not route */
+    bool took_elsewhere;                              /* W: since then it has, or has tried */
     bool searching;                                   /* W: counted as searching in the park */
     bool ended;                                       /* W: `end` has been called */
+    bool leaves;                                      /* W: its thread ends, and not the pool */
     _Atomic uint64_t taken_from_others;               /* A: W writes */
-    lanepool_i_thread thread;                         /* I */
+    lanepool_i_thread thread;                         /* C */
+    lanepool_i_thread before;                         /* C: the one that `thread` joins */
+    bool has_thread;                                  /* C: which nobody has joined */
+    bool has_before;                                  /* C */
 };
 
 #define LANEPOOL_I_HALT_STOP  1u /* the workers leave their loop as soon as nothing runs */
@@ -68,24 +92,34 @@ struct lanepool_i_worker {
 
 struct lanepool_i_crew {
     lanepool_i_park park;
-    lanepool_i_worker *workers;                             /* I */
-    size_t worker_count;                                    /* I */
-    size_t started;                                         /* the thread that creates and joins */
-    uint32_t quantum_tasks;                                 /* I */
-    uint64_t quantum_ns;                                    /* I */
-    const lanepool_i_work *work;                            /* I */
-    void *owner;                                            /* I */
-    _Atomic uint32_t halt;                                  /* A: HALT_ bits; 0: tasks are run */
+    lanepool_i_worker *workers;  /* I */
+    size_t worker_count;         /* I */
+    uint64_t idle_ns;            /* I: then a worker may leave */
+    _Atomic uint64_t lacked_ns;  /* A: when no thread could be had, or 0 */
+    uint32_t quantum_tasks;      /* I */
+    uint64_t quantum_ns;         /* I */
+    const lanepool_i_work *work; /* I */
+    void *owner;                 /* I */
+    _Atomic uint32_t halt;       /* A: HALT_ bits; 0: tasks are run */
     _Alignas(LANEPOOL_I_APART) lanepool_i_mutex spill_lock; /* P */
     lanepool_i_tasks spill;                                 /* P */
+    lanepool_i_levels *levels;                              /* I: in its place, or NULL */
     _Atomic size_t spill_count;                             /* A: P writes */
 };
 
-bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, const lanepool_i_work *work,
-                          void *owner);
+/* The first `resident` workers never leave, the others are absent at first. `levels`: with
+ * priorities; NULL: without. */
+bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t resident,
+                          const lanepool_i_work *work, void *owner, lanepool_i_levels *levels);
 void lanepool_i_crew_fini(lanepool_i_crew *crew);
-/* Starts the threads; false: not all could be had, and none is left. */
+/* Starts the residents' threads; false: not all could be had, and none is left. */
 bool lanepool_i_crew_start(lanepool_i_crew *crew);
+/* Of an absent worker that the caller has claimed: starts its thread; false: it cannot be had. */
+bool lanepool_i_crew_start_absent(lanepool_i_crew *crew, size_t index);
+/* The same: a thread could not be had. It is tried again when a worker looks around later. */
+void lanepool_i_crew_lack(lanepool_i_crew *crew, size_t index);
+/* The worker sees whether threads are to be tried for again, of an elastic crew. */
+void lanepool_i_worker_try_again(lanepool_i_worker *worker);
 /* Any thread: makes the workers leave once what they run has returned. */
 void lanepool_i_crew_stop(lanepool_i_crew *crew);
 static inline bool lanepool_i_crew_is_stopped(const lanepool_i_crew *crew)
@@ -130,6 +164,11 @@ void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *
 size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew);
 /* Whether a queue or the spill holds something; in the total order of `seq` operations. */
 bool lanepool_i_crew_has_ready(const lanepool_i_crew *crew);
+/* Under the spill's lock: how many stand there, and each of them. */
+size_t lanepool_i_crew_spilled_locked(const lanepool_i_crew *crew);
+void lanepool_i_crew_each_spilled_locked(const lanepool_i_crew *crew,
+                                         void (*found)(lanepool_i_task *task, void *context),
+                                         void *context);
 /* Takes everything out of queues and spill, once no worker is left. */
 void lanepool_i_crew_clear(lanepool_i_crew *crew, lanepool_i_tasks *tasks);
 

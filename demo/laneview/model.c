@@ -232,6 +232,26 @@ static void take_start(struct model *model, const lanepool_event *event)
     }
 }
 
+/* An attempt has failed: nobody runs the task until the next one. */
+static void take_retry(struct model *model, const lanepool_event *event)
+{
+    size_t task = task_of(model, event->task);
+    struct model_task *tried = &model->tasks[task];
+    if (tried->state != MODEL_RUNNING) {
+        return;
+    }
+    model_pop_run(model, task);
+    if (list_of(model, MODEL_RUNNING)) {
+        take_out(model, list_of(model, MODEL_RUNNING), task);
+    }
+    model->counts[MODEL_RUNNING]--;
+    model->counts[MODEL_READY]++;
+    tried->state = MODEL_READY;
+    if (list_of(model, MODEL_READY)) {
+        append(model, list_of(model, MODEL_READY), task);
+    }
+}
+
 static void take_end(struct model *model, const lanepool_event *event)
 {
     size_t task = task_of(model, event->task);
@@ -297,6 +317,10 @@ static void apply(struct model *model, const lanepool_event *event)
         break;
     case LANEPOOL_EVENT_CANCEL:
         take_cancel(model, event);
+        break;
+    case LANEPOOL_EVENT_RETRY:
+    case LANEPOOL_EVENT_KEEP:
+        take_retry(model, event);
         break;
     case LANEPOOL_EVENT_NAME:
         model_name_lane(model, event);

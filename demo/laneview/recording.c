@@ -98,7 +98,7 @@ static const char *check_lane(const struct recording *recording, const lanepool_
 
 const char *recording_check(const struct recording *recording, const lanepool_event *event)
 {
-    if (event->type < LANEPOOL_EVENT_SUBMIT || event->type > LANEPOOL_EVENT_NAME) {
+    if (event->type < LANEPOOL_EVENT_SUBMIT || event->type > LANEPOOL_EVENT_KEEP) {
         return "not a type of event";
     }
     if (event->time_ns < recording->zero_ns) {

@@ -27,11 +27,20 @@ const char cli_help[] =
     "  --live                   draw what the workers do; without a terminal, a line a second\n"
     "  --ascii                  draw it with no other characters than those of ASCII\n"
     "  --task-wait-us N         let every task wait first, as if for a slow service (0)\n"
-    "  A PATTERN is a shell glob over the whole name of an account; --commutative and\n"
-    "  --no-overdraft may be repeated.\n"
+    "  --fail-on PATTERN        let transactions that touch such an account fail\n"
+    "  --on-quarantine WHAT     what month-end rollups do while a client is held (hold):\n"
+    "                           hold: wait; exclude: go on without it, and make up for it later;\n"
+    "                           fail: let the others go on, and come at the very end\n"
+    "  A PATTERN is a shell glob over the whole name of an account; --commutative,\n"
+    "  --no-overdraft and --fail-on may be repeated.\n"
+    "\n"
+    "ledgerbatch retry (--all | --lane CLIENT...) [OPTION]... FILE...\n"
+    "                                      try again what is held; options and files as for run\n"
+    "  --lane CLIENT            resume this client; may be repeated; the others stay held\n"
+    "  --all                    resume all of them\n"
     "\n"
     "ledgerbatch balances --db FILE        print account,commodity,amount\n"
-    "ledgerbatch status --db FILE          print progress, held clients and refusals\n"
+    "ledgerbatch status --db FILE          print progress, what is held and refusals\n"
     "ledgerbatch generate smallbank --customers N --transactions M --months K --seed S\n"
     "                                      print a journal for load tests\n"
     "ledgerbatch --help | --version\n"
@@ -166,6 +175,24 @@ static bool take_watch(struct arguments *arguments, struct watch_options *watch,
     return true;
 }
 
+static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *on_quarantine)
+{
+    static const char *const words[] = { [ON_QUARANTINE_HOLD] = "hold",
+                                         [ON_QUARANTINE_EXCLUDE] = "exclude",
+                                         [ON_QUARANTINE_FAIL] = "fail" };
+    const char *value = NULL;
+    if (!take_value(arguments, "--on-quarantine", &value)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *on_quarantine = (enum on_quarantine)i;
+            return true;
+        }
+    }
+    return usage(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
+}
+
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
                             const char *argument)
 {
@@ -195,6 +222,12 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         run->task_wait_us = (unsigned)number;
         return read;
     }
+    if (is_option(argument, "--on-quarantine")) {
+        return take_on_quarantine(arguments, &run->on_quarantine);
+    }
+    if (is_option(argument, "--fail-on")) {
+        return take_pattern(arguments, "--fail-on", &run->fail_on);
+    }
     if (is_option(argument, "--commit-size")) {
         bool read = take_number(arguments, "--commit-size", 1, 1 << 24, &number);
         run->commit_size = number;
@@ -203,30 +236,59 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     return usage(arguments, "unknown option ", argument);
 }
 
-static bool read_run(struct cli *cli, struct arguments *arguments)
+/* Options of whom a retry resumes; *known says whether the argument was one. */
+static bool take_choice(struct arguments *arguments, struct held_choice *choice,
+                        const char **clients, const char *argument, bool *known)
+{
+    *known = true;
+    if (choice->is_retry && strcmp(argument, "--all") == 0) {
+        choice->all = true;
+        return true;
+    }
+    if (choice->is_retry && is_option(argument, "--lane")) {
+        return take_value(arguments, "--lane", &clients[choice->client_count++]);
+    }
+    *known = false;
+    return true;
+}
+
+static bool check_run(const struct run_options *run, struct arguments *arguments)
+{
+    const struct held_choice *resumed = &run->resumed;
+    if (run->database[0] == 0 || run->folder[0] == 0) {
+        return usage(arguments, "--db and --out need a name", "");
+    }
+    if (run->watch.is_ascii && !run->watch.is_live) {
+        return usage(arguments, "--ascii is about --live, which is not given", "");
+    }
+    if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
+        return usage(arguments, "retry needs --all, or --lane with a client", "");
+    }
+    return run->file_count > 0 ||
+           usage(arguments, "a FILE is missing, or - for standard input", "");
+}
+
+static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry)
 {
     bool only_files = false;
+    bool known;
     const char **files = memory_zeroed((size_t)arguments->count, sizeof *files);
+    const char **clients = memory_zeroed((size_t)arguments->count, sizeof *clients);
     cli->command = CLI_RUN;
     cli->run.files = files;
+    cli->run.resumed = (struct held_choice){ .is_retry = is_retry, .clients = clients };
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
         if (!only_files && strcmp(argument, "--") == 0) {
             only_files = true;
         } else if (only_files || argument[0] != '-' || argument[1] == 0) {
             files[cli->run.file_count++] = argument;
-        } else if (!take_run_option(arguments, &cli->run, argument)) {
+        } else if (!take_choice(arguments, &cli->run.resumed, clients, argument, &known) ||
+                   (!known && !take_run_option(arguments, &cli->run, argument))) {
             return false;
         }
     }
-    if (cli->run.database[0] == 0 || cli->run.folder[0] == 0) {
-        return usage(arguments, "--db and --out need a name", "");
-    }
-    if (cli->run.watch.is_ascii && !cli->run.watch.is_live) {
-        return usage(arguments, "--ascii is about --live, which is not given", "");
-    }
-    return cli->run.file_count > 0 ||
-           usage(arguments, "run needs a FILE, or - for standard input", "");
+    return check_run(&cli->run, arguments);
 }
 
 static bool read_database(struct cli *cli, struct arguments *arguments, enum cli_command command)
@@ -302,7 +364,10 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     }
     const char *command = argument_items[1];
     if (strcmp(command, "run") == 0) {
-        return read_run(cli, &arguments);
+        return read_run(cli, &arguments, false);
+    }
+    if (strcmp(command, "retry") == 0) {
+        return read_run(cli, &arguments, true);
     }
     if (strcmp(command, "balances") == 0) {
         return read_database(cli, &arguments, CLI_BALANCES);
@@ -323,5 +388,7 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
 void cli_fini(struct cli *cli)
 {
     rules_fini(&cli->run.rules);
+    free(cli->run.fail_on.items);
     free((void *)cli->run.files);
+    free((void *)cli->run.resumed.clients);
 }

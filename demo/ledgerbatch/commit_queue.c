@@ -25,10 +25,18 @@ bool commit_queue_init(struct commit_queue *queue, size_t enough)
     return made;
 }
 
+void effect_fini(struct effect *effect)
+{
+    if (effect->entries) {
+        free(effect->entries->missing.items);
+        free(effect->entries);
+    }
+}
+
 static void drop_effects(struct effect_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        free(list->items[i].entries);
+        effect_fini(&list->items[i]);
     }
     list->count = 0;
 }
@@ -45,7 +53,7 @@ void commit_queue_append(struct commit_queue *queue, struct effect effect)
 {
     pthread_mutex_lock(&queue->mutex);
     if (queue->stopped) {
-        free(effect.entries);
+        effect_fini(&effect);
     } else {
         struct effect_list *list = &queue->waiting;
         list->items =

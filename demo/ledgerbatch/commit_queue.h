@@ -13,14 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan.h"
+
 /* One cell's part in an effect. */
 struct effect_entry {
     uint32_t cell;
+    uint32_t number; /* of a posting: its place among all that the whole rollup could have */
     int64_t amount;  /* what is posted; 0 in a statement */
     int64_t balance; /* after it */
 };
 
 struct effect_entries {
+    struct lane_list missing; /* clients that a rollup has gone without */
     size_t count;
     struct effect_entry items[];
 };
@@ -28,14 +32,18 @@ struct effect_entries {
 enum effect_outcome {
     EFFECT_POSTED,  /* a transaction of the input: its balances stand in the batch's table */
     EFFECT_REFUSED, /* entries: the cell that would have been overdrawn */
-    EFFECT_ROLLUP   /* entries: what a statement saw, or what was generated */
+    EFFECT_ROLLUP,  /* entries: what a statement saw, or what was generated */
+    EFFECT_FAILED   /* a rollup, because of the clients that are missing: it is done late */
 };
 
 struct effect {
-    uint32_t seq;
+    const struct task *task;
     uint8_t outcome;
-    struct effect_entries *entries; /* the receiver frees; NULL for EFFECT_POSTED */
+    struct effect_entries *entries; /* NULL: none */
 };
+
+/* The receiver of an effect frees what it has. */
+void effect_fini(struct effect *effect);
 
 struct effect_list {
     struct effect *items;

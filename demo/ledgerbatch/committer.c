@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "entry.h"
+#include "header.h"
 #include "memory.h"
 #include "store_names.h"
-#include "syntax.h"
 
 /* A commit waits so long for more effects to share it. */
 #define COMMIT_WAIT_NS 200000000u
@@ -130,16 +130,22 @@ static void mark_cell(struct committer *committer, uint32_t cell)
     }
 }
 
-static void mark_lanes(struct committer *committer, const struct task *task, uint32_t seq)
+static void mark_lanes(struct committer *committer, const struct effect *effect)
 {
-    plan_lanes(committer->batch->plan, task, &committer->lanes);
+    size_t missing_count = effect->entries ? effect->entries->missing.count : 0;
+    size_t passed = 0; /* of the missing lanes: both lists have the same order */
+    plan_lanes(committer->batch->plan, effect->task, &committer->lanes);
     for (size_t i = 0; i < committer->lanes.count; i++) {
         uint32_t lane = committer->lanes.items[i];
+        if (passed < missing_count && effect->entries->missing.items[passed] == lane) {
+            passed++;
+            continue;
+        }
         if (!(committer->lane_marks[lane] & MARK_DIRTY)) {
             committer->lane_marks[lane] |= MARK_DIRTY;
             committer->dirty_lanes[committer->dirty_lane_count++] = lane;
         }
-        committer->last_seqs[lane] = seq;
+        committer->last_seqs[lane] = effect->task->seq;
     }
 }
 
@@ -218,36 +224,33 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
     entry_header(text, header);
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
         struct stored_posting posting =
-            make_posting(committer, effect->seq, transaction, i, price_text);
+            make_posting(committer, effect->task->seq, transaction, i, price_text);
         posting.has_balance = false;
         entry_posting(text, book_account_name(book, posting.account),
                       &committer->commodities[posting.commodity], &posting,
                       &committer->commodities[posting.price_commodity]);
     }
-    struct stored_refusal refusal = { effect->seq,
+    struct stored_refusal refusal = { effect->task->seq,
                                       { text->data, reason_size },
                                       { text->data + reason_size, text->size - reason_size } };
     return store_put_refusal(committer->store, &refusal, &committer->problem);
 }
 
-static bool write_transaction(struct committer *committer, const struct effect *effect,
-                              const struct task *task)
+static bool write_transaction(struct committer *committer, const struct effect *effect)
 {
     const struct transaction *transaction =
-        &committer->batch->plan->book.transactions[task->subject];
+        &committer->batch->plan->book.transactions[effect->task->subject];
     bool refused = effect->outcome == EFFECT_REFUSED;
-    struct stored_transaction header = { .seq = effect->seq,
-                                         .date = transaction->date,
-                                         .kind = slice_of(refused ? "refused" : "post"),
-                                         .status = transaction->status,
-                                         .has_code = transaction->has_code,
-                                         .code = { transaction->code, transaction->code_size },
-                                         .text = { transaction->text, transaction->text_size } };
+    struct stored_transaction header =
+        header_of(committer->batch->plan, effect->task, &committer->text);
+    if (refused) {
+        header.kind = slice_of("refused");
+    }
     if (!store_put_transaction(committer->store, &header, &committer->problem)) {
         return false;
     }
     return refused ? write_refusal(committer, effect, transaction, &header)
-                   : write_postings(committer, effect->seq, transaction);
+                   : write_postings(committer, effect->task->seq, transaction);
 }
 
 static bool write_entry(struct committer *committer, const struct effect *effect, size_t i,
@@ -256,12 +259,12 @@ static bool write_entry(struct committer *committer, const struct effect *effect
     const struct effect_entry *entry = &effect->entries->items[i];
     const struct client_cell *cell = cell_of(committer, entry->cell);
     if (is_statement) {
-        struct stored_closing closing = { effect->seq, cell->account, cell->commodity,
+        struct stored_closing closing = { effect->task->seq, cell->account, cell->commodity,
                                           entry->balance };
         return store_put_closing(committer->store, &closing, &committer->problem);
     }
-    struct stored_posting posting = { .seq = effect->seq,
-                                      .number = (uint32_t)i + 1,
+    struct stored_posting posting = { .seq = effect->task->seq,
+                                      .number = entry->number,
                                       .account = cell->account,
                                       .commodity = cell->commodity,
                                       .amount = entry->amount,
@@ -272,54 +275,78 @@ static bool write_entry(struct committer *committer, const struct effect *effect
     return store_put_posting(committer->store, &posting, &committer->problem);
 }
 
-/* The code of a rollup: KIND YYYY-MM GROUP. */
-static void write_code(struct buffer *text, const struct plan *plan, const struct task *task)
+/* Whom a rollup goes without is committed with it, so that nobody is left out for ever. */
+static bool put_missing(struct committer *committer, const struct effect *effect)
 {
-    char date[10];
-    date_write(date, plan_date(plan, task));
-    buffer_add_text(text, task_kind_word((enum task_kind)task->kind));
-    buffer_add_byte(text, ' ');
-    buffer_add(text, (struct slice){ date, 7 });
-    buffer_add_byte(text, ' ');
-    buffer_add(text, plan->clients.groups[task->subject].name);
+    bool put = true;
+    for (size_t i = 0; put && effect->entries && i < effect->entries->missing.count; i++) {
+        struct stored_share missing = { effect->task->seq, effect->entries->missing.items[i] };
+        put = store_put_missing(committer->store, &missing, &committer->problem);
+    }
+    return put;
 }
 
-static bool write_rollup(struct committer *committer, const struct effect *effect,
-                         const struct task *task)
+static bool remove_missing(struct committer *committer, const struct task *part)
 {
-    static const char *const texts[] = { [TASK_STATEMENT] = "Statement",
-                                         [TASK_ACCRUAL] = "Interest",
-                                         [TASK_CLOSE] = "Month-end close" };
+    struct stored_share missing = { part->seq, part->member };
+    return store_remove_missing(committer->store, &missing, &committer->problem);
+}
+
+/* A rollup that has failed because of its clients: which ones is the reason. */
+static bool write_failed(struct committer *committer, const struct effect *effect)
+{
+    const struct plan *plan = committer->batch->plan;
     struct buffer *text = &committer->text;
-    text->size = 0;
-    write_code(text, committer->batch->plan, task);
-    struct stored_transaction header = { .seq = effect->seq,
-                                         .date = plan_date(committer->batch->plan, task),
-                                         .kind =
-                                             slice_of(task_kind_word((enum task_kind)task->kind)),
-                                         .status = '*',
-                                         .has_code = true,
-                                         .code = buffer_slice(text),
-                                         .text = slice_of(texts[task->kind]) };
-    bool written = store_put_transaction(committer->store, &header, &committer->problem);
+    struct stored_transaction header = header_of(plan, effect->task, text);
+    size_t code_size = header.code.size;
+    const char *before = "held: ";
+    for (size_t i = 0; i < effect->entries->missing.count; i++) {
+        buffer_add_text(text, before);
+        buffer_add(text, plan->clients.items[effect->entries->missing.items[i]].name);
+        before = ", ";
+    }
+    struct stored_failed failed = { effect->task->seq,
+                                    { text->data, code_size },
+                                    { text->data + code_size, text->size - code_size } };
+    return store_put_failed(committer->store, &failed, &committer->problem);
+}
+
+static bool write_rollup(struct committer *committer, const struct effect *effect)
+{
+    const struct task *task = effect->task;
+    struct stored_transaction header = header_of(committer->batch->plan, task, &committer->text);
+    bool written = task->member != NO_INDEX
+                       ? remove_missing(committer, task)
+                       : store_put_transaction(committer->store, &header, &committer->problem) &&
+                             put_missing(committer, effect);
     for (size_t i = 0; written && effect->entries && i < effect->entries->count; i++) {
         written = write_entry(committer, effect, i, task->kind == TASK_STATEMENT);
     }
     return written;
 }
 
+static bool write_effect(struct committer *committer, const struct effect *effect)
+{
+    switch ((enum effect_outcome)effect->outcome) {
+    case EFFECT_POSTED:
+    case EFFECT_REFUSED:
+        return write_transaction(committer, effect);
+    case EFFECT_ROLLUP:
+        return write_rollup(committer, effect);
+    case EFFECT_FAILED:
+        return write_failed(committer, effect);
+    }
+    return false;
+}
+
 static bool write_effects(struct committer *committer)
 {
-    const struct plan *plan = committer->batch->plan;
     for (size_t i = 0; i < committer->taken.count; i++) {
         const struct effect *effect = &committer->taken.items[i];
-        const struct task *task = &plan->tasks[effect->seq - 1];
-        bool written = task->kind == TASK_POST ? write_transaction(committer, effect, task)
-                                               : write_rollup(committer, effect, task);
-        if (!written) {
+        if (!write_effect(committer, effect)) {
             return false;
         }
-        mark_lanes(committer, task, effect->seq);
+        mark_lanes(committer, effect);
     }
     return true;
 }
@@ -363,8 +390,8 @@ static bool write_dirty(struct committer *committer)
 
 static int compare_effects(const void *left, const void *right)
 {
-    uint32_t a = ((const struct effect *)left)->seq;
-    uint32_t b = ((const struct effect *)right)->seq;
+    uint32_t a = ((const struct effect *)left)->task->seq;
+    uint32_t b = ((const struct effect *)right)->task->seq;
     return (a > b) - (a < b);
 }
 
@@ -379,7 +406,7 @@ static bool commit_taken(struct committer *committer)
         store_rollback(committer->store);
     }
     for (size_t i = 0; i < committer->taken.count; i++) {
-        free(committer->taken.items[i].entries);
+        effect_fini(&committer->taken.items[i]);
     }
     committer->taken.count = 0;
     return committed;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inspect_held.h"
 #include "output.h"
 #include "store.h"
 #include "stored_book.h"
@@ -103,23 +104,6 @@ static bool print_refusals(struct store *store, struct problem *problem)
     return step == STORE_END;
 }
 
-static bool print_held(struct store *store, const struct stored_book *book, struct problem *problem)
-{
-    struct stored_held held;
-    struct store_cursor *cursor = store_cursor_open(store, STORE_HELD, problem);
-    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
-    while (step == STORE_ROW) {
-        step = store_cursor_next(cursor, &held, problem);
-        if (step == STORE_ROW && held.lane < book->lane_count) {
-            struct slice client = book->lanes[held.lane].client;
-            printf("held: %.*s from task %u on: %.*s\n", SLICE_ARGUMENTS(client), held.seq,
-                   SLICE_ARGUMENTS(held.reason));
-        }
-    }
-    store_cursor_close(cursor);
-    return step == STORE_END;
-}
-
 bool inspect_status(const char *database, struct problem *problem)
 {
     struct store_facts facts;
@@ -137,7 +121,8 @@ bool inspect_status(const char *database, struct problem *problem)
                facts.task_count);
         printf("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", tally.posted, tally.refused,
                tally.rollups);
-        good = print_held(store, &book, problem) && print_refusals(store, problem);
+        good = inspect_held(store, &book, facts.task_count, database, problem) &&
+               print_refusals(store, problem);
     }
     stored_book_fini(&book);
     store_close(store);

@@ -8,24 +8,41 @@
 struct rollup {
     struct batch *batch;
     const struct task *task;
+    struct lane_list *missing; /* clients that it goes without, in order */
+    size_t next_missing;
+    uint32_t place; /* of the cell that is visited, among those of the whole group */
     struct effect_entries *entries;
     size_t capacity;  /* in bytes */
     int64_t *working; /* balances of the client's cells, with what is gathered so far */
     size_t working_capacity;
 };
 
-static void add_entry(struct rollup *rollup, struct effect_entry entry)
+/* Makes room for so many entries. */
+static void cover_entries(struct rollup *rollup, size_t count)
 {
-    size_t count = rollup->entries ? rollup->entries->count : 0;
-    size_t needed = sizeof *rollup->entries + (count + 1) * sizeof entry;
+    bool is_new = !rollup->entries;
+    size_t needed = sizeof *rollup->entries + count * sizeof *rollup->entries->items;
     rollup->entries = memory_grow(rollup->entries, &rollup->capacity, needed, 1);
-    rollup->entries->items[count] = entry;
-    rollup->entries->count = count + 1;
+    if (is_new) {
+        *rollup->entries = (struct effect_entries){ .count = 0 };
+    }
 }
 
-/* Adds an amount to a cell of the client whose first cell is given. */
-static bool add_generated(struct rollup *rollup, const struct client *client, uint32_t cell,
-                          int64_t amount)
+static void add_entry(struct rollup *rollup, struct effect_entry entry)
+{
+    cover_entries(rollup, rollup->entries ? rollup->entries->count + 1 : 1);
+    rollup->entries->items[rollup->entries->count++] = entry;
+}
+
+/* The two postings that come from a cell: of itself, and of what stands against it. */
+enum side { SIDE_OWN = 1, SIDE_OTHER = 2 };
+
+/*
+ * Adds an amount to a cell of the client that is visited. Its number depends on nothing but the
+ * group, so that a rollup has the same postings whether it is done at once or in parts.
+ */
+static bool add_generated(struct rollup *rollup, const struct client *client, enum side side,
+                          uint32_t cell, int64_t amount)
 {
     int64_t *balance = &rollup->working[cell - client->first_cell];
     if (!amount_add(*balance, amount, balance)) {
@@ -35,7 +52,7 @@ static bool add_generated(struct rollup *rollup, const struct client *client, ui
                    SLICE_ARGUMENTS(name));
         return false;
     }
-    add_entry(rollup, (struct effect_entry){ cell, amount, *balance });
+    add_entry(rollup, (struct effect_entry){ cell, 2 * rollup->place + side, amount, *balance });
     return true;
 }
 
@@ -75,8 +92,8 @@ static bool accrue_cell(struct rollup *rollup, const struct client *client, uint
                    SLICE_ARGUMENTS(name));
         return false;
     }
-    return interest == 0 || (add_generated(rollup, client, number, interest) &&
-                             add_generated(rollup, client, cell->interest, -interest));
+    return interest == 0 || (add_generated(rollup, client, SIDE_OWN, number, interest) &&
+                             add_generated(rollup, client, SIDE_OTHER, cell->interest, -interest));
 }
 
 /* Moves one cell's balance to the client's retained earnings. */
@@ -88,8 +105,8 @@ static bool close_cell(struct rollup *rollup, const struct client *client, uint3
     if (cell->retained == NO_INDEX || balance == 0) {
         return true;
     }
-    return add_generated(rollup, client, number, -balance) &&
-           add_generated(rollup, client, cell->retained, balance);
+    return add_generated(rollup, client, SIDE_OWN, number, -balance) &&
+           add_generated(rollup, client, SIDE_OTHER, cell->retained, balance);
 }
 
 /* What a statement sees: the closing balance of each cell that has one. */
@@ -98,7 +115,7 @@ static bool read_cell(struct rollup *rollup, const struct client *client, uint32
     int64_t balance = rollup->batch->balances[number];
     (void)client;
     if (balance != 0) {
-        add_entry(rollup, (struct effect_entry){ number, 0, balance });
+        add_entry(rollup, (struct effect_entry){ .cell = number, .balance = balance });
     }
     return true;
 }
@@ -112,12 +129,24 @@ static bool visit_client(struct rollup *rollup, const struct client *client, cel
     for (uint32_t i = 0; i < client->cell_count; i++) {
         rollup->working[i] = rollup->batch->balances[client->first_cell + i];
     }
-    for (uint32_t i = 0; i < client->cell_count; i++) {
+    for (uint32_t i = 0; i < client->cell_count; i++, rollup->place++) {
         if (!visit(rollup, client, client->first_cell + i)) {
             return false;
         }
     }
     return true;
+}
+
+/* Members come in the order of their numbers. */
+static bool is_visited(struct rollup *rollup, uint32_t member)
+{
+    if (rollup->task->member != NO_INDEX) {
+        return rollup->task->member == member;
+    }
+    bool is_missing = rollup->next_missing < rollup->missing->count &&
+                      rollup->missing->items[rollup->next_missing] == member;
+    rollup->next_missing += is_missing;
+    return !is_missing;
 }
 
 static bool visit_group(struct rollup *rollup, cell_visitor visit)
@@ -126,16 +155,25 @@ static bool visit_group(struct rollup *rollup, cell_visitor visit)
     const struct group *group = &clients->groups[rollup->task->subject];
     for (uint32_t i = 0; i < group->member_count; i++) {
         uint32_t member = clients->members[group->first_member + i];
-        if (!visit_client(rollup, &clients->items[member], visit)) {
+        if (!is_visited(rollup, member)) {
+            rollup->place += clients->items[member].cell_count;
+        } else if (!visit_client(rollup, &clients->items[member], visit)) {
             return false;
         }
     }
     return true;
 }
 
-static int run_rollup(struct batch *batch, const struct task *task, cell_visitor visit)
+static void take_missing(struct rollup *rollup)
 {
-    struct rollup rollup = { .batch = batch, .task = task };
+    rollup->entries->missing = *rollup->missing;
+    *rollup->missing = (struct lane_list){ 0 };
+}
+
+static int run_rollup(struct batch *batch, const struct task *task, struct lane_list *missing,
+                      cell_visitor visit)
+{
+    struct rollup rollup = { .batch = batch, .task = task, .missing = missing };
     bool gathered = visit_group(&rollup, visit);
     free(rollup.working);
     if (!gathered) {
@@ -149,22 +187,35 @@ static int run_rollup(struct batch *batch, const struct task *task, cell_visitor
         const struct effect_entry *entry = &rollup.entries->items[i];
         batch->balances[entry->cell] = entry->balance;
     }
-    struct effect effect = { plan_seq(batch->plan, task), EFFECT_ROLLUP, rollup.entries };
+    if (missing->count > 0) {
+        cover_entries(&rollup, rollup.entries ? rollup.entries->count : 0);
+        take_missing(&rollup);
+    }
+    struct effect effect = { task, EFFECT_ROLLUP, rollup.entries };
     commit_queue_append(&batch->queue, effect);
     return 0;
 }
 
-int month_end_statement(struct batch *batch, const struct task *task)
+void month_end_fail(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
-    return run_rollup(batch, task, read_cell);
+    struct rollup rollup = { .batch = batch, .task = task, .missing = missing };
+    cover_entries(&rollup, 0);
+    take_missing(&rollup);
+    struct effect effect = { task, EFFECT_FAILED, rollup.entries };
+    commit_queue_append(&batch->queue, effect);
 }
 
-int month_end_accrual(struct batch *batch, const struct task *task)
+int month_end_statement(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
-    return run_rollup(batch, task, accrue_cell);
+    return run_rollup(batch, task, missing, read_cell);
 }
 
-int month_end_close(struct batch *batch, const struct task *task)
+int month_end_accrual(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
-    return run_rollup(batch, task, close_cell);
+    return run_rollup(batch, task, missing, accrue_cell);
+}
+
+int month_end_close(struct batch *batch, const struct task *task, struct lane_list *missing)
+{
+    return run_rollup(batch, task, missing, close_cell);
 }

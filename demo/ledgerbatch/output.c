@@ -116,7 +116,9 @@ static bool write_refused(struct output_scan *scan, const struct stored_transact
 static bool write_transaction(struct output_scan *scan,
                               const struct stored_transaction *transaction, struct problem *problem)
 {
-    if (transaction->seq != ++scan->seq) {
+    bool follows = transaction->seq == scan_next_seq(scan);
+    scan->seq = transaction->seq;
+    if (!follows && !scan->options->is_partial) {
         return stored_book_damaged(problem, "a transaction is missing");
     }
     if (slice_equal(transaction->kind, slice_of("post"))) {
@@ -143,24 +145,30 @@ static bool write_scan(struct output_scan *scan, struct problem *problem)
     return step == STORE_END && flush_journal(scan, 0, problem) && scan_check_end(scan, problem);
 }
 
+/* What says of everything at once how it has ended. */
+static bool write_tables(struct output_scan *scan, struct problem *problem)
+{
+    struct buffer balances = { 0 };
+    output_balances(&scan->book, &balances);
+    bool written =
+        publication_write(&scan->publication, "balances.csv", buffer_slice(&balances), problem) &&
+        publication_write(&scan->publication, "refused.csv", buffer_slice(&scan->refused), problem);
+    buffer_fini(&balances);
+    return written;
+}
+
 static bool write_all(struct output_scan *scan, const struct output_options *options,
                       struct problem *problem)
 {
-    struct buffer balances = { 0 };
     buffer_add_text(&scan->refused, "seq,date,file,line,reason\n");
-    bool written = publication_begin(&scan->publication, options->folder, problem) &&
-                   publication_open(&scan->publication, &scan->file, "posted.journal", problem) &&
-                   write_scan(scan, problem) && publication_close(&scan->file, problem);
-    if (written) {
-        output_balances(&scan->book, &balances);
-        written = publication_write(&scan->publication, "balances.csv", buffer_slice(&balances),
-                                    problem) &&
-                  publication_write(&scan->publication, "refused.csv", buffer_slice(&scan->refused),
-                                    problem) &&
-                  publication_finish(&scan->publication, problem);
+    if (options->is_partial) {
+        buffer_add_text(&scan->journal, "; incomplete: some clients are held\n\n");
     }
-    buffer_fini(&balances);
-    return written;
+    return publication_begin(&scan->publication, options->folder, problem) &&
+           publication_open(&scan->publication, &scan->file, "posted.journal", problem) &&
+           write_scan(scan, problem) && publication_close(&scan->file, problem) &&
+           (options->is_partial || write_tables(scan, problem)) &&
+           publication_finish(&scan->publication, problem);
 }
 
 bool output_write(struct store *store, const struct output_options *options,

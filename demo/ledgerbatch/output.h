@@ -17,6 +17,7 @@ struct output_places {
 struct output_options {
     const char *folder;
     bool statements; /* the plan has month-end statements */
+    bool is_partial; /* the batch is held: see output_write() */
     struct output_places places;
 };
 
@@ -24,6 +25,10 @@ struct output_options {
  * Writes balances.csv, posted.journal, refused.csv, statements/ and close/ into
  * the folder. While it reads, it adds everything up again: a store that does
  * not add up is reported and nothing is put in place.
+ *
+ * Of a batch that is held, the outputs are those of the rollups so far, which name
+ * the clients that they went without: no balances.csv and no refused.csv, which
+ * could not say that they are incomplete.
  */
 bool output_write(struct store *store, const struct output_options *options,
                   struct problem *problem);

@@ -19,6 +19,15 @@ static bool split_code(const struct stored_transaction *transaction, struct slic
     return true;
 }
 
+static bool is_missing(const struct output_scan *scan, uint32_t lane)
+{
+    bool found = false;
+    for (size_t i = 0; i < scan->missing_lanes.count && !found; i++) {
+        found = scan->missing_lanes.items[i] == lane;
+    }
+    return found;
+}
+
 static void add_balance_line(struct output_scan *scan, const char *kind,
                              const struct stored_cell *cell, int64_t balance)
 {
@@ -34,14 +43,11 @@ static void add_balance_line(struct output_scan *scan, const char *kind,
 }
 
 /* Opening, postings since, closing: the next statement opens where this one closes. */
-static bool write_statement(struct output_scan *scan, uint32_t lane, struct slice month,
-                            struct problem *problem)
+static void add_statement(struct output_scan *scan, uint32_t lane)
 {
     struct stored_cell *cells = scan->book.cells;
     uint32_t first = scan->book.lane_cells[lane];
     uint32_t end = scan->book.lane_cells[lane + 1];
-    scan->page.size = 0;
-    buffer_add_text(&scan->page, "kind,seq,date,text,account,commodity,amount,balance\n");
     for (uint32_t i = first; i < end; i++) {
         if (cells[i].opening != 0) {
             add_balance_line(scan, "opening", &cells[i], cells[i].opening);
@@ -54,6 +60,18 @@ static bool write_statement(struct output_scan *scan, uint32_t lane, struct slic
         if (cells[i].running != 0) {
             add_balance_line(scan, "closing", &cells[i], cells[i].running);
         }
+    }
+}
+
+static bool write_statement(struct output_scan *scan, uint32_t lane, struct slice month,
+                            struct problem *problem)
+{
+    scan->page.size = 0;
+    buffer_add_text(&scan->page, "kind,seq,date,text,account,commodity,amount,balance\n");
+    if (is_missing(scan, lane)) {
+        buffer_add_text(&scan->page, "missing,,,,,,,\n");
+    } else {
+        add_statement(scan, lane);
     }
     scan->path.size = 0;
     buffer_add_text(&scan->path, "statements/");
@@ -84,6 +102,15 @@ static bool check_closings(struct output_scan *scan, const struct stored_transac
     return true;
 }
 
+static size_t count_balances(const struct output_scan *scan, uint32_t lane)
+{
+    size_t count = 0;
+    for (uint32_t i = scan->book.lane_cells[lane]; i < scan->book.lane_cells[lane + 1]; i++) {
+        count += scan->book.cells[i].running != 0;
+    }
+    return count;
+}
+
 static bool write_statements(struct output_scan *scan, const struct stored_transaction *transaction,
                              struct slice month, struct slice group, struct problem *problem)
 {
@@ -103,9 +130,7 @@ static bool write_statements(struct output_scan *scan, const struct stored_trans
         if (!write_statement(scan, lane, month, problem)) {
             return false;
         }
-        for (uint32_t i = scan->book.lane_cells[lane]; i < scan->book.lane_cells[lane + 1]; i++) {
-            cell_count += scan->book.cells[i].running != 0;
-        }
+        cell_count += is_missing(scan, lane) ? 0 : count_balances(scan, lane);
     }
     return cell_count == closing_count ||
            stored_book_damaged(problem, "a closing balance is missing");
@@ -132,6 +157,10 @@ void scan_close_line(struct output_scan *scan, const struct stored_posting *post
 static bool publish_close(struct output_scan *scan, struct slice month, struct slice group,
                           struct problem *problem)
 {
+    for (size_t i = 0; i < scan->missing_lanes.count; i++) {
+        buffer_add_field(&scan->page, scan->book.lanes[scan->missing_lanes.items[i]].client);
+        buffer_add_text(&scan->page, ",(missing),,\n");
+    }
     scan->path.size = 0;
     buffer_add_text(&scan->path, "close/");
     buffer_add(&scan->path, month);
@@ -146,6 +175,11 @@ static bool publish_close(struct output_scan *scan, struct slice month, struct s
 static bool write_generated(struct output_scan *scan, const struct stored_transaction *transaction,
                             struct problem *problem)
 {
+    for (size_t i = 0; i < scan->missing_lanes.count; i++) {
+        buffer_add_text(&scan->journal, "; missing: ");
+        buffer_add(&scan->journal, scan->book.lanes[scan->missing_lanes.items[i]].client);
+        buffer_add_byte(&scan->journal, '\n');
+    }
     size_t before = scan->journal.size;
     entry_header(&scan->journal, transaction);
     size_t with_header = scan->journal.size;
@@ -169,6 +203,9 @@ bool scan_rollup(struct output_scan *scan, const struct stored_transaction *tran
     struct slice group;
     if (!split_code(transaction, &month, &group)) {
         return stored_book_damaged(problem, "a month-end rollup has no code");
+    }
+    if (!scan_missing_lanes(scan, transaction->seq, problem)) {
+        return false;
     }
     if (slice_equal(transaction->kind, slice_of("statement"))) {
         return write_statements(scan, transaction, month, group, problem);

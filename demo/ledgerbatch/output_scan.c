@@ -30,11 +30,72 @@ bool scan_next_refusal(struct output_scan *scan, struct problem *problem)
     return step != STORE_FAILED;
 }
 
+static bool next_missing(struct output_scan *scan, struct problem *problem)
+{
+    enum store_step step = store_cursor_next(scan->missing, &scan->missing_client, problem);
+    scan->has_missing = step == STORE_ROW;
+    return step != STORE_FAILED;
+}
+
+bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *problem)
+{
+    scan->missing_lanes.count = 0;
+    while (scan->has_missing && scan->missing_client.seq == seq) {
+        if (scan->missing_client.lane >= scan->book.lane_count) {
+            return stored_book_damaged(problem, "a rollup lacks a client that there is not");
+        }
+        lane_list_add(&scan->missing_lanes, scan->missing_client.lane);
+        if (!next_missing(scan, problem)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool load_failed(struct output_scan *scan, struct store *store, struct problem *problem)
+{
+    struct stored_failed failed;
+    struct store_cursor *cursor = store_cursor_open(store, STORE_FAILED_ROLLUPS, problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &failed, problem);
+        if (step == STORE_ROW) {
+            scan->failed_seqs = memory_grow(scan->failed_seqs, &scan->failed_capacity,
+                                            scan->failed_count + 1, sizeof failed.seq);
+            scan->failed_seqs[scan->failed_count++] = failed.seq;
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
+static bool load_facts(struct output_scan *scan, struct store *store, struct problem *problem)
+{
+    struct store_facts facts;
+    bool loaded = store_read_facts(store, &facts, problem) && load_failed(scan, store, problem);
+    scan->task_count = facts.task_count;
+    return loaded;
+}
+
+uint32_t scan_next_seq(struct output_scan *scan)
+{
+    uint32_t seq = scan->seq + 1;
+    while (scan->passed_count < scan->failed_count &&
+           scan->failed_seqs[scan->passed_count] == seq) {
+        scan->passed_count++;
+        seq++;
+    }
+    if (seq > scan->task_count && scan->late_count < scan->failed_count) {
+        seq = scan->task_count + scan->failed_seqs[scan->late_count++];
+    }
+    return seq;
+}
+
 bool scan_begin(struct output_scan *scan, struct store *store, const struct output_options *options,
                 struct problem *problem)
 {
     *scan = (struct output_scan){ .options = options, .file = { .descriptor = -1 } };
-    if (!stored_book_load(&scan->book, store, problem)) {
+    if (!stored_book_load(&scan->book, store, problem) || !load_facts(scan, store, problem)) {
         return false;
     }
     if (options->statements) {
@@ -44,9 +105,10 @@ bool scan_begin(struct output_scan *scan, struct store *store, const struct outp
     scan->postings = store_cursor_open(store, STORE_POSTINGS, problem);
     scan->closings = store_cursor_open(store, STORE_CLOSINGS, problem);
     scan->refusals = store_cursor_open(store, STORE_REFUSALS, problem);
+    scan->missing = store_cursor_open(store, STORE_MISSING, problem);
     return scan->transactions && scan->postings && scan->closings && scan->refusals &&
-           scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
-           scan_next_refusal(scan, problem);
+           scan->missing && scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
+           scan_next_refusal(scan, problem) && next_missing(scan, problem);
 }
 
 void scan_fini(struct output_scan *scan)
@@ -60,6 +122,9 @@ void scan_fini(struct output_scan *scan)
     store_cursor_close(scan->postings);
     store_cursor_close(scan->closings);
     store_cursor_close(scan->refusals);
+    store_cursor_close(scan->missing);
+    free(scan->missing_lanes.items);
+    free(scan->failed_seqs);
     (void)publication_close(&scan->file, &ignored);
     publication_fini(&scan->publication);
     buffer_fini(&scan->journal);
@@ -113,13 +178,15 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
                    struct problem *problem)
 {
     bool is_close = slice_equal(transaction->kind, slice_of("close"));
+    bool is_post = slice_equal(transaction->kind, slice_of("post"));
     for (uint32_t number = 1; scan->has_posting && scan->posting.seq == transaction->seq;
          number++) {
         const struct stored_posting *posting = &scan->posting;
         if (!check_posting(scan, problem)) {
             return false;
         }
-        if (posting->number != number) {
+        /* A rollup leaves places empty where there was nothing to post. */
+        if (is_post && posting->number != number) {
             return stored_book_damaged(problem, "a posting is missing");
         }
         const struct stored_account *account = &scan->book.accounts[posting->account];
@@ -160,7 +227,7 @@ void scan_refusal_line(struct output_scan *scan, const struct stored_transaction
 
 bool scan_check_end(struct output_scan *scan, struct problem *problem)
 {
-    if (scan->has_posting || scan->has_closing || scan->has_refusal) {
+    if (scan->has_posting || scan->has_closing || scan->has_refusal || scan->has_missing) {
         return stored_book_damaged(problem, "rows of no transaction");
     }
     for (size_t i = 0; i < scan->book.cell_count; i++) {

@@ -6,18 +6,24 @@
 #define LEDGERBATCH_OUTPUT_SCAN_H
 
 #include "output.h"
+#include "plan.h"
 #include "publication.h"
 
 struct output_scan {
     const struct output_options *options;
     struct stored_book book;
-    struct store_cursor *transactions, *postings, *closings, *refusals;
-    uint32_t seq; /* of the transaction that is being written */
+    struct store_cursor *transactions, *postings, *closings, *refusals, *missing;
+    uint32_t task_count;
+    uint32_t seq;          /* of the transaction that is being written */
+    uint32_t *failed_seqs; /* rollups that are done late */
+    size_t failed_count, failed_capacity, passed_count, late_count;
     /* The next row of each other cursor, which waits for its transaction. */
     struct stored_posting posting;
     struct stored_closing closing;
     struct stored_refusal refusal;
-    bool has_posting, has_closing, has_refusal;
+    struct stored_share missing_client;
+    bool has_posting, has_closing, has_refusal, has_missing;
+    struct lane_list missing_lanes; /* of the rollup that is being written */
     struct publication publication;
     struct publication_file file; /* posted.journal */
     struct buffer journal, refused;
@@ -44,6 +50,12 @@ void scan_refusal_line(struct output_scan *scan, const struct stored_transaction
 bool scan_next_posting(struct output_scan *scan, struct problem *problem);
 bool scan_next_closing(struct output_scan *scan, struct problem *problem);
 bool scan_next_refusal(struct output_scan *scan, struct problem *problem);
+
+/* The seq that must come next: planned ones but those that failed, then the late ones. */
+uint32_t scan_next_seq(struct output_scan *scan);
+
+/* Finds the clients that a rollup went without. */
+bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *problem);
 
 /* Every row has been used, and the balances are what the postings add up to. */
 bool scan_check_end(struct output_scan *scan, struct problem *problem);

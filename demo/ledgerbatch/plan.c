@@ -10,8 +10,10 @@
 #include "publication.h"
 #include "syntax.h"
 
-/* Numbers of postings and tasks are kept in 32 bits. */
-#define ITEMS_MAX ((size_t)UINT32_MAX - 1)
+/* Numbers of postings and tasks are kept in 32 bits; behind the plan, rollups may have others. */
+#define ITEMS_MAX ((size_t)UINT32_MAX / 2 - 1)
+/* A rollup has two postings for a cell, at most. */
+#define CELLS_MAX ITEMS_MAX
 /* Month-end rollups of all groups and months: 200 years of 10,000 groups. */
 #define ROLLUPS_MAX ((size_t)100000000)
 
@@ -61,8 +63,10 @@ static void add_task(struct planner *planner, enum task_kind kind, uint32_t subj
     struct plan *plan = planner->plan;
     plan->tasks =
         memory_grow(plan->tasks, &planner->capacity, plan->task_count + 1, sizeof *plan->tasks);
-    plan->tasks[plan->task_count++] =
-        (struct task){ .subject = subject, .month = month, .kind = (uint8_t)kind };
+    uint32_t seq = (uint32_t)plan->task_count + 1;
+    plan->tasks[plan->task_count++] = (struct task){
+        .seq = seq, .subject = subject, .month = month, .member = NO_INDEX, .kind = (uint8_t)kind
+    };
 }
 
 static void add_month_end(struct planner *planner, uint32_t month)
@@ -120,8 +124,9 @@ static bool check_counts(const struct plan *plan, uint32_t first, uint32_t last,
                            first % 12 + 1, last / 12, last % 12 + 1);
     }
     return (plan->book.transaction_count + rollups <= ITEMS_MAX &&
-            plan->book.posting_count <= ITEMS_MAX) ||
-           problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings", ITEMS_MAX);
+            plan->book.posting_count <= ITEMS_MAX && plan->clients.cell_count <= CELLS_MAX) ||
+           problem_set(problem, EXIT_CODE_INPUT, "more than %zu tasks or postings, or %zu balances",
+                       ITEMS_MAX, CELLS_MAX);
 }
 
 static bool plan_tasks(struct plan *plan, struct problem *problem)
@@ -170,7 +175,7 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
     return true;
 }
 
-static void add_lane(struct lane_list *lanes, uint32_t lane)
+void lane_list_add(struct lane_list *lanes, uint32_t lane)
 {
     lanes->items =
         memory_grow(lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items);
@@ -207,10 +212,14 @@ static void drop_duplicates(struct lane_list *lanes)
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes)
 {
     lanes->count = 0;
+    if (task->member != NO_INDEX) {
+        lane_list_add(lanes, task->member);
+        return;
+    }
     if (task->kind != TASK_POST) {
         const struct group *group = &plan->clients.groups[task->subject];
         for (uint32_t i = 0; i < group->member_count; i++) {
-            add_lane(lanes, plan->clients.members[group->first_member + i]);
+            lane_list_add(lanes, plan->clients.members[group->first_member + i]);
         }
         return;
     }
@@ -219,19 +228,23 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
         uint32_t cell = plan->book.postings[transaction->first_posting + i].cell;
         uint32_t client = plan->clients.cells[cell].client;
         if (client != NO_INDEX) {
-            add_lane(lanes, client);
+            lane_list_add(lanes, client);
         }
     }
     drop_duplicates(lanes);
     if (lanes->count == 0) {
-        add_lane(lanes, plan_house_lane(plan));
+        lane_list_add(lanes, plan_house_lane(plan));
     }
 }
 
 uint32_t plan_date(const struct plan *plan, const struct task *task)
 {
-    return task->kind == TASK_POST ? plan->book.transactions[task->subject].date
-                                   : date_month_end(task->month);
+    if (task->kind == TASK_POST) {
+        return plan->book.transactions[task->subject].date;
+    }
+    /* The last task of a plan with rollups is one, of the last month. */
+    bool is_late = plan_is_late(plan, task);
+    return date_month_end(is_late ? plan->tasks[plan->task_count - 1].month : task->month);
 }
 
 const char *task_kind_word(enum task_kind kind)

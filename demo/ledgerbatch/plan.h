@@ -17,8 +17,10 @@ struct batch; /* what runs the plan; see batch.h */
 
 struct task {
     struct batch *batch; /* set when the plan is run */
+    uint32_t seq;        /* its place in the planned order, from 1; of a late rollup behind it */
     uint32_t subject;    /* a transaction, or for a rollup a group */
     uint32_t month;      /* of a rollup: year * 12 + (0 to 11) */
+    uint32_t member;     /* a client that a rollup is made up for, alone; else NO_INDEX */
     uint8_t kind;
 };
 
@@ -38,16 +40,12 @@ void plan_fini(struct plan *plan);
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem);
 
-static inline uint32_t plan_seq(const struct plan *plan, const struct task *task)
-{
-    return (uint32_t)(task - plan->tasks) + 1;
-}
-
 /*
  * The lanes of a task are numbered like the clients. One more lane, with the
  * number plan->clients.count, takes transactions that touch house accounts only,
  * so that they too have a place where progress is kept.
  */
+#define PLAN_HOUSE_NAME "(house)" /* where that lane must be called something */
 static inline uint32_t plan_house_lane(const struct plan *plan)
 {
     return (uint32_t)plan->clients.count;
@@ -59,10 +57,29 @@ struct lane_list {
     size_t count, capacity;
 };
 
+void lane_list_add(struct lane_list *lanes, uint32_t lane);
+
 /* The distinct lanes of a task. */
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes);
 
-/* The day of a task: a rollup's is the last of its month. */
+/*
+ * A rollup that has failed because of held clients is done late: behind the whole plan, in the
+ * planned order of those that are late. Its seq says so.
+ */
+static inline bool plan_is_late(const struct plan *plan, const struct task *task)
+{
+    return task->seq > plan->task_count;
+}
+
+static inline uint32_t plan_late_seq(const struct plan *plan, uint32_t seq)
+{
+    return (uint32_t)plan->task_count + seq;
+}
+
+/*
+ * The day of a task: a rollup's is the last of its month, a late one's that of the last month, for
+ * days have the order of seq.
+ */
 uint32_t plan_date(const struct plan *plan, const struct task *task);
 
 /* The word for a rollup in codes: statement, accrual or close. */

@@ -90,6 +90,21 @@ static uint32_t find_overdraft(const struct poster *poster)
     return NO_INDEX;
 }
 
+/* As if the code of the posting had broken: before it has changed anything. */
+static bool is_broken(const struct poster *poster)
+{
+    for (uint32_t i = 0; i < poster->count; i++) {
+        if (poster->batch->broken_cells[poster->postings[i].cell]) {
+            struct slice name =
+                book_account_name(&poster->batch->plan->book, cell_of(poster, i)->account);
+            batch_fail(poster->batch, poster->task, "%.*s is one of --fail-on",
+                       SLICE_ARGUMENTS(name));
+            return true;
+        }
+    }
+    return false;
+}
+
 int post_transaction(struct batch *batch, const struct task *task)
 {
     const struct book *book = &batch->plan->book;
@@ -97,8 +112,8 @@ int post_transaction(struct batch *batch, const struct task *task)
     struct poster poster = { batch, task, &book->postings[transaction->first_posting],
                              &batch->after[transaction->first_posting],
                              transaction->posting_count };
-    struct effect effect = { .seq = plan_seq(batch->plan, task), .outcome = EFFECT_POSTED };
-    if (!add_up(&poster)) {
+    struct effect effect = { .task = task, .outcome = EFFECT_POSTED };
+    if ((batch->broken_cells && is_broken(&poster)) || !add_up(&poster)) {
         return BATCH_FAILED;
     }
     uint32_t overdrawn = find_overdraft(&poster);
@@ -107,7 +122,7 @@ int post_transaction(struct batch *batch, const struct task *task)
         effect.entries = memory_zeroed(1, sizeof *effect.entries + sizeof(struct effect_entry));
         effect.entries->count = 1;
         effect.entries->items[0] =
-            (struct effect_entry){ overdrawn, 0, batch->balances[overdrawn] };
+            (struct effect_entry){ .cell = overdrawn, .balance = batch->balances[overdrawn] };
         take_back(&poster, poster.count);
     }
     commit_queue_append(&batch->queue, effect);

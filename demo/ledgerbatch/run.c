@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "committer.h"
+#include "held.h"
 #include "memory.h"
 #include "output.h"
 #include "store_names.h"
@@ -18,6 +19,7 @@ struct runner {
     struct progress progress;
     struct watch watch;
     struct store *store;
+    struct leftovers leftovers;
     size_t skipped;
     bool has_batch;
 };
@@ -35,12 +37,20 @@ static bool create_store(struct runner *runner, struct problem *problem)
     return created;
 }
 
-/* An unfinished batch goes on where it stopped; what was held gets another try. */
+/*
+ * An unfinished batch goes on where it stopped. Who is held is forgotten only when this command has
+ * an end of its own to tell: if it is killed, it can be given again.
+ */
 static bool resume_store(struct runner *runner, struct problem *problem)
 {
     return store_names_check(runner->store, &runner->plan, problem) &&
-           committer_load(&runner->committer, problem) && store_begin(runner->store, problem) &&
-           store_clear_held(runner->store, problem) && store_commit(runner->store, problem);
+           committer_load(&runner->committer, problem) &&
+           held_load(runner->store, &runner->batch.quarantine, &runner->options->resumed,
+                     problem) &&
+           leftovers_load(&runner->leftovers, runner->store, &runner->plan, &runner->batch,
+                          problem) &&
+           store_begin(runner->store, problem) && store_clear_held_tasks(runner->store, problem) &&
+           store_commit(runner->store, problem);
 }
 
 static bool check_digest(const struct runner *runner, const struct store_facts *facts,
@@ -52,43 +62,6 @@ static bool check_digest(const struct runner *runner, const struct store_facts *
     return problem_set(problem, EXIT_CODE_OTHER,
                        "%s: belongs to other input or rules; name another database with --db",
                        runner->options->database);
-}
-
-/* --- lanes that are held --- */
-
-static bool put_held(struct runner *runner, uint32_t lane, struct problem *problem)
-{
-    const struct lane_state *state = &runner->batch.lanes[lane];
-    const struct failure *root = batch_failure(&runner->batch, state->root_seq);
-    char reason[256];
-    snprintf(reason, sizeof reason, "%stask %u failed: %s",
-             state->held_seq == state->root_seq ? "" : "waits: ", state->root_seq,
-             root ? root->reason : "for an unknown reason");
-    struct stored_held held = { lane, state->held_seq, slice_of(reason) };
-    return store_put_held(runner->store, &held, problem);
-}
-
-/* Records which lanes are held, and why, for the status command. */
-static bool record_held(struct runner *runner, struct problem *problem)
-{
-    size_t lanes = 0;
-    bool recorded = store_begin(runner->store, problem);
-    for (uint32_t i = 0; recorded && i <= plan_house_lane(&runner->plan); i++) {
-        if (runner->batch.lanes[i].held_seq != 0) {
-            recorded = put_held(runner, i, problem);
-            lanes++;
-        }
-    }
-    if (!recorded || !store_commit(runner->store, problem)) {
-        store_rollback(runner->store);
-        return false;
-    }
-    return problem_set(
-        problem, EXIT_CODE_HELD,
-        "%zu of %zu tasks are held, in the lanes of %zu clients, because %zu failed; "
-        "the others are posted; to see why: ledgerbatch status --db %s",
-        atomic_load(&runner->batch.held_count), runner->plan.task_count, lanes,
-        runner->batch.failure_count, runner->options->database);
 }
 
 /* --- running --- */
@@ -121,6 +94,7 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
                                    .progress = &runner->progress,
                                    .watch = &runner->watch,
                                    .last_seqs = last_seqs,
+                                   .leftovers = &runner->leftovers,
                                    .workers = runner->options->workers };
     bool ran = run_with(runner, &submitter, problem);
     free(last_seqs);
@@ -138,18 +112,55 @@ static void find_place(const void *context, uint32_t seq, struct slice *file, ui
     *line = transaction->line;
 }
 
-static bool write_outputs(struct runner *runner, struct problem *problem)
+static bool write_outputs(struct runner *runner, bool is_partial, struct problem *problem)
 {
     struct output_options options = { .folder = runner->options->folder,
                                       .statements = runner->plan.rules.statement,
+                                      .is_partial = is_partial,
                                       .places = { find_place, &runner->plan } };
-    bool finished =
-        output_write(runner->store, &options, problem) && store_begin(runner->store, problem) &&
-        store_mark_finished(runner->store, problem) && store_commit(runner->store, problem);
+    return output_write(runner->store, &options, problem);
+}
+
+static bool finish(struct runner *runner, struct problem *problem)
+{
+    bool finished = write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
+                    store_clear_held(runner->store, problem) &&
+                    store_mark_finished(runner->store, problem) &&
+                    store_commit(runner->store, problem);
     if (!finished) {
         store_rollback(runner->store);
     }
     return finished;
+}
+
+static size_t count_held_lanes(const struct runner *runner)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i <= plan_house_lane(&runner->plan); i++) {
+        count += runner->batch.quarantine.lanes[i].held_seq != 0;
+    }
+    return count;
+}
+
+/*
+ * Records what is held, and why, for the status command. Rollups that have gone on without somebody
+ * are not kept waiting for him: what they have given so far is written.
+ */
+static bool report_held(struct runner *runner, struct problem *problem)
+{
+    struct quarantine *quarantine = &runner->batch.quarantine;
+    bool goes_on = runner->options->on_quarantine == ON_QUARANTINE_EXCLUDE;
+    if (!held_record(runner->store, quarantine, problem) ||
+        (goes_on && !write_outputs(runner, true, problem))) {
+        return false;
+    }
+    size_t lanes = count_held_lanes(runner);
+    return problem_set(
+        problem, EXIT_CODE_HELD,
+        "%zu of %zu tasks are held, in the lanes of %zu client%s, because %zu failed; "
+        "the others are posted; to see why: ledgerbatch status --db %s",
+        quarantine->task_count, runner->plan.task_count, lanes, lanes == 1 ? "" : "s",
+        quarantine->failure_count, runner->options->database);
 }
 
 static void print_count(const char *before, size_t count, const char *noun)
@@ -183,10 +194,11 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     if (!ready || !run_tasks(runner, problem)) {
         return false;
     }
-    if (runner->batch.failure_count > 0) {
-        return record_held(runner, problem);
+    quarantine_settle(&runner->batch.quarantine);
+    if (count_held_lanes(runner) > 0) {
+        return report_held(runner, problem);
     }
-    if (!write_outputs(runner, problem)) {
+    if (!finish(runner, problem)) {
         return false;
     }
     print_summary(runner);
@@ -201,6 +213,8 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
     }
     runner->has_batch = true;
     runner->batch.task_wait_us = runner->options->task_wait_us;
+    runner->batch.quarantine.on_quarantine = runner->options->on_quarantine;
+    batch_break(&runner->batch, &runner->options->fail_on);
     committer_init(&runner->committer, &runner->batch, runner->store);
     bool has_run = run_batch(runner, facts, problem);
     return watch_report(&runner->watch, has_run, problem);
@@ -209,12 +223,18 @@ static bool start_batch(struct runner *runner, const struct store_facts *facts,
 static bool run_plan(struct runner *runner, struct problem *problem)
 {
     struct store_facts facts;
-    runner->store = store_open(runner->options->database, STORE_WRITE, problem);
+    enum store_mode mode = runner->options->resumed.is_retry ? STORE_REOPEN : STORE_WRITE;
+    runner->store = store_open(runner->options->database, mode, problem);
     if (!runner->store || !store_read_facts(runner->store, &facts, problem)) {
         return false;
     }
     if (facts.state != STORE_EMPTY && !check_digest(runner, &facts, problem)) {
         return false;
+    }
+    if (runner->options->resumed.is_retry && facts.state != STORE_UNFINISHED) {
+        return problem_set(problem, EXIT_CODE_INPUT, "%s: nothing is held: the database is %s",
+                           runner->options->database,
+                           facts.state == STORE_EMPTY ? "empty" : "finished");
     }
     if (facts.state == STORE_FINISHED) {
         printf("%s is finished: %u task%s done; nothing to do\n", runner->options->database,
@@ -236,6 +256,7 @@ bool run_command(struct run_options *options, struct problem *problem)
         committer_fini(&runner.committer);
         batch_fini(&runner.batch);
     }
+    leftovers_fini(&runner.leftovers);
     watch_fini(&runner.watch);
     store_close(runner.store);
     plan_fini(&runner.plan);

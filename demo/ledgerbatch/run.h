@@ -1,9 +1,10 @@
 /*
- * The run command: from files to a finished database and its outputs.
+ * The commands run and retry: from files to a finished database and its outputs.
  */
 #ifndef LEDGERBATCH_RUN_H
 #define LEDGERBATCH_RUN_H
 
+#include "held.h"
 #include "problem.h"
 #include "rules.h"
 #include "watch.h"
@@ -14,12 +15,16 @@ struct run_options {
     struct watch_options watch;
     unsigned workers;      /* 0: one a CPU */
     unsigned task_wait_us; /* see --task-wait-us */
-    size_t commit_size;    /* effects that a commit waits for */
+    struct patterns fail_on;
+    enum on_quarantine on_quarantine;
+    struct held_choice resumed; /* of those that are held */
+    size_t commit_size;         /* effects that a commit waits for */
     const char *const *files;
     size_t file_count;
 };
 
-/* Prints a summary on standard output; false with the problem. */
+/* Runs a batch, resumes one, or tries held work again. Prints a summary on standard output; false
+ * with the problem. */
 bool run_command(struct run_options *options, struct problem *problem);
 
 #endif

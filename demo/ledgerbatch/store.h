@@ -80,14 +80,27 @@ struct stored_refusal {
     struct slice reason, entry; /* the refused transaction as journal text */
 };
 
+/* A rollup that failed because clients were held; it is done late. */
+struct stored_failed {
+    uint32_t seq;
+    struct slice code, reason;
+};
+
+/* A lane that is held: since which task, and why the failed task has failed that is to blame. */
 struct stored_held {
-    uint32_t lane, seq;
+    uint32_t lane, seq, failed_seq;
     struct slice reason;
 };
 
-enum store_mode { STORE_READ, STORE_WRITE };
+/* A task and one of its lanes. */
+struct stored_share {
+    uint32_t seq, lane;
+};
 
-/* NULL with the problem. STORE_WRITE makes the database if it is not there. */
+enum store_mode { STORE_READ, STORE_REOPEN, STORE_WRITE };
+
+/* NULL with the problem. STORE_WRITE makes the database if it is not there, STORE_REOPEN does not.
+ */
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
 
 /* Any text after a failed call is in problem; closing itself reports nothing more. */
@@ -119,6 +132,17 @@ bool store_put_refusal(struct store *store, const struct stored_refusal *refusal
 bool store_put_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem);
 bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem);
+bool store_put_held_task(struct store *store, const struct stored_transaction *task,
+                         struct problem *problem);
+/* A held task waits for a lane that was held before it. */
+bool store_put_holder(struct store *store, const struct stored_share *holder,
+                      struct problem *problem);
+/* A rollup was done without a member. */
+bool store_put_missing(struct store *store, const struct stored_share *missing,
+                       struct problem *problem);
+
+bool store_put_failed(struct store *store, const struct stored_failed *failed,
+                      struct problem *problem);
 
 /* These change a row that must be there. */
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
@@ -126,6 +150,12 @@ bool store_set_balance(struct store *store, const struct stored_balance *balance
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem);
 
+/* A rollup was made up for a member. */
+bool store_remove_missing(struct store *store, const struct stored_share *missing,
+                          struct problem *problem);
+
+/* Forgets held tasks; and with them the lanes that are held. */
+bool store_clear_held_tasks(struct store *store, struct problem *problem);
 bool store_clear_held(struct store *store, struct problem *problem);
 bool store_mark_finished(struct store *store, struct problem *problem);
 
@@ -139,7 +169,11 @@ enum store_rows {
     STORE_POSTINGS,
     STORE_CLOSINGS,
     STORE_REFUSALS,
-    STORE_HELD
+    STORE_HELD,
+    STORE_HELD_TASKS, /* as struct stored_transaction */
+    STORE_HOLDERS,
+    STORE_MISSING,
+    STORE_FAILED_ROLLUPS
 };
 
 struct store_cursor;

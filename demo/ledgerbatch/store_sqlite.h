@@ -1,5 +1,6 @@
 /*
- * The SQLite store's own parts: store_sqlite.c opens and writes, store_sqlite_read.c reads.
+ * The SQLite store's own parts: store_sqlite.c opens, store_sqlite_write.c writes rows,
+ * store_sqlite_read.c reads them.
  */
 #ifndef LEDGERBATCH_STORE_SQLITE_H
 #define LEDGERBATCH_STORE_SQLITE_H
@@ -7,6 +8,10 @@
 #include <sqlite3.h>
 
 #include "store.h"
+
+/* "LBAT": marks the files that belong to this program. */
+#define STORE_I_APPLICATION_ID 0x4c424154
+#define STORE_I_FORMAT_VERSION 2
 
 enum store_statement {
     PUT_META,
@@ -19,8 +24,13 @@ enum store_statement {
     PUT_CLOSING,
     PUT_REFUSAL,
     PUT_HELD,
+    PUT_HELD_TASK,
+    PUT_HOLDER,
+    PUT_MISSING,
+    PUT_FAILED,
     SET_BALANCE,
     SET_PROGRESS,
+    REMOVE_MISSING,
     STATEMENT_COUNT
 };
 
@@ -32,5 +42,8 @@ struct store {
 
 /* Says what SQLite's last call complained of; always false. */
 bool store_i_fail(struct store *store, struct problem *problem);
+
+/* Runs SQL that has neither parameters nor rows. */
+bool store_i_execute(struct store *store, const char *text, struct problem *problem);
 
 #endif

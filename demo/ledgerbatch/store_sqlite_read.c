@@ -25,7 +25,11 @@ static const char *const cursor_texts[] = {
     [STORE_CLOSINGS] =
         "SELECT seq, account, commodity, amount FROM closings ORDER BY seq, account, commodity",
     [STORE_REFUSALS] = "SELECT seq, reason, entry FROM refused ORDER BY seq",
-    [STORE_HELD] = "SELECT lane, seq, reason FROM held ORDER BY lane"
+    [STORE_HELD] = "SELECT lane, seq, failed_seq, reason FROM held ORDER BY lane",
+    [STORE_HELD_TASKS] = "SELECT seq, date, kind, status, code, text FROM held_tasks ORDER BY seq",
+    [STORE_HOLDERS] = "SELECT seq, lane FROM holders ORDER BY seq, lane",
+    [STORE_MISSING] = "SELECT seq, lane FROM missing ORDER BY seq, lane",
+    [STORE_FAILED_ROLLUPS] = "SELECT seq, code, reason FROM failed ORDER BY seq"
 };
 
 struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows,
@@ -138,6 +142,7 @@ static void read_row(const struct store_cursor *cursor, void *row)
                                      sqlite3_column_int64(query, 2) };
         break;
     case STORE_TRANSACTIONS:
+    case STORE_HELD_TASKS:
         *(struct stored_transaction *)row = transaction_at(query);
         break;
     case STORE_POSTINGS:
@@ -154,7 +159,17 @@ static void read_row(const struct store_cursor *cursor, void *row)
         break;
     case STORE_HELD:
         *(struct stored_held *)row =
-            (struct stored_held){ number_at(query, 0), number_at(query, 1), slice_at(query, 2) };
+            (struct stored_held){ number_at(query, 0), number_at(query, 1), number_at(query, 2),
+                                  slice_at(query, 3) };
+        break;
+    case STORE_FAILED_ROLLUPS:
+        *(struct stored_failed *)row =
+            (struct stored_failed){ number_at(query, 0), slice_at(query, 1), slice_at(query, 2) };
+        break;
+    case STORE_HOLDERS:
+    case STORE_MISSING:
+        *(struct stored_share *)row =
+            (struct stored_share){ number_at(query, 0), number_at(query, 1) };
         break;
     }
 }

@@ -5,6 +5,7 @@
 #define LEDGERBATCH_SUBMIT_H
 
 #include "batch.h"
+#include "leftovers.h"
 #include "progress.h"
 #include "watch.h"
 
@@ -13,13 +14,14 @@ struct submitter {
     struct progress *progress;
     struct watch *watch;
     const uint32_t *last_seqs; /* by lane: what was done before this run */
+    const struct leftovers *leftovers;
     unsigned workers;
     size_t skipped; /* tasks that were done before */
 };
 
 /*
  * Checks that progress is a consistent cut: a task is done in all its lanes or
- * in none. Counts the tasks that are done.
+ * in none, or in all but those that are left over. Counts the tasks that are done.
  */
 bool submit_check(struct submitter *submitter, struct problem *problem);
 

@@ -16,11 +16,10 @@
 /* Of a transaction over several clients, which is a rollup as well, and of the kinds of task. */
 #define TAG_TRANSFER 4u
 
-static const char *const tag_names[] = { [TASK_POST] = "post",
-                                         [TASK_STATEMENT] = "statement",
-                                         [TASK_ACCRUAL] = "accrual",
-                                         [TASK_CLOSE] = "close",
-                                         [TAG_TRANSFER] = "transfer" };
+static const char *const tag_names[] = {
+    [TASK_POST] = "post",   [TASK_STATEMENT] = "statement", [TASK_ACCRUAL] = "accrual",
+    [TASK_CLOSE] = "close", [TAG_TRANSFER] = "transfer",    [WATCH_TAG_HOLD] = "hold"
+};
 
 uint32_t watch_tag(const struct task *task, size_t lane_count)
 {
@@ -98,7 +97,7 @@ static void name_all(struct recording *head, const struct plan *plan)
     for (size_t i = 0; i < plan->clients.count; i++) {
         name_lane(head, i, "", plan->clients.items[i].name, "");
     }
-    recording_name_lane(head, LANEPOOL_EVENT_LANE_ID, plan_house_lane(plan), "(house)");
+    recording_name_lane(head, LANEPOOL_EVENT_LANE_ID, plan_house_lane(plan), PLAN_HOUSE_NAME);
     for (size_t i = 0; i < plan->clients.group_count; i++) {
         name_lane(head, plan_house_lane(plan) + 1 + i, "(group ", plan->clients.groups[i].name,
                   ")");

@@ -27,6 +27,9 @@ void watch_fini(struct watch *watch);
 /* What a pool needs to be watched; right before it is created. */
 void watch_prepare(struct watch *watch, lanepool_options *options);
 
+/* The tag of what holds a lane because of an earlier run's failure. */
+#define WATCH_TAG_HOLD 5u
+
 /* The tag of a task that has so many lanes. */
 uint32_t watch_tag(const struct task *task, size_t lane_count);
 

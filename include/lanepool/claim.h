@@ -177,6 +177,28 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_lane_acquire(lanepool_
  */
 LANEPOOL_API void lanepool_lane_release(lanepool_lane *lane);
 
+/**
+ * Limits the accepted, unfinished tasks that claim a lane's key, by handle or by key.
+ *
+ * How a submit behaves when a lane is full, and when a task counts, is said at
+ * lanepool_pool_submit(). A lower limit takes nothing back: until enough tasks have ended the lane
+ * is full. A higher one lets blocked submitters go on at once.
+ *
+ * @param lane        A handle of the key. The limit is the key's: it stays when the handle is given
+ *                    back, until it is changed through any handle of the key, or the pool is gone.
+ * @param pending_max How many; LANEPOOL_UNLIMITED: no limit; 0: the pool's `lane_pending_max`
+ *                    again, so that a key that is not used leaves nothing behind.
+ * @retval LANEPOOL_OK      The limit holds.
+ * @retval LANEPOOL_INVALID lane is NULL, or the pool was made without `lane_pending_max`: its tasks
+ *                          are not counted by lane.
+ * @par Threads
+ * Any thread, inside tasks and callbacks too; never blocks.
+ * @par Complexity
+ * O(claims of the tasks of blocked submitters).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane,
+                                                                               size_t pending_max);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,6 +58,8 @@ typedef void (*lanepool_then_fn)(void *context, const lanepool_result *result);
  *                            awaited task had not started.
  * @retval LANEPOOL_NOMEM     Inside a task: memory is lacking; nothing has changed.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
+ * @retval LANEPOOL_FORKED    In a child of fork(): the task had not ended before, and never will
+ * here.
  * @par Threads
  * Any thread; may block.
  * @par Complexity
@@ -82,6 +84,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_wait(lanepool_f
  * @retval LANEPOOL_OK      The call is or will be made, once.
  * @retval LANEPOOL_INVALID future or then is NULL.
  * @retval LANEPOOL_NOMEM   No call will be made; ask again, or wait.
+ * @retval LANEPOOL_FORKED  No call will be made, as for lanepool_future_wait().
  * @par Threads
  * Any thread, inside tasks and callbacks too; never blocks.
  * @par Complexity

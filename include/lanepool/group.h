@@ -87,6 +87,7 @@ LANEPOOL_API void lanepool_group_destroy(lanepool_group *group);
  * @retval LANEPOOL_SHUT_DOWN As for lanepool_future_wait().
  * @retval LANEPOOL_NOMEM     As for lanepool_future_wait().
  * @retval LANEPOOL_NO_THREAD As for lanepool_future_wait().
+ * @retval LANEPOOL_FORKED    As for lanepool_future_wait().
  * @par Threads
  * Any number of threads at once; may block.
  * @par Complexity
@@ -105,6 +106,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_group_wait(lanepool_gr
  * @retval LANEPOOL_OK      No member that was accepted before this call will start.
  * @retval LANEPOOL_INVALID group is NULL.
  * @retval LANEPOOL_NOMEM   Memory is lacking; those that `count` tells of were cancelled.
+ * @retval LANEPOOL_FORKED  In a child of fork(): a member's pool is the parent's.
  * @par Threads
  * Any thread, inside tasks and callbacks too; never blocks. The members' cancelling calls are made
  * on it.
@@ -129,6 +131,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_group_cancel(lanepool_
  * @retval LANEPOOL_DEADLOCK  The same inside a task or callback, when wait_ns_max is not 0.
  * @retval LANEPOOL_INVALID   An argument is NULL, or the group keeps no completions.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
+ * @retval LANEPOOL_FORKED    The same in a child of fork(), when wait_ns_max is not 0.
  * @par Threads
  * Any number of threads at once; may block, but not inside tasks and callbacks.
  * @par Complexity

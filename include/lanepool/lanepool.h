@@ -11,9 +11,11 @@
 
 #include "lanepool/cancel.h"
 #include "lanepool/claim.h"
+#include "lanepool/context.h"
 #include "lanepool/delay.h"
 #include "lanepool/executor.h"
 #include "lanepool/export.h"
+#include "lanepool/failure.h"
 #include "lanepool/future.h"
 #include "lanepool/group.h"
 #include "lanepool/held.h"

@@ -4,8 +4,9 @@
  *
  * What runs when a pause begins goes on. Nothing else changes meanwhile: tasks take their places,
  * can be waited for and cancelled, and start in their order after the resume. A pool that is
- * drained (lanepool_pool_shutdown()) resumes by itself, and so do its lanes; after a
- * lanepool_pool_shutdown_now() nothing paused starts: it is handed back.
+ * drained (lanepool_pool_shutdown()) resumes by itself, and so do its lanes, but for those that
+ * were paused because a task has failed there (failure.h); after a lanepool_pool_shutdown_now()
+ * nothing paused starts: it is handed back.
  */
 #ifndef LANEPOOL_PAUSE_H
 #define LANEPOOL_PAUSE_H
@@ -80,8 +81,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_lane_pause(lanepool_la
  * Lets a paused lane go on; does nothing if it is not paused.
  *
  * @param lane As for lanepool_lane_pause().
- * @return As lanepool_lane_pause(), but that it needs no memory; after a shutdown, when all lanes
- *         go on, LANEPOOL_OK or LANEPOOL_SHUT_DOWN.
+ * @return As lanepool_lane_pause(), but that it needs no memory; after a shutdown LANEPOOL_OK, or
+ *         LANEPOOL_SHUT_DOWN once the pool has ended.
  * @par Threads
  * As for lanepool_lane_pause().
  * @par Complexity

@@ -34,7 +34,10 @@ typedef enum lanepool_snapshot_state {
     LANEPOOL_SNAPSHOT_LATCHED = 1, /**< it has reached the head of some of its lanes, and blocks
                                         them while it waits for the rest */
     LANEPOOL_SNAPSHOT_READY = 2,   /**< it waits for a worker only */
-    LANEPOOL_SNAPSHOT_RUNNING = 3  /**< its function has been called and has not returned */
+    LANEPOOL_SNAPSHOT_RUNNING = 3, /**< its function has been called and has not returned */
+    LANEPOOL_SNAPSHOT_RETRYING = 4, /**< it has failed, and will be tried again; see failure.h */
+    LANEPOOL_SNAPSHOT_KEPT = 5      /**< it has failed, and is kept until it is resolved: its lanes
+                                         are poisoned */
 } lanepool_snapshot_state;
 
 /** A task that was routed and had not finished. */
@@ -45,11 +48,16 @@ typedef struct lanepool_snapshot_task {
     uint32_t tag;                  /**< as submitted */
     const char *label;             /**< how its tag is called; NULL: it has no name */
     lanepool_snapshot_state state; /**< how it stands */
+    uint32_t priority;             /**< as submitted */
+    uint32_t level;                /**< the higher of that and of what it was lent by tasks that
+                                        wait for it; see pool.h */
     size_t worker;                 /**< which worker runs it; NONE: it does not run, or on another
                                         thread */
     size_t first_entry;            /**< its entries begin here */
     size_t entry_count;            /**< how many it needs */
     size_t arrived;                /**< how many of them are granted */
+    unsigned attempts;             /**< how many have failed; 0 unless it is RETRYING or KEPT */
+    uint64_t retry_ns;             /**< RETRYING: when it is tried again, by the monotonic clock */
 } lanepool_snapshot_task;
 
 /** A task's place in a lane. With an `is_compatible`: a task that it stands behind, namely those
@@ -73,6 +81,11 @@ typedef struct lanepool_snapshot_lane {
     size_t waiting;   /**< how many wait, in their order, behind those */
     size_t unknown;   /**< how many more are granted, to tasks that are missing here */
     bool paused;      /**< see lanepool_lane_pause() */
+    uint64_t pending; /**< accepted, unfinished tasks that claim its key, also those that are not
+                           routed or not due yet; 0 without `lane_pending_max`, and with lanes per
+                           worker */
+    uint64_t pending_max; /**< the limit on them, LANEPOOL_UNLIMITED if there is none; 0 where they
+                               are not counted */
 } lanepool_snapshot_lane;
 
 /** A worker. */
@@ -80,22 +93,37 @@ typedef struct lanepool_snapshot_worker {
     size_t task;  /**< what it runs, the innermost if it waits in one and runs another; or NONE */
     bool asleep;  /**< it has found nothing to do and sleeps */
     size_t ready; /**< how many ready tasks stand in its queue */
+    bool absent;  /**< it has no thread now; see the option `workers_min` */
 } lanepool_snapshot_worker;
+
+/** A context of a key that is open. One that is just being opened, asked or closed is left out. */
+typedef struct lanepool_snapshot_context {
+    uint64_t number;        /**< of its key, as a lane's; 0: a byte string */
+    uint32_t type;          /**< as a lane's */
+    const char *name;       /**< how its key is called, with a final zero */
+    void *context;          /**< what open has given; it may be gone by now */
+    size_t users;           /**< tasks that use it; 0: it lingers */
+    uint64_t idle_since_ns; /**< since when, by the monotonic clock; 0: it is in use */
+    uint64_t due_ns;        /**< when it will be closed, if it is not used before; 0: in use, or at
+                                 once */
+} lanepool_snapshot_context;
 
 /** A pool at one moment. Tasks stand in the order of their tickets. */
 typedef struct lanepool_snapshot {
-    uint64_t time_ns;                        /**< when, by the monotonic clock */
-    uint64_t unrouted;                       /**< tasks that were just being submitted */
-    const lanepool_snapshot_task *tasks;     /**< `task_count` */
-    size_t task_count;                       /**< how many tasks */
-    const lanepool_snapshot_entry *entries;  /**< `entry_count`, by task */
-    size_t entry_count;                      /**< how many entries */
-    const lanepool_snapshot_lane *lanes;     /**< `lane_count` */
-    size_t lane_count;                       /**< how many lanes */
-    const size_t *order;                     /**< entries by lane; see lanepool_snapshot_lane */
-    const lanepool_snapshot_worker *workers; /**< `worker_count` */
-    size_t worker_count;                     /**< how many workers */
-    bool paused;                             /**< see lanepool_pool_pause() */
+    uint64_t time_ns;                          /**< when, by the monotonic clock */
+    uint64_t unrouted;                         /**< tasks that were just being submitted */
+    const lanepool_snapshot_task *tasks;       /**< `task_count` */
+    size_t task_count;                         /**< how many tasks */
+    const lanepool_snapshot_entry *entries;    /**< `entry_count`, by task */
+    size_t entry_count;                        /**< how many entries */
+    const lanepool_snapshot_lane *lanes;       /**< `lane_count` */
+    size_t lane_count;                         /**< how many lanes */
+    const size_t *order;                       /**< entries by lane; see lanepool_snapshot_lane */
+    const lanepool_snapshot_worker *workers;   /**< `worker_count` */
+    size_t worker_count;                       /**< how many workers */
+    bool paused;                               /**< see lanepool_pool_pause() */
+    const lanepool_snapshot_context *contexts; /**< `context_count`, in no particular order */
+    size_t context_count;                      /**< how many contexts; see context.h */
 } lanepool_snapshot;
 
 /**
@@ -143,8 +171,8 @@ typedef struct lanepool_snapshot_reason {
 } lanepool_snapshot_reason;
 
 /**
- * Says why a task does not run: what blocks it, what blocks that, and so on down to tasks that run
- * or are ready.
+ * Says why a task does not run: what blocks it, what blocks that, and so on down to tasks that run,
+ * are ready, or have failed and keep their lanes.
  *
  * For each of its lanes that are not granted there is a reason for each task that holds the lane,
  * and one for the nearest rollup that waits before it there and has to wait elsewhere, too. Each
@@ -155,8 +183,8 @@ typedef struct lanepool_snapshot_reason {
  * @param reasons  Receives up to `capacity` reasons, those of the task asked about first, then by
  *                 depth; may be NULL when that is 0.
  * @param capacity How many fit.
- * @param count    Receives how many there are, those that did not fit included; 0: the task runs or
- *                 is ready.
+ * @param count    Receives how many there are, those that did not fit included; 0: the task runs,
+ *                 is ready, or has failed.
  * @retval LANEPOOL_OK      Done.
  * @retval LANEPOOL_INVALID An argument is NULL, or there is no such task.
  * @retval LANEPOOL_NOMEM   Memory is lacking.

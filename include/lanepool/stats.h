@@ -36,6 +36,9 @@ typedef struct lanepool_stats {
     uint64_t wake_ups;          /**< how often a worker was woken */
     uint64_t delayed;           /**< accepted for later and not yet due, and periodic tasks between
                                      their runs; see delay.h */
+    uint64_t contexts;          /**< contexts of keys that are open, in use or not; see context.h */
+    uint64_t threads;           /**< workers that have a thread: all of them, unless `workers_min`
+                                     is less; until the pool's end */
 } lanepool_stats;
 
 /**

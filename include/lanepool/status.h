@@ -25,7 +25,10 @@
     X(ABANDONED, 10, "the task ended its thread instead of returning")             \
     X(RUNNING, 11, "the task has started and has not ended")                       \
     X(DONE, 12, "the task has ended, or was cancelled before")                     \
-    X(BUSY, 13, "others still use it")
+    X(BUSY, 13, "others still use it")                                             \
+    X(FORKED, 14, "the pool was left behind in the process that has forked")       \
+    X(HELD, 15, "all that is left is held up by tasks that have failed")           \
+    X(POISONED, 16, "the task was not run: it had a place in a poisoned lane")
 
 /** The answer of a call that can fail. */
 typedef enum lanepool_status {

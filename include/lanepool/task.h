@@ -26,10 +26,14 @@ typedef struct lanepool_group lanepool_group;
 /** Runs tasks on a thread of the program's own; see pump.h. */
 typedef struct lanepool_pump lanepool_pump;
 
+/** What follows when a task fails; see failure.h. */
+typedef struct lanepool_failure_policy lanepool_failure_policy;
+
 /** The call that a task function is in: valid on its thread until the function returns. */
 typedef struct lanepool_run lanepool_run;
 
-/** Why a task's function is called. Every accepted task is called exactly once. */
+/** Why a task's function is called. Every accepted task is called exactly once, but for one that
+ * fails and whose policy has it tried again (failure.h). */
 typedef enum lanepool_call {
     LANEPOOL_CALL_RUN = 0,      /**< do the work: every conflicting earlier task has finished */
     LANEPOOL_CALL_CANCELLED = 1 /**< do not do the work, let go of the context: the task was
@@ -97,19 +101,28 @@ typedef struct lanepool_task {
     uint32_t tag;                 /**< what sort of task it is, for those who look at the pool: 0,
                                        none, to LANEPOOL_TAG_MAX. A task with a tag takes as much
                                        memory as one with a future */
+    uint32_t priority;            /**< 0 to LANEPOOL_PRIORITY_MAX, the highest: who is to come first
+                                       of those that are ready. In pools with `priorities` only,
+                                       else it must be 0; see pool.h */
     lanepool_group *group;        /**< the group that the task is to be a member of; NULL: none. A
                                        member takes the memory of a future, asked for or not */
     lanepool_pump *pump;          /**< one of the pool's: the task runs only in lanepool_pump_run(),
                                        and takes the memory of a future; NULL: workers run it */
+    const lanepool_failure_policy
+        *on_failure; /**< what follows when it fails; it takes the memory
+                          of a future. NULL: what the pool's policy says */
 } lanepool_task;
 
 /** The largest tag of a task. */
 #define LANEPOOL_TAG_MAX 255u
 
+/** The highest priority of a task. */
+#define LANEPOOL_PRIORITY_MAX 7u
+
 /** A task description with everything at its default. */
-#define LANEPOOL_TASK_INIT                                  \
-    {                                                       \
-        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define LANEPOOL_TASK_INIT                                        \
+    {                                                             \
+        sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /**

@@ -51,15 +51,21 @@ typedef enum lanepool_event_type {
                                      LANEPOOL_EVENT_EARLY] */
     LANEPOOL_EVENT_STEAL = 9,   /**< a worker has taken ready tasks from another's queue [object:
                                      that worker; detail: how many] */
-    LANEPOOL_EVENT_PARK = 10,   /**< a worker has found nothing to do and sleeps */
-    LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken */
+    LANEPOOL_EVENT_PARK = 10,   /**< a worker has found nothing to do and sleeps; it may leave */
+    LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken, or has come back */
     LANEPOOL_EVENT_CANCEL = 12, /**< the task will not run: it is handed back, or called to be told
                                      so; if it has places in lanes, these go in their turn, or at
                                      once; without a ticket [object: its submission], it was refused
                                      because the pool had been shut down meanwhile */
-    LANEPOOL_EVENT_NAME = 13    /**< a part of a lane's name [object: the lane; detail: where in the
+    LANEPOOL_EVENT_NAME = 13,   /**< a part of a lane's name [object: the lane; detail: where in the
                                    name the part stands, and from bit 16 on the size of the whole;
                                    task: up to eight bytes of it, the first one lowest] */
+    LANEPOOL_EVENT_RETRY = 14, /**< an attempt has failed, and the task, which keeps its lanes, will
+                                   be tried again: READY and START follow [detail: a
+                                   lanepool_status] */
+    LANEPOOL_EVENT_KEEP = 15,  /**< the last attempt has failed, and the task is kept with its
+                                    lanes: READY follows if it is tried again, or END [detail: a
+                                    lanepool_status] */
 } lanepool_event_type;
 
 /** In the detail of LANEPOOL_EVENT_ENTER. */

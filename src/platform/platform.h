@@ -85,6 +85,8 @@ void *lanepool_i_pages_alloc(size_t size);
 void lanepool_i_pages_free(void *pages, size_t size);
 /* Gives the memory back but keeps the addresses; reads as zero afterwards. */
 void lanepool_i_pages_discard(void *pages, size_t size);
+/* From now on a child of fork() finds zeroes there, if the system can do that; else as without. */
+void lanepool_i_pages_wipe_on_fork(void *pages, size_t size);
 #define LANEPOOL_I_PAGE_SIZE ((size_t)4096)
 
 /* One pointer per thread (lanepool_i_thread_slot). After a successful `hook` with the same function

@@ -225,6 +225,16 @@ void lanepool_i_pages_discard(void *pages, size_t size)
     must(madvise(pages, size, MADV_DONTNEED) == 0);
 }
 
+/* Linux has it since 4.14; whether it does changes nothing for a process that does not fork. */
+void lanepool_i_pages_wipe_on_fork(void *pages, size_t size)
+{
+#ifdef MADV_WIPEONFORK
+    (void)madvise(pages, size, MADV_WIPEONFORK);
+#else
+    (void)pages, (void)size;
+#endif
+}
+
 _Thread_local struct lanepool_i_thread_own lanepool_i_thread_own;
 static pthread_once_t slot_once = PTHREAD_ONCE_INIT;
 static pthread_key_t slot_key;

@@ -55,6 +55,9 @@ PLOTS = {
                          "share of min(workers, processors)"),
     "workers_empty": Plot("Empty bodies: cost beside the number of workers", "workers",
                           "ns for each task"),
+    "serial_us": Plot("Requests one after the other", "", "us for each", is_drawn=False),
+    "serial_gain": Plot("Only the requests of one of 64 customers in order, beside one after the other",
+                        "workers", "times as fast", is_drawn=False),
     "submitters_empty": Plot("Empty bodies, two workers: cost beside the number of submitters",
                              "submitting threads", "ns for each task"),
 }

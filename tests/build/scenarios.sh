@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=51
+scenario_count=60
 failed=0
 
 complain() {

@@ -340,6 +340,36 @@ Test(seed_s0, s0_10_results_can_be_taken_in_completion_order)
     gate_fini(&all.gate);
 }
 
+Test(seed_s0, s0_11_pool_grows_with_demand_and_shrinks_when_idle)
+{
+    enum { MOST = 4, ROUNDS = 3 };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    struct step steps[MOST] = { { .id = 0 } };
+    size_t threads_before = process_thread_count();
+    lanepool_pool *pool;
+    struct gate gate;
+
+    options.workers = MOST;
+    options.workers_min = 1;
+    options.worker_idle_ns = 1000000;
+    gate_init(&gate);
+    pool = pool_make_with(&options);
+    for (int round = 0; round < ROUNDS; round++) {
+        expect(process_has_threads(threads_before + 1));
+        for (int i = 0; i < MOST; i++) {
+            steps[i].gate = &gate;
+            expect_ok(step_submit(pool, &steps[i]));
+        }
+        expect(gate_await(&gate, MOST)); /* all of them run at once */
+        expect(process_has_threads(threads_before + MOST));
+        gate_open(&gate, MOST);
+        pool_settle(pool); /* nobody is left at the gate */
+    }
+    pool_end(pool);
+    expect(process_has_threads(threads_before));
+    gate_fini(&gate);
+}
+
 /* What of it needs no clock: many keys take no threads of their own, and as many as there are
  * workers keep all of them busy at once. How fast it is, is measured by tests/bench. */
 Test(seed_s0, s0_12_keys_in_order_keep_all_workers_of_a_small_pool_busy)

@@ -1,6 +1,8 @@
-/* The conditional serialization's rows: string keys, bounded workers, backpressure, fairness. */
+/* The conditional serialization's rows: string keys, bounded workers, backpressure, fairness,
+ * contexts that linger. */
 #include "support/memory.h"
 #include "support/process.h"
+#include "support/shop.h"
 #include "support/step.h"
 #include "support/test.h"
 
@@ -78,6 +80,39 @@ Test(seed_s3, s3_3_load_beyond_the_limit_is_refused_or_timed_or_run_by_the_calle
     expect(own.worker == SIZE_MAX);
     gate_open(&gate, 1);
     pool_end(pool);
+    expect(!step_was_called(&late));
+    gate_fini(&gate);
+}
+
+Test(seed_s3, s3_3_load_of_one_key_beyond_its_limit_blocks_nobody_else)
+{
+    struct gate gate;
+    struct step hot[3] = { { .gate = &gate }, { 0 }, { 0 } };
+    struct step cold = { 0 };
+    struct step late = { 0 };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_claim claims[2] = { lanepool_claim_string("customer-1", LANEPOOL_EXCLUSIVE),
+                                 lanepool_claim_string("customer-2", LANEPOOL_EXCLUSIVE) };
+    lanepool_task task = step_task(&late, claims, 1);
+    lanepool_pool *pool;
+
+    gate_init(&gate);
+    options.workers = 2;
+    options.lane_pending_max = 3;
+    pool = pool_make_with(&options);
+    for (int i = 0; i < 3; i++) {
+        lanepool_task each = step_task(&hot[i], claims, 1);
+
+        expect_ok(lanepool_pool_submit(pool, &each));
+    }
+    expect(gate_await(&gate, 1));
+    expect_status(lanepool_pool_submit_within(pool, &task, 0), LANEPOOL_FULL);
+    expect_status(lanepool_pool_submit_within(pool, &task, 1000000), LANEPOOL_TIMED_OUT);
+    task = step_task(&cold, claims + 1, 1);
+    expect_ok(lanepool_pool_submit_within(pool, &task, 0));
+    gate_open(&gate, 1);
+    pool_end(pool);
+    expect_eq(cold.runs, 1);
     expect(!step_was_called(&late));
     gate_fini(&gate);
 }
@@ -182,4 +217,266 @@ Test(seed_s3, s3_6_long_backlog_of_one_key_does_not_hold_up_another)
     expect(journal_place(&journal, BACKLOG) < BACKLOG / 2);
     gate_fini(&gate);
     free(busy);
+}
+
+/* --- contexts that linger --- */
+
+/* One worker serves two keys in turn, whose contexts linger: they keep neither it nor the pool. */
+Test(seed_s3, s3_4_key_keeps_its_context_while_it_lingers_and_that_costs_no_worker)
+{
+    struct shop shop = { 0 };
+    struct visit visits[2] = {
+        { .shop = &shop, .claim = lanepool_claim_string("1-ann", LANEPOOL_EXCLUSIVE) },
+        { .shop = &shop, .claim = lanepool_claim_string("2-bob", LANEPOOL_EXCLUSIVE) }
+    };
+    lanepool_context_options contexts = shop_options();
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+
+    options.workers = 1;
+    options.user = &shop;
+    options.contexts = &contexts;
+    pool = pool_make_with(&options);
+    for (int i = 0; i < 6; i++) {
+        struct visit *visit = &visits[i % 2];
+        lanepool_task task = LANEPOOL_TASK_INIT;
+
+        task.function = visit_body;
+        task.context = visit;
+        task.claims = &visit->claim;
+        task.claim_count = 1;
+        expect_ok(lanepool_pool_submit(pool, &task));
+        pool_settle(pool);
+        expect_eq(visit->status, LANEPOOL_OK);
+        expect(visit->was_open);
+    }
+    pool_end(pool);
+    for (int key = 1; key <= 2; key++) {
+        expect_eq(shop.opens[key], 1);
+        expect_eq(shop.uses[key], 2);
+        expect_eq(shop.closes[key], 1);
+    }
+    expect_eq(shop.faults, 0);
+}
+
+static void visit_after(lanepool_pool *pool, struct visit *visit, uint64_t delay_ns)
+{
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = visit_body;
+    task.context = visit;
+    task.claims = &visit->claim;
+    task.claim_count = 1;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit_after(pool, &task, (int64_t)delay_ns));
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(future);
+    expect_eq(visit->status, LANEPOOL_OK);
+}
+
+/* How long the only context is to linger; 0: there is none. */
+static uint64_t linger_of(lanepool_pool *pool)
+{
+    lanepool_snapshot *snapshot;
+    uint64_t linger_ns = 0;
+
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    if (snapshot->context_count > 0) {
+        linger_ns = snapshot->contexts[0].due_ns - snapshot->contexts[0].idle_since_ns;
+    }
+    lanepool_snapshot_release(snapshot);
+    return linger_ns;
+}
+
+/* At first it is closed at once. When the key comes back after a gap that is longer, its context
+ * lingers several times as long. On a slow machine that may be over before it is looked at: then
+ * another key comes back after a longer gap. */
+Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
+{
+    struct gate closed;
+    struct shop shop = { .closed = &closed };
+    lanepool_context_options contexts = shop_options();
+    lanepool_pool *pool;
+    uint64_t gap_ns = 10000000;
+    uint64_t linger_ns = 0;
+
+    gate_init(&closed);
+    contexts.linger_ns_min = 1;
+    pool = shop_pool(&shop, &contexts);
+    for (uint64_t key = 0; key < SHOP_KEYS && linger_ns == 0; key++) {
+        struct visit visit = { .shop = &shop, .claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE) };
+
+        visit_after(pool, &visit, 0);
+        expect(gate_await(&closed, 1));
+        gap_ns *= 2;
+        visit_after(pool, &visit, gap_ns);
+        pool_settle(pool);
+        linger_ns = linger_of(pool);
+        if (linger_ns == 0) {
+            expect(gate_await(&closed, 1));
+        }
+    }
+    expect(linger_ns > 2 * gap_ns);
+    pool_end(pool);
+    expect_eq(shop.faults, 0);
+    gate_fini(&closed);
+}
+
+/* --- cold keys beside a flooded one --- */
+
+/* With q ready tasks before it, a task starts within q + 1 times (a quantum and one task). */
+enum { FLOOD = 100000, COLD = 1000, FAIR_QUANTUM = 64 };
+enum { STARTS_FOR_ALL = (COLD + 2) * (FAIR_QUANTUM + 1) };
+
+struct fair {
+    struct gate standing; /* workers, until everything is submitted */
+    struct gate started;  /* cold tasks arrive */
+    struct gate beyond;   /* hot tasks that come when all cold ones should have started */
+    _Atomic uint64_t starts;
+    uint64_t cold_starts[COLD]; /* how many had started when each did */
+    _Atomic uint64_t hot_runs;
+    bool waits_beyond;
+};
+
+static struct fair fair;
+
+static int stand(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    gate_pass(&fair.standing);
+    return 0;
+}
+
+static int run_hot(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    atomic_fetch_add(&fair.starts, 1);
+    if (++fair.hot_runs > STARTS_FOR_ALL && fair.waits_beyond) {
+        gate_pass(&fair.beyond);
+    }
+    return 0;
+}
+
+static int run_cold(lanepool_run *run, void *context, lanepool_call call)
+{
+    uint64_t *starts = context;
+
+    (void)run, (void)call;
+    *starts = atomic_fetch_add(&fair.starts, 1);
+    gate_arrive(&fair.started);
+    return 0;
+}
+
+static void submit_fair(lanepool_pool *pool, lanepool_task_fn function, void *context, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = function;
+    task.context = context;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+}
+
+/* All workers stand in tasks of their own, the flood has its places in its lanes, and the cold
+ * tasks have been submitted: from here on it depends on the workers alone. */
+static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing, unsigned hot_keys,
+                                   unsigned cold)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_snapshot *routed;
+    lanepool_pool *pool;
+
+    fair = (struct fair){ .waits_beyond = workers > 1 };
+    gate_init(&fair.standing);
+    gate_init(&fair.started);
+    gate_init(&fair.beyond);
+    options.workers = workers;
+    options.routing = routing;
+    options.quantum_tasks = FAIR_QUANTUM;
+    pool = pool_make_with(&options);
+    submit_fair(pool, stand, NULL, 0);
+    for (unsigned i = 1; i < workers; i++) {
+        submit_fair(pool, stand, NULL, COLD + i);
+    }
+    expect(gate_await(&fair.standing, workers));
+    for (unsigned i = 0; i < FLOOD; i++) {
+        submit_fair(pool, run_hot, NULL, i % hot_keys == 0 ? 0 : 2 * COLD + i % hot_keys);
+    }
+    expect_ok(lanepool_snapshot_take(pool, &routed)); /* routes what was accepted */
+    lanepool_snapshot_release(routed);
+    for (uint64_t i = 0; i < cold; i++) {
+        submit_fair(pool, run_cold, &fair.cold_starts[i], 1 + i);
+    }
+    return pool;
+}
+
+static void end_flooded_pool(lanepool_pool *pool)
+{
+    gate_open(&fair.beyond, FLOOD);
+    pool_end(pool);
+    expect_eq(fair.hot_runs, FLOOD);
+    gate_fini(&fair.standing);
+    gate_fini(&fair.started);
+    gate_fini(&fair.beyond);
+}
+
+/* Before a cold task there are those that came before it, and one of the flood. */
+static void cold_keys_start_within_the_bound(lanepool_routing routing)
+{
+    lanepool_pool *pool = flooded_pool(1, routing, 1, COLD);
+
+    gate_open(&fair.standing, 1);
+    expect(gate_await(&fair.started, COLD));
+    for (uint64_t i = 0; i < COLD; i++) {
+        expect(fair.cold_starts[i] < (i + 2) * (FAIR_QUANTUM + 1));
+    }
+    end_flooded_pool(pool);
+}
+
+Test(seed_s3, s3_6_flooded_key_lets_each_cold_one_start_within_the_bound)
+{
+    cold_keys_start_within_the_bound(LANEPOOL_ROUTING_AUTO);
+}
+
+/* All are ready at once, more than a worker's queue holds. */
+Test(seed_s3, s3_6_flooded_key_passes_over_no_cold_one_in_a_full_queue)
+{
+    cold_keys_start_within_the_bound(LANEPOOL_ROUTING_SUBMITTER);
+}
+
+/* So many keys are flooded that the worker always has enough to do: what is not routed yet is not
+ * put off for long. */
+Test(seed_s3, s3_6_many_flooded_keys_do_not_keep_a_cold_one_from_being_routed)
+{
+    enum { HOT_KEYS = 40, PUT_OFF = 32 };
+    lanepool_pool *pool = flooded_pool(1, LANEPOOL_ROUTING_AUTO, HOT_KEYS, 1);
+
+    gate_open(&fair.standing, 1);
+    expect(gate_await(&fair.started, 1));
+    expect(fair.cold_starts[0] < (PUT_OFF + HOT_KEYS + 2) * (FAIR_QUANTUM + 1));
+    end_flooded_pool(pool);
+}
+
+/* How far a worker gets while the other is kept from its processor is the system's affair; but the
+ * flood stops where all cold tasks should have started, and does not go on before they have. */
+static void flood_stops_for_cold_keys(lanepool_routing routing)
+{
+    lanepool_pool *pool = flooded_pool(2, routing, 1, COLD);
+
+    gate_open(&fair.standing, 2);
+    expect(gate_await(&fair.started, COLD));
+    end_flooded_pool(pool);
+}
+
+Test(seed_s3, s3_6_flooded_key_does_not_starve_cold_ones_on_two_workers)
+{
+    flood_stops_for_cold_keys(LANEPOOL_ROUTING_AUTO);
+}
+
+Test(seed_s3, s3_6_flooded_key_does_not_starve_cold_ones_when_submitters_route)
+{
+    flood_stops_for_cold_keys(LANEPOOL_ROUTING_SUBMITTER);
 }

@@ -48,19 +48,37 @@ static void allow_steps(const struct plan *plan)
     steps_allow(parts * STEPS_A_PART);
 }
 
+/* What the pool does: a task that has failed keeps its lanes, and later ones go without them. */
+static void run_task(struct posted *posted, const struct task *task, bool *held)
+{
+    struct lane_list lanes = { 0 };
+    struct lane_list missing = { 0 };
+    plan_lanes(posted->plan, task, &lanes);
+    for (size_t i = 0; i < lanes.count; i++) {
+        if (held[lanes.items[i]]) {
+            lane_list_add(&missing, lanes.items[i]);
+        }
+    }
+    bool has_failed = batch_run(&posted->batch, task, &missing) != 0;
+    for (size_t i = 0; i < lanes.count; i++) {
+        held[lanes.items[i]] |= has_failed;
+    }
+    free(lanes.items);
+    free(missing.items);
+}
+
 static void run_tasks(struct posted *posted)
 {
     struct batch *batch = &posted->batch;
+    bool *held = memory_zeroed((size_t)plan_house_lane(posted->plan) + 1, sizeof *held);
     for (size_t i = 0; i < posted->plan->task_count; i++) {
-        struct task *task = &posted->plan->tasks[i];
-        if (batch_task(NULL, task, LANEPOOL_CALL_RUN) != 0) {
-            lanepool_error error = { .context = task };
-            batch_on_error(batch, &error);
-        }
+        run_task(posted, &posted->plan->tasks[i], held);
     }
+    free(held);
+    quarantine_settle(&batch->quarantine);
     commit_queue_close(&batch->queue);
     commit_queue_take(&batch->queue, &posted->effects, 0);
-    must(posted->effects.count + atomic_load(&batch->held_count) == posted->plan->task_count,
+    must(posted->effects.count + batch->quarantine.task_count == posted->plan->task_count,
          "every task has an effect, has failed or is held");
 }
 
@@ -138,9 +156,9 @@ static void add_up(struct posted *posted)
     uint32_t last_seq = 0;
     for (size_t i = 0; i < posted->effects.count; i++) {
         const struct effect *effect = &posted->effects.items[i];
-        const struct task *task = &plan->tasks[effect->seq - 1];
-        must(effect->seq > last_seq, "the effects are in the planned order");
-        last_seq = effect->seq;
+        const struct task *task = effect->task;
+        must(task->seq > last_seq, "the effects are in the planned order");
+        last_seq = task->seq;
         if (effect->outcome == EFFECT_POSTED) {
             add_transaction(posted, &plan->book.transactions[task->subject]);
         } else if (effect->outcome == EFFECT_ROLLUP) {
@@ -251,7 +269,7 @@ void posted_book_check(struct plan *plan)
         read_again(&posted);
     }
     for (size_t i = 0; i < posted.effects.count; i++) {
-        free(posted.effects.items[i].entries);
+        effect_fini(&posted.effects.items[i]);
     }
     free(posted.effects.items);
     free(posted.balances);

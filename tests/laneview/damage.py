@@ -16,7 +16,7 @@ COMMANDS = (("timeline",), ("svg",), ("chrome",), ("stats",), ("stats", "--json"
 # One record that is wrong, and what is said to it.
 WRONG = [
     (record(5, 0), "not a type of event"),
-    (record(5, 14), "not a type of event"),
+    (record(5, 16), "not a type of event"),
     (record(5, schedule.START, 2**40), "not a ticket"),
     (record(5, schedule.START, 1, thread=2), "on a worker that is not there"),
     (record(5, schedule.ROUTE, 1, 1, 256), "not a tag"),

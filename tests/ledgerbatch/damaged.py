@@ -28,6 +28,12 @@ DAMAGES = [
     ("UPDATE lanes SET client_group = 'rich' WHERE client = 'B'", "do not belong to this input"),
     ("UPDATE accounts SET name = 'B:Saving' WHERE name = 'B:Savings'", "do not belong to this input"),
     ("UPDATE accounts SET lane = 0 WHERE name = 'B:Savings'", "do not belong to this input"),
+    ("INSERT INTO missing VALUES (1, 0)", "parts of rollups that there are not"),
+    ("INSERT INTO missing VALUES (3, 99)", "parts of rollups that there are not"),
+    ("INSERT INTO missing VALUES (4, 0)", "for some of its clients"),
+    ("INSERT INTO failed VALUES (99, '', '')", "parts of rollups that there are not"),
+    ("INSERT INTO failed VALUES (4, '', '')", "for some of its clients"),
+    ("INSERT INTO held VALUES (99, 1, 1, '')", "do not belong to this input"),
     ("UPDATE commodities SET stored_decimals = stored_decimals + 1", "do not belong to this input"),
 ]
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Every operation on the database and the outputs fails once, fails from then on, or is the last
 before a crash: the program says so and exits 1, or has lost nothing; another run ends as if
-nothing had been.
+nothing had been. So in a run, in one that resumes, in one that ends with held work, and in a retry.
 
 With --months 160 --step 97 a checkpoint falls into the run.
 
 usage: file_faults.py LEDGERBATCH FAULTY_FILES [--kinds N] [--months N] [--step N]
 """
 import argparse
+import shutil
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 import books
@@ -27,43 +29,57 @@ KINDS = [
 ]
 
 
-def check_end(batch, fault, result, wanted, what):
-    """How a run may end that a fault has struck."""
+# What is struck: the words of the command, its exit code and what it leaves if nothing happens.
+Struck = namedtuple("Struck", "words code left")
+HOLDS = ("run", "--fail-on", "C1:Sav*", "--on-quarantine", "exclude")
+
+
+def check_end(batch, fault, result, struck, what):
+    """How a command may end that a fault has struck."""
     message = result.stderr.decode()
     if fault["kind"] in ("torn", "kill"):
         books.check(result.returncode == -9, f"{what}: exit {result.returncode}, {message}")
-    elif result.returncode == 0:
-        books.check_same(batch.result(), wanted, f"{what}: exit 0")
+    elif result.returncode == struck.code:
+        books.check_same(batch.result(), struck.left, f"{what}: exit {struck.code}")
     else:
         books.check(result.returncode == 1, f"{what}: exit {result.returncode}, {message}")
         books.check(message.startswith("ledgerbatch: ") and message.count("\n") == 1,
                     f"{what}: not a message: {message!r}")  # fmt: skip
 
 
-def strike(batch, saved, number, fault, wanted):
-    """One fault; False if the run has fewer operations."""
+def strike(batch, saved, number, fault, struck, wanted):
+    """One fault; False if the command has fewer operations."""
     batch.restore(saved)
-    result = batch.run(at=number, **fault)
-    struck = [o for o in batch.operations() if o.number == number]
-    if not struck:
+    result = batch.run(struck.words, at=number, **fault)
+    operations = [o for o in batch.operations() if o.number == number]
+    if not operations:
         return False
     words = " ".join(fault.values())
-    what = f"operation {number} ({struck[0].what} {struck[0].path}), {words}"
-    check_end(batch, fault, result, wanted, what)
+    what = f"{struck.words[0]}, operation {number} ({operations[0].what} {operations[0].path}), {words}"
+    check_end(batch, fault, result, struck, what)
     batch.finish(wanted, what)
     books.check(not (batch.outputs / ".ledgerbatch-new").exists(), f"{what}: files left over")
     return True
 
 
-def walk(batch, saved, options, wanted):
-    """Strikes the operations of a run that begins with what was saved; how many there were."""
+def walk(batch, saved, kinds, step, struck, wanted):
+    """Strikes the operations of a command that begins with what was saved; how many there were."""
     points = 0
-    for first in range(options.kinds):
+    for first in range(kinds):
         number = 1
-        while strike(batch, saved, number, KINDS[(number + first) % len(KINDS)], wanted):
-            number += options.step
+        while strike(batch, saved, number, KINDS[(number + first) % len(KINDS)], struck, wanted):
+            number += step
             points += 1
     return points
+
+
+def hold(batch, saved):
+    """A batch with held work and incomplete rollups; saves it, and says what it has left."""
+    batch.clear()
+    result = batch.run(HOLDS)
+    books.check(result.returncode == 3, result.stderr.decode())
+    shutil.copytree(batch.work, saved)
+    return batch.result()
 
 
 def main():
@@ -78,14 +94,19 @@ def main():
     with temporary_folder() as path:
         batch = SmallBatch(binary, faulty_files, path, options.months)
         wanted, operations = batch.undisturbed()
-        nothing, killed = Path(path) / "nothing", Path(path) / "killed"
+        nothing, killed, held = (Path(path) / name for name in ("nothing", "killed", "held"))
         nothing.mkdir()
         batch.save_killed(operations, killed)
-        points = walk(batch, nothing, options, wanted)
-        resumed = walk(batch, killed, options, wanted)
-    tally(points + resumed)
-    print(f"{points} faults in a run and {resumed} in one that resumes: said or harmless, and "
-          "every batch ended like the undisturbed one")  # fmt: skip
+        run = Struck(("run",), 0, wanted)
+        holds = Struck(HOLDS, 3, hold(batch, held))
+        retry = Struck(("retry", "--lane", "C1"), 0, wanted)
+        half = (options.kinds + 1) // 2
+        points = [walk(batch, saved, kinds, options.step, struck, wanted) for saved, kinds, struck in (
+            (nothing, options.kinds, run), (killed, options.kinds, run), (nothing, half, holds),
+            (held, half, retry))]  # fmt: skip
+    tally(sum(points))
+    print("{} faults in a run, {} in one that resumes, {} in one that ends with held work and {} in a retry: "
+          "said or harmless, and every batch ended like the undisturbed one".format(*points))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -48,15 +48,21 @@ class Batch:
             return True
         return False
 
-    def kill_once(self, workers, commit_size, seconds):
-        """Starts the batch and kills it after a while; true if it was still running."""
-        process = subprocess.Popen(self.command(workers, commit_size), stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)  # fmt: skip
+    @staticmethod
+    def kill_after(command, seconds):
+        """Starts a command and kills it after a while: its exit code, -9 if it was still running, and
+        what it said."""
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(seconds)
         process.kill()
         message = process.communicate()[1]
-        books.check(process.returncode in (0, -9), f"exit {process.returncode}: {message!r}")
-        return process.returncode == -9
+        return process.returncode, message
+
+    def kill_once(self, workers, commit_size, seconds):
+        """Starts the batch and kills it after a while; true if it was still running."""
+        code, message = self.kill_after(self.command(workers, commit_size), seconds)
+        books.check(code in (0, -9), f"exit {code}: {message!r}")
+        return code == -9
 
 
 def main():

@@ -52,13 +52,13 @@ class SmallBatch:
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(saved, self.work)
 
-    def run(self, **faults):
-        """One run under the library of faults; the waits in tasks make it several commits."""
+    def run(self, words=("run",), **faults):
+        """One command under the library of faults; the waits in tasks make it several commits."""
         self.report.unlink(missing_ok=True)
         environment = {"LD_PRELOAD": self.faulty_files, "FAULTY_UNDER": self.work,
                        "FAULTY_REPORT": self.report, "ASAN_OPTIONS": "verify_asan_link_order=0",
                        **{f"FAULTY_{name.upper()}": value for name, value in faults.items()}}
-        command = [self.binary, "run", "--workers", "1", "--commit-size", "6", "--task-wait-us",
+        command = [self.binary, *words, "--workers", "1", "--commit-size", "6", "--task-wait-us",
                    "100", "--db", self.database, "--out", self.outputs, *RULES, self.journal]
         return subprocess.run(command, capture_output=True, timeout=SECONDS_MAX,
                               env={**os.environ, **{k: str(v) for k, v in environment.items()}})

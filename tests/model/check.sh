@@ -45,6 +45,10 @@ END_BOUNDS
 -O1 -DPUBLISHERS=1 -DBATCH=3 -DRING=2 -DWORKERS=3
 -O0 -DPUBLISHERS=2 -DEACH=2 -DOWN=1
 -O0 -DPUBLISHERS=1 -DSTOP_EARLY=1
+-O1 -DRESIDENT=1 -DPUBLISHERS=2
+-O0 -DRESIDENT=1 -DPUBLISHERS=1 -DEACH=2
+-O0 -DRESIDENT=1 -DPUBLISHERS=1 -DEACH=2 -DFAILS=1
+-O0 -DRESIDENT=1 -DPUBLISHERS=1 -DSTOP_EARLY=1
 END_BOUNDS
         ;;
     shutdown)
@@ -86,6 +90,9 @@ planted_errors() {
     sleep_wake)
         for number in 1 2 3 4 5 6 7; do
             echo "-DPLANTED=$number"
+        done
+        for number in 8 9 10; do
+            echo "-DPLANTED=$number -DRESIDENT=1 -DPUBLISHERS=1 -DEACH=2"
         done
         ;;
     shutdown)

@@ -10,20 +10,27 @@
  *   OWN         publishers put into the worker's own lane instead, which nobody
  *               else may take from (lanes per worker), and wake that worker
  *
+ *   RESIDENT    so many workers always have a thread; the others are absent at first,
+ *               and leave after any sleep
+ *   FAILS       a thread may not be had; then the task taken first does not wait
+ *
  * Stores that are not `seq` wait in a buffer of one entry for each thread, which is
  * emptied at any time, and before each `seq` or read-modify-write operation.
  *
  * Left out: how often a search looks (it may give up at any time); routing, which
- * inbox_role.pml has; which task is which.
+ * inbox_role.pml has; which task is which; that threads are tried for again.
  *
  * Checked: no task stays behind while a worker sleeps that may run it; the counts
  * never pass the number of workers nor fall below 0; nobody is posted twice for one
- * sleep; stopped workers leave.
+ * sleep; stopped workers leave; no thread is started once they have been joined, nor
+ * two for one worker.
  *
  * PLANTED 1: the sleep flag is a plain store.  2: the ring's tail is a plain store.
  * 3: the looks come before the flag.  4: the last who leaves a search with a task
  * wakes nobody.  5: the wake comes before the work.  6: the wake comes before stop.
  * 7: who finds something after all does not wait for a post that is on its way.
+ * 8: who becomes absent does not look once more.  9: who leaves is absent before its
+ * flag is its own.  10: the look whether the workers stop comes before the count.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -46,6 +53,12 @@
 #ifndef STOP_EARLY
 #define STOP_EARLY 0
 #endif
+#ifndef RESIDENT
+#define RESIDENT WORKERS
+#endif
+#ifndef FAILS
+#define FAILS 0
+#endif
 #ifndef PLANTED
 #define PLANTED 0
 #endif
@@ -58,6 +71,9 @@ byte searching, sleeping; /* the park's word */
 bool asleep[WORKERS]; byte posted[WORKERS];
 bool stop;
 byte begun, finished, gone;
+bool absent[WORKERS], coming[WORKERS];
+byte not_left = RESIDENT; /* workers_left */
+bool joined;
 
 /* --- the machine --- */
 
@@ -102,6 +118,39 @@ inline try_wake(index, woken) {
   fi
 }
 
+/* Of an absent worker that was claimed. If no thread can be had it stays as good as busy. */
+inline start(index) {
+#if PLANTED == 10
+  if
+  :: stop
+  :: atomic { !stop };
+     atomic { not_left = not_left + 2 };
+     atomic { assert(!joined && !coming[index]); coming[index] = true };
+     not_left--
+  fi
+#else
+  atomic { DRAINED -> not_left = not_left + 2 };
+  if
+  :: stop -> not_left--
+  :: atomic { !stop };
+     if
+     :: FAILS -> not_left--
+     :: atomic { assert(!joined && !coming[index]); coming[index] = true }
+     fi
+  fi;
+  not_left--
+#endif
+}
+
+inline try_start(index, woken) {
+  if
+  :: atomic { absent[index] && DRAINED -> absent[index] = false };
+     atomic { assert(sleeping > 0); sleeping--; woken = true };
+     start(index)
+  :: atomic { !absent[index] -> woken = false }
+  fi
+}
+
 inline wake_by_rule() {
   if
   :: atomic { searching == 0 && sleeping > 0 -> at = 0 };
@@ -109,6 +158,16 @@ inline wake_by_rule() {
      :: at < WORKERS -> try_wake(at, is_woken); if :: is_woken -> break :: else -> at++ fi
      :: else -> break
      od;
+#if RESIDENT < WORKERS
+     if
+     :: atomic { !is_woken -> at = RESIDENT };
+        do
+        :: at < WORKERS -> try_start(at, is_woken); if :: is_woken -> break :: else -> at++ fi
+        :: else -> break
+        od
+     :: is_woken
+     fi;
+#endif
      atomic { at = 0; is_woken = false }
   :: atomic { !(searching == 0 && sleeping > 0) }
   fi
@@ -207,7 +266,7 @@ inline look_everywhere() { /* anything_left */
 inline run_task() {
   begun++;
   if
-  :: atomic { begun == 1 && !STOP_EARLY && !OWN -> is_first = true }; finished == TASKS - 1
+  :: atomic { begun == 1 && !STOP_EARLY && !OWN && !FAILS -> is_first = true }; finished == TASKS - 1
   :: else
   fi;
   atomic { finished++; has_task = false; is_first = false }
@@ -235,16 +294,55 @@ inline lie_down() {
      :: atomic { !asleep[me] && DRAINED };
         if :: PLANTED == 7 :: PLANTED != 7 -> atomic { posted[me] > 0 -> posted[me]-- } fi
      fi
-  :: else -> atomic { posted[me] > 0 -> posted[me]-- }
+  :: else ->
+     if
+     :: atomic { posted[me] > 0 -> posted[me]-- }
+#if RESIDENT < WORKERS
+     :: atomic { me >= RESIDENT && asleep[me] && DRAINED -> asleep[me] = false };
+        leave()
+#endif
+     fi
+  fi
+}
+
+/* The flag was taken by the worker itself. */
+inline leave() {
+#if PLANTED == 9
+  absent[me] = true;
+  atomic { assert(sleeping > 0); sleeping-- };
+  atomic { sleeping++ };
+#else
+  atomic { assert(sleeping > 0); sleeping-- };
+  atomic { sleeping++; check_counts() };
+  atomic { assert(!absent[me]); absent[me] = true };
+#endif
+#if PLANTED != 8
+  look_everywhere();
+#endif
+  if
+  :: something && !stop ->
+     something = false;
+     if
+     :: atomic { absent[me] -> absent[me] = false };
+        atomic { assert(sleeping > 0); sleeping-- };
+        atomic { searching++; check_counts() }
+     :: atomic { !absent[me] -> leaves = true }
+     fi
+  :: else -> atomic { something = false; leaves = true }
   fi
 }
 
 proctype worker(byte me) {
   byte where, count, at;
-  bool has_task, is_searching, is_last, something, is_woken, is_first;
+  bool has_task, is_searching, is_last, something, is_woken, is_first, leaves;
+  if
+  :: me >= RESIDENT -> goto end_absent
+  :: else
+  fi;
+come:
   do
-  :: stop -> break
-  :: !stop ->
+  :: stop || leaves -> break
+  :: !stop && !leaves ->
      find();
      if
      :: has_task ->
@@ -267,8 +365,19 @@ proctype worker(byte me) {
      :: !has_task && is_searching -> lie_down()
      fi
   od;
-  if :: is_searching -> atomic { DRAINED -> searching-- } :: else fi;
-  gone++
+  if :: is_searching && !leaves -> atomic { DRAINED -> searching-- } :: else fi;
+  atomic { is_searching = false; leaves = false };
+  atomic { DRAINED -> not_left--; gone++ };
+  if
+  :: me >= RESIDENT
+  :: me < RESIDENT -> goto end_of_thread
+  fi;
+end_absent:
+  atomic { coming[me] -> coming[me] = false };
+  atomic { DRAINED -> is_searching = true; searching++; check_counts() };
+  goto come;
+end_of_thread:
+  skip
 }
 
 /* --- lanepool_i_crew_stop --- */
@@ -283,6 +392,8 @@ init {
   bool is_woken;
   atomic {
     do :: me < WORKERS -> run worker(me); me++ :: else -> break od;
+    me = RESIDENT;
+    do :: me < WORKERS -> absent[me] = true; sleeping++; me++ :: else -> break od;
     do :: me < WORKERS + PUBLISHERS -> run publisher(me); me++ :: else -> break od;
     run memory()
   };
@@ -297,7 +408,7 @@ init {
 #if PLANTED != 6
   wake_all();
 #endif
-  gone == WORKERS;
-  assert(searching == 0 && sleeping == 0);
+  atomic { not_left == 0 -> joined = true };
+  assert(gone >= RESIDENT && searching == 0 && (RESIDENT < WORKERS || sleeping == 0));
   assert(STOP_EARLY || finished == TASKS)
 }

@@ -67,6 +67,13 @@ void judge_held(struct judge *judge);
 void judge_delays(struct judge *judge);
 /* oracle_groups.c: visits to groups, completions, and who runs a pump's tasks. */
 void judge_groups(struct judge *judge);
+/* oracle_contexts.c: contexts of keys; and, at a quiet moment, whether too many linger. */
+void judge_contexts(struct judge *judge);
+bool judge_contexts_are_few(const struct oracle_log *log, const struct workload *workload);
+/* oracle_priorities.c: the order in which a worker chooses. */
+void judge_priorities(struct judge *judge);
+/* oracle_lane_limits.c: who waits for room is accepted into no full lane. */
+void judge_lane_limits(struct judge *judge);
 /* oracle_pauses.c: what a pause holds up does not start. */
 void judge_pauses(struct judge *judge);
 

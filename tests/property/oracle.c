@@ -22,7 +22,9 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
     log->pauses = memory_get(workload->pause_count, sizeof *log->pauses);
     log->series = memory_get(workload->series_count, sizeof *log->series);
     log->visits = memory_get(workload->visit_count, sizeof *log->visits);
+    log->limits = memory_get(workload->limit_count, sizeof *log->limits);
     log->pumps = memory_get(workload->params.pumps, sizeof *log->pumps);
+    log->contexts = memory_get(workload->params.key_count, sizeof *log->contexts);
     atomic_init(&log->clock, 0);
 }
 
@@ -34,7 +36,9 @@ void oracle_log_fini(struct oracle_log *log)
     free(log->pauses);
     free(log->series);
     free(log->visits);
+    free(log->limits);
     free(log->pumps);
+    free(log->contexts);
     memset(log, 0, sizeof *log);
 }
 
@@ -400,8 +404,11 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
         judge_waits(&judge);
         judge_held(&judge);
         judge_pauses(&judge);
+        judge_contexts(&judge);
         judge_delays(&judge);
         judge_groups(&judge);
+        judge_priorities(&judge);
+        judge_lane_limits(&judge);
     }
 
     free(judge.by_ticket);

@@ -90,11 +90,27 @@ struct oracle_group_call {
     lanepool_status status;
 };
 
+/* A change of a lane's limit. */
+struct oracle_limit {
+    _Atomic uint64_t begin; /* 0: not made */
+    _Atomic uint64_t end;
+};
+
 /* One pump, and the thread that runs it. */
 struct oracle_pump {
     uint64_t thread;
     _Atomic bool waits; /* the thread is in lanepool_pump_run() */
     uint64_t ran;       /* tasks that it was told of */
+};
+
+/* The context of one key. */
+struct oracle_context {
+    _Atomic bool open;
+    _Atomic bool calling; /* a callback for it is being called */
+    atomic_uint users;    /* tasks that use it */
+    atomic_uint opens;
+    atomic_uint closes;
+    uint64_t cell; /* its callbacks write it; see workload_contexts.c */
 };
 
 /* One quiesce or await. */
@@ -120,7 +136,10 @@ struct oracle_log {
     struct oracle_pause *pauses;
     struct oracle_series *series;
     struct oracle_group_call *visits;
+    struct oracle_limit *limits;
     struct oracle_pump *pumps;
+    struct oracle_context *contexts;     /* by key */
+    _Atomic(const char *) context_fault; /* what was wrong with one, or NULL */
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
@@ -134,6 +153,7 @@ struct oracle_log {
 
 struct oracle_verdict {
     bool passed;
+    uint32_t choices; /* of workers, that could be judged */
     char why[256];
 };
 
@@ -158,6 +178,16 @@ static inline uint64_t oracle_when(const _Atomic uint64_t *at)
 /* What the body of task does to the keys it claims. */
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
 
+/* What must hold of a context while the run goes on; the first that does not is kept. */
+static inline void oracle_expect(struct oracle_log *log, bool holds, const char *fault)
+{
+    const char *none = NULL;
+
+    if (!holds) {
+        atomic_compare_exchange_strong(&log->context_fault, &none, fault);
+    }
+}
+
 /* How often it came to what only some workloads have. */
 struct oracle_counts {
     uint64_t cancelled; /* by calls that cancel */
@@ -171,6 +201,9 @@ struct oracle_counts {
     uint64_t members;
     uint64_t taken; /* completions, from groups */
     uint64_t pumped;
+    uint64_t contexts;     /* opened */
+    uint64_t choices;      /* between ready tasks of several priorities, that were judged */
+    uint64_t without_room; /* submits that were refused for that */
 };
 
 /* Adds those of a run that was judged. */
@@ -186,6 +219,11 @@ bool oracle_conflict_at(const struct oracle_log *log, const struct workload *wor
 
 /* Checks everything; the first violation is described. */
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);
+
+/* For the same moment as the next: which tasks are being submitted and may wait for their lanes.
+ * `waits` has one for each task, all false. */
+void oracle_find_waits_for_lanes(const struct oracle_log *log, const struct workload *workload,
+                                 bool *waits);
 
 /*
  * For a moment at which no thread can go on before time passes. Nothing may be held up that need

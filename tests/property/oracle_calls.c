@@ -43,6 +43,11 @@ static bool is_drained_before(const struct judge *judge, uint64_t stamp)
     return was_before(&judge->log->closing_at, stamp) || was_before(&judge->log->ending_at, stamp);
 }
 
+static bool has_limits(const struct workload *workload)
+{
+    return workload->params.pending_max != 0 || workload->params.lane_pending_max != 0;
+}
+
 static void check_refusal(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
@@ -54,11 +59,10 @@ static void check_refusal(struct judge *judge, uint32_t index)
                   (is_off_in_a_drain(judge, what) &&
                    is_drained_before(judge, oracle_when(&task->submit_end)));
     } else if (task->submitted == LANEPOOL_FULL) {
-        allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
-                  what->within == 0;
+        allowed = has_limits(judge->workload) && what->form == FORM_WITHIN && what->within == 0;
     } else if (task->submitted == LANEPOOL_TIMED_OUT) {
-        allowed = judge->workload->params.pending_max != 0 && what->form == FORM_WITHIN &&
-                  what->within != 0 && !is_inside(what);
+        allowed = has_limits(judge->workload) && what->form == FORM_WITHIN && what->within != 0 &&
+                  !is_inside(what);
     }
     if (!allowed) {
         judge_blame(&judge->verdict, "the submit of task %u answered %s", index,
@@ -179,10 +183,11 @@ static void check_cancellations(struct judge *judge)
     }
 }
 
-/* A worker is one thread. */
+/* A worker is one thread, unless it comes and goes. */
 static void check_threads(struct judge *judge)
 {
     uint32_t workers = judge->workload->params.workers;
+    uint32_t workers_min = judge->workload->params.workers_min;
     const struct oracle_task **first = memory_get(workers, sizeof *first);
 
     for (uint32_t i = 0; i < judge->count; i++) {
@@ -196,7 +201,8 @@ static void check_threads(struct judge *judge)
                         task->worker, workers);
         } else if (!first[task->worker]) {
             first[task->worker] = task;
-        } else if (first[task->worker]->thread != task->thread) {
+        } else if (first[task->worker]->thread != task->thread &&
+                   (workers_min == 0 || task->worker < workers_min)) {
             judge_blame(&judge->verdict, "worker %zu ran on two threads", task->worker);
         }
     }

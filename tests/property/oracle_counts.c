@@ -15,6 +15,9 @@ static void count_task(const struct oracle_task *record, const struct workload_t
     counts->periodic_runs += ran && what->series != WORKLOAD_NONE;
     counts->members += ran && what->group != WORKLOAD_NONE;
     counts->taken += atomic_load(&record->taken);
+    counts->without_room +=
+        oracle_when(&record->submit_end) != 0 &&
+        (record->submitted == LANEPOOL_FULL || record->submitted == LANEPOOL_TIMED_OUT);
     counts->pumped += ran && what->pump != WORKLOAD_NONE;
 }
 
@@ -25,6 +28,9 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         count_task(&log->tasks[i], &workload->tasks[i], stopped, counts);
+    }
+    for (uint32_t key = 0; key < workload->params.key_count; key++) {
+        counts->contexts += atomic_load(&log->contexts[key].opens);
     }
     for (uint32_t i = 0; i < workload->pause_count; i++) {
         counts->pauses +=
@@ -37,11 +43,12 @@ void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
     fprintf(out,
             "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
             "%llu heirs, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
-            "%llu pumped",
+            "%llu pumped, %llu contexts opened, %llu choices, %llu submits without room",
             (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
             (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
             (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
             (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
             (unsigned long long)counts->members, (unsigned long long)counts->taken,
-            (unsigned long long)counts->pumped);
+            (unsigned long long)counts->pumped, (unsigned long long)counts->contexts,
+            (unsigned long long)counts->choices, (unsigned long long)counts->without_room);
 }

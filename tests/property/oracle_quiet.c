@@ -294,19 +294,21 @@ static void check_submitters(const struct oracle_log *log, const struct workload
                              struct oracle_verdict *verdict)
 {
     uint32_t pending = count_pending(log, workload);
+    bool waits[QUIET_TASKS_MAX] = { false };
     uint32_t blocked = 0;
-    uint32_t last = 0;
 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
-        if (is_blocked(&workload->tasks[i], &log->tasks[i])) {
-            blocked++;
-            last = i;
-        }
+        blocked += is_blocked(&workload->tasks[i], &log->tasks[i]);
     }
     /* Tasks that are being submitted were counted as pending. */
-    if (blocked > 0 &&
-        (workload->params.pending_max == 0 || pending - blocked < workload->params.pending_max)) {
-        judge_blame(verdict, "task %u waits to be submitted, and the pool is not full", last);
+    if (workload->params.pending_max != 0 && pending - blocked >= workload->params.pending_max) {
+        return;
+    }
+    oracle_find_waits_for_lanes(log, workload, waits);
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (is_blocked(&workload->tasks[i], &log->tasks[i]) && !waits[i]) {
+            judge_blame(verdict, "task %u waits to be submitted, and there is room for it", i);
+        }
     }
 }
 
@@ -339,6 +341,9 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
     if ((idle_workers > 0 || workload->params.pumps > 0) &&
         workload->params.layout == LANEPOOL_PER_KEY) {
         check_tasks(log, workload, idle_workers, &verdict);
+    }
+    if (!judge_contexts_are_few(log, workload)) {
+        judge_blame(&verdict, "more contexts linger than may");
     }
     check_submitters(log, workload, &verdict);
     check_quiesce(log, workload, &verdict);

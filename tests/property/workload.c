@@ -34,6 +34,16 @@ static void draw_ending(struct workload_params *params, const struct workload_sc
     params->quiesce_at = chance(choices, 4) ? 1 + choose(choices, 4 * params->duration_most) : 0;
 }
 
+/* Not drawn: what is drawn stays as it was. Idle times are such that workers leave while others
+ * submit. */
+static void make_elastic(struct workload_params *params)
+{
+    bool elastic = params->seed % 3 == 1 && params->layout == LANEPOOL_PER_KEY;
+
+    params->workers_min = elastic ? 1 + (uint32_t)(params->seed / 3 % params->workers) : 0;
+    params->worker_idle = elastic ? 1 + (uint32_t)(params->seed / 7 % 150) : 0;
+}
+
 static void draw_params(struct workload_params *params, const struct workload_scale *scale,
                         struct choices *choices)
 {
@@ -60,7 +70,8 @@ static void draw_params(struct workload_params *params, const struct workload_sc
     params->extras = chance(choices, 2);
     params->duration_most = 1 + choose(choices, 200);
     draw_ending(params, scale, choices);
-    params->traced = params->seed % 4 == 0; /* not drawn: what is drawn stays as it was */
+    make_elastic(params);
+    params->traced = params->seed % 4 == 0; /* not drawn, either */
     if (params->seed % 4 == 1 && params->task_count <= DRAWN_TASKS_MAX) {
         params->look_at = 1 + (uint32_t)(params->seed / 4 % (4 * params->duration_most));
     }
@@ -308,6 +319,9 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     workload_draw_held(workload, choices);
     workload_draw_delays(workload, choices);
     workload_draw_groups(workload, choices);
+    workload_draw_contexts(workload, choices);
+    workload_draw_priorities(workload, choices);
+    workload_draw_lane_limits(workload, choices);
 }
 
 void workload_fini(struct workload *workload)
@@ -323,6 +337,7 @@ void workload_fini(struct workload *workload)
     free(workload->pauses);
     free(workload->series);
     free(workload->visits);
+    free(workload->limits);
     free(workload->all_keys);
     memset(workload, 0, sizeof *workload);
 }

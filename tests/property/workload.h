@@ -68,20 +68,32 @@ struct workload_params {
     bool extras;     /* some tasks have futures, releases, thens, and some fail */
     uint32_t duration_most;
     enum workload_ending ending;
-    uint32_t ending_at;     /* ns after the start */
-    uint32_t quiesce_at;    /* the same, for a thread that quiesces; 0: none */
-    bool traced;            /* events are recorded, and judged */
-    uint32_t look_at;       /* as quiesce_at, for a thread that takes a snapshot; 0: none */
-    uint32_t cancellers;    /* threads that cancel; 0: nobody does, inside tasks neither */
-    uint32_t barrier_every; /* one task in so many is a barrier; 0: none */
-    uint32_t pausers;       /* threads that pause and resume; 0: nobody does */
-    bool holds;             /* some tasks detach, give lanes up, or hand them over */
-    bool delays;            /* some tasks are due later */
-    bool waits_for_delayed; /* a drain does */
-    uint32_t groups;        /* some tasks are members of one of them */
-    bool keeps_completions; /* the groups do */
-    uint32_t visitors;      /* threads that wait for groups, and take what they keep */
-    uint32_t pumps;         /* some tasks run in one of them, which has a thread of its own */
+    uint32_t ending_at;        /* ns after the start */
+    uint32_t quiesce_at;       /* the same, for a thread that quiesces; 0: none */
+    bool traced;               /* events are recorded, and judged */
+    uint32_t look_at;          /* as quiesce_at, for a thread that takes a snapshot; 0: none */
+    uint32_t cancellers;       /* threads that cancel; 0: nobody does, inside tasks neither */
+    uint32_t barrier_every;    /* one task in so many is a barrier; 0: none */
+    uint32_t pausers;          /* threads that pause and resume; 0: nobody does */
+    bool holds;                /* some tasks detach, give lanes up, or hand them over */
+    bool delays;               /* some tasks are due later */
+    bool waits_for_delayed;    /* a drain does */
+    uint32_t groups;           /* some tasks are members of one of them */
+    bool keeps_completions;    /* the groups do */
+    uint32_t visitors;         /* threads that wait for groups, and take what they keep */
+    uint32_t lane_pending_max; /* 0: lanes have no limits */
+    uint32_t workers_min;      /* less: the pool is elastic, and the others come and go */
+    uint32_t worker_idle;      /* ns */
+    uint32_t pumps;            /* some tasks run in one of them, which has a thread of its own */
+    bool contexts;             /* keys have them, and some tasks ask for them */
+    uint32_t linger_min;       /* of contexts: ns */
+    uint32_t linger_max;
+    uint32_t lingering_max;
+    uint32_t opens_fail; /* one in so many; 0: none */
+    uint32_t uses_fail;  /* the same; 0: nobody asks whether what lingered is still good */
+    bool has_priorities; /* some tasks have another than the lowest */
+    uint64_t priority_age_ns;
+    bool calm; /* it can be told which task is next; see oracle_priorities.c */
 };
 
 #define WORKLOAD_NONE  UINT32_MAX
@@ -119,6 +131,8 @@ struct workload_task {
     uint32_t group;        /* that it is a member of, or WORKLOAD_NONE */
     uint32_t awaits_group; /* that it waits for, instead of a task; or WORKLOAD_NONE */
     uint32_t pump;         /* that it runs in, or WORKLOAD_NONE */
+    uint32_t asks;         /* for the contexts of so many of its merged claims */
+    uint32_t priority;
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
@@ -164,6 +178,13 @@ struct workload_series {
     bool awaits_end;       /* else it leaves the series alone */
 };
 
+/* A change of a lane's limit; one thread makes all of them. */
+struct workload_limit {
+    uint32_t key;
+    uint32_t pending_max; /* 0: the pool's again */
+    uint32_t after;       /* ns that the thread sleeps before */
+};
+
 /* One call of a thread about a group: a wait, or taking a completion. */
 struct workload_visit {
     uint32_t group;
@@ -184,6 +205,8 @@ struct workload {
     uint32_t series_count;
     struct workload_visit *visits;
     uint32_t visit_count;
+    struct workload_limit *limits;
+    uint32_t limit_count;
     struct workload_claim *claim_store; /* all the tasks' claims */
     struct workload_claim *all_keys;    /* what barriers have for claims in the oracle */
 };
@@ -198,6 +221,9 @@ void workload_draw_pauses(struct workload *workload, struct choices *choices);
 void workload_draw_held(struct workload *workload, struct choices *choices);
 void workload_draw_delays(struct workload *workload, struct choices *choices);
 void workload_draw_groups(struct workload *workload, struct choices *choices);
+void workload_draw_contexts(struct workload *workload, struct choices *choices);
+void workload_draw_priorities(struct workload *workload, struct choices *choices);
+void workload_draw_lane_limits(struct workload *workload, struct choices *choices);
 
 /* Leaves a task out, and those that are submitted from inside it. */
 void workload_drop(struct workload *workload, uint32_t task);

@@ -1,5 +1,6 @@
 #include "property/workload_held.h"
 
+#include "property/workload_contexts.h"
 #include "property/world.h"
 
 static const struct workload_task *what_of(const struct task_context *context)
@@ -86,17 +87,20 @@ void workload_keep(struct run *run)
 void workload_give_up(struct task_context *self, lanepool_run *call)
 {
     uint32_t key = what_of(self)->gives_up;
+    unsigned used = atomic_load(&self->using);
     lanepool_claim claim;
     lanepool_status status;
 
     if (key == WORKLOAD_NONE) {
         return;
     }
+    workload_stop_using(self, key);
     claim = run_make_claim(self->run, &(struct workload_claim){ key, LANEPOOL_SHARED });
     oracle_stamp_at(self->run->log, &record_of(self)->gave_up_at);
     status = lanepool_run_release(call, &claim);
     if (status != LANEPOOL_OK) {
         atomic_store(&record_of(self)->gave_up_at, 0);
+        workload_go_on_using(self, used);
         note_unless_refused(self->run, status);
     }
 }

@@ -9,16 +9,25 @@ void workload_print_params(const struct workload *workload, FILE *out)
     static const char *const routings[] = { "default", "auto", "submitter" };
     const struct workload_params *params = &workload->params;
 
-    fprintf(out,
-            "workload %llu: %u tasks, %u workers, %u submitters, %u keys, pending at most %u, "
-            "quantum %u, %s, routing %s, rule %s%s, ending %s at %u, quiesce at %u, %u cancels by "
-            "%u\n",
-            (unsigned long long)params->seed, params->task_count, params->workers,
-            params->submitters, params->key_count, params->pending_max, params->quantum_tasks,
-            params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker",
-            routings[params->routing], rules[params->rule],
-            params->held_lanes ? ", held lanes" : "", endings[params->ending], params->ending_at,
-            params->quiesce_at, workload->cancel_count, params->cancellers);
+    fprintf(
+        out,
+        "workload %llu: %u tasks, %u workers (at least %u, idle %u), %u submitters, %u keys, "
+        "pending at most %u, in a lane %u with %u changes, "
+        "quantum %u, %s, routing %s, rule %s%s%s, ending %s at %u, quiesce at %u, %u cancels by "
+        "%u\n",
+        (unsigned long long)params->seed, params->task_count, params->workers, params->workers_min,
+        params->worker_idle, params->submitters, params->key_count, params->pending_max,
+        params->lane_pending_max, workload->limit_count, params->quantum_tasks,
+        params->layout == LANEPOOL_PER_KEY ? "per key" : "per worker", routings[params->routing],
+        rules[params->rule], params->held_lanes ? ", held lanes" : "",
+        params->has_priorities ? params->calm ? ", calm priorities" : ", priorities" : "",
+        endings[params->ending], params->ending_at, params->quiesce_at, workload->cancel_count,
+        params->cancellers);
+    if (params->contexts) {
+        fprintf(out, "contexts linger for %u to %u ns, at most %u; opens fail %u, uses %u\n",
+                params->linger_min, params->linger_max, params->lingering_max, params->opens_fail,
+                params->uses_fail);
+    }
 }
 
 static void print_held(const struct workload_task *task, FILE *out)
@@ -53,6 +62,9 @@ static void print_later(const struct workload_task *task, FILE *out)
     print_number("member of group", task->group, out);
     print_number("waits for group", task->awaits_group, out);
     print_number("in pump", task->pump, out);
+    if (task->asks > 0) {
+        fprintf(out, ", asks for %u contexts", task->asks);
+    }
 }
 
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
@@ -82,6 +94,9 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
     }
     print_held(task, out);
     print_later(task, out);
+    if (task->priority > 0) {
+        fprintf(out, ", priority %u", task->priority);
+    }
     fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
             task->has_release ? ", release" : "", task->fails ? ", fails" : "");
 }

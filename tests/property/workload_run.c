@@ -7,9 +7,11 @@
 #include <stdlib.h>
 
 #include "property/workload_cancels.h"
+#include "property/workload_contexts.h"
 #include "property/workload_delays.h"
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
+#include "property/workload_lane_limits.h"
 #include "property/workload_look.h"
 #include "property/workload_pauses.h"
 #include "property/workload_tasks.h"
@@ -23,6 +25,7 @@ enum role {
     SUBMITTER,
     CANCELLER,
     PAUSER,
+    LIMITER,
     KEEPER,
     PERIODIC,
     VISITOR,
@@ -156,6 +159,9 @@ static void act(void *argument)
     case PAUSER:
         workload_pause_all_of_one(actor->run, actor->index);
         break;
+    case LIMITER:
+        workload_limit_lanes(actor->run);
+        break;
     case KEEPER:
         workload_keep(actor->run);
         break;
@@ -208,6 +214,7 @@ static void run_actors(struct run *run)
     add(&actors, run, SUBMITTER, params->submitters);
     add(&actors, run, CANCELLER, params->cancellers);
     add(&actors, run, PAUSER, params->pausers);
+    add(&actors, run, LIMITER, run->workload->limit_count > 0);
     add(&actors, run, KEEPER, params->holds);
     add(&actors, run, PERIODIC, run->workload->series_count);
     add(&actors, run, VISITOR, params->visitors);
@@ -299,14 +306,21 @@ static lanepool_status create(struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_context_options contexts = workload_context_options(run);
 
+    options.contexts = params->contexts ? &contexts : NULL;
     options.workers = params->workers;
+    options.workers_min = params->workers_min;
+    options.worker_idle_ns = params->worker_idle;
     options.layout = params->layout;
     options.routing = params->routing;
     options.pending_max = params->pending_max;
+    options.lane_pending_max = params->lane_pending_max;
     options.quantum_tasks = params->quantum_tasks;
     options.is_compatible = params->rule == RULE_CLAIMS ? NULL : run_is_compatible;
     options.drain_waits_for_delayed = params->waits_for_delayed;
+    options.priorities = params->has_priorities;
+    options.priority_age_ns = params->priority_age_ns;
     options.on_error = run_on_error;
     options.user = run;
     options.trace_events = params->traced ? TRACE_EVENTS : 0;
@@ -333,13 +347,15 @@ static void judge_events(struct run *run)
     lanepool_trace_close(reader);
 }
 
-/* What is due later is not waited for by a quiesce, and may claim a held lane until the end; and a
+/* What is due later is not waited for by a quiesce, and may claim a held lane until the end; a task
+ * may ask for a context by one as long as it runs; and a
  * pump is not to go before its tasks, nor the pool before it. */
 static bool ends_early(const struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
 
-    return params->traced || params->delays || run->workload->series_count > 0 || params->pumps > 0;
+    return params->traced || params->delays || params->contexts ||
+           run->workload->series_count > 0 || params->pumps > 0;
 }
 
 static void run_tasks(struct run *run)

@@ -1,6 +1,7 @@
 #include "property/workload_tasks.h"
 
 #include "property/workload_cancels.h"
+#include "property/workload_contexts.h"
 #include "property/workload_delays.h"
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
@@ -114,6 +115,7 @@ void run_settle(struct task_context *context)
 void run_end_part(struct task_context *context)
 {
     if (atomic_fetch_sub(&context->ends_left, 1) == 1) {
+        workload_stop_using(context, WORKLOAD_NONE);
         oracle_stamp_at(context->run->log, &record_of(context)->call_end);
         run_settle(context);
     }
@@ -150,6 +152,7 @@ static void run_body(struct task_context *self, lanepool_run *call)
     if (workload_has_claims(run->workload)) {
         oracle_touch_keys(run->log, run->workload, self->task);
     }
+    workload_ask(self, call);
     workload_detach(self, call);
     for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
         if (run->workload->tasks[i].is_heir) {
@@ -217,6 +220,7 @@ lanepool_task run_describe(struct task_context *context)
     }
     task.future = what->has_future ? &context->future : NULL;
     task.release = what->has_release ? released : NULL;
+    task.priority = what->priority;
     task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
     task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
     return task;

@@ -17,6 +17,8 @@ struct task_context {
     _Atomic(lanepool_detached *) detached;       /* for whoever completes it first */
     atomic_uint ends_left; /* of its function and, if it detaches, of who completes it */
     atomic_bool settled;   /* nothing will happen to it any more */
+    atomic_uint using;     /* which of the contexts that it asks for: a set */
+    uint64_t cell_seen[2]; /* of each of them */
     lanepool_timer *timer; /* of a series' first run; the submit writes it */
 };
 
@@ -30,6 +32,7 @@ struct run {
     lanepool_lane **lanes;  /* held lanes by key, where there are any */
     lanepool_group **groups;
     lanepool_pump **pumps;
+    atomic_uint context_calls;  /* for contexts, of which some fail */
     _Atomic int first_failure;  /* a lanepool_status */
     _Atomic uint32_t unsettled; /* tasks that are not settled */
 };

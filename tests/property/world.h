@@ -24,6 +24,9 @@ void world_rest(uint64_t ns);
 /* The moment, by the clock that delays are measured with. */
 uint64_t world_now(void);
 
+/* Whether time passes only when no thread can go on, and what is stored is seen at once. */
+bool world_is_strict(void);
+
 /* A number that only the calling thread has, among those that live. */
 uint64_t world_thread(void);
 

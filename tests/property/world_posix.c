@@ -72,6 +72,11 @@ uint64_t world_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+bool world_is_strict(void)
+{
+    return false;
+}
+
 uint64_t world_thread(void)
 {
     return (uint64_t)pthread_self();

@@ -33,17 +33,25 @@ static void stop(void)
     expect_end(scene_stop(false));
 }
 
+/* What holds the pool up is being resolved. */
 static void await_for_ever(void)
 {
-    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    lanepool_status status;
+
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+        sim_sleep(1);
+    EXPECT_STATUS(OK, status);
 }
 
 static void await_again_and_again(void)
 {
     lanepool_status status = LANEPOOL_TIMED_OUT;
 
-    for (uint64_t limit = 0; status == LANEPOOL_TIMED_OUT; limit += 2)
+    for (uint64_t limit = 0; status == LANEPOOL_TIMED_OUT || status == LANEPOOL_HELD; limit += 2) {
+        if (status == LANEPOOL_HELD)
+            sim_sleep(1);
         status = lanepool_pool_await(scene.pool, limit);
+    }
     EXPECT_STATUS(OK, status);
 }
 
@@ -285,6 +293,59 @@ static void expect_each_was_called(void)
     lanepool_timer_release(later.timer);
 }
 
+/* --- what has failed --- */
+
+static void fail_with(unsigned retries, uint64_t delay_ns)
+{
+    static lanepool_failure_policy policy;
+    struct scene_task *task = make("A", 1);
+
+    policy = (lanepool_failure_policy)LANEPOOL_FAILURE_POLICY_INIT;
+    policy.retries = retries;
+    policy.delay_ns = delay_ns;
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    task->fails = true;
+    if (scene.options.layout == LANEPOOL_PER_KEY) {
+        task->policy = &policy;
+        task->has_release = true;
+        task->fails_first = 9;
+    }
+    EXPECT_STATUS(OK, scene_submit(task));
+}
+
+static void have_some_that_fail(void)
+{
+    fail_with(0, 0);
+    have_some_waiting();
+    fail_with(2, 3);
+}
+
+static bool resolve_one(lanepool_resolution how)
+{
+    lanepool_failures *failures;
+
+    EXPECT_STATUS(OK, lanepool_pool_failures(scene.pool, &failures));
+    bool found = failures->count > 0;
+    if (found) {
+        lanepool_status status = lanepool_pool_resolve(scene.pool, failures->tasks[0].ticket, how);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+    }
+    lanepool_failures_release(failures);
+    return found;
+}
+
+static void resolve_until_the_end(void *argument)
+{
+    lanepool_resolution how = LANEPOOL_RESOLVE_RETRY;
+
+    (void)argument;
+    while (!lanepool_pool_is_terminated(scene.pool)) {
+        if (resolve_one(how))
+            how = LANEPOOL_RESOLVE_SKIP;
+        sim_sleep(1);
+    }
+}
+
 static const struct column columns[] = {
     { "submit", 0, have_one_running, submit_three, false, NULL },
     { "wait", 0, have_one_that_waits, NULL, false, NULL },
@@ -301,6 +362,7 @@ static const struct column columns[] = {
     { "delayed_wait", 0, have_one_that_waits_for_a_delayed, delay_more_and_cancel, false,
       expect_each_was_called },
     { "delayed_destroy", 0, have_some_delayed, NULL, true, expect_each_was_called },
+    { "poison", 0, have_some_that_fail, resolve_until_the_end, false, NULL },
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0], COLUMNS = sizeof columns / sizeof columns[0] };

@@ -2,6 +2,7 @@
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
+#include "sizes.h"
 
 static void open_with_rule(lanepool_compatible_fn rule)
 {
@@ -176,12 +177,31 @@ static void end_all_the_same(bool stops)
     scene_end();
 }
 
+/* What can fail at the door fails in the program's allocator, too. */
+static void *allocate(void *user, size_t size, size_t alignment)
+{
+    EXPECT(user == &scene);
+    return alignment > LANEPOOL_I_APART ? lanepool_i_pages_alloc(size)
+                                        : lanepool_i_memory_alloc(size);
+}
+
+static void deallocate(void *user, void *memory, size_t size)
+{
+    EXPECT(user == &scene);
+    if (size == LANEPOOL_I_BLOCK_REGION || size == LANEPOOL_I_LANE_REGION)
+        lanepool_i_pages_free(memory, size);
+    else
+        lanepool_i_memory_free(memory);
+}
+
 static void scenario_30_each_failure_in_turn(void)
 {
     static const char *const claims[] = { "A", "B", "AB", "ABCDEF", "" };
+    static const lanepool_allocator allocator = { allocate, deallocate, &scene };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
     options.workers = 2;
+    options.allocator = scene_variant(4) < 2 ? &allocator : NULL;
     options.is_compatible = scene_variant(3) == 1 ? scene_rule : NULL;
     options.layout = scene_variant(3) == 2 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     if (!scene_try_open(&options)) {

@@ -35,8 +35,11 @@ struct scenario_table {
 
 extern const struct scenario_table scenarios_submits;
 extern const struct scenario_table scenarios_lanes;
+extern const struct scenario_table scenarios_lane_limits;
+extern const struct scenario_table scenarios_fairness;
 extern const struct scenario_table scenarios_waits;
 extern const struct scenario_table scenarios_ends;
+extern const struct scenario_table scenarios_elastic;
 extern const struct scenario_table scenarios_periodic;
 extern const struct scenario_table scenarios_delays;
 extern const struct scenario_table scenarios_rules;
@@ -44,6 +47,9 @@ extern const struct scenario_table scenarios_seeing;
 extern const struct scenario_table scenarios_timers;
 extern const struct scenario_table scenarios_groups;
 extern const struct scenario_table scenarios_pumps;
+extern const struct scenario_table scenarios_failures;
+extern const struct scenario_table scenarios_poison;
+extern const struct scenario_table scenarios_priorities;
 extern const struct scenario_table scenarios_sequences;
 extern const struct scenario_table scenarios_sequences_periodic;
 extern const struct scenario_table scenarios_sequences_waits;
@@ -53,5 +59,7 @@ extern const struct scenario_table scenarios_regressions_cancels;
 extern const struct scenario_table scenarios_regressions_held;
 extern const struct scenario_table scenarios_cancels;
 extern const struct scenario_table scenarios_barriers;
+extern const struct scenario_table scenarios_watchdog;
+extern const struct scenario_table scenarios_contexts;
 
 #endif

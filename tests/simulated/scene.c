@@ -48,12 +48,28 @@ static void note_call(struct scene_task *task, enum scene_call call, uint64_t ti
     note(&task->call_begin);
 }
 
+/* True: it is the first. All of them are one call, which ends when the task does. */
+static bool note_attempt(struct scene_task *task)
+{
+    return atomic_fetch_add_explicit(&task->attempts, 1, memory_order_relaxed) == 0;
+}
+
+static int end_attempt(struct scene_task *task)
+{
+    uint32_t attempts = atomic_load_explicit(&task->attempts, memory_order_relaxed);
+
+    task->fails = attempts <= task->fails_first;
+    note(&task->attempt_end);
+    return task->fails;
+}
+
 static int call_task(lanepool_run *run, void *context, lanepool_call call)
 {
     struct scene_task *task = context;
     bool runs = call == LANEPOOL_CALL_RUN;
 
-    note_call(task, runs ? SCENE_RAN : SCENE_CANCELLED, lanepool_run_ticket(run));
+    if (!runs || task->policy == NULL || note_attempt(task))
+        note_call(task, runs ? SCENE_RAN : SCENE_CANCELLED, lanepool_run_ticket(run));
     if (runs) {
         touch_cells(task);
         if (task->body != NULL)
@@ -65,6 +81,8 @@ static int call_task(lanepool_run *run, void *context, lanepool_call call)
     } else if (task->told != NULL) {
         task->told(task);
     }
+    if (runs && task->policy != NULL)
+        return end_attempt(task);
     note(&task->call_end);
     return runs && task->fails;
 }
@@ -82,6 +100,10 @@ static void release(void *context)
 {
     struct scene_task *task = context;
 
+    uint64_t end = atomic_load_explicit(&task->attempt_end, memory_order_relaxed);
+
+    if (end != 0)
+        atomic_store_explicit(&task->call_end, end, memory_order_relaxed);
     atomic_fetch_add_explicit(&task->releases, 1, memory_order_relaxed);
 }
 
@@ -112,8 +134,10 @@ static lanepool_task describe(struct scene_task *task)
     description.function = call_task;
     description.context = task;
     description.release = task->has_release ? release : NULL;
+    description.on_failure = task->policy;
     description.group = task->group;
     description.pump = task->pump;
+    description.priority = task->priority;
     description.future = task->has_future || task->then != NULL ? &task->future : NULL;
     return description;
 }
@@ -179,6 +203,17 @@ lanepool_status scene_stop(bool hands_back)
 {
     atomic_store_explicit(&scene.stops, true, memory_order_relaxed);
     return lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back : NULL, &scene);
+}
+
+void scene_limit_lane(char key, size_t pending_max)
+{
+    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    scene.limits[key - 'A'] = pending_max;
+    EXPECT_STATUS(OK, lanepool_lane_set_pending_max(lane, pending_max));
+    lanepool_lane_release(lane);
 }
 
 /* --- cancelling --- */

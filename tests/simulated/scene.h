@@ -46,10 +46,13 @@ struct scene_task {
     void (*then)(struct scene_task *); /* called when the future completes */
     bool has_future;
     bool has_release;
-    bool fails;
-    lanepool_pool *pool; /* NULL: the scene's */
+    bool fails;                            /* with a policy: the last attempt has */
+    const lanepool_failure_policy *policy; /* NULL: none; else it takes a release, too */
+    uint32_t fails_first;                  /* with a policy: so many attempts fail */
+    lanepool_pool *pool;                   /* NULL: the scene's */
     lanepool_group *group;
     lanepool_pump *pump;
+    uint32_t priority;
     bool may_be_cancelled; /* by the scenario */
     lanepool_lane *lane;   /* claimed in place of the first key, which is its; or NULL */
     void (*told)(struct scene_task *self); /* what its cancelling call does, or NULL */
@@ -66,6 +69,8 @@ struct scene_task {
     _Atomic uint64_t ticket;
     _Atomic uint32_t thread; /* that made the call */
     _Atomic uint32_t releases, thens;
+    _Atomic uint64_t attempt_end; /* with a policy: of the last one; the call's, when it ends */
+    _Atomic uint32_t attempts;
     _Atomic uint32_t cancels;  /* calls that said that they have cancelled it */
     _Atomic bool told_running; /* one that came too late was told so */
 };
@@ -80,6 +85,7 @@ struct scene {
     _Atomic uint32_t cancels;    /* calls that cancel, made */
     _Atomic uint32_t cancelling; /* the same, going on */
     _Atomic size_t counted;      /* tasks that calls have cancelled which tell how many */
+    uint64_t limits[SCENE_KEYS]; /* of the keys' lanes, in place of the pool's; 0: none */
     uint64_t cells[SCENE_KEYS];  /* guarded by the keys' lanes alone */
     lanepool_i_thread threads[SCENE_THREADS_MAX];
     uint32_t thread_count;
@@ -120,6 +126,9 @@ lanepool_status scene_submit_within(struct scene_task *task, uint64_t wait_ns_ma
 lanepool_status scene_submit_or_run(struct scene_task *task);
 /* Shutdown now, noted; with the hand-back that notes each task, or with cancelling calls. */
 lanepool_status scene_stop(bool hands_back);
+
+/* Gives a key's lane a limit of its own, by its large letter. */
+void scene_limit_lane(char key, size_t pending_max);
 
 /* Cancels one task; what is answered is compared with what has become of it. */
 lanepool_status scene_cancel(struct scene_task *task);

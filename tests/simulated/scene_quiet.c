@@ -3,10 +3,11 @@
  *
  * A task that was accepted and has not started is excused by an unfinished one that it conflicts
  * with, may stand behind, and that runs or is excused itself; or if no worker sleeps; or if it is a
- * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full, a
- * submit inside a task by nothing. A cancelled task is a mark that holds others up as long as
- * something holds it up itself: with a rule those that conflict with it; with claims readers behind
- * a writer, in the writer's lane.
+ * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full,
+ * or one of its lanes, or if another that is excused wants one of them, too; a submit inside a task
+ * by nothing. A cancelled task is a mark that holds others up as long as something holds it up
+ * itself: with a rule those that conflict with it; with claims readers behind a writer, in the
+ * writer's lane.
  *
  * It is called on any thread's stack, and reads what others write: ThreadSanitizer must not see it.
  */
@@ -97,23 +98,72 @@ static void judge_waiting_tasks(void)
             sim_fail("task %u could run, and a worker sleeps", i);
 }
 
+/* From outside: inside a task nobody may block. */
+static bool is_blocked(const struct scene_task *task)
+{
+    return noted_is_in_submit(task) &&
+           atomic_load_explicit(&task->form, memory_order_relaxed) == SCENE_WAITS;
+}
+
+static bool counts(const struct scene_task *task)
+{
+    return !is_blocked(task) && (is_pending(task) || is_mark(task));
+}
+
+static bool is_full(char key)
+{
+    uint64_t own = scene.limits[toupper(key) - 'A'];
+    uint64_t limit = own != 0 ? own : scene.options.lane_pending_max;
+    uint64_t pending = 0;
+
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        pending += counts(&scene.tasks[i]) && claims(&scene.tasks[i], key);
+    return limit != 0 && pending >= limit;
+}
+
+/* One of its lanes is full, or wanted by one that has to wait: who came first cannot be seen. */
+static bool waits_for_lanes(const struct scene_task *task, const bool *waits)
+{
+    for (const char *key = task->claims; *key; key++) {
+        if (is_full(*key))
+            return true;
+        for (uint32_t i = 0; i < scene.task_count; i++)
+            if (waits[i] && claims(&scene.tasks[i], *key))
+                return true;
+    }
+    return false;
+}
+
+/* Those whose lanes are full come first, then those behind them, so that nobody waits for another
+ * who waits for him. */
+static void find_waits_for_lanes(bool *waits)
+{
+    bool changed = scene.options.lane_pending_max != 0;
+
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < scene.task_count; i++) {
+            const struct scene_task *task = &scene.tasks[i];
+            if (!waits[i] && is_blocked(task) && waits_for_lanes(task, waits))
+                waits[i] = changed = true;
+        }
+    }
+}
+
 static void judge_submitters(void)
 {
     uint64_t limit = scene.options.pending_max;
     uint64_t pending = scene.pool->delays.count;
-    const struct scene_task *blocked = NULL;
+    bool waits[SCENE_TASKS_MAX] = { false };
 
-    for (uint32_t i = 0; i < scene.task_count; i++) {
-        const struct scene_task *task = &scene.tasks[i];
-        bool waits = noted_is_in_submit(task) &&
-                     atomic_load_explicit(&task->form, memory_order_relaxed) == SCENE_WAITS;
-        if (waits)
-            blocked = task;
-        else
-            pending += is_pending(task) || is_mark(task);
-    }
-    if (blocked != NULL && (limit == 0 || pending < limit))
-        sim_fail("task %d waits to be submitted, and the pool is not full", noted_index(blocked));
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        pending += counts(&scene.tasks[i]);
+    if (limit != 0 && pending >= limit)
+        return;
+    find_waits_for_lanes(waits);
+    for (uint32_t i = 0; i < scene.task_count; i++)
+        if (is_blocked(&scene.tasks[i]) && !waits[i])
+            sim_fail("task %u waits to be submitted, and there is room for it", i);
 }
 
 void scene_judge_quiet(void *context)

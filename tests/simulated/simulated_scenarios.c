@@ -24,7 +24,7 @@
 #include "stress/arguments.h"
 #include "support/tally.h"
 
-enum { SCENARIOS_MAX = 256, STEPS_MAX = 200000 };
+enum { SCENARIOS_MAX = 320, STEPS_MAX = 200000 };
 
 static struct scenario all[SCENARIOS_MAX];
 static size_t all_count;
@@ -39,21 +39,29 @@ static void collect(void)
 {
     add_table(&scenarios_submits);
     add_table(&scenarios_lanes);
+    add_table(&scenarios_lane_limits);
+    add_table(&scenarios_fairness);
     add_table(&scenarios_waits);
     add_table(&scenarios_ends);
+    add_table(&scenarios_elastic);
     add_table(&scenarios_rules);
     add_table(&scenarios_seeing);
     add_table(&scenarios_timers);
     add_table(&scenarios_delays);
     add_table(&scenarios_periodic);
+    add_table(&scenarios_watchdog);
     add_table(&scenarios_groups);
     add_table(&scenarios_pumps);
+    add_table(&scenarios_failures);
+    add_table(&scenarios_poison);
+    add_table(&scenarios_priorities);
     add_table(&scenarios_sequences);
     add_table(&scenarios_sequences_periodic);
     add_table(&scenarios_sequences_waits);
     add_table(&scenarios_regressions);
     add_table(&scenarios_cancels);
     add_table(&scenarios_barriers);
+    add_table(&scenarios_contexts);
     add_table(&scenarios_regressions_routing);
     add_table(&scenarios_regressions_cancels);
     add_table(&scenarios_regressions_held);

@@ -54,10 +54,11 @@ static bool begin(void *owner)
     return true;
 }
 
-static void pause_noted(void *owner)
+static uint64_t pause_noted(void *owner)
 {
     EXPECT(owner == &clocks);
     clocks.pauses++;
+    return UINT64_MAX;
 }
 
 static void end(void *owner)

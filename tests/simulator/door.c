@@ -281,6 +281,11 @@ void lanepool_i_pages_discard(void *pages, size_t size)
     memset(pages, 0, size);
 }
 
+void lanepool_i_pages_wipe_on_fork(void *pages, size_t size)
+{
+    (void)pages, (void)size;
+}
+
 #if !defined(__SANITIZE_ADDRESS__)
 void sim_spoil(void *address, size_t size)
 {

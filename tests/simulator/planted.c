@@ -33,7 +33,10 @@ static const char *const names[] = { "",
                                      "unwatched",
                                      "mark keeps a lane",
                                      "cancel running",
-                                     "unlocked" };
+                                     "unlocked",
+                                     "lends nothing",
+
+                                     "lane overfilled" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

@@ -223,6 +223,11 @@ uint64_t sim_now(void)
     return sim.now;
 }
 
+bool sim_is_strict(void)
+{
+    return !sim.options.eager && !sim.options.buffers;
+}
+
 uint32_t sim_self(void)
 {
     return sim.current != NULL ? sim.current->index : 0;

@@ -68,6 +68,7 @@ bool property_holds(const struct workload *workload, const struct sim_options *s
         report->failed = !verdict.passed;
         memcpy(report->why, verdict.why, sizeof report->why);
         oracle_count(&property.log, workload, &counts);
+        counts.choices += verdict.choices;
     }
     oracle_log_fini(&property.log);
     return !report->failed;

@@ -64,6 +64,9 @@ __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *format
 /* In a run: waits until so much virtual time has passed. */
 void sim_sleep(uint64_t ns);
 uint64_t sim_now(void);
+/* Of the run that goes on, or was the last: whether time passes only when no fiber can go on, and
+ * what is stored is seen at once. */
+bool sim_is_strict(void);
 /* A number for the calling fiber, from 0 in the order of their starts. */
 uint32_t sim_self(void);
 /* Whether a run is going on. */

@@ -49,6 +49,11 @@ uint64_t world_now(void)
     return sim_now();
 }
 
+bool world_is_strict(void)
+{
+    return sim_is_strict();
+}
+
 uint64_t world_thread(void)
 {
     return sim_self();

@@ -151,8 +151,8 @@ static bool is_the_same_again(const struct workload *workload)
 
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
            params->submitters == 1 && !params->nested && params->ending == END_DESTROY &&
-           params->pending_max == 0 && params->cancellers == 0 && !params->holds &&
-           params->pausers == 0 && !params->delays && workload->series_count == 0;
+           params->pending_max == 0 && params->lane_pending_max == 0 && params->cancellers == 0 &&
+           !params->holds && params->pausers == 0 && !params->delays && workload->series_count == 0;
 }
 
 /* Runs the workload's claims as a predicate and compares. */
@@ -168,6 +168,7 @@ static bool agrees_with_predicate(const struct workload *by_claims, const struct
     }
     by_predicate.params.rule = RULE_CLAIMS_AS_PREDICATE;
     by_predicate.params.held_lanes = false;
+    by_predicate.params.contexts = false;
     passed = run_and_judge(&by_predicate, &other, totals);
     if (passed && !same_histories(log, &other, by_claims->params.key_count)) {
         report(by_claims, "claims and predicate left different histories");

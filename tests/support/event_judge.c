@@ -24,6 +24,7 @@ struct task {
     uint32_t entry_count;
     uint32_t waiting; /* entries that have not arrived */
     bool ready, started, ended, cancelled;
+    bool has_failed;     /* once, and was to be tried again, or kept */
     bool left_early;     /* a lane: it can only have been cancelled, which is told a moment later */
     bool heir_cancelled; /* which was accepted while it ran */
     bool left;           /* a lane at its end: nobody comes after it with its ticket */
@@ -268,9 +269,23 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->started = true;
         break;
     case LANEPOOL_EVENT_END:
-        note(judge, task->started && !task->ended && !task->left_early,
+        note(judge,
+             (task->started || task->has_failed || event->detail == LANEPOOL_POISONED) &&
+                 !task->ended && !task->left_early,
              "an end without a start, or twice, or too late");
         task->ended = true;
+        break;
+    case LANEPOOL_EVENT_RETRY:
+        note(judge, task->started && !task->ended, "tried again without a start");
+        task->ready = false;
+        task->started = false;
+        task->has_failed = true;
+        break;
+    case LANEPOOL_EVENT_KEEP: /* its delay may have been cut short */
+        note(judge, task->has_failed || (task->started && !task->ended), "kept without a start");
+        task->ready = false;
+        task->started = false;
+        task->has_failed = true;
         break;
     default:
         if (judge->has_heirs && task->started && !task->heir_cancelled) {
@@ -326,6 +341,8 @@ void event_judge_add(struct event_judge *judge, const lanepool_event *event)
     case LANEPOOL_EVENT_READY:
     case LANEPOOL_EVENT_START:
     case LANEPOOL_EVENT_END:
+    case LANEPOOL_EVENT_RETRY:
+    case LANEPOOL_EVENT_KEEP:
         step(judge, event);
         break;
     case LANEPOOL_EVENT_STEAL:

@@ -4,6 +4,9 @@
  *     --rule claims|predicate|kinds   who knows what conflicts: the pool, by claims; a function of
  *                                     the program's; the same with kinds for tasks with one key
  *     --pending N                     the limit on pending tasks; without it there is none
+ *     --resident N                    how many workers have a thread all the time; without it all
+ *     --priorities N                  priorities from 0 to N - 1, by a task's first key; without it
+ *                                     the pool has none
  *     --trace N                       how many events each thread keeps; without it nothing is
  *                                     recorded
  *     --sample N                      of which tasks: every N-th; a power of two */
@@ -20,6 +23,7 @@ static lanepool_pool *pool;
 static lanepool_options options = LANEPOOL_OPTIONS_INIT;
 static bool has_kinds;
 static uint32_t sample = 1;
+static uint32_t priorities = 1; /* how many */
 
 static int run(lanepool_run *call_run, void *context, lanepool_call call)
 {
@@ -63,13 +67,18 @@ static bool set_option(const char *name, const char *value)
     size_t count = strtoul(value, NULL, 10);
     if (strcmp(name, "pending") == 0)
         options.pending_max = count;
+    else if (strcmp(name, "resident") == 0)
+        options.workers_min = (unsigned)count;
     else if (strcmp(name, "trace") == 0)
         options.trace_events = count;
     else if (strcmp(name, "sample") == 0)
         sample = (uint32_t)count;
+    else if (strcmp(name, "priorities") == 0)
+        priorities = (uint32_t)count;
     else
         return false;
-    return count > 0;
+    options.priorities |= strcmp(name, "priorities") == 0;
+    return count > 0 && priorities <= LANEPOOL_PRIORITY_MAX + 1;
 }
 
 static void start(const struct bench_setup *setup)
@@ -91,6 +100,7 @@ static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
     *description = (lanepool_task)LANEPOOL_TASK_INIT;
     description->function = run;
     description->context = (void *)(uintptr_t)task; /* is only read */
+    description->priority = count > 0 ? bench_task_key(task, 0) % priorities : 0;
     if (options.is_compatible != NULL) {
         if (has_kinds && count == 1)
             description->kind = 1 + 2 * (uint64_t)task->key + task->is_shared;

@@ -1,0 +1,60 @@
+/* Owns what the pool calls for a task of the batch: who is missing is the pool's to say. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "batch.h"
+
+/* As if each task asked a slow service: it makes lanes and latches visible in a recording. */
+static void wait_first(const struct batch *batch)
+{
+    struct timespec left = { (time_t)(batch->task_wait_us / 1000000),
+                             (long)(batch->task_wait_us % 1000000) * 1000 };
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+/* Whom the pool lets this call go without. Before the first failure nobody has to look. */
+static void find_missing(const struct batch *batch, const struct task *task,
+                         const lanepool_run *run, struct lane_list *missing)
+{
+    struct lane_list lanes = { 0 };
+    if (!atomic_load_explicit(&batch->quarantine.is_used, memory_order_relaxed)) {
+        return;
+    }
+    plan_lanes(batch->plan, task, &lanes);
+    for (size_t i = 0; i < lanes.count; i++) {
+        lanepool_claim claim = lanepool_claim_id(lanes.items[i], LANEPOOL_EXCLUSIVE);
+        if (!lanepool_run_holds(run, &claim)) {
+            lane_list_add(missing, lanes.items[i]);
+        }
+    }
+    free(lanes.items);
+}
+
+int batch_task(lanepool_run *run, void *context, lanepool_call call)
+{
+    const struct task *task = context;
+    struct batch *batch = task->batch;
+    struct lane_list missing = { 0 };
+    if (call == LANEPOOL_CALL_CANCELLED) {
+        return 0;
+    }
+    if (batch->task_wait_us > 0) {
+        wait_first(batch);
+    }
+    find_missing(batch, task, run, &missing);
+    int code = batch_run(batch, task, &missing);
+    free(missing.items);
+    if (task->member == NO_INDEX) { /* parts belong to a task that has been counted */
+        atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
+    }
+    return code;
+}
+
+int batch_hold(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    return call == LANEPOOL_CALL_RUN ? BATCH_HELD : 0;
+}

@@ -1,0 +1,52 @@
+/* Owns the headers of tasks: dates, codes and texts. */
+#include "header.h"
+
+#include "syntax.h"
+
+#define DATE_SIZE  10
+#define MONTH_SIZE 7
+
+static struct stored_transaction header_of_post(const struct plan *plan, const struct task *task)
+{
+    const struct transaction *transaction = &plan->book.transactions[task->subject];
+    return (struct stored_transaction){ .seq = task->seq,
+                                        .date = transaction->date,
+                                        .kind = slice_of("post"),
+                                        .status = transaction->status,
+                                        .has_code = transaction->has_code,
+                                        .code = { transaction->code, transaction->code_size },
+                                        .text = { transaction->text, transaction->text_size } };
+}
+
+/* KIND YYYY-MM GROUP */
+static void write_code(struct buffer *text, const struct plan *plan, const struct task *task)
+{
+    char date[DATE_SIZE];
+    date_write(date, date_month_end(task->month));
+    buffer_add_text(text, task_kind_word((enum task_kind)task->kind));
+    buffer_add_byte(text, ' ');
+    buffer_add(text, (struct slice){ date, MONTH_SIZE });
+    buffer_add_byte(text, ' ');
+    buffer_add(text, plan->clients.groups[task->subject].name);
+}
+
+struct stored_transaction header_of(const struct plan *plan, const struct task *task,
+                                    struct buffer *text)
+{
+    static const char *const texts[] = { [TASK_STATEMENT] = "Statement",
+                                         [TASK_ACCRUAL] = "Interest",
+                                         [TASK_CLOSE] = "Month-end close" };
+    text->size = 0;
+    if (task->kind == TASK_POST) {
+        return header_of_post(plan, task);
+    }
+    write_code(text, plan, task);
+    return (struct stored_transaction){ .seq = task->seq,
+                                        .date = plan_date(plan, task),
+                                        .kind =
+                                            slice_of(task_kind_word((enum task_kind)task->kind)),
+                                        .status = '*',
+                                        .has_code = true,
+                                        .code = buffer_slice(text),
+                                        .text = slice_of(texts[task->kind]) };
+}

@@ -1,0 +1,18 @@
+/*
+ * The header of a task: what a journal says of it in its first line.
+ */
+#ifndef LEDGERBATCH_HEADER_H
+#define LEDGERBATCH_HEADER_H
+
+#include "buffer.h"
+#include "plan.h"
+#include "store.h"
+
+/*
+ * The row of a task before it is done: of a transaction what its input says, of a rollup what it
+ * generates. `text` is emptied and keeps what the row needs.
+ */
+struct stored_transaction header_of(const struct plan *plan, const struct task *task,
+                                    struct buffer *text);
+
+#endif

@@ -1,0 +1,179 @@
+/* Owns the rows about held clients and tasks. */
+#include "held.h"
+
+#include <stdlib.h>
+
+#include "header.h"
+#include "memory.h"
+
+/* --- whom a command resumes --- */
+
+enum standing { NOT_HELD, WAITS, HAS_FAILED, IS_RESUMED };
+
+struct choosing {
+    struct store *store;
+    struct quarantine *quarantine;
+    const struct held_choice *choice;
+    enum standing *standings; /* by lane */
+    uint32_t *failed_seqs;    /* by lane */
+    size_t held_count;
+    struct problem *problem;
+};
+
+typedef bool (*held_visitor)(struct choosing *choosing, const struct stored_held *held);
+
+static bool visit_rows(struct choosing *choosing, held_visitor visit)
+{
+    struct stored_held held;
+    struct store_cursor *cursor = store_cursor_open(choosing->store, STORE_HELD, choosing->problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &held, choosing->problem);
+        if (step == STORE_ROW && !visit(choosing, &held)) {
+            step = STORE_FAILED;
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
+static bool note_row(struct choosing *choosing, const struct stored_held *held)
+{
+    if (held->lane > plan_house_lane(choosing->quarantine->plan)) {
+        return problem_set(choosing->problem, EXIT_CODE_IO,
+                           "the database is damaged: its rows do not belong to this input");
+    }
+    choosing->standings[held->lane] = held->seq == held->failed_seq ? HAS_FAILED : WAITS;
+    choosing->failed_seqs[held->lane] = held->failed_seq;
+    choosing->held_count++;
+    return true;
+}
+
+/* Only lanes that have failed: the others follow from them when their tasks come up. */
+static bool hold_row(struct choosing *choosing, const struct stored_held *held)
+{
+    if (choosing->standings[held->lane] == HAS_FAILED) {
+        quarantine_hold(choosing->quarantine, held->lane, held->failed_seq, held->reason);
+    }
+    return true;
+}
+
+/* The lane of a client's name; one past the last if there is none. */
+static uint32_t find_lane(const struct plan *plan, struct slice name)
+{
+    for (uint32_t i = 0; i < plan->clients.count; i++) {
+        if (slice_equal(plan->clients.items[i].name, name)) {
+            return i;
+        }
+    }
+    return plan_house_lane(plan) + !slice_equal(name, slice_of(PLAN_HOUSE_NAME));
+}
+
+static bool resume_client(struct choosing *choosing, const char *client)
+{
+    const struct plan *plan = choosing->quarantine->plan;
+    uint32_t lane = find_lane(plan, slice_of(client));
+    if (lane > plan_house_lane(plan)) {
+        return problem_set(choosing->problem, EXIT_CODE_INPUT, "there is no client '%s'", client);
+    }
+    switch (choosing->standings[lane]) {
+    case NOT_HELD:
+        return problem_set(choosing->problem, EXIT_CODE_INPUT, "the client '%s' is not held",
+                           client);
+    case WAITS:
+        return problem_set(choosing->problem, EXIT_CODE_INPUT,
+                           "the client '%s' only waits, because task %u failed: name the clients "
+                           "that it failed for",
+                           client, choosing->failed_seqs[lane]);
+    case HAS_FAILED:
+    case IS_RESUMED:
+        break;
+    }
+    choosing->standings[lane] = IS_RESUMED;
+    return true;
+}
+
+static bool resume_chosen(struct choosing *choosing)
+{
+    const struct held_choice *choice = choosing->choice;
+    if (!choice->is_retry || choice->all) {
+        memset(choosing->standings, 0,
+               (plan_house_lane(choosing->quarantine->plan) + 1) * sizeof *choosing->standings);
+    }
+    for (size_t i = 0; i < choice->client_count; i++) {
+        if (!resume_client(choosing, choice->clients[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool held_load(struct store *store, struct quarantine *quarantine, const struct held_choice *choice,
+               struct problem *problem)
+{
+    size_t lanes = (size_t)plan_house_lane(quarantine->plan) + 1;
+    struct choosing choosing = { .store = store,
+                                 .quarantine = quarantine,
+                                 .choice = choice,
+                                 .standings = memory_zeroed(lanes, sizeof *choosing.standings),
+                                 .failed_seqs = memory_zeroed(lanes, sizeof *choosing.failed_seqs),
+                                 .problem = problem };
+    bool loaded = visit_rows(&choosing, note_row);
+    if (loaded && choice->is_retry && choosing.held_count == 0) {
+        loaded = problem_set(problem, EXIT_CODE_INPUT,
+                             "nothing is held; to go on with a batch that has been stopped: "
+                             "ledgerbatch run");
+    }
+    loaded = loaded && resume_chosen(&choosing) && visit_rows(&choosing, hold_row);
+    free(choosing.standings);
+    free(choosing.failed_seqs);
+    return loaded;
+}
+
+/* --- what a command leaves --- */
+
+static bool put_lane(struct store *store, const struct quarantine *quarantine, uint32_t lane,
+                     struct problem *problem)
+{
+    const struct lane_state *state = &quarantine->lanes[lane];
+    struct stored_held held = { lane, state->held_seq, state->root_seq,
+                                slice_of(quarantine_reason(quarantine, lane)) };
+    return store_put_held(store, &held, problem);
+}
+
+static bool put_task(struct store *store, const struct quarantine *quarantine,
+                     const struct held_task *held, struct buffer *text, struct problem *problem)
+{
+    struct stored_transaction header = header_of(quarantine->plan, held->task, text);
+    bool put = store_put_held_task(store, &header, problem);
+    for (size_t i = 0; put && i < held->holders.count; i++) {
+        struct stored_share holder = { held->task->seq, held->holders.items[i] };
+        put = store_put_holder(store, &holder, problem);
+    }
+    return put;
+}
+
+static bool put_all(struct store *store, const struct quarantine *quarantine,
+                    struct problem *problem)
+{
+    struct buffer text = { 0 };
+    bool put = true;
+    for (uint32_t i = 0; put && i <= plan_house_lane(quarantine->plan); i++) {
+        put = quarantine->lanes[i].held_seq == 0 || put_lane(store, quarantine, i, problem);
+    }
+    for (size_t i = 0; put && i < quarantine->task_count; i++) {
+        put = put_task(store, quarantine, &quarantine->tasks[i], &text, problem);
+    }
+    buffer_fini(&text);
+    return put;
+}
+
+bool held_record(struct store *store, struct quarantine *quarantine, struct problem *problem)
+{
+    bool recorded = store_begin(store, problem) && store_clear_held(store, problem) &&
+                    put_all(store, quarantine, problem) && store_commit(store, problem);
+    if (!recorded) {
+        store_rollback(store);
+    }
+    return recorded;
+}

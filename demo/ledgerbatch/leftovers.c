@@ -1,0 +1,103 @@
+/* Owns the tasks that make up for what earlier runs have left; see leftovers.h. */
+#include "leftovers.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+static bool does_not_fit(struct problem *problem)
+{
+    return problem_set(
+        problem, EXIT_CODE_IO,
+        "the database is damaged: it lacks parts of rollups that there are not in this input");
+}
+
+static bool is_member(const struct plan *plan, const struct task *rollup, uint32_t lane)
+{
+    return lane < plan->clients.count && plan->clients.items[lane].group == rollup->subject;
+}
+
+/* The rollup of a seq, or NULL. */
+static const struct task *find_rollup(const struct plan *plan, uint32_t seq)
+{
+    bool is_rollup = seq >= 1 && seq <= plan->task_count && plan->tasks[seq - 1].kind != TASK_POST;
+    return is_rollup ? &plan->tasks[seq - 1] : NULL;
+}
+
+struct loading {
+    struct leftovers *leftovers;
+    const struct plan *plan;
+    struct batch *batch;
+    struct problem *problem;
+};
+
+static bool add_part(const struct loading *loading, const void *row)
+{
+    const struct stored_share *missing = row;
+    struct leftovers *leftovers = loading->leftovers;
+    const struct task *rollup = find_rollup(loading->plan, missing->seq);
+    if (!rollup || !is_member(loading->plan, rollup, missing->lane)) {
+        return does_not_fit(loading->problem);
+    }
+    struct task part = *rollup;
+    part.batch = loading->batch;
+    part.member = missing->lane;
+    leftovers->parts = memory_grow(leftovers->parts, &leftovers->part_capacity,
+                                   leftovers->part_count + 1, sizeof part);
+    leftovers->parts[leftovers->part_count++] = part;
+    return true;
+}
+
+static bool add_late(const struct loading *loading, const void *row)
+{
+    const struct stored_failed *failed = row;
+    struct leftovers *leftovers = loading->leftovers;
+    const struct task *rollup = find_rollup(loading->plan, failed->seq);
+    if (!rollup) {
+        return does_not_fit(loading->problem);
+    }
+    struct task late = *rollup;
+    late.batch = loading->batch;
+    late.seq = plan_late_seq(loading->plan, failed->seq);
+    leftovers->late = memory_grow(leftovers->late, &leftovers->late_capacity,
+                                  leftovers->late_count + 1, sizeof late);
+    leftovers->late[leftovers->late_count++] = late;
+    return true;
+}
+
+union left_row {
+    struct stored_share missing;
+    struct stored_failed failed;
+};
+
+typedef bool (*row_adder)(const struct loading *loading, const void *row);
+
+static bool load_rows(const struct loading *loading, struct store *store, enum store_rows rows,
+                      row_adder add)
+{
+    union left_row row;
+    struct store_cursor *cursor = store_cursor_open(store, rows, loading->problem);
+    enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
+    while (step == STORE_ROW) {
+        step = store_cursor_next(cursor, &row, loading->problem);
+        if (step == STORE_ROW && !add(loading, &row)) {
+            step = STORE_FAILED;
+        }
+    }
+    store_cursor_close(cursor);
+    return step == STORE_END;
+}
+
+bool leftovers_load(struct leftovers *leftovers, struct store *store, const struct plan *plan,
+                    struct batch *batch, struct problem *problem)
+{
+    struct loading loading = { leftovers, plan, batch, problem };
+    return load_rows(&loading, store, STORE_MISSING, add_part) &&
+           load_rows(&loading, store, STORE_FAILED_ROLLUPS, add_late);
+}
+
+void leftovers_fini(struct leftovers *leftovers)
+{
+    free(leftovers->parts);
+    free(leftovers->late);
+}

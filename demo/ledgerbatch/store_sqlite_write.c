@@ -1,0 +1,386 @@
+/* Owns the tables, and the writing of rows: one prepared statement for each kind. */
+#include <stdio.h>
+
+#include "store_sqlite.h"
+#include "syntax.h"
+
+#define DATE_SIZE 10
+
+static const char schema[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE lanes(lane INTEGER PRIMARY KEY, client TEXT NOT NULL, client_group TEXT NOT NULL,"
+    " last_seq INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE accounts(account INTEGER PRIMARY KEY, name TEXT NOT NULL, lane INTEGER)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE commodities(commodity INTEGER PRIMARY KEY, symbol TEXT NOT NULL,"
+    " shown_decimals INTEGER NOT NULL, stored_decimals INTEGER NOT NULL,"
+    " symbol_first INTEGER NOT NULL, spaced INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE balances(account INTEGER NOT NULL, commodity INTEGER NOT NULL,"
+    " amount INTEGER NOT NULL, PRIMARY KEY(account, commodity)) WITHOUT ROWID;"
+    "CREATE TABLE transactions(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
+    " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE postings(seq INTEGER NOT NULL, n INTEGER NOT NULL, account INTEGER NOT NULL,"
+    " commodity INTEGER NOT NULL, amount INTEGER NOT NULL, balance INTEGER, price TEXT,"
+    " price_commodity INTEGER, price_is_total INTEGER, PRIMARY KEY(seq, n)) WITHOUT ROWID;"
+    "CREATE TABLE closings(seq INTEGER NOT NULL, account INTEGER NOT NULL,"
+    " commodity INTEGER NOT NULL, amount INTEGER NOT NULL,"
+    " PRIMARY KEY(seq, account, commodity)) WITHOUT ROWID;"
+    "CREATE TABLE refused(seq INTEGER PRIMARY KEY, reason TEXT NOT NULL, entry TEXT NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE held(lane INTEGER PRIMARY KEY, seq INTEGER NOT NULL, failed_seq INTEGER NOT NULL,"
+    " reason TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE held_tasks(seq INTEGER PRIMARY KEY, date TEXT NOT NULL, kind TEXT NOT NULL,"
+    " status TEXT, code TEXT, text TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE missing(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE failed(seq INTEGER PRIMARY KEY, code TEXT NOT NULL, reason TEXT NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE holders(seq INTEGER NOT NULL, lane INTEGER NOT NULL, PRIMARY KEY(seq, lane))"
+    " WITHOUT ROWID;";
+
+static const char *const statement_texts[STATEMENT_COUNT] = {
+    [PUT_META] = "INSERT INTO meta VALUES(?,?)",
+    [PUT_LANE] = "INSERT INTO lanes VALUES(?,?,?,?)",
+    [PUT_ACCOUNT] = "INSERT INTO accounts VALUES(?,?,?)",
+    [PUT_COMMODITY] = "INSERT INTO commodities VALUES(?,?,?,?,?,?)",
+    [PUT_BALANCE] = "INSERT INTO balances VALUES(?,?,?)",
+    [PUT_TRANSACTION] = "INSERT INTO transactions VALUES(?,?,?,?,?,?)",
+    [PUT_POSTING] = "INSERT INTO postings VALUES(?,?,?,?,?,?,?,?,?)",
+    [PUT_CLOSING] = "INSERT INTO closings VALUES(?,?,?,?)",
+    [PUT_REFUSAL] = "INSERT INTO refused VALUES(?,?,?)",
+    [PUT_HELD] = "INSERT INTO held VALUES(?,?,?,?)",
+    [PUT_HELD_TASK] = "INSERT INTO held_tasks VALUES(?,?,?,?,?,?)",
+    [PUT_HOLDER] = "INSERT INTO holders VALUES(?,?)",
+    [PUT_MISSING] = "INSERT INTO missing VALUES(?,?)",
+    [PUT_FAILED] = "INSERT INTO failed VALUES(?,?,?)",
+    [REMOVE_MISSING] = "DELETE FROM missing WHERE seq = ?1 AND lane = ?2",
+    [SET_BALANCE] = "UPDATE balances SET amount = ?3 WHERE account = ?1 AND commodity = ?2",
+    [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
+};
+
+static sqlite3_stmt *prepared(struct store *store, enum store_statement which,
+                              struct problem *problem)
+{
+    sqlite3_stmt **statement = &store->statements[which];
+    if (!*statement && sqlite3_prepare_v3(store->connection, statement_texts[which], -1,
+                                          SQLITE_PREPARE_PERSISTENT, statement, NULL)) {
+        store_i_fail(store, problem);
+    }
+    return *statement;
+}
+
+/* Binding fails only for lack of memory or a wrong index: the step then reports it. */
+static void bind_number(sqlite3_stmt *statement, int column, int64_t number)
+{
+    (void)sqlite3_bind_int64(statement, column, number);
+}
+
+static void bind_slice(sqlite3_stmt *statement, int column, struct slice text)
+{
+    (void)sqlite3_bind_text(statement, column, text.size ? text.data : "", (int)text.size,
+                            SQLITE_STATIC);
+}
+
+static void bind_nothing(sqlite3_stmt *statement, int column)
+{
+    (void)sqlite3_bind_null(statement, column);
+}
+
+static bool run(struct store *store, sqlite3_stmt *statement, struct problem *problem)
+{
+    bool done = sqlite3_step(statement) == SQLITE_DONE || store_i_fail(store, problem);
+    sqlite3_reset(statement);
+    return done;
+}
+
+static bool run_on_one_row(struct store *store, sqlite3_stmt *statement, struct problem *problem)
+{
+    return run(store, statement, problem) &&
+           (sqlite3_changes(store->connection) == 1 ||
+            problem_set(problem, EXIT_CODE_IO, "%s: the database lacks a row that must be there",
+                        store->path));
+}
+
+static bool put_meta(struct store *store, const char *name, const char *value,
+                     struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_META, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_slice(statement, 1, slice_of(name));
+    bind_slice(statement, 2, slice_of(value));
+    return run(store, statement, problem);
+}
+
+bool store_create(struct store *store, const char *digest, uint32_t task_count,
+                  struct problem *problem)
+{
+    char pragmas[96];
+    char tasks[16];
+    snprintf(tasks, sizeof tasks, "%u", task_count);
+    snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             STORE_I_APPLICATION_ID, STORE_I_FORMAT_VERSION);
+    return store_i_execute(store, pragmas, problem) && store_i_execute(store, schema, problem) &&
+           put_meta(store, "digest", digest, problem) && put_meta(store, "tasks", tasks, problem) &&
+           put_meta(store, "state", "unfinished", problem);
+}
+
+bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_LANE, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, lane->number);
+    bind_slice(statement, 2, lane->client);
+    bind_slice(statement, 3, lane->group);
+    bind_number(statement, 4, lane->last_seq);
+    return run(store, statement, problem);
+}
+
+bool store_put_account(struct store *store, const struct stored_account *account,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_ACCOUNT, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, account->number);
+    bind_slice(statement, 2, account->name);
+    if (account->has_lane) {
+        bind_number(statement, 3, account->lane);
+    } else {
+        bind_nothing(statement, 3);
+    }
+    return run(store, statement, problem);
+}
+
+bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
+                         struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_COMMODITY, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, commodity->number);
+    bind_slice(statement, 2, commodity->symbol);
+    bind_number(statement, 3, commodity->scale);
+    bind_number(statement, 4, commodity->storage_scale);
+    bind_number(statement, 5, commodity->symbol_first);
+    bind_number(statement, 6, commodity->spaced);
+    return run(store, statement, problem);
+}
+
+static sqlite3_stmt *balance_statement(struct store *store, enum store_statement which,
+                                       const struct stored_balance *balance,
+                                       struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, which, problem);
+    if (statement) {
+        bind_number(statement, 1, balance->account);
+        bind_number(statement, 2, balance->commodity);
+        bind_number(statement, 3, balance->amount);
+    }
+    return statement;
+}
+
+bool store_put_balance(struct store *store, const struct stored_balance *balance,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = balance_statement(store, PUT_BALANCE, balance, problem);
+    return statement && run(store, statement, problem);
+}
+
+bool store_set_balance(struct store *store, const struct stored_balance *balance,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = balance_statement(store, SET_BALANCE, balance, problem);
+    return statement && run_on_one_row(store, statement, problem);
+}
+
+static bool put_header(struct store *store, enum store_statement which,
+                       const struct stored_transaction *transaction, struct problem *problem)
+{
+    char date[DATE_SIZE];
+    sqlite3_stmt *statement = prepared(store, which, problem);
+    if (!statement) {
+        return false;
+    }
+    date_write(date, transaction->date);
+    bind_number(statement, 1, transaction->seq);
+    bind_slice(statement, 2, (struct slice){ date, DATE_SIZE });
+    bind_slice(statement, 3, transaction->kind);
+    if (transaction->status) {
+        bind_slice(statement, 4, (struct slice){ &transaction->status, 1 });
+    } else {
+        bind_nothing(statement, 4);
+    }
+    if (transaction->has_code) {
+        bind_slice(statement, 5, transaction->code);
+    } else {
+        bind_nothing(statement, 5);
+    }
+    bind_slice(statement, 6, transaction->text);
+    return run(store, statement, problem);
+}
+
+bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
+                           struct problem *problem)
+{
+    return put_header(store, PUT_TRANSACTION, transaction, problem);
+}
+
+static void bind_price(sqlite3_stmt *statement, const struct stored_posting *posting)
+{
+    if (posting->price.size == 0) {
+        bind_nothing(statement, 7);
+        bind_nothing(statement, 8);
+        bind_nothing(statement, 9);
+        return;
+    }
+    bind_slice(statement, 7, posting->price);
+    bind_number(statement, 8, posting->price_commodity);
+    bind_number(statement, 9, posting->price_is_total);
+}
+
+bool store_put_posting(struct store *store, const struct stored_posting *posting,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_POSTING, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, posting->seq);
+    bind_number(statement, 2, posting->number);
+    bind_number(statement, 3, posting->account);
+    bind_number(statement, 4, posting->commodity);
+    bind_number(statement, 5, posting->amount);
+    if (posting->has_balance) {
+        bind_number(statement, 6, posting->balance);
+    } else {
+        bind_nothing(statement, 6);
+    }
+    bind_price(statement, posting);
+    return run(store, statement, problem);
+}
+
+bool store_put_closing(struct store *store, const struct stored_closing *closing,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_CLOSING, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, closing->seq);
+    bind_number(statement, 2, closing->account);
+    bind_number(statement, 3, closing->commodity);
+    bind_number(statement, 4, closing->amount);
+    return run(store, statement, problem);
+}
+
+bool store_put_refusal(struct store *store, const struct stored_refusal *refusal,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_REFUSAL, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, refusal->seq);
+    bind_slice(statement, 2, refusal->reason);
+    bind_slice(statement, 3, refusal->entry);
+    return run(store, statement, problem);
+}
+
+bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_HELD, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, held->lane);
+    bind_number(statement, 2, held->seq);
+    bind_number(statement, 3, held->failed_seq);
+    bind_slice(statement, 4, held->reason);
+    return run(store, statement, problem);
+}
+
+bool store_put_held_task(struct store *store, const struct stored_transaction *task,
+                         struct problem *problem)
+{
+    return put_header(store, PUT_HELD_TASK, task, problem);
+}
+
+static sqlite3_stmt *share_statement(struct store *store, enum store_statement which,
+                                     const struct stored_share *share, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, which, problem);
+    if (statement) {
+        bind_number(statement, 1, share->seq);
+        bind_number(statement, 2, share->lane);
+    }
+    return statement;
+}
+
+bool store_put_holder(struct store *store, const struct stored_share *holder,
+                      struct problem *problem)
+{
+    sqlite3_stmt *statement = share_statement(store, PUT_HOLDER, holder, problem);
+    return statement && run(store, statement, problem);
+}
+
+bool store_put_missing(struct store *store, const struct stored_share *missing,
+                       struct problem *problem)
+{
+    sqlite3_stmt *statement = share_statement(store, PUT_MISSING, missing, problem);
+    return statement && run(store, statement, problem);
+}
+
+bool store_put_failed(struct store *store, const struct stored_failed *failed,
+                      struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, PUT_FAILED, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, failed->seq);
+    bind_slice(statement, 2, failed->code);
+    bind_slice(statement, 3, failed->reason);
+    return run(store, statement, problem);
+}
+
+bool store_remove_missing(struct store *store, const struct stored_share *missing,
+                          struct problem *problem)
+{
+    sqlite3_stmt *statement = share_statement(store, REMOVE_MISSING, missing, problem);
+    return statement && run_on_one_row(store, statement, problem);
+}
+
+bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
+                        struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(store, SET_PROGRESS, problem);
+    if (!statement) {
+        return false;
+    }
+    bind_number(statement, 1, lane);
+    bind_number(statement, 2, last_seq);
+    return run_on_one_row(store, statement, problem);
+}
+
+bool store_clear_held_tasks(struct store *store, struct problem *problem)
+{
+    return store_i_execute(store, "DELETE FROM held_tasks; DELETE FROM holders", problem);
+}
+
+bool store_clear_held(struct store *store, struct problem *problem)
+{
+    return store_clear_held_tasks(store, problem) &&
+           store_i_execute(store, "DELETE FROM held", problem);
+}
+
+bool store_mark_finished(struct store *store, struct problem *problem)
+{
+    return store_i_execute(store, "UPDATE meta SET value = 'finished' WHERE name = 'state'",
+                           problem);
+}

@@ -1,0 +1,413 @@
+/* Owns the uses of contexts: opening, sharing, lingering and closing them; see context.h. */
+#include "apart.h"
+#include "contexts.h"
+#include "deadline.h"
+#include "handle.h"
+#include "places.h"
+#include "pool.h"
+#include "run.h"
+#include "threadname.h"
+
+/* --- calling the program --- */
+
+static lanepool_claim claim_of(const lanepool_i_context *context)
+{
+    lanepool_claim claim = { 0 };
+    lanepool_i_key_to_claim(&context->key, &claim);
+    return claim;
+}
+
+static int call_open(lanepool_i_local *local, lanepool_i_context *context)
+{
+    const lanepool_pool *pool = context->pool;
+    lanepool_claim key = claim_of(context);
+    context->value = NULL;
+    local->callbacks++;
+    int code = pool->contexts.options.open(pool->options.user, &key, &context->value);
+    local->callbacks--;
+    return code;
+}
+
+static bool call_use(lanepool_i_local *local, const lanepool_i_context *context)
+{
+    const lanepool_pool *pool = context->pool;
+    lanepool_claim key = claim_of(context);
+    local->callbacks++;
+    bool good = pool->contexts.options.use(pool->options.user, &key, context->value);
+    local->callbacks--;
+    return good;
+}
+
+static void call_close(lanepool_i_local *local, const lanepool_i_context *context)
+{
+    const lanepool_pool *pool = context->pool;
+    lanepool_claim key = claim_of(context);
+    if (pool->contexts.options.close == NULL)
+        return;
+    local->callbacks++;
+    pool->contexts.options.close(pool->options.user, &key, context->value);
+    local->callbacks--;
+}
+
+/* --- BUSY, and what comes after it --- */
+
+/* Whoever waits looks again; a waiter may be gone once it is posted. */
+static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_state state)
+{
+    context->state = state;
+    while (context->waiters != NULL) {
+        lanepool_i_context_waiter *waiter = context->waiters;
+        context->waiters = waiter->next;
+        lanepool_i_semaphore_post(&waiter->semaphore);
+    }
+}
+
+/* Called with the lock, returns without it. */
+static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i_context *context)
+{
+    lanepool_i_context_waiter waiter;
+    if (!lanepool_i_semaphore_init(&waiter.semaphore)) {
+        lanepool_i_mutex_unlock(&contexts->lock);
+        return LANEPOOL_NO_THREAD;
+    }
+    waiter.next = context->waiters;
+    context->waiters = &waiter;
+    lanepool_i_mutex_unlock(&contexts->lock);
+    lanepool_i_semaphore_wait(&waiter.semaphore);
+    lanepool_i_semaphore_fini(&waiter.semaphore);
+    return LANEPOOL_OK;
+}
+
+static void become_absent(lanepool_i_context *context, bool was_open)
+{
+    lanepool_i_contexts *contexts = &context->pool->contexts;
+    uint64_t now_ns = lanepool_i_clock_now();
+    lanepool_i_mutex_lock(&contexts->lock);
+    contexts->open_count -= was_open;
+    if (!was_open) {
+        context->uses = 0;
+        context->idle_since_ns = now_ns;
+    }
+    leave_busy_locked(context, LANEPOOL_I_CONTEXT_ABSENT);
+    lanepool_i_context_enter(&contexts->remembered, context);
+    lanepool_i_context *dropped = lanepool_i_contexts_drop(contexts, now_ns);
+    lanepool_i_mutex_unlock(&contexts->lock);
+    lanepool_i_contexts_free(dropped);
+}
+
+/* BUSY, and no task's any more. */
+static void close_context(lanepool_i_local *local, lanepool_i_context *context)
+{
+    call_close(local, context);
+    become_absent(context, true);
+}
+
+static lanepool_status open_context(lanepool_i_local *local, lanepool_i_context *context, int *code)
+{
+    lanepool_i_contexts *contexts = &context->pool->contexts;
+    *code = call_open(local, context);
+    if (*code != 0) {
+        become_absent(context, false);
+        return LANEPOOL_FAILED;
+    }
+    lanepool_i_mutex_lock(&contexts->lock);
+    contexts->open_count++;
+    leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
+    lanepool_i_mutex_unlock(&contexts->lock);
+    return LANEPOOL_OK;
+}
+
+/* What has lingered is asked whether it is still good; if not, the task opens it anew. */
+static lanepool_status ask_context(lanepool_i_local *local, lanepool_i_context *context, int *code)
+{
+    lanepool_i_contexts *contexts = &context->pool->contexts;
+    bool good = call_use(local, context);
+    if (!good)
+        call_close(local, context);
+    lanepool_i_mutex_lock(&contexts->lock);
+    if (good)
+        leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
+    else
+        contexts->open_count--;
+    lanepool_i_mutex_unlock(&contexts->lock);
+    return good ? LANEPOOL_OK : open_context(local, context, code);
+}
+
+/* --- a use begins --- */
+
+/* How long it was idle, or the key without a context. */
+static void note_gap_locked(lanepool_i_context *context)
+{
+    uint64_t now_ns = lanepool_i_clock_now();
+    const lanepool_context_options *options = &context->pool->contexts.options;
+    if (context->idle_since_ns == 0)
+        return;
+    uint64_t gap_ns = now_ns > context->idle_since_ns ? now_ns - context->idle_since_ns : 0;
+    lanepool_i_pace_note(&context->pace, gap_ns, options->linger_ns_max);
+}
+
+/* The record is not BUSY; returns what it was, in which it is the caller's to go on. */
+static lanepool_i_context_state begin_use_locked(lanepool_i_context *context)
+{
+    lanepool_i_contexts *contexts = &context->pool->contexts;
+    if (context->uses++ > 0)
+        return LANEPOOL_I_CONTEXT_OPEN;
+    lanepool_i_context_state was = context->state;
+    note_gap_locked(context);
+    lanepool_i_context_leave_list(context);
+    if (was == LANEPOOL_I_CONTEXT_OPEN && !context->fires)
+        context->fires = !lanepool_i_timers_remove(&contexts->timers, &context->timer);
+    if (was == LANEPOOL_I_CONTEXT_OPEN && contexts->options.use == NULL)
+        return LANEPOOL_I_CONTEXT_OPEN;
+    context->state = LANEPOOL_I_CONTEXT_BUSY;
+    return was == LANEPOOL_I_CONTEXT_OPEN ? LANEPOOL_I_CONTEXT_BUSY : LANEPOOL_I_CONTEXT_ABSENT;
+}
+
+static lanepool_status begin_use(lanepool_pool *pool, lanepool_i_local *local,
+                                 const lanepool_i_key *key, lanepool_i_context **begun, int *code)
+{
+    lanepool_i_context *context;
+    while ((context = lanepool_i_contexts_lock_record(pool, key)) != NULL) {
+        *begun = context;
+        if (context->state == LANEPOOL_I_CONTEXT_BUSY) {
+            lanepool_status status = wait_while_busy(&pool->contexts, context);
+            if (status != LANEPOOL_OK)
+                return status;
+            continue;
+        }
+        lanepool_i_context_state was = begin_use_locked(context);
+        lanepool_i_mutex_unlock(&pool->contexts.lock);
+        switch (was) {
+        case LANEPOOL_I_CONTEXT_ABSENT:
+            return open_context(local, context, code);
+        case LANEPOOL_I_CONTEXT_BUSY:
+            return ask_context(local, context, code);
+        default:
+            return LANEPOOL_OK;
+        }
+    }
+    return LANEPOOL_NOMEM;
+}
+
+/* --- a use ends --- */
+
+/* It is taken back if it is used again before the keeper has come to it. */
+static void make_due_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
+{
+    lanepool_i_context_leave_list(context);
+    context->due_ns = 0;
+    if (context->fires)
+        return;
+    if (lanepool_i_timers_remove(&contexts->timers, &context->timer))
+        lanepool_i_timers_add(&contexts->timers, &context->timer, 0);
+    else
+        context->fires = true;
+}
+
+static void begin_to_linger_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
+{
+    const lanepool_context_options *options = &contexts->options;
+    context->idle_since_ns = lanepool_i_clock_now();
+    uint64_t linger_ns =
+        lanepool_i_pace_linger(&context->pace, options->linger_ns_min, options->linger_ns_max);
+    context->due_ns = linger_ns < UINT64_MAX - context->idle_since_ns
+                          ? context->idle_since_ns + linger_ns
+                          : UINT64_MAX;
+    lanepool_i_context_enter(&contexts->lingering, context);
+    if (!context->fires)
+        lanepool_i_timers_add(&contexts->timers, &context->timer, context->due_ns);
+    if (contexts->lingering.count > options->lingering_max)
+        make_due_locked(contexts, contexts->lingering.first);
+}
+
+static void end_use(lanepool_pool *pool, lanepool_i_context_use *use)
+{
+    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_mutex_lock(&contexts->lock);
+    if (--use->context->uses == 0)
+        begin_to_linger_locked(contexts, use->context);
+    lanepool_i_mutex_unlock(&contexts->lock);
+    lanepool_i_memory_free(use);
+}
+
+void lanepool_i_contexts_leave_all(lanepool_pool *pool, lanepool_i_context_use *uses)
+{
+    while (uses != NULL) {
+        lanepool_i_context_use *next = uses->next;
+        end_use(pool, uses);
+        uses = next;
+    }
+}
+
+void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **uses,
+                               const lanepool_claim *claim)
+{
+    while (*uses != NULL && !lanepool_i_key_is_named((*uses)->lane, claim))
+        uses = &(*uses)->next;
+    lanepool_i_context_use *use = *uses;
+    if (use == NULL)
+        return;
+    *uses = use->next;
+    end_use(pool, use);
+}
+
+/* --- the keeper --- */
+
+/* Idle and due: closed. Used meanwhile: left alone, and whoever is the last to use it finds that
+ * the keeper does not come any more. Idle again by now: the timer was left to the keeper. */
+void lanepool_i_context_fire(lanepool_i_timer *timer)
+{
+    lanepool_i_context *context = (lanepool_i_context *)timer;
+    lanepool_i_contexts *contexts = &context->pool->contexts;
+    uint64_t now_ns = lanepool_i_clock_now();
+    lanepool_i_mutex_lock(&contexts->lock);
+    context->fires = false;
+    bool idle = context->state == LANEPOOL_I_CONTEXT_OPEN && context->uses == 0;
+    bool due = idle && context->due_ns <= now_ns;
+    if (due) {
+        lanepool_i_context_leave_list(context);
+        context->state = LANEPOOL_I_CONTEXT_BUSY;
+    } else if (idle) {
+        lanepool_i_timers_add(&contexts->timers, timer, context->due_ns);
+    }
+    lanepool_i_mutex_unlock(&contexts->lock);
+    if (due)
+        close_context(contexts->keeper, context);
+}
+
+static bool begin(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_thread_name_keeper(pool->name);
+    lanepool_i_local_enter(pool->contexts.keeper);
+    return true;
+}
+
+static uint64_t pause(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_contexts *contexts = &pool->contexts;
+    uint64_t now_ns = lanepool_i_clock_now();
+    lanepool_i_mutex_lock(&contexts->lock);
+    lanepool_i_context *dropped = lanepool_i_contexts_drop(contexts, now_ns);
+    lanepool_i_mutex_unlock(&contexts->lock);
+    lanepool_i_contexts_free(dropped);
+    return UINT64_MAX;
+}
+
+/* Every task has ended: all contexts that are open are idle, and their timers wait. */
+static void end(void *owner)
+{
+    lanepool_pool *pool = owner;
+    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_timer *timer;
+    while ((timer = lanepool_i_timers_take(&contexts->timers)) != NULL) {
+        lanepool_i_context *context = (lanepool_i_context *)timer;
+        lanepool_i_mutex_lock(&contexts->lock);
+        lanepool_i_context_leave_list(context);
+        context->state = LANEPOOL_I_CONTEXT_BUSY;
+        lanepool_i_mutex_unlock(&contexts->lock);
+        close_context(contexts->keeper, context);
+    }
+    lanepool_i_local_leave(contexts->keeper);
+}
+
+const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin, pause, end };
+
+/* --- a task asks --- */
+
+/* One call; on the caller's stack. */
+struct asking {
+    lanepool_i_task *task;
+    const lanepool_claim *claim;
+    lanepool_i_lane *lane; /* NULL: the task has none of that name */
+};
+
+static void find_lane(struct asking *asking)
+{
+    size_t count = lanepool_i_task_count(asking->task);
+    size_t i = 0;
+    while (i < count &&
+           !lanepool_i_key_is_named(lanepool_i_place_lane(asking->task, i), asking->claim))
+        i++;
+    asking->lane = i < count ? lanepool_i_place_lane(asking->task, i) : NULL;
+}
+
+static void find_lane_with_role(lanepool_pool *pool, lanepool_i_local *local, void *context)
+{
+    (void)pool, (void)local;
+    find_lane(context);
+}
+
+/* A running task's places change only when it gives lanes up itself. Which lane a handle stands for
+ * belongs to the role's holder. */
+static lanepool_status find_asked_lane(lanepool_run *run, struct asking *asking)
+{
+    if (asking->claim == NULL) {
+        bool has_one = lanepool_i_task_count(asking->task) == 1;
+        lanepool_i_lane *lane = has_one ? lanepool_i_place_lane(asking->task, 0) : NULL;
+        asking->lane = lane == NULL || lanepool_i_lane_is_void(lane) ? NULL : lane;
+    } else if (asking->claim->type == LANEPOOL_KEY_LANE) {
+        lanepool_status status = lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX,
+                                                            find_lane_with_role, asking);
+        if (status != LANEPOOL_OK)
+            return status;
+    } else {
+        find_lane(asking);
+    }
+    return asking->lane != NULL ? LANEPOOL_OK : LANEPOOL_INVALID;
+}
+
+static lanepool_i_context_use *find_use(lanepool_i_context_use *uses, const lanepool_i_lane *lane)
+{
+    while (uses != NULL && uses->lane != lane)
+        uses = uses->next;
+    return uses;
+}
+
+static lanepool_status use_context(lanepool_run *run, lanepool_i_apart *apart,
+                                   const lanepool_i_lane *lane, void **value, int *code)
+{
+    lanepool_i_context_use *use = find_use(apart->uses, lane);
+    if (use != NULL) {
+        *value = use->context->value;
+        return LANEPOOL_OK;
+    }
+    use = lanepool_i_memory_alloc(sizeof *use);
+    if (use == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status status = begin_use(run->pool, run->local, &lane->key, &use->context, code);
+    if (status != LANEPOOL_OK) {
+        lanepool_i_memory_free(use);
+        return status;
+    }
+    use->lane = lane;
+    use->next = apart->uses;
+    apart->uses = use;
+    *value = use->context->value;
+    return LANEPOOL_OK;
+}
+
+lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *claim, void **context,
+                                     int *code)
+{
+    int unwanted;
+    code = code != NULL ? code : &unwanted;
+    *code = 0;
+    if (context != NULL)
+        *context = NULL;
+    if (context == NULL || !lanepool_i_apart_is_run(run) || run->pool->contexts.buckets == NULL)
+        return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
+    if (run->local->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    struct asking asking = { run->task, claim, NULL };
+    lanepool_status status = find_asked_lane(run, &asking);
+    if (status != LANEPOOL_OK)
+        return status;
+    lanepool_i_apart *apart = lanepool_i_apart_record(run);
+    if (apart == NULL)
+        return LANEPOOL_NOMEM;
+    return use_context(run, apart, asking.lane, context, code);
+}

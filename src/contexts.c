@@ -1,0 +1,301 @@
+/* Owns the records of contexts, and their beginning and end; see contexts.h. */
+#include "contexts.h"
+
+#include "known.h"
+#include "pool.h"
+
+#include <string.h>
+
+/* --- lists --- */
+
+void lanepool_i_context_enter(lanepool_i_context_list *list, lanepool_i_context *context)
+{
+    context->list = list;
+    context->later = NULL;
+    context->earlier = list->last;
+    if (list->last != NULL)
+        list->last->later = context;
+    else
+        list->first = context;
+    list->last = context;
+    list->count++;
+}
+
+void lanepool_i_context_leave_list(lanepool_i_context *context)
+{
+    lanepool_i_context_list *list = context->list;
+    if (list == NULL)
+        return;
+    if (context->earlier != NULL)
+        context->earlier->later = context->later;
+    else
+        list->first = context->later;
+    if (context->later != NULL)
+        context->later->earlier = context->earlier;
+    else
+        list->last = context->earlier;
+    context->list = NULL;
+    list->count--;
+}
+
+/* --- finding and making --- */
+
+static lanepool_i_context **bucket_of(lanepool_i_contexts *contexts, uint32_t hash)
+{
+    return &contexts->buckets[hash & (contexts->bucket_count - 1)];
+}
+
+/* The key stands in its record: `next` of the key is not used, records are chained themselves. */
+static lanepool_i_context *find(lanepool_i_contexts *contexts, const lanepool_i_key *key)
+{
+    lanepool_i_context *context = *bucket_of(contexts, key->hash);
+    while (context != NULL && !lanepool_i_key_equals(&context->key, key))
+        context = context->chained;
+    return context;
+}
+
+static void add(lanepool_i_contexts *contexts, lanepool_i_context *context)
+{
+    lanepool_i_context **bucket = bucket_of(contexts, context->key.hash);
+    context->chained = *bucket;
+    *bucket = context;
+}
+
+static void take_out(lanepool_i_contexts *contexts, const lanepool_i_context *context)
+{
+    lanepool_i_context **at = bucket_of(contexts, context->key.hash);
+    while (*at != context)
+        at = &(*at)->chained;
+    *at = context->chained;
+}
+
+/* The lane's bytes go with the lane, which may be before the record. */
+static lanepool_i_context *make(lanepool_pool *pool, const lanepool_i_key *key)
+{
+    bool has_bytes = key->type == LANEPOOL_I_TYPE_BYTES;
+    size_t size = has_bytes ? sizeof *key->value.bytes + key->value.bytes->size : 0;
+    lanepool_i_context *context = lanepool_i_memory_alloc(sizeof *context + size);
+    if (context == NULL)
+        return NULL;
+    memset(context, 0, sizeof *context);
+    context->key.type = key->type;
+    lanepool_i_key_set_hash(&context->key, key->hash);
+    context->key.value = key->value;
+    context->pool = pool;
+    context->timer.fire = lanepool_i_context_fire;
+    if (has_bytes)
+        context->key.value.bytes = memcpy(context + 1, key->value.bytes, size);
+    return context;
+}
+
+/* Memory is had without the lock; meanwhile a reader beside may have made the record. */
+lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const lanepool_i_key *key)
+{
+    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_context *made = NULL;
+    for (;;) {
+        lanepool_i_mutex_lock(&contexts->lock);
+        lanepool_i_context *found = find(contexts, key);
+        if (found == NULL && made != NULL)
+            add(contexts, made);
+        if ((found == NULL) != (made == NULL))
+            return found != NULL ? found : made;
+        lanepool_i_mutex_unlock(&contexts->lock);
+        lanepool_i_memory_free(made);
+        made = found == NULL ? make(pool, key) : NULL;
+        if (found == NULL && made == NULL)
+            return NULL;
+    }
+}
+
+/* --- dropping --- */
+
+/* Nothing is known of a key that has not come back for so long. */
+static bool is_too_old(const lanepool_i_contexts *contexts, const lanepool_i_context *context,
+                       uint64_t now_ns)
+{
+    return now_ns > context->idle_since_ns &&
+           now_ns - context->idle_since_ns > contexts->options.linger_ns_max;
+}
+
+lanepool_i_context *lanepool_i_contexts_drop(lanepool_i_contexts *contexts, uint64_t now_ns)
+{
+    lanepool_i_context *chain = NULL;
+    lanepool_i_context *context;
+    while ((context = contexts->remembered.first) != NULL) {
+        bool needed = contexts->remembered.count <= contexts->options.lingering_max &&
+                      !is_too_old(contexts, context, now_ns);
+        if (needed || context->fires || context->pins > 0)
+            break;
+        lanepool_i_context_leave_list(context);
+        take_out(contexts, context);
+        context->later = chain;
+        chain = context;
+    }
+    return chain;
+}
+
+void lanepool_i_contexts_free(lanepool_i_context *chain)
+{
+    while (chain != NULL) {
+        lanepool_i_context *later = chain->later;
+        lanepool_i_memory_free(chain);
+        chain = later;
+    }
+}
+
+/* --- for those who look --- */
+
+size_t lanepool_i_contexts_count(lanepool_pool *pool)
+{
+    lanepool_i_contexts *contexts = &pool->contexts;
+    if (contexts->buckets == NULL)
+        return 0;
+    lanepool_i_mutex_lock(&contexts->lock);
+    size_t count = contexts->open_count;
+    lanepool_i_mutex_unlock(&contexts->lock);
+    return count;
+}
+
+static lanepool_snapshot_context describe(const lanepool_i_context *context)
+{
+    bool has_bytes = context->key.type == LANEPOOL_I_TYPE_BYTES;
+    return (lanepool_snapshot_context){
+        .number = has_bytes ? 0 : context->key.value.id,
+        .type = (uint32_t)context->key.type + LANEPOOL_EVENT_LANE_ID,
+        .context = context->value,
+        .users = context->uses,
+        .idle_since_ns = context->uses == 0 ? context->idle_since_ns : 0,
+        .due_ns = context->uses == 0 ? context->due_ns : 0,
+    };
+}
+
+size_t lanepool_i_contexts_pin(lanepool_pool *pool, lanepool_snapshot_context *described,
+                               lanepool_i_context **pinned, size_t most)
+{
+    lanepool_i_contexts *contexts = &pool->contexts;
+    size_t count = 0;
+    if (most == 0)
+        return 0;
+    lanepool_i_mutex_lock(&contexts->lock);
+    for (size_t i = 0; i < contexts->bucket_count && count < most; i++)
+        for (lanepool_i_context *context = contexts->buckets[i]; context != NULL && count < most;
+             context = context->chained) {
+            if (context->state != LANEPOOL_I_CONTEXT_OPEN)
+                continue;
+            context->pins++;
+            described[count] = describe(context);
+            pinned[count++] = context;
+        }
+    lanepool_i_mutex_unlock(&contexts->lock);
+    return count;
+}
+
+void lanepool_i_contexts_unpin(lanepool_pool *pool, lanepool_i_context *const *pinned, size_t count)
+{
+    if (count == 0)
+        return;
+    lanepool_i_mutex_lock(&pool->contexts.lock);
+    for (size_t i = 0; i < count; i++)
+        pinned[i]->pins--;
+    lanepool_i_mutex_unlock(&pool->contexts.lock);
+}
+
+/* --- beginning and end --- */
+
+static void fill_defaults(lanepool_context_options *options)
+{
+    bool has_min = options->linger_ns_min != 0;
+    bool has_max = options->linger_ns_max != 0;
+    if (!has_min)
+        options->linger_ns_min = LANEPOOL_LINGER_MIN_DEFAULT;
+    if (!has_max)
+        options->linger_ns_max = LANEPOOL_LINGER_MAX_DEFAULT;
+    if (!has_min && options->linger_ns_min > options->linger_ns_max)
+        options->linger_ns_min = options->linger_ns_max;
+    if (!has_max && options->linger_ns_max < options->linger_ns_min)
+        options->linger_ns_max = options->linger_ns_min;
+    if (options->lingering_max == 0)
+        options->lingering_max = LANEPOOL_LINGERING_DEFAULT;
+}
+
+/* Contexts belong to lanes of keys. */
+bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
+                                      lanepool_context_options *options)
+{
+    const lanepool_context_options *given = of_pool->contexts;
+    memset(options, 0, sizeof *options);
+    if (given == NULL)
+        return true;
+    if (!lanepool_i_is_known(given, given->struct_size, sizeof *given) || given->open == NULL ||
+        of_pool->is_compatible != NULL || of_pool->layout != LANEPOOL_PER_KEY ||
+        given->lingering_max > LANEPOOL_LINGERING_MAX)
+        return false;
+    *options = *given;
+    fill_defaults(options);
+    return options->linger_ns_min <= options->linger_ns_max;
+}
+
+/* As many buckets as there are contexts that linger, so that none has to move. */
+static bool make_buckets(lanepool_i_contexts *contexts)
+{
+    size_t count = 1;
+    while (count < contexts->options.lingering_max)
+        count *= 2;
+    contexts->buckets = lanepool_i_memory_alloc(count * sizeof *contexts->buckets);
+    contexts->bucket_count = count;
+    if (contexts->buckets != NULL)
+        memset(contexts->buckets, 0, count * sizeof *contexts->buckets);
+    return contexts->buckets != NULL;
+}
+
+bool lanepool_i_contexts_init(lanepool_pool *pool)
+{
+    lanepool_i_contexts *contexts = &pool->contexts;
+    if (contexts->options.open == NULL)
+        return true;
+    contexts->keeper = lanepool_i_local_make_for_worker(pool, &pool->locals, NULL);
+    if (contexts->keeper == NULL || !make_buckets(contexts))
+        goto retire_keeper;
+    if (!lanepool_i_mutex_init(&contexts->lock))
+        goto free_buckets;
+    if (lanepool_i_timers_init(&contexts->timers, &lanepool_i_work_of_keeper, pool))
+        return true;
+    lanepool_i_mutex_fini(&contexts->lock);
+free_buckets:
+    lanepool_i_memory_free(contexts->buckets);
+retire_keeper:
+    if (contexts->keeper != NULL)
+        lanepool_i_local_retire(contexts->keeper);
+    return false;
+}
+
+bool lanepool_i_contexts_start(lanepool_pool *pool)
+{
+    return pool->contexts.buckets == NULL || lanepool_i_timers_start(&pool->contexts.timers);
+}
+
+void lanepool_i_contexts_end(lanepool_pool *pool)
+{
+    if (pool->contexts.buckets == NULL)
+        return;
+    lanepool_i_timers_end(&pool->contexts.timers);
+    lanepool_i_timers_join(&pool->contexts.timers);
+}
+
+void lanepool_i_contexts_fini(lanepool_pool *pool)
+{
+    lanepool_i_contexts *contexts = &pool->contexts;
+    if (contexts->buckets == NULL)
+        return;
+    lanepool_i_timers_fini(&contexts->timers);
+    for (size_t i = 0; i < contexts->bucket_count; i++)
+        while (contexts->buckets[i] != NULL) {
+            lanepool_i_context *context = contexts->buckets[i];
+            contexts->buckets[i] = context->chained;
+            lanepool_i_memory_free(context);
+        }
+    lanepool_i_mutex_fini(&contexts->lock);
+    lanepool_i_memory_free(contexts->buckets);
+    lanepool_i_local_retire(contexts->keeper);
+}

@@ -1,0 +1,276 @@
+/* Owns the list of kept tasks as plain data, and what is to become of them; see failing.h. */
+#include "lanepool/failure.h"
+
+#include "behind.h"
+#include "failing.h"
+#include "places.h"
+#include "pool.h"
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- listing --- */
+
+/* What a list takes, or has room for. */
+struct room {
+    size_t tasks;
+    size_t claims;
+    size_t bytes; /* of keys */
+};
+
+/* What is handed out; the tasks, the claims and the bytes stand behind it. */
+struct listed {
+    lanepool_failures failures;
+    lanepool_failure *tasks;
+    lanepool_claim *claims;
+    char *bytes;
+    struct room used;
+};
+
+static bool has_claims(const lanepool_pool *pool, const lanepool_i_task *task)
+{
+    return pool->options.is_compatible == NULL && !lanepool_i_task_is_barrier(task);
+}
+
+static lanepool_claim claim_of(lanepool_i_task *task, size_t i)
+{
+    lanepool_claim claim;
+    lanepool_i_key_to_claim(&lanepool_i_place_lane(task, i)->key, &claim);
+    claim.mode = lanepool_i_place_is_shared(task, i) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    return claim;
+}
+
+static void measure_locked(const lanepool_pool *pool, struct room *room)
+{
+    *room = (struct room){ 0, 0, 0 };
+    for (const lanepool_i_failing *failing = pool->failures.first; failing != NULL;
+         failing = failing->next) {
+        if (!failing->is_kept)
+            continue;
+        room->tasks++;
+        room->claims += lanepool_i_task_is_barrier(failing->task);
+        if (!has_claims(pool, failing->task))
+            continue;
+        for (size_t i = 0; i < lanepool_i_task_count(failing->task); i++) {
+            if (lanepool_i_lane_is_void(lanepool_i_place_lane(failing->task, i)))
+                continue;
+            lanepool_claim claim = claim_of(failing->task, i);
+            room->claims++;
+            room->bytes += claim.type == LANEPOOL_KEY_BYTES ? claim.key.bytes.size : 0;
+        }
+    }
+}
+
+static void add_claim(struct listed *listed, lanepool_claim claim)
+{
+    if (claim.type == LANEPOOL_KEY_BYTES) {
+        char *copy = listed->bytes + listed->used.bytes;
+        if (claim.key.bytes.size > 0)
+            memcpy(copy, claim.key.bytes.data, claim.key.bytes.size);
+        claim.key.bytes.data = copy;
+        listed->used.bytes += claim.key.bytes.size;
+    }
+    listed->claims[listed->used.claims++] = claim;
+}
+
+static void add_task(const lanepool_pool *pool, struct listed *listed,
+                     const lanepool_i_failing *failing)
+{
+    lanepool_i_task *task = failing->task;
+    size_t before = listed->used.claims;
+    if (lanepool_i_task_is_barrier(task))
+        add_claim(listed, lanepool_claim_all());
+    for (size_t i = 0; has_claims(pool, task) && i < lanepool_i_task_count(task); i++)
+        if (!lanepool_i_lane_is_void(lanepool_i_place_lane(task, i)))
+            add_claim(listed, claim_of(task, i));
+    listed->tasks[listed->used.tasks++] =
+        (lanepool_failure){ .ticket = lanepool_i_task_ticket(task),
+                            .function = task->function,
+                            .context = task->context,
+                            .tag = lanepool_i_task_tag(task),
+                            .status = failing->result.status,
+                            .code = failing->result.code,
+                            .attempts = failing->failed,
+                            .claims = listed->claims + before,
+                            .claim_count = listed->used.claims - before };
+}
+
+static struct listed *make(const struct room *room)
+{
+    size_t size = sizeof(struct listed) + room->tasks * sizeof(lanepool_failure) +
+                  room->claims * sizeof(lanepool_claim) + room->bytes;
+    struct listed *listed = lanepool_i_memory_alloc(size);
+    if (listed == NULL)
+        return NULL;
+    memset(listed, 0, sizeof *listed);
+    listed->tasks = (lanepool_failure *)(listed + 1);
+    listed->claims = (lanepool_claim *)(listed->tasks + room->tasks);
+    listed->bytes = (char *)(listed->claims + room->claims);
+    return listed;
+}
+
+static bool fits(const struct room *needed, const struct room *room)
+{
+    return needed->tasks <= room->tasks && needed->claims <= room->claims &&
+           needed->bytes <= room->bytes;
+}
+
+/* Under the lock nothing is allocated: there is room for all, or `needed` says how much it takes.
+ */
+static bool copy(lanepool_pool *pool, struct listed *listed, const struct room *room,
+                 struct room *needed)
+{
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    measure_locked(pool, needed);
+    bool has_room = fits(needed, room);
+    for (const lanepool_i_failing *failing = has_room ? pool->failures.first : NULL;
+         failing != NULL; failing = failing->next)
+        if (failing->is_kept)
+            add_task(pool, listed, failing);
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+    return has_room;
+}
+
+static int compare_tickets(const void *left, const void *right)
+{
+    uint64_t a = ((const lanepool_failure *)left)->ticket;
+    uint64_t b = ((const lanepool_failure *)right)->ticket;
+    if (a == b)
+        return 0;
+    return lanepool_i_ticket_before(a, b) ? -1 : 1;
+}
+
+lanepool_status lanepool_pool_failures(lanepool_pool *pool, lanepool_failures **failures)
+{
+    if (failures != NULL)
+        *failures = NULL;
+    if (pool == NULL || failures == NULL)
+        return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(pool))
+        return LANEPOOL_FORKED;
+    struct room room = { 0, 0, 0 };
+    struct listed *listed = make(&room);
+    while (listed != NULL) {
+        struct room needed;
+        if (copy(pool, listed, &room, &needed))
+            break;
+        lanepool_i_memory_free(listed);
+        room = needed;
+        listed = make(&room);
+    }
+    if (listed == NULL)
+        return LANEPOOL_NOMEM;
+    if (listed->used.tasks > 0)
+        qsort(listed->tasks, listed->used.tasks, sizeof *listed->tasks, compare_tickets);
+    listed->failures = (lanepool_failures){ listed->tasks, listed->used.tasks };
+    *failures = &listed->failures;
+    return LANEPOOL_OK;
+}
+
+void lanepool_failures_release(lanepool_failures *failures)
+{
+    lanepool_i_memory_free(failures);
+}
+
+bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim)
+{
+    if (run->pool == NULL || run->apart == LANEPOOL_I_NOT_A_RUN || claim == NULL ||
+        run->pool->rule->release == NULL)
+        return false;
+    size_t i = lanepool_i_task_count(run->task);
+    while (i > 0 && !lanepool_i_key_is_named(lanepool_i_place_lane(run->task, i - 1), claim))
+        i--;
+    return i > 0;
+}
+
+/* --- resolving --- */
+
+static lanepool_i_failing *find_locked(const lanepool_i_failures *failures, uint64_t ticket)
+{
+    lanepool_i_failing *failing = failures->first;
+    while (failing != NULL &&
+           (!failing->is_kept || lanepool_i_task_ticket(failing->task) != ticket))
+        failing = failing->next;
+    return failing;
+}
+
+/* DROP: the task stays in the list, and is the caller's until that is known to have worked. */
+static lanepool_status take(lanepool_i_failures *failures, uint64_t ticket, lanepool_resolution how,
+                            lanepool_i_failing **taken)
+{
+    lanepool_status status = LANEPOOL_OK;
+    lanepool_i_mutex_lock(&failures->lock);
+    lanepool_i_failing *failing = find_locked(failures, ticket);
+    if (failing == NULL)
+        status = LANEPOOL_DONE;
+    else if (failing->is_resolved)
+        status = LANEPOOL_BUSY;
+    else if (how == LANEPOOL_RESOLVE_RETRY && failing->has_given_up)
+        status = LANEPOOL_INVALID;
+    else if (how == LANEPOOL_RESOLVE_DROP)
+        failing->is_resolved = true;
+    else
+        lanepool_i_failing_take_locked(failures, failing);
+    lanepool_i_mutex_unlock(&failures->lock);
+    *taken = failing;
+    return status;
+}
+
+static void skip(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+{
+    lanepool_result result = failing->result;
+    failing->ends = true;
+    lanepool_i_run_end_kept(pool, local, failing->task, &result);
+}
+
+static lanepool_status drop(lanepool_pool *pool, lanepool_i_local *local,
+                            lanepool_i_failing *failing)
+{
+    lanepool_status status = lanepool_i_cancel_behind(pool, local, failing->task);
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    failing->is_resolved = false;
+    if (status == LANEPOOL_OK)
+        lanepool_i_failing_take_locked(&pool->failures, failing);
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+    if (status == LANEPOOL_OK)
+        skip(pool, local, failing);
+    return status;
+}
+
+static lanepool_status resolve(lanepool_pool *pool, lanepool_i_local *local, uint64_t ticket,
+                               lanepool_resolution how)
+{
+    lanepool_i_failing *failing;
+    lanepool_status status = take(&pool->failures, ticket, how, &failing);
+    if (status != LANEPOOL_OK)
+        return status;
+    if (how == LANEPOOL_RESOLVE_RETRY)
+        lanepool_i_failing_try_anew(pool, local, failing);
+    else if (how == LANEPOOL_RESOLVE_SKIP)
+        skip(pool, local, failing);
+    else
+        status = drop(pool, local, failing);
+    return status;
+}
+
+/* The caller counts as a worker that has not left its loop, and then looks whether the workers are
+ * to stop; both in the total order. So a hand-back comes after it, and finds what it has put. */
+lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lanepool_resolution how)
+{
+    if (pool == NULL || (unsigned)how > LANEPOOL_RESOLVE_DROP ||
+        (how == LANEPOOL_RESOLVE_DROP && pool->options.is_compatible != NULL))
+        return LANEPOOL_INVALID;
+    lanepool_i_local *local;
+    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    if (entered != LANEPOOL_OK)
+        return entered;
+    if (how == LANEPOOL_RESOLVE_DROP && local->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    fetch_add_seq(&pool->lifecycle.workers_left, 1);
+    lanepool_status status = lanepool_i_crew_is_stopped(&pool->crew)
+                                 ? LANEPOOL_SHUT_DOWN
+                                 : resolve(pool, local, ticket, how);
+    lanepool_i_lifecycle_worker_left(pool, local);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* Owns what tasks and handles are charged to, from and to the slab; see lane_limits.h. */
+#include "lane_limits.h"
+
+#include "build.h"
+
+#include <string.h>
+
+#define QUOTA_CLASS 0
+
+_Static_assert(sizeof(lanepool_i_quota) <= LANEPOOL_I_BLOCK_MIN, "a quota is a block of class 0");
+
+/* --- memory --- */
+
+static void give_quota(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_quota *quota)
+{
+    if (quota->key.type == LANEPOOL_I_TYPE_BYTES)
+        lanepool_i_key_bytes_give(pool, local, quota->key.value.bytes);
+    lanepool_i_slab_give(&pool->slab, &local->cache, QUOTA_CLASS, quota);
+}
+
+static void give_quotas(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_key *spare)
+{
+    while (spare != NULL) {
+        lanepool_i_key *next = spare->next;
+        give_quota(pool, local, (lanepool_i_quota *)spare);
+        spare = next;
+    }
+}
+
+static lanepool_i_quota *make_quota(lanepool_pool *pool, lanepool_i_local *local,
+                                    const lanepool_claim *claim)
+{
+    lanepool_i_quota *quota =
+        lanepool_i_slab_take(&pool->slab, &local->cache, QUOTA_CLASS, sizeof *quota);
+    if (quota == NULL)
+        return NULL;
+    memset(quota, 0, sizeof *quota);
+    if (lanepool_i_key_of_claim(pool, local, claim, &quota->key))
+        return quota;
+    lanepool_i_slab_give(&pool->slab, &local->cache, QUOTA_CLASS, quota);
+    return NULL;
+}
+
+static void give_charge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_charge *charge)
+{
+    lanepool_i_slab_give(&pool->slab, &local->cache, charge->class, charge);
+}
+
+/* New quotas, which nobody keeps yet, and those of handles. NULL: memory is lacking. */
+static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_local *local,
+                                      const lanepool_task *task)
+{
+    size_t size = sizeof(lanepool_i_charge) + task->claim_count * sizeof(lanepool_i_quota *);
+    size_t class = lanepool_i_slab_class_of(size);
+    lanepool_i_charge *charge = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
+    if (charge == NULL)
+        return NULL;
+    charge->class = class;
+    charge->count = task->claim_count;
+    charge->counted = false;
+    for (size_t i = 0; i < task->claim_count; i++) {
+        const lanepool_claim *claim = &task->claims[i];
+        bool held = claim->type == LANEPOOL_KEY_LANE;
+        charge->quotas[i] = held ? claim->key.lane->quota : make_quota(pool, local, claim);
+        if (charge->quotas[i] != NULL)
+            continue;
+        while (i-- > 0)
+            if (task->claims[i].type != LANEPOOL_KEY_LANE)
+                give_quota(pool, local, charge->quotas[i]);
+        give_charge(pool, local, charge);
+        return NULL;
+    }
+    return charge;
+}
+
+/* --- tasks --- */
+
+lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_local *local,
+                                              const lanepool_task *task, lanepool_i_charge **made)
+{
+    *made = NULL;
+    if (lanepool_i_description_entry_count(task) == 0)
+        return LANEPOOL_OK;
+    lanepool_i_charge *charge = make_charge(pool, local, task);
+    if (charge == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_i_key *spare = NULL;
+    lanepool_i_mutex_lock(&pool->admission.lock);
+    lanepool_i_quotas_enter(&pool->quotas, charge, &spare);
+    lanepool_i_mutex_unlock(&pool->admission.lock);
+    give_quotas(pool, local, spare);
+    *made = charge;
+    return LANEPOOL_OK;
+}
+
+void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_local *local,
+                                      lanepool_i_charge *charge)
+{
+    if (charge == NULL)
+        return;
+    lanepool_i_key *spare = NULL;
+    lanepool_i_mutex_lock(&pool->admission.lock);
+    lanepool_i_quotas_leave(&pool->quotas, charge, &spare);
+    lanepool_i_mutex_unlock(&pool->admission.lock);
+    give_quotas(pool, local, spare);
+    give_charge(pool, local, charge);
+}
+
+/* --- handles --- */
+
+lanepool_i_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool, lanepool_i_local *local,
+                                              const lanepool_claim *key)
+{
+    lanepool_i_quota *quota = make_quota(pool, local, key);
+    if (quota == NULL)
+        return NULL;
+    lanepool_i_key *spare = NULL;
+    lanepool_i_mutex_lock(&pool->admission.lock);
+    quota = lanepool_i_quotas_keep(&pool->quotas, quota, &spare);
+    lanepool_i_mutex_unlock(&pool->admission.lock);
+    give_quotas(pool, local, spare);
+    return quota;
+}
+
+void lanepool_i_lane_limits_let_go(lanepool_pool *pool, lanepool_i_local *local,
+                                   lanepool_i_quota *quota)
+{
+    lanepool_i_key *spare = NULL;
+    lanepool_i_mutex_lock(&pool->admission.lock);
+    lanepool_i_quotas_let_go(&pool->quotas, quota, &spare);
+    lanepool_i_mutex_unlock(&pool->admission.lock);
+    give_quotas(pool, local, spare);
+}
+
+/* The handle keeps the quota meanwhile. Those who wait for the lane may go on now. */
+lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max)
+{
+    if (lane == NULL || !lane->pool->limits_lanes)
+        return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(lane->pool))
+        return LANEPOOL_FORKED;
+    lanepool_i_admission *admission = &lane->pool->admission;
+    lanepool_i_mutex_lock(&admission->lock);
+    lane->quota->pending_max = pending_max;
+    lanepool_i_mutex_unlock(&admission->lock);
+    lanepool_i_admission_serve(admission, true);
+    return LANEPOOL_OK;
+}
+
+/* --- seeing it --- */
+
+void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,
+                                     lanepool_snapshot_lane *described)
+{
+    lanepool_i_mutex_lock(&pool->admission.lock);
+    const lanepool_i_quota *quota = lanepool_i_quotas_find(&pool->quotas, &lane->key);
+    uint64_t pending_max = lanepool_i_quota_max(&pool->quotas, quota);
+    described->pending = quota != NULL ? quota->pending : 0;
+    described->pending_max = pending_max;
+    lanepool_i_mutex_unlock(&pool->admission.lock);
+}
+
+/* --- the pool's beginning and end --- */
+
+bool lanepool_i_lane_limits_init(lanepool_pool *pool)
+{
+    return !pool->limits_lanes ||
+           lanepool_i_quotas_init(&pool->quotas, pool->keys.index.seed,
+                                  pool->options.lane_pending_max, pool->options.allocator);
+}
+
+/* What is smaller goes with the slab. */
+static void end_bytes(lanepool_i_key *key, void *context)
+{
+    (void)context;
+    if (key->type == LANEPOOL_I_TYPE_BYTES)
+        lanepool_i_key_bytes_end(key->value.bytes);
+}
+
+void lanepool_i_lane_limits_fini(lanepool_pool *pool)
+{
+    if (pool->limits_lanes)
+        lanepool_i_quotas_fini(&pool->quotas, end_bytes, NULL);
+}

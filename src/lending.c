@@ -1,0 +1,254 @@
+/* Owns who stands before whom in lanes, and the levels of tasks; see lending.h. */
+#include "lending.h"
+
+#include "places.h"
+#include "planted.h"
+#include "walk.h"
+
+static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)
+{
+    return lanepool_i_levels_rank_of(&pool->levels, task);
+}
+
+static void lock(lanepool_pool *pool)
+{
+    lanepool_i_mutex_lock(&pool->crew.spill_lock);
+}
+
+static void unlock(lanepool_pool *pool)
+{
+    lanepool_i_mutex_unlock(&pool->crew.spill_lock);
+}
+
+/* --- places --- */
+
+/* Where the newest place in a lane is linked from. */
+static lanepool_i_borrower **newest_of(const lanepool_i_lane *lane)
+{
+    return lanepool_i_lanestore_beside(lane);
+}
+
+static void link_newest(lanepool_i_borrower *borrower, lanepool_i_borrower **newest)
+{
+    borrower->ahead = *newest;
+    borrower->at = newest;
+    if (borrower->ahead != NULL)
+        borrower->ahead->at = &borrower->ahead;
+    *newest = borrower;
+}
+
+/* Those around it are linked to one another, or to a copy of it that is made elsewhere. */
+static void replace(const lanepool_i_borrower *borrower, lanepool_i_borrower *by)
+{
+    if (borrower->at == NULL)
+        return;
+    *borrower->at = by != NULL ? by : borrower->ahead;
+    if (borrower->ahead != NULL)
+        borrower->ahead->at = by != NULL ? &by->ahead : borrower->at;
+}
+
+static void move(const lanepool_i_borrower *from, lanepool_i_borrower *to, lanepool_i_rank *rank)
+{
+    *to = *from;
+    to->rank = rank;
+    replace(from, to);
+}
+
+static void leave_all(lanepool_i_rank *rank)
+{
+    while (rank->borrower_count > 0)
+        replace(&rank->borrowers[--rank->borrower_count], NULL);
+}
+
+/* While a task is routed, its lanes' stamps say whether it claims them EXCLUSIVE. */
+static void enter_all(lanepool_i_rank *rank, lanepool_i_task *task)
+{
+    const lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
+    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+        const lanepool_i_lane *lane = entries[i].entry.at.lane;
+        lanepool_i_borrower *borrower = &rank->borrowers[i];
+        borrower->rank = rank;
+        borrower->shared = (lane->use.stamp & 1) == 0;
+        link_newest(borrower, newest_of(lane));
+    }
+    rank->borrower_count = task->as.wide.count;
+}
+
+/* --- lending --- */
+
+/* Tasks that were lent something and have not lent it on yet. */
+struct lending {
+    lanepool_i_levels *levels;
+    lanepool_i_rank *first;
+    uint64_t now_ns;
+    uint8_t level;
+};
+
+static void lend(struct lending *lending, lanepool_i_rank *rank, const lanepool_i_borrower *through)
+{
+    lanepool_i_levels_raise(lending->levels, rank, lending->level, lending->now_ns);
+    rank->through = through;
+    rank->lent_next = lending->first;
+    lending->first = rank;
+}
+
+/* To all whom this place has to wait for. */
+static void lend_ahead(struct lending *lending, const lanepool_i_borrower *borrower)
+{
+    const lanepool_i_borrower *other = borrower->ahead;
+    while (borrower->shared && other != NULL && other->shared)
+        other = other->ahead;
+    for (; other != NULL; other = other->ahead) {
+        if (other->rank->level < lending->level)
+            lend(lending, other->rank, other);
+        else if (!other->shared)
+            return;
+    }
+}
+
+static void lend_on(struct lending *lending)
+{
+    while (lending->first != NULL) {
+        lanepool_i_rank *rank = lending->first;
+        lending->first = rank->lent_next;
+        for (uint32_t i = 0; i < rank->borrower_count; i++)
+            if (&rank->borrowers[i] != rank->through)
+                lend_ahead(lending, &rank->borrowers[i]);
+    }
+}
+
+static struct lending begin(lanepool_pool *pool, uint8_t level)
+{
+    return (struct lending){ &pool->levels, NULL, lanepool_i_clock_coarse(), level };
+}
+
+/* True: others were lent something. */
+static bool lend_for(lanepool_pool *pool, lanepool_i_rank *rank)
+{
+    struct lending lending = begin(pool, rank->level);
+    bool lends = rank->level > 0 && !PLANTED(LENDS_NOTHING);
+    for (uint32_t i = 0; i < rank->borrower_count && lends; i++)
+        lend_ahead(&lending, &rank->borrowers[i]);
+    bool any = lending.first != NULL;
+    lend_on(&lending);
+    return any;
+}
+
+/* True: it had less before. */
+static bool lend_to(lanepool_pool *pool, lanepool_i_task *task, uint8_t level)
+{
+    lock(pool);
+    lanepool_i_rank *rank = rank_of(pool, task);
+    bool any = rank->level < level;
+    if (any) {
+        struct lending lending = begin(pool, level);
+        lend(&lending, rank, NULL);
+        lend_on(&lending);
+    }
+    unlock(pool);
+    return any;
+}
+
+void lanepool_i_lending_look(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
+                             uint32_t *level)
+{
+    lock(pool);
+    const lanepool_i_rank *rank = rank_of(pool, task);
+    *priority = rank->priority;
+    *level = rank->level;
+    unlock(pool);
+}
+
+/* --- through waits --- */
+
+/* The awaited task cannot go while the future's lock is held; see judge.c. */
+static bool lend_through(lanepool_pool *pool, const lanepool_i_wait *wait)
+{
+    lanepool_future *future = wait->future;
+    if (wait->awaited == NULL)
+        return false;
+    uint32_t priority, level;
+    lanepool_i_lending_look(pool, wait->task, &priority, &level);
+    lanepool_i_mutex_lock(&future->lock);
+    bool any = future->task == wait->awaited && lend_to(pool, wait->awaited, (uint8_t)level);
+    lanepool_i_mutex_unlock(&future->lock);
+    return any;
+}
+
+/* Again and again, since the awaited task may hold up another one that waits. */
+void lanepool_i_lending_through_waits_locked(lanepool_pool *pool)
+{
+    bool any = true;
+    while (any) {
+        any = false;
+        for (const lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
+            any |= lend_through(pool, wait);
+    }
+}
+
+/* --- what becomes of tasks --- */
+
+void lanepool_i_lending_enter(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lock(pool);
+    lanepool_i_rank *rank = rank_of(pool, task);
+    enter_all(rank, task);
+    bool any = lend_for(pool, rank);
+    unlock(pool);
+    if (!any)
+        return;
+    lanepool_i_mutex_lock(&pool->waits.lock);
+    lanepool_i_lending_through_waits_locked(pool);
+    lanepool_i_mutex_unlock(&pool->waits.lock);
+}
+
+void lanepool_i_lending_leave(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lock(pool);
+    leave_all(rank_of(pool, task));
+    unlock(pool);
+}
+
+void lanepool_i_lending_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+{
+    lock(pool);
+    lanepool_i_rank *rank = rank_of(pool, task);
+    uint32_t last = --rank->borrower_count;
+    replace(&rank->borrowers[entry], NULL);
+    if (entry != last)
+        move(&rank->borrowers[last], &rank->borrowers[entry], rank);
+    unlock(pool);
+}
+
+void lanepool_i_lending_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+{
+    lock(pool);
+    lanepool_i_borrower *borrower = &rank_of(pool, task)->borrowers[entry];
+    replace(borrower, NULL);
+    borrower->ahead = NULL;
+    borrower->at = NULL;
+    unlock(pool);
+}
+
+void lanepool_i_lending_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir)
+{
+    lock(pool);
+    lanepool_i_rank *from = rank_of(pool, task);
+    lanepool_i_rank *to = rank_of(pool, heir);
+    for (uint32_t i = 0; i < from->borrower_count; i++)
+        move(&from->borrowers[i], &to->borrowers[i], to);
+    to->borrower_count = from->borrower_count;
+    from->borrower_count = 0;
+    if (to->level < from->level)
+        to->level = from->level;
+    unlock(pool);
+}
+
+void lanepool_i_lending_mark(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lock(pool);
+    lanepool_i_rank *rank = rank_of(pool, task);
+    leave_all(rank);
+    lanepool_i_levels_raise(&pool->levels, rank, LANEPOOL_PRIORITY_MAX, lanepool_i_clock_coarse());
+    unlock(pool);
+}

@@ -1,0 +1,92 @@
+/* Owns the lists of ready tasks by level; see levels.h. */
+#include "levels.h"
+
+#include "lanepool/future.h"
+
+void lanepool_i_levels_init(lanepool_i_levels *levels, uint64_t age_ns, size_t rank_at)
+{
+    *levels = (lanepool_i_levels){ .age_ns = age_ns, .rank_at = rank_at };
+}
+
+static void link_last(lanepool_i_levels *levels, lanepool_i_rank *rank, uint8_t level,
+                      uint64_t since_ns)
+{
+    rank->standing = level;
+    rank->since_ns = since_ns;
+    rank->ready = true;
+    rank->next = NULL;
+    rank->before = levels->lists[level].last;
+    if (rank->before != NULL)
+        rank->before->next = rank;
+    else
+        levels->lists[level].first = rank;
+    levels->lists[level].last = rank;
+    levels->count++;
+}
+
+static void unlink_ready(lanepool_i_levels *levels, lanepool_i_rank *rank)
+{
+    if (rank->before != NULL)
+        rank->before->next = rank->next;
+    else
+        levels->lists[rank->standing].first = rank->next;
+    if (rank->next != NULL)
+        rank->next->before = rank->before;
+    else
+        levels->lists[rank->standing].last = rank->before;
+    rank->ready = false;
+    levels->count--;
+}
+
+void lanepool_i_levels_add(lanepool_i_levels *levels, lanepool_i_task *task, uint64_t now_ns)
+{
+    lanepool_i_rank *rank = lanepool_i_levels_rank_of(levels, task);
+    uint8_t level = rank->standing > rank->level ? rank->standing : rank->level;
+    link_last(levels, rank, level, rank->since_ns != 0 ? rank->since_ns : now_ns);
+}
+
+/* From the top, so that who rises does so once; it waits from then on as if it had just come. */
+static void let_rise(lanepool_i_levels *levels, uint64_t now_ns)
+{
+    for (uint8_t level = LANEPOOL_PRIORITY_MAX; level-- > 0;) {
+        lanepool_i_rank *rank = levels->lists[level].first;
+        while (rank != NULL && now_ns - rank->since_ns >= levels->age_ns) {
+            unlink_ready(levels, rank);
+            link_last(levels, rank, level + 1, now_ns);
+            rank = levels->lists[level].first;
+        }
+    }
+}
+
+lanepool_i_task *lanepool_i_levels_take(lanepool_i_levels *levels, uint64_t now_ns)
+{
+    if (levels->count == 0)
+        return NULL;
+    if (levels->age_ns != LANEPOOL_FOREVER)
+        let_rise(levels, now_ns);
+    size_t level = LANEPOOL_PRIORITY_MAX;
+    while (levels->lists[level].first == NULL)
+        level--;
+    lanepool_i_rank *rank = levels->lists[level].first;
+    unlink_ready(levels, rank);
+    return rank->task;
+}
+
+void lanepool_i_levels_raise(lanepool_i_levels *levels, lanepool_i_rank *rank, uint8_t level,
+                             uint64_t now_ns)
+{
+    rank->level = level;
+    if (!rank->ready || rank->standing >= level)
+        return;
+    unlink_ready(levels, rank);
+    link_last(levels, rank, level, now_ns);
+}
+
+void lanepool_i_levels_each(const lanepool_i_levels *levels,
+                            void (*found)(lanepool_i_task *task, void *context), void *context)
+{
+    for (size_t level = LANEPOOL_I_LEVELS; level-- > 0;)
+        for (const lanepool_i_rank *rank = levels->lists[level].first; rank != NULL;
+             rank = rank->next)
+            found(rank->task, context);
+}

@@ -1,0 +1,216 @@
+/* Owns what becomes of tasks that wait in poisoned lanes; see poison.h. */
+#include "poison.h"
+
+#include "lending.h"
+#include "places.h"
+#include "pool.h"
+
+/* --- which lanes are poisoned --- */
+
+static lanepool_i_wide_entry **chain_of(lanepool_i_failures *failures, const lanepool_i_lane *lane)
+{
+    size_t mask = ((size_t)1 << LANEPOOL_I_POISON_BITS) - 1;
+    return &failures->poisoned[lane->key.hash & mask];
+}
+
+static lanepool_i_wide_entry *behind(const lanepool_i_wide_entry *place)
+{
+    return (lanepool_i_wide_entry *)load_relaxed(&place->entry.next);
+}
+
+void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_task *task)
+{
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        if (lanepool_i_lane_is_void(place->entry.at.lane))
+            continue;
+        lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
+        store_relaxed(&place->entry.next, (uintptr_t)*chain);
+        *chain = place;
+    }
+}
+
+void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_task *task)
+{
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        if (lanepool_i_lane_is_void(place->entry.at.lane))
+            continue;
+        lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
+        if (*chain == place) {
+            *chain = behind(place);
+            continue;
+        }
+        lanepool_i_wide_entry *before = *chain;
+        while (behind(before) != place)
+            before = behind(before);
+        store_relaxed(&before->entry.next, (uintptr_t)behind(place));
+    }
+}
+
+static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *lane)
+{
+    lanepool_i_mutex_lock(&failures->lock);
+    const lanepool_i_wide_entry *place = *chain_of(failures, lane);
+    while (place != NULL && place->entry.at.lane != lane)
+        place = behind(place);
+    lanepool_i_mutex_unlock(&failures->lock);
+    return place != NULL;
+}
+
+/* --- giving up --- */
+
+/* There are eight million places. */
+static bool has_room_nowhere(const lanepool_i_failures *failures)
+{
+    return (load_relaxed(&failures->nowhere.word) & LANEPOOL_I_LANE_ACTIVE) <
+           LANEPOOL_I_LANE_ACTIVE;
+}
+
+/* NULL: it waits like any other. A cancelled task gives its places up anyway. */
+static lanepool_i_failing *goes_without(const lanepool_i_task *task)
+{
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & LANEPOOL_I_WIDE) == 0 || (word & LANEPOOL_I_MARK) != 0)
+        return NULL;
+    lanepool_i_failing *failing = lanepool_i_failing_of(task);
+    if (failing == NULL || failing->policy.at_poison == LANEPOOL_AT_POISON_WAIT)
+        return NULL;
+    return has_room_nowhere(&failing->pool->failures) ? failing : NULL;
+}
+
+/* Its arrival in the void is counted as one in the lane would be. */
+static void give_up(lanepool_i_failing *failing, lanepool_i_lane *lane, size_t i,
+                    lanepool_i_grants *grants)
+{
+    lanepool_i_task *task = failing->task;
+    lanepool_i_lane *nowhere = &failing->pool->failures.nowhere;
+    lanepool_i_wide_entry *entry = &lanepool_i_places_wide(task)[i];
+    lanepool_i_lane_trace_early(lane, task, grants->ring);
+    if (failing->pool->options.priorities)
+        lanepool_i_lending_withdraw(failing->pool, task, i);
+    lanepool_i_lane_take_out(lane, &entry->entry);
+    entry->entry.at.lane = nowhere;
+    fetch_add_relaxed(&nowhere->word, 1);
+    failing->is_refused |= failing->policy.at_poison == LANEPOOL_AT_POISON_FAIL;
+    if (lanepool_i_latch_arrive_wide(task, 1)) {
+        grants->latched -= lanepool_i_task_count(task) - 1;
+        lanepool_i_grants_add(grants, task);
+    } else {
+        grants->latched++;
+    }
+}
+
+static size_t place_in(lanepool_i_task *task, const lanepool_i_lane *lane)
+{
+    size_t i = 0;
+    while (lanepool_i_place_lane(task, i) != lane)
+        i++;
+    return i;
+}
+
+/* All that wait there and do not want to. */
+static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_grants *grants)
+{
+    if (!lanepool_i_lane_freeze(lane))
+        return;
+    uintptr_t link =
+        is_poisoned(&pool->failures, lane) ? load_relaxed(lanepool_i_lane_head(lane)) : 0;
+    while (link != 0) {
+        uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
+        lanepool_i_task *task = lanepool_i_link_task(link);
+        lanepool_i_failing *failing = lanepool_i_is_gate(task) ? NULL : goes_without(task);
+        if (failing != NULL)
+            give_up(failing, lane, place_in(task, lane), grants);
+        link = next;
+    }
+    lanepool_i_lane_thaw(lane, grants);
+}
+
+/* One that is held, and so does not become ready meanwhile. */
+static void leave_place(lanepool_pool *pool, lanepool_i_failing *failing, size_t i,
+                        lanepool_i_grants *grants)
+{
+    lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
+    if (!is_poisoned(&pool->failures, lane) || !lanepool_i_lane_freeze(lane))
+        return;
+    if (is_poisoned(&pool->failures, lane) && !lanepool_i_place_is_granted(lane, failing->task))
+        give_up(failing, lane, i, grants);
+    lanepool_i_lane_thaw(lane, grants);
+}
+
+/* --- when it is routed --- */
+
+void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
+{
+    store_seq(&pool->failures.is_avoided, true);
+    store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_MESSAGE);
+}
+
+void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                             lanepool_i_grants *grants)
+{
+    pool->rule->route_held(pool, local, task, grants);
+    lanepool_i_failing *failing = goes_without(task);
+    size_t count = lanepool_i_task_count(task);
+    for (size_t i = 0; i < count && failing != NULL; i++)
+        leave_place(pool, failing, i, grants);
+    if (lanepool_i_latch_arrive_wide(task, 1)) {
+        grants->latched -= count;
+        lanepool_i_grants_add(grants, task);
+    }
+}
+
+/* --- when a task begins to be kept --- */
+
+static lanepool_i_failing *failing_of(lanepool_i_message *message)
+{
+    return (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, message));
+}
+
+/* False: it is not kept any more. It stays in its lanes while the lock is held. */
+static bool nth_lane(lanepool_i_failing *failing, size_t i, lanepool_i_lane **lane)
+{
+    lanepool_i_failures *failures = &failing->pool->failures;
+    lanepool_i_mutex_lock(&failures->lock);
+    bool is_there = failing->is_kept && i < lanepool_i_task_count(failing->task);
+    if (is_there)
+        *lane = lanepool_i_place_lane(failing->task, i);
+    lanepool_i_mutex_unlock(&failures->lock);
+    return is_there;
+}
+
+/* Role's holder: lanes stay. */
+static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
+                      lanepool_i_grants *grants)
+{
+    (void)local;
+    lanepool_i_failing *failing = failing_of(message);
+    lanepool_i_lane *lane;
+    lanepool_i_failing_received(pool);
+    lanepool_i_mutex_lock(&pool->failures.lock);
+    failing->is_told = false;
+    pool->failures.told--;
+    lanepool_i_mutex_unlock(&pool->failures.lock);
+    for (size_t i = 0; nth_lane(failing, i, &lane); i++)
+        leave_lane(pool, lane, grants);
+    lanepool_future_release(&failing->member.future);
+}
+
+bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing)
+{
+    if (!load_seq(&failing->pool->failures.is_avoided) || failing->is_told)
+        return false;
+    failing->is_told = true;
+    failing->pool->failures.told++;
+    (void)lanepool_future_retain(&failing->member.future);
+    return true;
+}
+
+void lanepool_i_poison_tell(lanepool_pool *pool, lanepool_i_local *local,
+                            lanepool_i_failing *failing)
+{
+    failing->message.carry_out = carry_out;
+    if (!lanepool_i_failing_send(pool, local, failing))
+        lanepool_future_release(&failing->member.future);
+}

@@ -1,0 +1,18 @@
+/* The contexts of keys in a snapshot. */
+#ifndef LANEPOOL_SRC_SNAPSHOT_CONTEXTS_H
+#define LANEPOOL_SRC_SNAPSHOT_CONTEXTS_H
+
+#include "lanepool/snapshot.h"
+
+typedef struct lanepool_i_snapshot_contexts {
+    lanepool_snapshot_context *each;
+    size_t count;
+    char *names;
+} lanepool_i_snapshot_contexts;
+
+/* On the caller's thread, which holds nothing and has a record of the pool; false: memory is
+ * lacking, nothing is left behind. */
+bool lanepool_i_snapshot_contexts_take(lanepool_pool *pool, lanepool_i_snapshot_contexts *contexts);
+void lanepool_i_snapshot_contexts_free(lanepool_i_snapshot_contexts *contexts);
+
+#endif

@@ -1,0 +1,37 @@
+/* Owns the count that tells whether all that is left is held up; see standstill.h. */
+#include "standstill.h"
+
+#include "barrier.h"
+
+/* How many tasks are kept; `holds`: they, or paused lanes, hold others up, and nobody has still to
+ * be told that he may leave. */
+static size_t count_kept(lanepool_i_failures *failures, uint64_t *changes, bool *holds)
+{
+    lanepool_i_mutex_lock(&failures->lock);
+    size_t kept = failures->kept;
+    *holds = kept + failures->paused > 0 && failures->told == 0;
+    *changes = failures->changes;
+    lanepool_i_mutex_unlock(&failures->lock);
+    return kept;
+}
+
+/* Calls that tell tasks of their cancelling may submit; they look again when they have. A barrier
+ * for which nobody has looked since the last task before it has finished goes on by itself. */
+bool lanepool_i_stands_still(lanepool_pool *pool, lanepool_i_local *local)
+{
+    uint64_t before;
+    uint64_t after;
+    uint64_t finished = lanepool_i_locals_finished(&pool->locals);
+    bool holds;
+    uint64_t kept = count_kept(&pool->failures, &before, &holds);
+    if (!holds || load_seq(&pool->lifecycle.cancels) != 0)
+        return false;
+    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    uint64_t waiting = lanepool_i_survey_count_waiting(pool, local, &grants);
+    uint64_t accepted = lanepool_i_locals_accepted(&pool->locals);
+    (void)count_kept(&pool->failures, &after, &holds);
+    lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    return before == after && kept + waiting > 0 && accepted - finished == kept + waiting &&
+           !lanepool_i_barrier_is_due(pool);
+}

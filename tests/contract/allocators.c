@@ -1,0 +1,213 @@
+/* Pools whose memory comes from an allocator of the program's. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/step.h"
+#include "support/test.h"
+
+enum { PIECES_MAX = 4096, KEYS = 3000, STEPS = 6000 };
+
+/* An allocator that knows what it has given out, and may be told to refuse. */
+struct store {
+    pthread_mutex_t lock;
+    void *pieces[PIECES_MAX];
+    size_t sizes[PIECES_MAX];
+    size_t count;        /* given out now */
+    size_t bytes;        /* likewise */
+    size_t asked;        /* so often */
+    size_t refused_from; /* of these the first that is refused; 0: none */
+    unsigned errors;
+};
+
+static void *take(void *user, size_t size, size_t alignment)
+{
+    struct store *store = user;
+    void *piece = NULL;
+
+    pthread_mutex_lock(&store->lock);
+    store->asked++;
+    if (store->count < PIECES_MAX &&
+        (store->refused_from == 0 || store->asked < store->refused_from)) {
+        piece = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    }
+    if (piece) {
+        memset(piece, 0xa5, size);
+        store->pieces[store->count] = piece;
+        store->sizes[store->count++] = size;
+        store->bytes += size;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return piece;
+}
+
+static void give(void *user, void *piece, size_t size)
+{
+    struct store *store = user;
+    size_t i = 0;
+
+    pthread_mutex_lock(&store->lock);
+    while (i < store->count && store->pieces[i] != piece) {
+        i++;
+    }
+    if (i == store->count || store->sizes[i] != size) {
+        store->errors++;
+    } else {
+        store->bytes -= size;
+        store->pieces[i] = store->pieces[--store->count];
+        store->sizes[i] = store->sizes[store->count];
+    }
+    pthread_mutex_unlock(&store->lock);
+    free(piece);
+}
+
+static lanepool_allocator allocator_of(struct store *store)
+{
+    lanepool_allocator allocator = { take, give, store };
+
+    memset(store, 0, sizeof *store);
+    pthread_mutex_init(&store->lock, NULL);
+    return allocator;
+}
+
+static void is_given_back(struct store *store)
+{
+    expect_eq(store->errors, 0);
+    expect_eq(store->count, 0);
+    expect_eq(store->bytes, 0);
+    pthread_mutex_destroy(&store->lock);
+}
+
+static bool claims_nothing_twice(const lanepool_task_view *a, const lanepool_task_view *b,
+                                 void *user)
+{
+    (void)user;
+    return a->context != b->context;
+}
+
+static struct step steps[STEPS];
+
+/* Single claims, rollups, byte strings, futures and members; false: something was refused. */
+static bool submit_each_kind(lanepool_pool *pool, bool has_claims, lanepool_group *group,
+                             lanepool_future **futures)
+{
+    bool accepted = true;
+
+    for (uint64_t i = 0; i < STEPS; i++) {
+        lanepool_claim claims[3] = { lanepool_claim_id(i % KEYS, LANEPOOL_EXCLUSIVE),
+                                     lanepool_claim_bytes(&i, sizeof i, LANEPOOL_SHARED),
+                                     lanepool_claim_id(KEYS + i % 7, LANEPOOL_SHARED) };
+        lanepool_task task = step_task(&steps[i], claims, has_claims ? 1 + i % 3 : 0);
+
+        steps[i] = (struct step){ .id = (uint32_t)i };
+        if (i < 20) {
+            task.future = &futures[i];
+            task.group = i % 2 ? group : NULL;
+        }
+        accepted = lanepool_pool_submit(pool, &task) == LANEPOOL_OK && accepted;
+    }
+    return accepted;
+}
+
+static void works_with(lanepool_options *options)
+{
+    struct store store;
+    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_future *futures[20] = { NULL };
+    lanepool_group *group;
+    lanepool_pool *pool;
+
+    options->workers = 2;
+    options->allocator = &allocator;
+    pool = pool_make_with(options);
+    expect_ok(lanepool_group_create(NULL, &group));
+    for (int round = 0; round < 2; round++) {
+        expect(submit_each_kind(pool, options->is_compatible == NULL, group, futures));
+        pool_settle(pool);
+        for (int i = 0; i < 20 && round == 0; i++) {
+            lanepool_future_release(futures[i]);
+        }
+    }
+    expect(store.bytes > (size_t)1 << 20);
+    pool_end(pool);
+    expect_eq(store.count, 20); /* the futures live on */
+    for (int i = 0; i < 20; i++) {
+        lanepool_future_release(futures[i]);
+    }
+    lanepool_group_destroy(group);
+    is_given_back(&store);
+    for (int i = 0; i < STEPS; i++) {
+        expect_eq(steps[i].runs, 1);
+    }
+}
+
+Test(allocators, memory_of_tasks_lanes_and_futures_comes_from_it_and_goes_back)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    works_with(&options);
+}
+
+Test(allocators, memory_comes_from_it_per_worker_and_with_a_rule)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.layout = LANEPOOL_PER_WORKER;
+    works_with(&options);
+    options.is_compatible = claims_nothing_twice;
+    works_with(&options);
+    options.layout = LANEPOOL_PER_KEY;
+    works_with(&options);
+}
+
+/* Whatever is refused, what was accepted runs, and all that was given out comes back. */
+static void is_refused_from(size_t refused_from)
+{
+    struct store store;
+    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+    unsigned accepted = 0, runs = 0;
+
+    memset(steps, 0, sizeof steps);
+    options.workers = 1;
+    options.allocator = &allocator;
+    store.refused_from = refused_from;
+    if (lanepool_pool_create(&options, &pool) == LANEPOOL_OK) {
+        for (uint64_t i = 0; i < 100; i++) {
+            lanepool_status status = step_submit_rollup(pool, &steps[i], i, i + 1);
+
+            expect(status == LANEPOOL_OK || status == LANEPOOL_NOMEM);
+            accepted += status == LANEPOOL_OK;
+        }
+        pool_end(pool);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        runs += steps[i].runs;
+    }
+    expect_eq(runs, accepted);
+    is_given_back(&store);
+}
+
+Test(allocators, refusal_is_answered_and_changes_nothing)
+{
+    for (size_t refused_from = 1; refused_from < 8; refused_from++) {
+        is_refused_from(refused_from);
+    }
+}
+
+Test(allocators, both_functions_are_needed)
+{
+    struct store store;
+    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+
+    options.allocator = &allocator;
+    allocator.deallocate = NULL;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    allocator.deallocate = give;
+    allocator.allocate = NULL;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    is_given_back(&store);
+}

@@ -1,0 +1,326 @@
+/* What tasks do that have a place in a poisoned lane. */
+#include <sched.h>
+
+#include "support/step.h"
+#include "support/test.h"
+
+enum { BAD = 1, GOOD = 2 };
+
+struct rollup {
+    unsigned runs;
+    unsigned cancels;
+    bool holds_bad;
+    bool holds_good;
+};
+
+static int roll_up(lanepool_run *run, void *context, lanepool_call call)
+{
+    lanepool_claim bad = lanepool_claim_id(BAD, LANEPOOL_SHARED);
+    lanepool_claim good = lanepool_claim_id(GOOD, LANEPOOL_SHARED);
+    struct rollup *rollup = context;
+
+    rollup->runs += call == LANEPOOL_CALL_RUN;
+    rollup->cancels += call == LANEPOOL_CALL_CANCELLED;
+    rollup->holds_bad = lanepool_run_holds(run, &bad);
+    rollup->holds_good = lanepool_run_holds(run, &good);
+    return 0;
+}
+
+static lanepool_future *submit_rollup(lanepool_pool *pool, struct rollup *rollup,
+                                      size_t claim_count, lanepool_at_poison at_poison)
+{
+    lanepool_claim claims[] = { lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE),
+                                lanepool_claim_id(GOOD, LANEPOOL_EXCLUSIVE) };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    policy.at_poison = at_poison;
+    task.function = roll_up;
+    task.context = rollup;
+    task.claims = claims;
+    task.claim_count = claim_count;
+    task.future = &future;
+    task.on_failure = &policy;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+static lanepool_status await(lanepool_future *future)
+{
+    lanepool_result result;
+
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
+    lanepool_future_release(future);
+    return result.status;
+}
+
+/* The step fails in the bad lane, and is kept. */
+static void submit_bad(lanepool_pool *pool, struct step *bad)
+{
+    static const lanepool_claim claim = { .type = LANEPOOL_KEY_ID, .key = { .id = BAD } };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_task task = step_task(bad, &claim, 1);
+
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    task.on_failure = &policy;
+    bad->code = 5;
+    expect_ok(lanepool_pool_submit(pool, &task));
+}
+
+static void expect_held(lanepool_pool *pool)
+{
+    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+}
+
+static void skip_and_end(lanepool_pool *pool, const struct step *bad)
+{
+    expect_ok(lanepool_pool_resolve(pool, bad->ticket, LANEPOOL_RESOLVE_SKIP));
+    pool_end(pool);
+}
+
+/* One rollup waits already when the lane is poisoned, the other one comes when it is. */
+static void meet_poison(lanepool_at_poison at_poison, size_t claim_count)
+{
+    bool fails = at_poison == LANEPOOL_AT_POISON_FAIL;
+    struct gate gate;
+    struct step bad = { .gate = &gate };
+    struct step behind[2] = { { 0 } };
+    struct rollup rollups[2] = { { 0 } };
+    lanepool_future *futures[2];
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    submit_bad(pool, &bad);
+    expect(gate_await(&gate, 1));
+    futures[0] = submit_rollup(pool, &rollups[0], claim_count, at_poison);
+    expect_ok(step_submit_on(pool, &behind[0], BAD));
+    expect_ok(step_submit_on(pool, &behind[1], GOOD));
+    gate_open(&gate, 1);
+    expect_held(pool);
+    futures[1] = submit_rollup(pool, &rollups[1], claim_count, at_poison);
+    for (int i = 0; i < 2; i++) {
+        expect_status(await(futures[i]), fails ? LANEPOOL_POISONED : LANEPOOL_OK);
+        expect_eq(rollups[i].runs, !fails);
+        expect_eq(rollups[i].cancels, fails);
+        expect(!rollups[i].holds_bad);
+        expect_eq(rollups[i].holds_good, !fails && claim_count > 1);
+    }
+    expect(!step_was_called(&behind[0]));
+    expect_held(pool);
+    expect_eq(behind[1].runs, 1);
+    skip_and_end(pool, &bad);
+    expect_eq(behind[0].runs, 1);
+    gate_fini(&gate);
+}
+
+Test(poison, rollup_goes_without_the_poisoned_lane)
+{
+    meet_poison(LANEPOOL_AT_POISON_GO_WITHOUT, 2);
+    meet_poison(LANEPOOL_AT_POISON_GO_WITHOUT, 1);
+}
+
+Test(poison, rollup_fails_at_the_poisoned_lane)
+{
+    meet_poison(LANEPOOL_AT_POISON_FAIL, 2);
+    meet_poison(LANEPOOL_AT_POISON_FAIL, 1);
+}
+
+Test(poison, rollup_waits_if_nothing_else_was_asked_for)
+{
+    struct step bad = { 0 };
+    struct rollup rollup = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    submit_bad(pool, &bad);
+    expect_held(pool);
+    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_WAIT);
+    expect_held(pool);
+    expect_status(lanepool_future_wait(future, 0, NULL), LANEPOOL_TIMED_OUT);
+    skip_and_end(pool, &bad);
+    expect_status(await(future), LANEPOOL_OK);
+    expect(rollup.holds_bad && rollup.holds_good);
+}
+
+static void await_due(lanepool_pool *pool)
+{
+    lanepool_stats stats;
+
+    do {
+        sched_yield();
+        expect_ok(lanepool_pool_stats(pool, &stats, NULL, 0));
+    } while (stats.delayed > 0);
+}
+
+Test(poison, periodic_tasks_wait_whatever_the_pools_policy_says)
+{
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_claim claim = lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE);
+    struct gate gate;
+    struct step bad = { 0 };
+    struct step again = { .gate = &gate };
+    lanepool_task task = step_task(&again, &claim, 1);
+    lanepool_timer *timer;
+
+    gate_init(&gate);
+    policy.at_poison = LANEPOOL_AT_POISON_FAIL;
+    options.workers = 2;
+    options.on_failure = &policy;
+    lanepool_pool *pool = pool_make_with(&options);
+    submit_bad(pool, &bad);
+    expect_held(pool);
+    expect_ok(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer));
+    await_due(pool);
+    expect_held(pool);
+    expect(!step_was_called(&again));
+    expect_ok(lanepool_pool_resolve(pool, bad.ticket, LANEPOOL_RESOLVE_SKIP));
+    expect(gate_await(&gate, 1));
+    expect_status(lanepool_timer_cancel(timer), LANEPOOL_RUNNING);
+    gate_open(&gate, 1);
+    pool_end(pool);
+    lanepool_timer_release(timer);
+    expect_eq(again.runs, 1);
+    expect_eq(again.cancels, 1);
+    gate_fini(&gate);
+}
+
+Test(poison, cancel_comes_before_poison)
+{
+    struct gate gate;
+    struct step bad = { 0 };
+    struct step good = { .gate = &gate };
+    struct rollup rollup = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    gate_init(&gate);
+    submit_bad(pool, &bad);
+    expect_held(pool);
+    expect_ok(step_submit_on(pool, &good, GOOD));
+    expect(gate_await(&gate, 1));
+    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_FAIL);
+    expect_ok(lanepool_future_cancel(future));
+    expect_status(await(future), LANEPOOL_CANCELLED);
+    expect_eq(rollup.cancels, 1);
+    gate_open(&gate, 1);
+    skip_and_end(pool, &bad);
+    expect_eq(rollup.cancels, 1);
+    gate_fini(&gate);
+}
+
+static bool always_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
+{
+    (void)a, (void)b, (void)user;
+    return true;
+}
+
+Test(poison, is_avoided_only_with_lanes_per_key)
+{
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_pool *pool;
+
+    policy.at_poison = LANEPOOL_AT_POISON_FAIL;
+    options.on_failure = &policy;
+    options.is_compatible = always_compatible;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    options.is_compatible = NULL;
+    options.layout = LANEPOOL_PER_WORKER;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+}
+
+/* --- lanes paused --- */
+
+static lanepool_lane *acquire(lanepool_pool *pool, uint64_t key)
+{
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    return lane;
+}
+
+static lanepool_future *submit_pausing(lanepool_pool *pool, struct step *bad)
+{
+    static const lanepool_claim claims[] = { { .type = LANEPOOL_KEY_ID, .key = { .id = BAD } },
+                                             { .type = LANEPOOL_KEY_ID, .key = { .id = GOOD } } };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_task task = step_task(bad, claims, 2);
+    lanepool_future *future;
+
+    policy.at_end = LANEPOOL_FAILURE_PAUSE;
+    task.on_failure = &policy;
+    task.future = &future;
+    bad->code = 5;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+Test(poison, failure_can_pause_its_lanes)
+{
+    struct step bad = { 0 };
+    struct step behind[2] = { { 0 } };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lanes[] = { acquire(pool, BAD), acquire(pool, GOOD) };
+
+    lanepool_future *future = submit_pausing(pool, &bad);
+    expect_ok(step_submit_on(pool, &behind[0], BAD));
+    expect_ok(step_submit_on(pool, &behind[1], GOOD));
+    expect_status(await(future), LANEPOOL_FAILED);
+    expect_held(pool);
+    expect(!step_was_called(&behind[0]) && !step_was_called(&behind[1]));
+    expect_ok(lanepool_lane_resume(lanes[0]));
+    expect_held(pool);
+    expect_eq(behind[0].runs, 1);
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect(!step_was_called(&behind[1]));
+    expect_ok(lanepool_lane_resume(lanes[1]));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_eq(behind[1].runs, 1);
+    lanepool_lane_release(lanes[0]);
+    lanepool_lane_release(lanes[1]);
+    pool_end(pool);
+}
+
+Test(poison, paused_lanes_in_which_nothing_waits_hold_nothing_up)
+{
+    struct step bad = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    expect_status(await(submit_pausing(pool, &bad)), LANEPOOL_FAILED);
+    pool_settle(pool);
+    pool_end(pool);
+}
+
+Test(poison, failure_keeps_a_lane_paused_that_was_paused_before)
+{
+    lanepool_claim claim = lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE);
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    struct gate gate;
+    struct step bad = { .gate = &gate, .code = 5 };
+    struct step behind = { 0 };
+    lanepool_task task = step_task(&bad, &claim, 1);
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_lane *lane;
+
+    gate_init(&gate);
+    policy.at_end = LANEPOOL_FAILURE_PAUSE;
+    task.on_failure = &policy;
+    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_lane_pause(lane));
+    expect_ok(step_submit_on(pool, &behind, BAD));
+    gate_open(&gate, 1);
+    expect_held(pool);
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect(!step_was_called(&behind));
+    expect_ok(lanepool_lane_resume(lane));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_eq(behind.runs, 1);
+    gate_fini(&gate);
+}

@@ -1,0 +1,160 @@
+/*
+ * Priorities: of the ready tasks the one of the highest level is called.
+ *
+ * That can be told where one worker runs everything, nothing rises by waiting, and no other thread
+ * was in a call of the library's while it chose: somebody who is just routing may have a task in
+ * his hands that is ready. So it is only in a calm workload, and there of those choices between
+ * two calls that no submit overlaps: the first call has to have taken virtual time, which passes
+ * only when no other thread can go on. What is stored late, as processors may, is seen late: such
+ * runs are left out.
+ */
+#include <stdlib.h>
+
+#include "property/judge.h"
+#include "property/world.h"
+
+enum { CALM_TASKS_MAX = 64 };
+
+/* What the worker has chosen from. */
+struct choice {
+    const struct oracle_log *log;
+    const struct workload *workload;
+    const uint32_t *by_ticket; /* accepted tasks */
+    uint32_t count;
+    uint32_t before; /* the task that ended */
+    uint32_t chosen;
+    uint32_t levels[CALM_TASKS_MAX]; /* by task */
+};
+
+static uint64_t began(const struct choice *choice, uint32_t task)
+{
+    return oracle_when(&choice->log->tasks[task].call_begin);
+}
+
+/* At the moment of the choice. */
+static bool was_submitted(const struct choice *choice, uint32_t task)
+{
+    return oracle_when(&choice->log->tasks[task].submit_begin) < began(choice, choice->chosen);
+}
+
+static bool had_started(const struct choice *choice, uint32_t task)
+{
+    return began(choice, task) < began(choice, choice->chosen);
+}
+
+static bool is_calm(const struct choice *choice)
+{
+    uint64_t from = oracle_when(&choice->log->tasks[choice->before].call_end);
+    uint64_t to = began(choice, choice->chosen);
+
+    for (uint32_t i = 0; i < choice->workload->params.task_count; i++) {
+        const struct oracle_task *task = &choice->log->tasks[i];
+        uint64_t begin = oracle_when(&task->submit_begin);
+        uint64_t end = oracle_when(&task->submit_end);
+
+        if (begin != 0 && begin < to && (end == 0 || end > from)) {
+            return false;
+        }
+    }
+    return from < to && choice->workload->tasks[choice->before].duration > 0;
+}
+
+/* Whether one before it in the order that has not started keeps it from having a place, or from
+ * being ready. */
+static bool is_kept(const struct choice *choice, uint32_t index, bool by_barriers_only)
+{
+    const struct workload *workload = choice->workload;
+    uint32_t task = choice->by_ticket[index];
+
+    for (uint32_t i = 0; i < index; i++) {
+        uint32_t other = choice->by_ticket[i];
+
+        if (was_submitted(choice, other) && !had_started(choice, other) &&
+            workload_conflict(workload, other, task) &&
+            (!by_barriers_only || workload->tasks[other].is_barrier)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Newest first, since tasks lend to older ones. Whoever is held back behind a barrier has no place
+ * yet, and a barrier none that anybody could be lent something through. */
+static void find_levels(struct choice *choice)
+{
+    const struct workload *workload = choice->workload;
+
+    for (uint32_t i = choice->count; i-- > 0;) {
+        uint32_t task = choice->by_ticket[i];
+
+        choice->levels[task] = workload->tasks[task].priority;
+        for (uint32_t j = i + 1; j < choice->count; j++) {
+            uint32_t other = choice->by_ticket[j];
+
+            if (was_submitted(choice, other) && !workload->tasks[other].is_barrier &&
+                !workload->tasks[task].is_barrier && !is_kept(choice, j, true) &&
+                workload_conflict(workload, task, other) &&
+                choice->levels[other] > choice->levels[task]) {
+                choice->levels[task] = choice->levels[other];
+            }
+        }
+    }
+}
+
+static void check_choice(struct choice *choice, struct oracle_verdict *verdict)
+{
+    uint32_t chosen = choice->chosen;
+    bool any_other = false;
+
+    find_levels(choice);
+    for (uint32_t i = 0; i < choice->count; i++) {
+        uint32_t task = choice->by_ticket[i];
+
+        if (task == chosen || !was_submitted(choice, task) || had_started(choice, task) ||
+            choice->levels[task] == choice->levels[chosen] || is_kept(choice, i, false)) {
+            continue;
+        }
+        any_other = true;
+        if (choice->levels[task] > choice->levels[chosen]) {
+            judge_blame(verdict, "task %u of level %u was ready when task %u of level %u started",
+                        task, choice->levels[task], chosen, choice->levels[chosen]);
+        }
+    }
+    verdict->choices += any_other;
+}
+
+/* The last to begin before; WORKLOAD_NONE: it was the first. */
+static uint32_t task_before(const struct choice *choice)
+{
+    uint32_t before = WORKLOAD_NONE;
+
+    for (uint32_t i = 0; i < choice->count; i++) {
+        uint32_t task = choice->by_ticket[i];
+
+        if (had_started(choice, task) &&
+            (before == WORKLOAD_NONE || began(choice, task) > began(choice, before))) {
+            before = task;
+        }
+    }
+    return before;
+}
+
+void judge_priorities(struct judge *judge)
+{
+    const struct workload_params *params = &judge->workload->params;
+    struct choice choice = { .log = judge->log,
+                             .workload = judge->workload,
+                             .by_ticket = judge->by_ticket,
+                             .count = judge->count };
+
+    if (!params->calm || params->task_count > CALM_TASKS_MAX || !world_is_strict()) {
+        return;
+    }
+    for (uint32_t i = 0; i < choice.count; i++) {
+        choice.chosen = choice.by_ticket[i];
+        choice.before = task_before(&choice);
+        if (choice.before != WORKLOAD_NONE && is_calm(&choice)) {
+            check_choice(&choice, &judge->verdict);
+        }
+    }
+}

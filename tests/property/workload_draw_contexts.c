@@ -1,0 +1,23 @@
+/* Draws which tasks ask for contexts of their keys, and how long these linger: in a share of the
+ * seeds, behind all that was there before. */
+#include "property/workload.h"
+
+enum { ASKS_MAX = 2 };
+
+void workload_draw_contexts(struct workload *workload, struct choices *choices)
+{
+    struct workload_params *params = &workload->params;
+
+    if (params->rule != RULE_CLAIMS || params->layout != LANEPOOL_PER_KEY || !chance(choices, 2)) {
+        return;
+    }
+    params->contexts = true;
+    params->linger_min = 1 + choose(choices, 1 + params->duration_most);
+    params->linger_max = params->linger_min + choose(choices, 1 + 4 * params->duration_most);
+    params->lingering_max = 1 + choose(choices, 1 + params->key_count);
+    params->opens_fail = chance(choices, 3) ? 2 + choose(choices, 4) : 0;
+    params->uses_fail = chance(choices, 2) ? 1 + choose(choices, 4) : 0;
+    for (uint32_t i = 0; i < params->task_count; i++) {
+        workload->tasks[i].asks = choose(choices, 1 + ASKS_MAX);
+    }
+}

@@ -1,0 +1,10 @@
+/* A thread that changes limits of lanes. */
+#ifndef TESTS_PROPERTY_WORKLOAD_LANE_LIMITS_H
+#define TESTS_PROPERTY_WORKLOAD_LANE_LIMITS_H
+
+#include "property/workload_tasks.h"
+
+/* Makes all changes, one after the other. */
+void workload_limit_lanes(struct run *run);
+
+#endif

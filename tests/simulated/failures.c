@@ -1,0 +1,406 @@
+/* Tasks that fail: retries, tasks that are kept and resolved, and what the end of a pool says. */
+#include "property/world.h"
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+static lanepool_failure_policy policy;
+
+static void set_policy(unsigned retries, uint64_t delay_ns, lanepool_failure_end at_end)
+{
+    policy = (lanepool_failure_policy)LANEPOOL_FAILURE_POLICY_INIT;
+    policy.retries = retries;
+    policy.delay_ns = delay_ns;
+    policy.delay_max_ns = 2 * delay_ns;
+    policy.at_end = at_end;
+}
+
+static struct scene_task *failing(const char *claims, uint32_t fails_first)
+{
+    struct scene_task *task = scene_task(claims);
+
+    task->policy = &policy;
+    task->has_release = true;
+    task->has_future = true;
+    task->fails_first = fails_first;
+    return task;
+}
+
+static void submit(struct scene_task *task)
+{
+    EXPECT_STATUS(OK, scene_submit(task));
+}
+
+static void open_some_pool(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1 + scene_variant(2);
+    options.is_compatible = scene_variant(3) == 1 ? scene_rule : NULL;
+    scene_open(&options);
+}
+
+/* The first task that is kept, if there is one. */
+static lanepool_status resolve(lanepool_resolution how)
+{
+    lanepool_failures *failures;
+    lanepool_status status = lanepool_pool_failures(scene.pool, &failures);
+
+    if (status != LANEPOOL_OK)
+        return status;
+    status = LANEPOOL_DONE;
+    if (failures->count > 0)
+        status = lanepool_pool_resolve(scene.pool, failures->tasks[0].ticket, how);
+    lanepool_failures_release(failures);
+    return status;
+}
+
+/* Awaits the end, and skips what holds it up. */
+static void skip_to_the_end(void)
+{
+    lanepool_status status;
+
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+        EXPECT_STATUS(OK, resolve(LANEPOOL_RESOLVE_SKIP));
+    EXPECT_STATUS(OK, status);
+}
+
+static void close_and_skip(void)
+{
+    scene_join();
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    skip_to_the_end();
+    scene_end();
+}
+
+static void cancel(void *argument)
+{
+    lanepool_status status = scene_cancel(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+}
+
+/* --- retries --- */
+
+static void scenario_60_retries_keep_the_order(void)
+{
+    open_some_pool();
+    set_policy(2, scene_variant(2) * 3, LANEPOOL_FAILURE_GO_ON);
+    struct scene_task *task = failing("A", 1 + scene_variant(3));
+    submit(scene_task("AB"));
+    submit(task);
+    submit(scene_task("A"));
+    submit(scene_task("aB"));
+    EXPECT_STATUS(OK, lanepool_future_wait(task->future, LANEPOOL_FOREVER, NULL));
+    EXPECT(atomic_load(&task->attempts) == (task->fails_first > 2 ? 3 : task->fails_first + 1));
+    scene_close();
+}
+
+static void scenario_60_retry_meets_a_cancel(void)
+{
+    scene_open_with(1 + scene_variant(2));
+    set_policy(2, 1000, scene_variant(3) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON);
+    struct scene_task *task = failing("A", 9);
+    sim_explore_from_here();
+    submit(task);
+    submit(scene_task("A"));
+    scene_spawn(cancel, task);
+    sim_explore_to_here();
+    close_and_skip();
+}
+
+static void cancel_all(void *argument)
+{
+    (void)argument;
+    EXPECT_STATUS(OK, scene_cancel_all());
+}
+
+static void scenario_60_retries_meet_a_cancel_of_everything(void)
+{
+    open_some_pool();
+    set_policy(3, 2, scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON);
+    submit(failing("A", 2));
+    submit(failing("AB", 9));
+    submit(scene_task("B"));
+    sim_sleep(scene_variant(5));
+    scene_spawn(cancel_all, NULL);
+    close_and_skip();
+}
+
+static void wait_for_the_next(struct scene_task *self)
+{
+    lanepool_status status = lanepool_future_wait((self + 1)->future, LANEPOOL_FOREVER, NULL);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+static void scenario_60_retry_is_waited_for_inside_beside_a_stop(void)
+{
+    scene_open_with(2);
+    set_policy(1, 1000, scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON);
+    struct scene_task *waiter = scene_task("B");
+    struct scene_task *awaited = failing("A", 9);
+    waiter->body = wait_for_the_next;
+    submit(awaited);
+    submit(waiter);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_stop(false));
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* Whoever cuts the delay short, or pauses the lanes, has the only worker's wait end the task. */
+static void scenario_60_end_without_a_call_is_waited_for_inside(void)
+{
+    scene_open_with(1);
+    set_policy(scene_variant(2), 1000,
+               scene_variant(3) == 1 ? LANEPOOL_FAILURE_PAUSE : LANEPOOL_FAILURE_GO_ON);
+    struct scene_task *waiter = scene_task("B");
+    struct scene_task *awaited = failing("A", 9);
+    waiter->body = wait_for_the_next;
+    submit(awaited);
+    submit(waiter);
+    scene_spawn(cancel, awaited);
+    submit(scene_task("C"));
+    scene_close();
+}
+
+/* --- kept --- */
+
+static _Atomic uint32_t resolved;
+
+static void resolve_first(void *argument)
+{
+    lanepool_resolution how = *(const lanepool_resolution *)argument;
+    lanepool_status status = lanepool_pool_resolve(
+        scene.pool, atomic_load_explicit(&scene.tasks[0].ticket, memory_order_relaxed), how);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_DONE || status == LANEPOOL_BUSY ||
+           status == LANEPOOL_SHUT_DOWN);
+    atomic_fetch_add(&resolved, status == LANEPOOL_OK);
+}
+
+static lanepool_resolution hows[] = { LANEPOOL_RESOLVE_RETRY, LANEPOOL_RESOLVE_SKIP,
+                                      LANEPOOL_RESOLVE_DROP };
+
+static void have_one_kept(void)
+{
+    scene_open_with(1 + scene_variant(2));
+    atomic_store(&resolved, 0);
+    set_policy(0, 0, LANEPOOL_FAILURE_POISON);
+    submit(failing("AB", 1));
+    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    struct scene_task *behind[] = { scene_task("A"), scene_task("BC"), scene_task("C") };
+    for (int i = 0; i < 3; i++) {
+        behind[i]->may_be_cancelled = true;
+        submit(behind[i]);
+    }
+}
+
+static void scenario_61_two_resolve_at_once(void)
+{
+    have_one_kept();
+    uint32_t first = scene_variant(3);
+    sim_explore_from_here();
+    scene_spawn(resolve_first, &hows[first]);
+    resolve_first(&hows[(first + 1 + scene_variant(2)) % 3]);
+    sim_explore_to_here();
+    scene_join();
+    EXPECT(atomic_load(&resolved) == 1);
+    scene_close();
+}
+
+static void scenario_61_resolution_meets_a_drain(void)
+{
+    have_one_kept();
+    scene_spawn(resolve_first, &hows[scene_variant(3)]);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    lanepool_status status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_HELD);
+    scene_join();
+    EXPECT(atomic_load(&resolved) == 1);
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_end();
+}
+
+static void scenario_61_resolution_meets_a_shutdown_now(void)
+{
+    have_one_kept();
+    scene_spawn(resolve_first, &hows[scene_variant(3)]);
+    EXPECT_STATUS(OK, scene_stop(scene_variant(2) == 1));
+    scene_close();
+}
+
+static void submit_another(void *argument)
+{
+    submit(argument);
+}
+
+static void scenario_61_drop_meets_a_submit(void)
+{
+    have_one_kept();
+    struct scene_task *late = scene_task("ABC");
+    late->may_be_cancelled = true;
+    scene_spawn(submit_another, late);
+    resolve_first(&hows[2]);
+    scene_close();
+}
+
+/* --- held up --- */
+
+static void scenario_62_quiesce_is_held_up_beside_a_submit(void)
+{
+    open_some_pool();
+    set_policy(0, 0, LANEPOOL_FAILURE_POISON);
+    struct scene_task *late = scene_task(scene_variant(2) == 1 ? "B" : "A");
+    submit(failing("A", 1));
+    submit(scene_task("aB"));
+    sim_explore_from_here();
+    scene_spawn(submit_another, late);
+    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_to_here();
+    close_and_skip();
+}
+
+static void scenario_62_drain_is_held_up_by_several(void)
+{
+    open_some_pool();
+    set_policy(1, scene_variant(2), LANEPOOL_FAILURE_POISON);
+    submit(failing("A", 9));
+    submit(scene_task("AB"));
+    submit(failing("C", 9));
+    submit(failing("BC", 9));
+    submit(scene_task("D"));
+    submit(scene_task("*"));
+    submit(scene_task("D"));
+    close_and_skip();
+}
+
+static void await_held(void *argument)
+{
+    (void)argument;
+    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+}
+
+static void scenario_62_two_await_what_is_held_up(void)
+{
+    have_one_kept();
+    scene_spawn(await_held, NULL);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    await_held(NULL);
+    close_and_skip();
+}
+
+static void scenario_62_who_has_stopped_it_is_not_told_again(void)
+{
+    have_one_kept();
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    sim_explore_from_here();
+    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, scene_stop(false));
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_to_here();
+    scene_end();
+}
+
+/* --- lanes paused --- */
+
+static lanepool_lane *acquire(char key)
+{
+    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    return lane;
+}
+
+static void resume(void *argument)
+{
+    lanepool_status status = lanepool_lane_resume(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+static void scenario_64_failure_pauses_its_lanes(void)
+{
+    scene_open_with(1 + scene_variant(2));
+    set_policy(scene_variant(2), scene_variant(3), LANEPOOL_FAILURE_PAUSE);
+    lanepool_lane *lanes[] = { acquire('A'), acquire('B') };
+    lanepool_status status;
+    submit(failing("AB", 9));
+    submit(scene_task("AC"));
+    submit(failing("bA", 2));
+    submit(scene_task("B"));
+    scene_spawn(resume, lanes[scene_variant(2)]);
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+        for (int i = 0; i < 2; i++)
+            resume(lanes[i]);
+    EXPECT_STATUS(OK, status);
+    scene_join();
+    for (int i = 0; i < 2; i++)
+        lanepool_lane_release(lanes[i]);
+    scene_end();
+}
+
+static void scenario_64_paused_lanes_meet_a_shutdown_now(void)
+{
+    scene_open_with(1 + scene_variant(2));
+    set_policy(scene_variant(2), scene_variant(3), LANEPOOL_FAILURE_PAUSE);
+    submit(failing("AB", 9));
+    submit(scene_task("AC"));
+    submit(scene_task("B"));
+    if (scene_variant(5) > 1)
+        EXPECT_STATUS(OK, lanepool_future_wait(scene.tasks[0].future, LANEPOOL_FOREVER, NULL));
+    EXPECT_STATUS(OK, scene_stop(scene_variant(2) == 1));
+    scene_close();
+}
+
+/* --- for want of something --- */
+
+static bool is_answered(lanepool_status status)
+{
+    bool lacks = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD;
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_DONE || status == LANEPOOL_HELD ||
+           (lacks && world_has_refused()));
+    return !lacks;
+}
+
+static void scenario_30_each_failure_beside_tasks_that_fail(void)
+{
+    static const char *const claims[] = { "A", "AB", "B", "C" };
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    set_policy(1, 2, scene_variant(3) == 1 ? LANEPOOL_FAILURE_PAUSE : LANEPOOL_FAILURE_POISON);
+    options.workers = 2;
+    options.on_failure = scene_variant(2) == 1 ? &policy : NULL;
+    if (!scene_try_open(&options))
+        return;
+    for (int i = 0; i < 4; i++)
+        (void)is_answered(scene_submit(i % 2 == 0 ? failing(claims[i], 2) : scene_task(claims[i])));
+    for (int i = 0; i < 4; i++)
+        scene.tasks[i].may_be_cancelled = true;
+    (void)is_answered(lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    (void)is_answered(resolve(LANEPOOL_RESOLVE_RETRY));
+    (void)is_answered(resolve(LANEPOOL_RESOLVE_DROP));
+    world_stop_refusing();
+    EXPECT_STATUS(OK, scene_stop(false));
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, RANDOM),
+               SCENARIO(scenario_60_retry_meets_a_cancel, EXHAUSTIVE),
+               SCENARIO(scenario_60_retries_meet_a_cancel_of_everything, RANDOM),
+               SCENARIO(scenario_60_retry_is_waited_for_inside_beside_a_stop, EXHAUSTIVE),
+               SCENARIO(scenario_60_end_without_a_call_is_waited_for_inside, RANDOM),
+               SCENARIO(scenario_61_two_resolve_at_once, EXHAUSTIVE),
+               SCENARIO(scenario_61_resolution_meets_a_drain, RANDOM),
+               SCENARIO(scenario_61_resolution_meets_a_shutdown_now, RANDOM),
+               SCENARIO(scenario_61_drop_meets_a_submit, RANDOM),
+               SCENARIO(scenario_62_quiesce_is_held_up_beside_a_submit, EXHAUSTIVE),
+               SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM),
+               SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM),
+               SCENARIO(scenario_62_who_has_stopped_it_is_not_told_again, EXHAUSTIVE),
+               SCENARIO(scenario_64_failure_pauses_its_lanes, RANDOM),
+               SCENARIO(scenario_64_paused_lanes_meet_a_shutdown_now, RANDOM),
+               SCENARIO(scenario_30_each_failure_beside_tasks_that_fail, FAULTS));

@@ -1,0 +1,295 @@
+/* Limits per lane: who waits for room meets ends, shutdowns, cancels and new limits. */
+#include "pool.h"
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+static void open_limited(unsigned workers, size_t lane_pending_max)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = workers;
+    options.lane_pending_max = lane_pending_max;
+    scene_open(&options);
+}
+
+static struct scene_task *running_task(const char *claims)
+{
+    struct scene_task *task = scene_task(claims);
+
+    task->takes = 10;
+    EXPECT_STATUS(OK, scene_submit(task));
+    return task;
+}
+
+static void stand_at_gate(struct scene_task *self)
+{
+    (void)self;
+    scene_wait_at_gate(0);
+}
+
+/* It ends when the gate is opened. */
+static void submit_standing_task(const char *claims)
+{
+    struct scene_task *task = scene_task(claims);
+
+    task->body = stand_at_gate;
+    EXPECT_STATUS(OK, scene_submit(task));
+}
+
+static void submit_one(void *argument)
+{
+    EXPECT_STATUS(OK, scene_submit(argument));
+}
+
+static void submit_unless_it_ends(void *argument)
+{
+    lanepool_status status = scene_submit(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+/* Returns when so many submitters wait in all. */
+static void spawn_and_see_it_block(struct scene_task *task, uint32_t blocked)
+{
+    scene_spawn(submit_one, task);
+    while (atomic_load(&scene.pool->admission.waiting) < blocked)
+        sim_sleep(1);
+}
+
+/* Both find the lane full; a third comes when the first task ends. */
+static void lane_limit_two_submitters_blocked_in_turn(void)
+{
+    open_limited(1, 1);
+    scene_make_gates(1);
+    submit_standing_task("A");
+    struct scene_task *first = scene_task("A");
+    struct scene_task *second = scene_task("A");
+    struct scene_task *late = scene_task("A");
+    spawn_and_see_it_block(first, 1);
+    spawn_and_see_it_block(second, 2);
+    sim_explore_from_here();
+    scene_open_gate(0);
+    EXPECT_STATUS(OK, scene_submit(late));
+    scene_join();
+    sim_sleep(1);
+    sim_explore_to_here();
+    scene_close();
+    EXPECT(scene_before(first, second));
+    EXPECT(scene_before(second, late));
+}
+
+/* Two lanes empty at the same moment; who waits for both comes before who waits for the second, and
+ * a third lane has nothing to do with it. */
+static void lane_limit_blocked_rollup_is_not_overtaken(void)
+{
+    open_limited(2, 1);
+    scene_make_gates(1);
+    submit_standing_task("A");
+    submit_standing_task("B");
+    struct scene_task *rollup = scene_task("AB");
+    struct scene_task *single = scene_task("B");
+    spawn_and_see_it_block(rollup, 1);
+    spawn_and_see_it_block(single, 2);
+    EXPECT_STATUS(OK, scene_submit_within(scene_task("C"), 0));
+    sim_explore_from_here();
+    scene_open_gate(0);
+    scene_open_gate(0);
+    scene_join();
+    sim_sleep(1);
+    sim_explore_to_here();
+    scene_close();
+    EXPECT(scene_before(rollup, single));
+}
+
+/* Room for one comes at the moment at which the pool is shut down. */
+static void shutdown_beside_a_blocked_rollup(bool now)
+{
+    open_limited(1, 1);
+    (void)running_task("A");
+    scene_spawn(submit_unless_it_ends, scene_task("BA"));
+    sim_sleep(1);
+    scene_spawn(submit_unless_it_ends, scene_task("B"));
+    sim_sleep(9);
+    sim_explore_from_here();
+    if (now)
+        EXPECT_STATUS(OK, scene_stop(true));
+    else
+        EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    scene_close();
+}
+
+static void lane_limit_shutdown_beside_a_blocked_rollup(void)
+{
+    shutdown_beside_a_blocked_rollup(false);
+}
+
+static void lane_limit_shutdown_now_beside_a_blocked_rollup(void)
+{
+    shutdown_beside_a_blocked_rollup(true);
+}
+
+/* The limit is raised while the lane's task ends, and its handle is the only one. */
+static void lane_limit_raised_beside_blocked_submitters(void)
+{
+    open_limited(1, 1);
+    (void)running_task("A");
+    scene_spawn(submit_one, scene_task("A"));
+    sim_sleep(1);
+    scene_spawn(submit_one, scene_task("A"));
+    sim_sleep(9);
+    sim_explore_from_here();
+    scene_limit_lane('A', 2);
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* What stands behind the running task is called off while that ends, and leaves its room. */
+static void lane_limit_cancel_frees_room(void)
+{
+    open_limited(1, 2);
+    (void)running_task("A");
+    struct scene_task *waiting = scene_task("AB");
+    struct scene_task *blocked = scene_task("A");
+    waiting->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(waiting));
+    scene_spawn(submit_one, blocked);
+    sim_sleep(9);
+    sim_explore_from_here();
+    (void)scene_cancel(waiting);
+    sim_sleep(1);
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* Who waits for two lanes gives up while one of them empties; who waits behind it goes on. */
+static void give_up_or_not(void *argument)
+{
+    lanepool_status status = scene_submit_within(argument, 9);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_TIMED_OUT);
+}
+
+static void lane_limit_rollup_gives_up_waiting_for_lanes(void)
+{
+    open_limited(1, 1);
+    struct scene_task *running = scene_task("A");
+    running->takes = 10;
+    EXPECT_STATUS(OK, scene_submit(running));
+    sim_sleep(1);
+    scene_spawn(give_up_or_not, scene_task("AB"));
+    sim_sleep(1);
+    scene_spawn(submit_one, scene_task("B"));
+    sim_sleep(8);
+    sim_explore_from_here();
+    scene_join();
+    sim_sleep(1);
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* A key's last task ends, and its count goes, while others come to it. */
+static void lane_limit_count_of_a_key_goes_and_comes(void)
+{
+    open_limited(1, 2);
+    sim_explore_from_here();
+    scene_spawn(submit_one, scene_task("A"));
+    EXPECT_STATUS(OK, scene_submit(scene_task("AB")));
+    EXPECT_STATUS(OK, scene_submit(scene_task("aA")));
+    scene_join();
+    sim_sleep(1);
+    sim_explore_to_here();
+    scene_close();
+}
+
+static void submit_inside_a_full_lane(struct scene_task *self)
+{
+    EXPECT_STATUS(FULL, scene_submit_within(self + 1, 0));
+    EXPECT_STATUS(OK, scene_submit(self + 2));
+}
+
+static void lane_limit_reached_and_submit_inside(void)
+{
+    open_limited(1, 1);
+    struct scene_task *parent = scene_task("A");
+    scene_task("A");
+    struct scene_task *over = scene_task("A");
+    struct scene_task *from_outside = scene_task("A");
+    parent->body = submit_inside_a_full_lane;
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit(parent));
+    EXPECT_STATUS(OK, scene_submit(from_outside));
+    sim_sleep(1);
+    sim_explore_to_here();
+    scene_close();
+    EXPECT(scene_before(parent, over));
+}
+
+static void lane_limit_exceeded_by_or_run(void)
+{
+    open_limited(1, 1);
+    (void)running_task("A");
+    struct scene_task *own = scene_task("A");
+    struct scene_task *blocked = scene_task("A");
+    scene_spawn(submit_one, blocked);
+    sim_sleep(9);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit_or_run(own));
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+}
+
+/* --- a periodic task --- */
+
+static _Atomic uint32_t series_runs;
+
+static int run_of_series(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context;
+    atomic_fetch_add(&series_runs, call == LANEPOOL_CALL_RUN);
+    return 0;
+}
+
+/* Its lane is full from its submit until it is cancelled, also while its runs end beside somebody
+ * who looks at the pool, for whom blocks of ended tasks are kept. */
+static void lane_limit_reached_by_a_series_beside_snapshots(void)
+{
+    open_limited(1, 1);
+    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_task description = LANEPOOL_TASK_INIT;
+    lanepool_timer *timer;
+    description.function = run_of_series;
+    description.claims = &claim;
+    description.claim_count = 1;
+    atomic_store(&series_runs, 0);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &description, 0, 500,
+                                                 LANEPOOL_FIXED_DELAY, &timer));
+    for (int i = 0; i < 4; i++) {
+        lanepool_snapshot *snapshot;
+        EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &snapshot));
+        lanepool_snapshot_release(snapshot);
+        EXPECT_STATUS(FULL, scene_submit_within(scene_task("A"), 0));
+        sim_sleep(500);
+    }
+    (void)lanepool_timer_cancel(timer);
+    lanepool_timer_release(timer);
+    sim_explore_to_here();
+    EXPECT_STATUS(OK, scene_submit(scene_task("A"))); /* as soon as the series is over */
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_lane_limits,
+               SCENARIO(lane_limit_two_submitters_blocked_in_turn, EXHAUSTIVE),
+               SCENARIO(lane_limit_blocked_rollup_is_not_overtaken, RANDOM),
+               SCENARIO(lane_limit_shutdown_beside_a_blocked_rollup, RANDOM),
+               SCENARIO(lane_limit_shutdown_now_beside_a_blocked_rollup, RANDOM),
+               SCENARIO(lane_limit_raised_beside_blocked_submitters, RANDOM),
+               SCENARIO(lane_limit_cancel_frees_room, EXHAUSTIVE),
+               SCENARIO(lane_limit_rollup_gives_up_waiting_for_lanes, EXHAUSTIVE),
+               SCENARIO(lane_limit_count_of_a_key_goes_and_comes, RANDOM),
+               SCENARIO(lane_limit_reached_by_a_series_beside_snapshots, RANDOM),
+               SCENARIO(lane_limit_reached_and_submit_inside, EXHAUSTIVE),
+               SCENARIO(lane_limit_exceeded_by_or_run, EXHAUSTIVE));

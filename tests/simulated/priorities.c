@@ -1,0 +1,203 @@
+/* Priorities: what was lent meets workers that choose, and lanes that move on. */
+#include "property/world.h"
+#include "simulated/notes.h"
+#include "simulated/scenarios.h"
+#include "simulated/scene.h"
+
+static void open_with_priorities(unsigned workers, uint64_t age_ns)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = workers;
+    options.priorities = true;
+    options.priority_age_ns = age_ns;
+    scene_open(&options);
+}
+
+static struct scene_task *task_of(const char *claims, uint32_t priority, uint64_t takes)
+{
+    struct scene_task *task = scene_task(claims);
+
+    task->priority = priority;
+    task->takes = takes;
+    return task;
+}
+
+static void submit_one(void *argument)
+{
+    EXPECT_STATUS(OK, scene_submit(argument));
+}
+
+/* A low task stands ready beside one of middle priority when a high one comes behind it, just as
+ * the worker chooses. If the high one's submit had ended before that, it counts. */
+static void scenario_priorities_lending_meets_a_choice(void)
+{
+    open_with_priorities(1, LANEPOOL_FOREVER);
+    struct scene_task *running = task_of("C", 7, 5);
+    struct scene_task *middle = task_of("B", 3, 5);
+    struct scene_task *low = task_of("A", 0, 5);
+    struct scene_task *high = task_of("A", 5, 5);
+
+    EXPECT_STATUS(OK, scene_submit(running));
+    EXPECT_STATUS(OK, scene_submit(middle));
+    EXPECT_STATUS(OK, scene_submit(low));
+    sim_sleep(5);
+    sim_explore_from_here();
+    scene_spawn(submit_one, high);
+    sim_sleep(30);
+    sim_explore_to_here();
+    scene_close();
+    EXPECT(scene_before(low, high));
+    if (sim_is_strict() && noted_at(&high->submit_end) < noted_at(&running->call_end))
+        EXPECT(scene_before(high, middle));
+}
+
+/* A submit is held up between the two steps of its append while the worker routes, and leaves what
+ * is behind unrouted. When it has gone on, a high task behind it counts at the next choice. */
+static void scenario_priorities_count_behind_a_link_that_was_missing(void)
+{
+    open_with_priorities(1, LANEPOOL_FOREVER);
+    struct scene_task *first = task_of("A", 1, 5);
+    struct scene_task *low = task_of("B", 0, 5);
+    struct scene_task *missing = task_of("C", 0, 5);
+    struct scene_task *high = task_of("D", 1, 5);
+
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit(first));
+    EXPECT_STATUS(OK, scene_submit(low));
+    EXPECT_STATUS(OK, scene_submit(missing));
+    EXPECT_STATUS(OK, scene_submit(high));
+    sim_sleep(30);
+    sim_explore_to_here();
+    scene_close();
+    if (sim_is_strict() && scene_before(first, low))
+        EXPECT(scene_before(high, low));
+}
+
+/* What a high task waits for through a rollup is released just when it is lent something. */
+static void scenario_priorities_lending_meets_a_release(void)
+{
+    open_with_priorities(2, LANEPOOL_FOREVER);
+    struct scene_task *one = task_of("A", 0, 5);
+    struct scene_task *other = task_of("B", 0, 5);
+    struct scene_task *rollup = task_of("AB", 0, 0);
+    struct scene_task *high = task_of("A", 6, 0);
+
+    EXPECT_STATUS(OK, scene_submit(one));
+    EXPECT_STATUS(OK, scene_submit(other));
+    EXPECT_STATUS(OK, scene_submit(rollup));
+    sim_sleep(5);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit(high));
+    sim_sleep(30);
+    sim_explore_to_here();
+    scene_close();
+    EXPECT(scene_before(rollup, high));
+}
+
+/* A rollup that holds a high task up is cancelled while that comes, and while its lanes move on. */
+static void scenario_priorities_lending_meets_a_cancel(void)
+{
+    open_with_priorities(1 + scene_variant(2), 1 + scene_variant(8));
+    struct scene_task *one = task_of("A", 0, 3);
+    struct scene_task *rollup = task_of("AB", 1, 0);
+    struct scene_task *behind = task_of("Ba", 0, 0);
+    struct scene_task *high = task_of("aC", 6, 0);
+
+    rollup->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(one));
+    EXPECT_STATUS(OK, scene_submit(rollup));
+    EXPECT_STATUS(OK, scene_submit(behind));
+    scene_spawn(submit_one, high);
+    sim_sleep(scene_variant(4));
+    (void)scene_cancel(rollup);
+    scene_close();
+}
+
+static struct scene_task *awaited;
+
+static void wait_for_awaited(struct scene_task *self)
+{
+    (void)self;
+    EXPECT_STATUS(OK, lanepool_future_wait(awaited->future, LANEPOOL_FOREVER, NULL));
+}
+
+/* A task waits inside for one that stands behind others; one of higher priority comes behind the
+ * waiting one: all that it waits for, through the wait, comes before the middle. */
+static void scenario_priorities_are_lent_through_a_wait(void)
+{
+    open_with_priorities(2, LANEPOOL_FOREVER);
+    struct scene_task *one = task_of("A", 0, 10);
+    struct scene_task *two = task_of("A", 0, 10);
+    struct scene_task *middle = task_of("C", 3, 10);
+    struct scene_task *waiting = task_of("B", 2, 0);
+    struct scene_task *high = task_of("B", 5, 0);
+
+    awaited = two;
+    two->has_future = true;
+    waiting->body = wait_for_awaited;
+    EXPECT_STATUS(OK, scene_submit(one));
+    EXPECT_STATUS(OK, scene_submit(two));
+    EXPECT_STATUS(OK, scene_submit(waiting));
+    sim_sleep(5);
+    EXPECT_STATUS(OK, scene_submit(middle));
+    EXPECT_STATUS(OK, scene_submit(high));
+    scene_close();
+    EXPECT(scene_before(waiting, high));
+}
+
+static lanepool_pump *pump;
+
+static void run_pump(void *argument)
+{
+    size_t count = 0;
+
+    (void)argument;
+    EXPECT_STATUS(OK, lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, &count));
+}
+
+/* A pump's task and a caller's own hold up what is high, and are run where they have to be. */
+static void scenario_priorities_meet_pumps_and_callers(void)
+{
+    open_with_priorities(1, LANEPOOL_FOREVER);
+    EXPECT_STATUS(OK, lanepool_pump_create(scene.pool, &pump));
+    struct scene_task *one = task_of("A", 0, 2);
+    struct scene_task *pumped = task_of("AB", 0, 2);
+    struct scene_task *high = task_of("B", 7, 2);
+
+    pumped->pump = pump;
+    EXPECT_STATUS(OK, scene_submit(one));
+    EXPECT_STATUS(OK, scene_submit(pumped));
+    scene_spawn(run_pump, NULL);
+    EXPECT_STATUS(OK, scene_submit_or_run(high));
+    scene_join();
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, lanepool_pump_destroy(pump));
+    scene_close();
+}
+
+static void scenario_priorities_each_failure_in_turn(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 2;
+    options.priorities = true;
+    if (!scene_try_open(&options))
+        return;
+    for (uint32_t i = 0; i < 6; i++) {
+        struct scene_task *task = task_of(i % 2 == 0 ? "AB" : "bC", i, 1);
+        task->has_future = i % 3 == 0;
+        (void)scene_submit(task);
+    }
+    world_stop_refusing();
+    scene_close();
+}
+
+SCENARIO_TABLE(scenarios_priorities,
+               SCENARIO(scenario_priorities_lending_meets_a_choice, EXHAUSTIVE),
+               SCENARIO(scenario_priorities_count_behind_a_link_that_was_missing, EXHAUSTIVE),
+               SCENARIO(scenario_priorities_lending_meets_a_release, EXHAUSTIVE),
+               SCENARIO(scenario_priorities_lending_meets_a_cancel, RANDOM),
+               SCENARIO(scenario_priorities_are_lent_through_a_wait, RANDOM),
+               SCENARIO(scenario_priorities_meet_pumps_and_callers, RANDOM),
+               SCENARIO(scenario_priorities_each_failure_in_turn, FAULTS));
