@@ -22,7 +22,8 @@ enum {
     LANEPOOL_I_UNLOCKED = 13,        /* a cancel decides without the future's lock */
     LANEPOOL_I_LENDS_NOTHING = 14,   /* who waits does not lend its level */
     LANEPOOL_I_LANE_OVERFILLED = 15, /* only the first of a task's lanes is asked for room */
-    LANEPOOL_I_PLANTED_COUNT = 15
+    LANEPOOL_I_HELD_TOO_SOON = 16,   /* a pool is said to be held up beside tasks that run */
+    LANEPOOL_I_PLANTED_COUNT = 16
 };
 
 #if defined(LANEPOOL_PLANTED)

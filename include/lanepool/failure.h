@@ -131,6 +131,10 @@ typedef struct lanepool_failures {
  * Lists the tasks that are kept. A task is among them once the error callback, which was told of
  * its last failure, has returned.
  *
+ * Whoever waits for the pool is told by LANEPOOL_HELD that only such tasks are left, and what waits
+ * behind them; but not while a task waits inside for one of them, as long as it likes: that task
+ * runs.
+ *
  * @param pool     The pool.
  * @param failures Receives the list, which the caller gives back with lanepool_failures_release();
  *                 it may outlive the pool. NULL on failure.
@@ -160,7 +164,8 @@ typedef enum lanepool_resolution {
 /**
  * Says what is to become of a kept task.
  *
- * A skipped task ends on this thread: its future completes, its `release` is called.
+ * A skipped task ends on this thread: its future completes, its `release` is called, in a pool with
+ * its own `is_compatible` by the thread that routes.
  *
  * @param pool   The pool.
  * @param ticket The task's.

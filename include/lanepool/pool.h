@@ -179,9 +179,10 @@ typedef struct lanepool_stall {
  * A pool that is paused is not stalled, nor one in which nothing runs and nothing is ready while a
  * lane is paused; the time starts anew when that is over (a pause that is shorter than half of it
  * may be missed). Tasks that are not due are not pending. A single task that runs for so long is a
- * stall, too, if no other starts or ends. The rules for calls in it are those of a
- * lanepool_slow_task_fn: lanepool_snapshot_take() and lanepool_snapshot_write_text() say who waits
- * for whom.
+ * stall, too, if no other starts or ends; and so is a pool of which all that is left is held up by
+ * tasks that have failed and are kept: lanepool_pool_failures() lists them. The rules for calls in
+ * it are those of a lanepool_slow_task_fn: lanepool_snapshot_take() and
+ * lanepool_snapshot_write_text() say who waits for whom.
  *
  * @param user  The pool's `user` option.
  * @param stall Valid during the call.
@@ -531,7 +532,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_await(lanepool_po
  * @retval LANEPOOL_OK        They have finished, and their callbacks have returned.
  * @retval LANEPOOL_HELD      All that the pool has, delayed tasks apart, are tasks that have failed
  *                            and are kept, and what waits behind them, or for a resume: see
- *                            lanepool_pool_await(). Not told to who polls.
+ *                            lanepool_pool_await(). Not told to who polls. A task that waits
+ *                            inside for a kept one runs, and is not held up: see failure.h.
  * @retval LANEPOOL_TIMED_OUT Not yet.
  * @retval LANEPOOL_DEADLOCK  Called from inside one of the pool's own tasks or callbacks.
  * @retval LANEPOOL_NOMEM     Memory is lacking; nothing has changed.

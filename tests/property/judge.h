@@ -44,11 +44,28 @@ static inline bool judge_is_mark(const struct judge *judge, uint32_t task)
     return judge->cancelled_by[task] != WORKLOAD_NONE;
 }
 
-/* Whether it has a place in the order: no mark, and not cancelled before it was due. */
+/* Whether the second claims a lane that the first, which is kept, has. */
+bool judge_share_a_lane(const struct judge *judge, uint32_t kept, uint32_t task);
+
+/* Whether it had its one call because of a poisoned lane: its future says so. */
+static inline bool judge_was_refused(const struct judge *judge, uint32_t task)
+{
+    return judge->log->tasks[task].call == CALL_CANCELLED &&
+           judge->log->tasks[task].result.status == LANEPOOL_POISONED;
+}
+
+/* What its future has, if it has one. */
+lanepool_status judge_result_of(const struct judge *judge, uint32_t task);
+
+/* Whether it has a place in the order: no mark, and not cancelled before it was due; nor one that
+ * does not wait in poisoned lanes and never ran, of which it is not known what it had left. */
 static inline bool judge_has_place(const struct judge *judge, uint32_t task)
 {
-    return !judge_is_mark(judge, task) && !(workload_is_late(&judge->workload->tasks[task]) &&
-                                            judge->log->tasks[task].call == CALL_CANCELLED);
+    const struct oracle_task *record = &judge->log->tasks[task];
+
+    return !judge_is_mark(judge, task) &&
+           !(workload_is_late(&judge->workload->tasks[task]) && record->call == CALL_CANCELLED) &&
+           !(workload_avoids_poison(judge->workload, task) && record->call != CALL_RUN);
 }
 
 /* oracle_cancels.c: finds out who has cancelled what; then judges what the calls have answered. */
@@ -74,6 +91,12 @@ bool judge_contexts_are_few(const struct oracle_log *log, const struct workload 
 void judge_priorities(struct judge *judge);
 /* oracle_lane_limits.c: who waits for room is accepted into no full lane. */
 void judge_lane_limits(struct judge *judge);
+/* oracle_failures.c: attempts, who is kept, what becomes of them, and who avoids their lanes. */
+void judge_failures(struct judge *judge);
+/* Whether the call may have found that all that was left was held up. */
+void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const char *what);
+/* From when the lane may have been resumed by who resolves failures, after this stamp. */
+uint64_t judge_resumed_at(const struct judge *judge, uint32_t key, uint64_t stamp);
 /* oracle_pauses.c: what a pause holds up does not start. */
 void judge_pauses(struct judge *judge);
 

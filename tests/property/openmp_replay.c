@@ -54,11 +54,17 @@ struct claimed {
     uint32_t shared_count;
 };
 
-static void set_apart(const struct workload_task *what, struct claimed *claimed)
+static void set_apart(const struct oracle_log *log, const struct workload *workload, uint32_t task,
+                      struct claimed *claimed)
 {
+    const struct workload_task *what = &workload->tasks[task];
+
     claimed->exclusive_count = 0;
     claimed->shared_count = 0;
     for (uint32_t i = 0; i < what->merged_count; i++) {
+        if (oracle_misses(log, workload, task, what->merged[i].key)) {
+            continue;
+        }
         if (what->merged[i].mode == LANEPOOL_SHARED) {
             claimed->shared[claimed->shared_count++] = what->merged[i].key;
         } else {
@@ -94,7 +100,7 @@ static void replay_all(struct oracle_log *replay, const struct workload *workloa
 #pragma omp parallel num_threads(threads)
 #pragma omp single
     for (uint32_t i = 0; i < count; i++) {
-        set_apart(&workload->tasks[places[i].task], &claimed);
+        set_apart(replay, workload, places[i].task, &claimed);
         replay_one(replay, workload, places[i].task, &claimed);
     }
     free(claimed.exclusive);
@@ -129,6 +135,7 @@ bool openmp_replay_agrees(const struct oracle_log *log, const struct workload *w
     bool agrees;
 
     oracle_log_init(&replay, workload);
+    oracle_copy_misses(&replay, log, workload);
     replay_all(&replay, workload, places, count, threads);
     agrees = is_same(log, &replay, &workload->params);
     oracle_log_fini(&replay);

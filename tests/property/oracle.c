@@ -25,7 +25,22 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
     log->limits = memory_get(workload->limit_count, sizeof *log->limits);
     log->pumps = memory_get(workload->params.pumps, sizeof *log->pumps);
     log->contexts = memory_get(workload->params.key_count, sizeof *log->contexts);
+    log->lanes = memory_get(workload->params.key_count, sizeof *log->lanes);
+    if (workload->params.failures) {
+        log->misses = memory_get((size_t)workload->params.task_count * workload->params.key_count,
+                                 sizeof *log->misses);
+    }
     atomic_init(&log->clock, 0);
+}
+
+void oracle_copy_misses(struct oracle_log *to, const struct oracle_log *from,
+                        const struct workload *workload)
+{
+    if (from->misses) {
+        memcpy(to->misses, from->misses,
+               (size_t)workload->params.task_count * workload->params.key_count *
+                   sizeof *from->misses);
+    }
 }
 
 void oracle_log_fini(struct oracle_log *log)
@@ -39,6 +54,8 @@ void oracle_log_fini(struct oracle_log *log)
     free(log->limits);
     free(log->pumps);
     free(log->contexts);
+    free(log->lanes);
+    free(log->misses);
     memset(log, 0, sizeof *log);
 }
 
@@ -80,6 +97,9 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
     for (uint32_t i = 0; i < what->merged_count; i++) {
         struct oracle_key *key = &log->keys[what->merged[i].key];
 
+        if (oracle_misses(log, workload, task, what->merged[i].key)) {
+            continue;
+        }
         if (what->merged[i].mode == LANEPOOL_SHARED) {
             seen = random_mix(seen ^ key->history);
             atomic_fetch_add_explicit(&key->readers, reader_mark(task), memory_order_relaxed);
@@ -91,6 +111,26 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
         }
     }
     log->tasks[task].seen = seen;
+}
+
+uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *workload,
+                          uint32_t task)
+{
+    const struct workload_task *what = &workload->tasks[task];
+    uint64_t read = 0;
+
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        const struct oracle_key *key = &log->keys[what->merged[i].key];
+
+        if (oracle_misses(log, workload, task, what->merged[i].key)) {
+            continue;
+        }
+        read = random_mix(read ^ key->history);
+        if (what->merged[i].mode == LANEPOOL_EXCLUSIVE) {
+            read = random_mix(read ^ atomic_load_explicit(&key->readers, memory_order_relaxed));
+        }
+    }
+    return read;
 }
 
 /* --- orders --- */
@@ -224,7 +264,8 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
         const struct latest_end *end = &judge->ends[what->merged[i].key];
         uint64_t must = what->merged[i].mode == LANEPOOL_SHARED ? end->exclusive : end->any;
 
-        if (begin < must) {
+        if (begin < must &&
+            !oracle_misses(judge->log, judge->workload, task, what->merged[i].key)) {
             judge_blame(&judge->verdict,
                         "task %u started on key %u before an earlier task had finished (by %s)",
                         task, what->merged[i].key, order);
@@ -253,6 +294,9 @@ static void note_end(struct judge *judge, uint32_t task)
     for (uint32_t i = 0; i < what->merged_count; i++) {
         uint32_t key = what->merged[i].key;
 
+        if (oracle_misses(judge->log, judge->workload, task, key)) {
+            continue;
+        }
         raise_end(&judge->ends[key], key == what->gives_up && gave_up_at != 0 ? gave_up_at : at,
                   what->merged[i].mode == LANEPOOL_EXCLUSIVE);
     }
@@ -325,6 +369,7 @@ static void check_histories(struct judge *judge)
     struct oracle_log replay;
 
     oracle_log_init(&replay, judge->workload);
+    oracle_copy_misses(&replay, log, judge->workload);
     for (uint32_t i = 0; i < judge->count; i++) {
         uint32_t task = judge->by_ticket[i];
 
@@ -373,6 +418,11 @@ static void judge_order(struct judge *judge)
 
 static void judge_what_was_seen(struct judge *judge)
 {
+    const char *fault = atomic_load(&judge->log->fault);
+
+    if (fault) {
+        judge_blame(&judge->verdict, "%s", fault);
+    }
     if (judge->log->events != NULL) {
         judge_blame(&judge->verdict, "events: %s", judge->log->events);
     }
@@ -409,6 +459,7 @@ struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct wo
         judge_groups(&judge);
         judge_priorities(&judge);
         judge_lane_limits(&judge);
+        judge_failures(&judge);
     }
 
     free(judge.by_ticket);

@@ -16,6 +16,14 @@
 /* What became of a task. */
 enum oracle_call { CALL_NONE, CALL_RUN, CALL_CANCELLED, CALL_HANDED_BACK };
 
+enum { ORACLE_KEEPS_MAX = 8, ORACLE_RESUMES_MAX = 64 };
+
+/* From before a task is kept until it was resolved. */
+struct oracle_keep {
+    _Atomic uint64_t from; /* 0: there is none */
+    _Atomic uint64_t to;   /* 0: it was not */
+};
+
 /* What one task recorded; written by its submitter, by its call, and by its callbacks. */
 struct oracle_task {
     _Atomic uint64_t submit_begin; /* 0: not submitted */
@@ -49,6 +57,21 @@ struct oracle_task {
     atomic_uint taken; /* its completion, from a group; then the stamp before, and what it said */
     uint64_t taken_from;
     lanepool_result completion;
+    atomic_uint attempts;         /* at it */
+    _Atomic uint64_t first_end;   /* of the first attempt */
+    _Atomic uint64_t attempt_end; /* of the last one */
+    unsigned number;              /* of the last one, by lanepool_run_attempt() */
+    unsigned begun_anew;          /* attempts behind the first that had the number 1 */
+    uint64_t left_keys;           /* what it found in its keys when it had changed them */
+    uint64_t not_before_ns;       /* the next attempt */
+    _Atomic uint64_t gave_in_at;  /* it was said to have failed for the last time; 0: not, or it is
+                                     tried anew */
+    atomic_uint resolving;        /* calls that resolve it */
+    atomic_uint tried_anew;       /* calls that did */
+    atomic_uint skipped;
+    atomic_uint drops; /* calls that were to drop what waits behind it */
+    struct oracle_keep keeps[ORACLE_KEEPS_MAX];
+    atomic_uint keep_count;
 };
 
 /* What became of a call that cancels. */
@@ -113,6 +136,17 @@ struct oracle_context {
     uint64_t cell; /* its callbacks write it; see workload_contexts.c */
 };
 
+/* Pauses of one lane that followed from failures. */
+struct oracle_lane_failure {
+    _Atomic uint64_t paused_at;  /* the last time; 0: never */
+    _Atomic uint64_t resumed_at; /* the last call that resumes it was made, and has returned */
+    struct {
+        _Atomic uint64_t begin;
+        uint64_t end;
+    } resumes[ORACLE_RESUMES_MAX];
+    atomic_uint resume_count; /* may be more than there is room for */
+};
+
 /* One quiesce or await. */
 struct oracle_visit {
     uint64_t begin;
@@ -138,8 +172,11 @@ struct oracle_log {
     struct oracle_group_call *visits;
     struct oracle_limit *limits;
     struct oracle_pump *pumps;
-    struct oracle_context *contexts;     /* by key */
-    _Atomic(const char *) context_fault; /* what was wrong with one, or NULL */
+    struct oracle_context *contexts;   /* by key */
+    _Atomic(const char *) fault;       /* what was wrong while the run went on, or NULL */
+    bool *misses;                      /* by task, then by key: it went without its lane */
+    struct oracle_lane_failure *lanes; /* by key */
+    atomic_uint dropping;              /* calls that drop what waits behind a kept task */
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
@@ -159,6 +196,9 @@ struct oracle_verdict {
 
 void oracle_log_init(struct oracle_log *log, const struct workload *workload);
 void oracle_log_fini(struct oracle_log *log);
+/* For a replay, in which each task goes without what it went without before. */
+void oracle_copy_misses(struct oracle_log *to, const struct oracle_log *from,
+                        const struct workload *workload);
 
 static inline uint64_t oracle_stamp(struct oracle_log *log)
 {
@@ -178,13 +218,13 @@ static inline uint64_t oracle_when(const _Atomic uint64_t *at)
 /* What the body of task does to the keys it claims. */
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
 
-/* What must hold of a context while the run goes on; the first that does not is kept. */
+/* What must hold while the run goes on; the first that does not is kept. */
 static inline void oracle_expect(struct oracle_log *log, bool holds, const char *fault)
 {
     const char *none = NULL;
 
     if (!holds) {
-        atomic_compare_exchange_strong(&log->context_fault, &none, fault);
+        atomic_compare_exchange_strong(&log->fault, &none, fault);
     }
 }
 
@@ -204,6 +244,10 @@ struct oracle_counts {
     uint64_t contexts;     /* opened */
     uint64_t choices;      /* between ready tasks of several priorities, that were judged */
     uint64_t without_room; /* submits that were refused for that */
+    uint64_t retries;      /* attempts behind the first */
+    uint64_t kept;
+    uint64_t refused; /* in poisoned lanes */
+    uint64_t without; /* that ran without such a lane */
 };
 
 /* Adds those of a run that was judged. */
@@ -211,6 +255,25 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
                   struct oracle_counts *counts);
 /* Prints them, as a part of a line. */
 void oracle_print_counts(const struct oracle_counts *counts, FILE *out);
+
+/* Whether the task went without the lane of a key that it claims: another had poisoned it. An heir
+ * has what its giver had. */
+static inline bool oracle_misses(const struct oracle_log *log, const struct workload *workload,
+                                 uint32_t task, uint32_t key)
+{
+    const struct workload_task *what = &workload->tasks[task];
+    size_t whose = what->is_heir ? what->parent : task;
+
+    return log->misses && log->misses[whose * workload->params.key_count + key];
+}
+
+/* What the task finds in its keys; it is their only one, but for readers. */
+uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *workload,
+                          uint32_t task);
+
+/* Whether it is kept for certain; of tasks of a pool that was not told to stop now, at a moment at
+ * which no thread can go on. */
+bool oracle_is_kept(const struct oracle_log *log, const struct workload *workload, uint32_t task);
 
 /* Whether the second task must wait for the first, if that stands before it, after this stamp: of
  * what the first claimed it may have given something up. */

@@ -97,7 +97,8 @@ static void check_call(struct judge *judge, uint32_t index)
         judge_blame(&judge->verdict, "task %u was called before it was submitted", index);
     }
     if (task->call != CALL_RUN && !judge_is_mark(judge, index) &&
-        oracle_when(&judge->log->stopping_at) == 0 && !is_cancelled_by_a_drain(judge, index)) {
+        !judge_was_refused(judge, index) && oracle_when(&judge->log->stopping_at) == 0 &&
+        !is_cancelled_by_a_drain(judge, index)) {
         judge_blame(&judge->verdict, "task %u did not run, and nothing was shut down now", index);
     }
     if (task->call == CALL_HANDED_BACK && judge->workload->params.ending != END_HANDBACK) {
@@ -109,7 +110,7 @@ static void check_callbacks(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
-    bool ran = task->call == CALL_RUN;
+    unsigned attempts = atomic_load(&task->attempts);
     unsigned releases = what->has_release && task->call != CALL_HANDED_BACK;
 
     if (atomic_load(&task->releases) != releases) {
@@ -120,7 +121,7 @@ static void check_callbacks(struct judge *judge, uint32_t index)
         judge_blame(&judge->verdict, "the then of task %u was called %u times", index,
                     atomic_load(&task->thens));
     }
-    if (atomic_load(&task->errors) != (ran && what->fails)) {
+    if (atomic_load(&task->errors) != (attempts < what->fails ? attempts : what->fails)) {
         judge_blame(&judge->verdict, "task %u was reported as failed %u times", index,
                     atomic_load(&task->errors));
     }
@@ -132,13 +133,24 @@ static void check_callbacks(struct judge *judge, uint32_t index)
     }
 }
 
+lanepool_status judge_result_of(const struct judge *judge, uint32_t task)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+
+    if (record->call != CALL_RUN) {
+        return judge_was_refused(judge, task) ? LANEPOOL_POISONED : LANEPOOL_CANCELLED;
+    }
+    unsigned attempts = atomic_load(&record->attempts);
+
+    return attempts > 0 && attempts <= judge->workload->tasks[task].fails ? LANEPOOL_FAILED
+                                                                          : LANEPOOL_OK;
+}
+
 static void check_future(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
-    lanepool_status status = task->call != CALL_RUN ? LANEPOOL_CANCELLED
-                             : what->fails          ? LANEPOOL_FAILED
-                                                    : LANEPOOL_OK;
+    lanepool_status status = judge_result_of(judge, index);
     const void *value = task->call == CALL_RUN ? what : NULL;
 
     if (!what->has_future) {
@@ -173,6 +185,7 @@ static void check_cancellations(struct judge *judge)
         uint64_t begin = oracle_when(&task->call_begin);
 
         if (task->call == CALL_RUN || judge_is_mark(judge, judge->by_ticket[i]) ||
+            judge_was_refused(judge, judge->by_ticket[i]) ||
             is_cancelled_by_a_drain(judge, judge->by_ticket[i])) {
             continue;
         }
@@ -218,8 +231,10 @@ static void check_visit(struct judge *judge, const struct oracle_visit *visit, b
     if (end == 0) {
         return;
     }
-    if (visit->status != LANEPOOL_OK && visit->status != LANEPOOL_TIMED_OUT &&
-        !may_lack_resources(judge, visit->status)) {
+    if (visit->status == LANEPOOL_HELD) {
+        judge_held_up(judge, visit, what);
+    } else if (visit->status != LANEPOOL_OK && visit->status != LANEPOOL_TIMED_OUT &&
+               !may_lack_resources(judge, visit->status)) {
         judge_blame(&judge->verdict, "the %s answered %s", what,
                     lanepool_status_name(visit->status));
     }

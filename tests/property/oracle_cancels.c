@@ -26,15 +26,18 @@ static bool claims(const struct workload_task *what, uint32_t key)
 static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
 {
     const struct workload_cancel *what = &judge->workload->cancels[cancel];
+    const struct workload_task *claimer = &judge->workload->tasks[task];
 
     switch (what->kind) {
     case CANCEL_POOL:
         return true;
     case CANCEL_GROUP:
-        return judge->workload->tasks[task].group == what->target;
+        return claimer->group == what->target;
     case CANCEL_LANE:
-        return !judge->workload->tasks[task].is_barrier &&
-               claims(&judge->workload->tasks[task], what->target);
+        return !claimer->is_barrier && claims(claimer, what->target) &&
+               !oracle_misses(judge->log, judge->workload, task, what->target);
+    case CANCEL_BEHIND:
+        return !claimer->is_barrier && judge_share_a_lane(judge, what->target, task);
     default:
         return what->target == task && judge->log->cancels[cancel].status == LANEPOOL_OK;
     }
@@ -46,7 +49,7 @@ static bool may_cover(const struct judge *judge, uint32_t cancel, uint32_t task)
     const struct workload_task *what = &judge->workload->tasks[task];
 
     return covers(judge, cancel, task) ||
-           (what->is_heir && judge->workload->cancels[cancel].kind == CANCEL_LANE &&
+           (what->is_heir && judge->workload->cancels[cancel].kind != CANCEL_GROUP &&
             covers(judge, cancel, what->parent));
 }
 
@@ -93,12 +96,14 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 {
     const struct workload_params *params = &judge->workload->params;
     const struct workload_task *what = &judge->workload->tasks[task];
-    bool any = params->cancellers > 0 || params->pausers > 0 || judge->workload->series_count > 0;
+    bool any = judge->workload->cancel_count > 0 || params->pausers > 0 ||
+               judge->workload->series_count > 0 || params->failures;
 
     for (uint32_t i = 0; i < what->merged_count && any; i++) {
         uint32_t key = what->merged[i].key;
 
-        if ((judge->has_mark[key] || workload_pauses(judge->workload, key)) &&
+        if ((judge->has_mark[key] || workload_pauses(judge->workload, key) ||
+             oracle_when(&judge->log->lanes[key].paused_at) != 0) &&
             claims(&judge->workload->tasks[other], key)) {
             return true;
         }
@@ -186,7 +191,10 @@ static void check_asked(struct judge *judge, uint32_t task)
         bool of_group = what->kind == CANCEL_GROUP && covers(judge, i, task);
         bool of_task = what->kind <= CANCEL_TASK_AND_WAIT && what->target == task;
 
-        if ((of_group || of_task) && begin != 0 && begin < oracle_when(&record->call_end)) {
+        bool of_all = what->kind == CANCEL_POOL && workload_may_stay(judge->workload, task);
+
+        if ((of_group || of_task || of_all) && begin != 0 &&
+            begin < oracle_when(&record->call_end)) {
             return;
         }
     }
@@ -258,6 +266,10 @@ static void check_several(struct judge *judge, uint32_t cancel)
 
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
         told += judge->cancelled_by[i] == cancel;
+    }
+    if (judge->workload->cancels[cancel].kind == CANCEL_BEHIND) {
+        check_who_is_left(judge, cancel);
+        return;
     }
     if (record->count > told + judge->workload->series_count || (record->count < told && !stops)) {
         judge_blame(&judge->verdict, "a cancel counts %zu tasks, and has told %u", record->count,

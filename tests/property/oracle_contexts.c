@@ -3,11 +3,6 @@
 
 void judge_contexts(struct judge *judge)
 {
-    const char *fault = atomic_load(&judge->log->context_fault);
-
-    if (fault) {
-        judge_blame(&judge->verdict, "%s", fault);
-    }
     for (uint32_t key = 0; key < judge->workload->params.key_count; key++) {
         const struct oracle_context *record = &judge->log->contexts[key];
 

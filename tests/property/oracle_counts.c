@@ -5,6 +5,7 @@ static void count_task(const struct oracle_task *record, const struct workload_t
                        bool stopped, struct oracle_counts *counts)
 {
     bool ran = record->call == CALL_RUN;
+    unsigned attempts = atomic_load(&record->attempts);
 
     counts->cancelled += !stopped && record->call == CALL_CANCELLED;
     counts->barriers += ran && what->is_barrier;
@@ -18,6 +19,9 @@ static void count_task(const struct oracle_task *record, const struct workload_t
     counts->without_room +=
         oracle_when(&record->submit_end) != 0 &&
         (record->submitted == LANEPOOL_FULL || record->submitted == LANEPOOL_TIMED_OUT);
+    counts->retries += ran && attempts > 1 ? attempts - 1 : 0;
+    counts->kept += atomic_load(&record->keep_count);
+    counts->refused += record->call == CALL_CANCELLED && record->result.status == LANEPOOL_POISONED;
     counts->pumped += ran && what->pump != WORKLOAD_NONE;
 }
 
@@ -32,6 +36,10 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
     for (uint32_t key = 0; key < workload->params.key_count; key++) {
         counts->contexts += atomic_load(&log->contexts[key].opens);
     }
+    for (size_t i = 0;
+         log->misses && i < (size_t)workload->params.task_count * workload->params.key_count; i++) {
+        counts->without += log->misses[i];
+    }
     for (uint32_t i = 0; i < workload->pause_count; i++) {
         counts->pauses +=
             oracle_when(&log->pauses[i].begin) != 0 && log->pauses[i].status == LANEPOOL_OK;
@@ -43,12 +51,15 @@ void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
     fprintf(out,
             "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
             "%llu heirs, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
-            "%llu pumped, %llu contexts opened, %llu choices, %llu submits without room",
+            "%llu pumped, %llu contexts opened, %llu choices, %llu submits without room, %llu "
+            "retries, %llu kept, %llu refused, %llu lanes gone without",
             (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
             (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
             (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
             (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
             (unsigned long long)counts->members, (unsigned long long)counts->taken,
             (unsigned long long)counts->pumped, (unsigned long long)counts->contexts,
-            (unsigned long long)counts->choices, (unsigned long long)counts->without_room);
+            (unsigned long long)counts->choices, (unsigned long long)counts->without_room,
+            (unsigned long long)counts->retries, (unsigned long long)counts->kept,
+            (unsigned long long)counts->refused, (unsigned long long)counts->without);
 }

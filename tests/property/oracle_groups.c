@@ -60,9 +60,7 @@ static void check_completion(struct judge *judge, uint32_t index)
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
     bool kept = what->group != WORKLOAD_NONE && judge->workload->params.keeps_completions;
-    lanepool_status status = task->call != CALL_RUN ? LANEPOOL_CANCELLED
-                             : what->fails          ? LANEPOOL_FAILED
-                                                    : LANEPOOL_OK;
+    lanepool_status status = judge_result_of(judge, index);
 
     if (atomic_load(&task->taken) != kept) {
         judge_blame(&judge->verdict, "the completion of task %u was taken %u times", index,

@@ -7,18 +7,39 @@ static bool both_shared(const struct workload_claim *a, const struct workload_cl
 }
 
 /* Whether the claims meet in another key than this one. */
-static bool meet_elsewhere(const struct workload_task *a, const struct workload_task *b,
-                           uint32_t key)
+static bool meet_elsewhere(const struct oracle_log *log, const struct workload *workload,
+                           uint32_t first, uint32_t second, uint32_t key)
 {
+    const struct workload_task *a = &workload->tasks[first];
+    const struct workload_task *b = &workload->tasks[second];
+
     for (uint32_t i = 0; i < a->merged_count; i++) {
         for (uint32_t j = 0; j < b->merged_count && a->merged[i].key != key; j++) {
             if (a->merged[i].key == b->merged[j].key &&
-                !both_shared(&a->merged[i], &b->merged[j])) {
+                !both_shared(&a->merged[i], &b->merged[j]) &&
+                !oracle_misses(log, workload, first, a->merged[i].key) &&
+                !oracle_misses(log, workload, second, a->merged[i].key)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+/* Whether any of them may go without a lane. */
+static bool may_miss(const struct oracle_log *log, const struct workload *workload, uint32_t first,
+                     uint32_t second)
+{
+    return log->misses && workload->params.rule == RULE_CLAIMS &&
+           !workload->tasks[first].is_barrier && !workload->tasks[second].is_barrier;
+}
+
+static bool conflict(const struct oracle_log *log, const struct workload *workload, uint32_t first,
+                     uint32_t second)
+{
+    return may_miss(log, workload, first, second)
+               ? meet_elsewhere(log, workload, first, second, WORKLOAD_NONE)
+               : workload_conflict(workload, first, second);
 }
 
 static bool has_given_up(const struct oracle_task *task, uint64_t stamp)
@@ -35,12 +56,12 @@ bool oracle_conflict_at(const struct oracle_log *log, const struct workload *wor
 
     /* What its giver has not given up an heir has as well. */
     if (what->is_heir && !has_given_up(&log->tasks[what->parent], stamp)) {
-        return workload_conflict(workload, what->parent, second);
+        return conflict(log, workload, what->parent, second);
     }
     if (!has_given_up(&log->tasks[first], stamp) || workload->tasks[second].is_barrier) {
-        return workload_conflict(workload, first, second);
+        return conflict(log, workload, first, second);
     }
-    return meet_elsewhere(what, &workload->tasks[second], what->gives_up);
+    return meet_elsewhere(log, workload, first, second, what->gives_up);
 }
 
 /* It stands where its giver stood, and comes next. */

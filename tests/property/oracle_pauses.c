@@ -31,7 +31,9 @@ static uint64_t may_be_over_at(const struct judge *judge, uint32_t index)
             over = other->resume_begin;
         }
     }
-    return over;
+    uint64_t resumed = judge_resumed_at(judge, judge->workload->pauses[index].key,
+                                        oracle_when(&log->pauses[index].begin));
+    return over < resumed ? over : resumed;
 }
 
 static bool runs_inside_a_wait(const struct judge *judge, const struct oracle_task *task)
@@ -55,7 +57,8 @@ static bool is_held_up(const struct judge *judge, uint32_t pause, uint32_t task)
     uint32_t key = judge->workload->pauses[pause].key;
 
     if (key != WORKLOAD_NONE) {
-        return !what->is_heir && !what->is_barrier && claims(what, key);
+        return !what->is_heir && !what->is_barrier && claims(what, key) &&
+               !oracle_misses(judge->log, judge->workload, task, key);
     }
     return judge->log->tasks[task].worker != SIZE_MAX &&
            !runs_inside_a_wait(judge, &judge->log->tasks[task]);

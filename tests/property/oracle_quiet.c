@@ -54,7 +54,7 @@ static bool is_in_progress(const struct oracle_cancel *cancel)
 /* Until they have all been told, it cannot be seen which tasks are cancelled. */
 static bool cancels_several(const struct oracle_log *log, const struct workload *workload)
 {
-    bool any = false;
+    bool any = atomic_load(&log->dropping) > 0;
 
     for (uint32_t i = 0; i < workload->cancel_count; i++) {
         any |= workload->cancels[i].kind >= CANCEL_LANE && is_in_progress(&log->cancels[i]);
@@ -65,7 +65,7 @@ static bool cancels_several(const struct oracle_log *log, const struct workload 
 /* Whatever waits for all others waits for calls that cancel, too. */
 static bool cancels_any(const struct oracle_log *log, const struct workload *workload)
 {
-    bool any = false;
+    bool any = atomic_load(&log->dropping) > 0;
 
     for (uint32_t i = 0; i < workload->cancel_count; i++) {
         any |= is_in_progress(&log->cancels[i]);
@@ -119,6 +119,14 @@ static bool claims(const struct workload_task *what, uint32_t key)
     return found;
 }
 
+/* Whether it may have given a poisoned lane up: who reads behind it there waits still. */
+static bool has_left_a_lane(const struct oracle_log *log, const struct workload *workload,
+                            uint32_t task)
+{
+    return log->misses && workload_avoids_poison(workload, task) &&
+           oracle_when(&log->tasks[task].submit_end) != 0;
+}
+
 /* Whether a mark stands behind the other in a lane, and the task behind that. */
 static bool is_mark_between(const struct oracle_log *log, const struct workload *workload,
                             uint32_t other, uint32_t task)
@@ -126,8 +134,8 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         const struct workload_task *what = &workload->tasks[i];
 
-        if (!is_mark(log, workload, i) || what->is_barrier ||
-            !may_stand_before(log, workload, other, i) ||
+        if ((!is_mark(log, workload, i) && !has_left_a_lane(log, workload, i)) ||
+            what->is_barrier || !may_stand_before(log, workload, other, i) ||
             !may_stand_before(log, workload, i, task)) {
             continue;
         }
@@ -155,7 +163,43 @@ static bool is_pause_between(const struct oracle_log *log, const struct workload
         any |= key != WORKLOAD_NONE && oracle_when(&log->pauses[i].begin) != 0 &&
                claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
     }
+    for (uint32_t key = 0; key < workload->params.key_count && log->misses; key++) {
+        any |= oracle_when(&log->lanes[key].paused_at) != 0 &&
+               claims(&workload->tasks[other], key) && claims(&workload->tasks[task], key);
+    }
     return any;
+}
+
+/* Whether a task has poisoned the lane, which whoever does not want to wait there has left. */
+static bool is_poisoned(const struct oracle_log *log, const struct workload *workload, uint32_t key)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (oracle_is_kept(log, workload, i) && !workload->tasks[i].is_barrier &&
+            claims(&workload->tasks[i], key) && !oracle_misses(log, workload, i, key) &&
+            (workload->tasks[i].gives_up != key || oracle_when(&log->tasks[i].gave_up_at) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the task waits for the other nowhere but in lanes that it has left. */
+static bool has_left_its_lanes(const struct oracle_log *log, const struct workload *workload,
+                               uint32_t other, uint32_t task)
+{
+    const struct workload_task *what = &workload->tasks[task];
+
+    if (!log->misses || !workload_avoids_poison(workload, task) ||
+        workload->tasks[other].is_barrier || oracle_when(&log->tasks[task].submit_end) == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        if (claims(&workload->tasks[other], what->merged[i].key) &&
+            !is_poisoned(log, workload, what->merged[i].key)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* A mark that could not wait for all at once waits for all that is older: the rule is not asked. */
@@ -172,6 +216,7 @@ static bool holds_up(const struct oracle_log *log, const struct workload *worklo
         return true;
     }
     return may_stand_before(log, workload, other, task) &&
+           !has_left_its_lanes(log, workload, other, task) &&
            (oracle_conflict_at(log, workload, other, task, UINT64_MAX) ||
             is_pause_between(log, workload, other, task) || may_wait_for_all(log, workload, task) ||
             (workload->params.rule == RULE_CLAIMS && is_mark_between(log, workload, other, task)));
@@ -184,6 +229,24 @@ static bool is_held_up(const struct oracle_log *log, const struct workload *work
     return is_waiting(&log->tasks[index]) ||
            (is_mark(log, workload, index) && workload->params.rule != RULE_CLAIMS &&
             !workload->tasks[index].is_barrier);
+}
+
+/* Whether a task that is to pause its lanes has not ended, and claims one that this one does. */
+static bool is_just_paused(const struct oracle_log *log, const struct workload *workload,
+                           uint32_t task)
+{
+    for (uint32_t i = 0; i < workload->params.task_count; i++) {
+        if (workload_policy_of(workload, i)->at_end != LANEPOOL_FAILURE_PAUSE ||
+            !is_running(&log->tasks[i]) || workload->tasks[i].fails == 0) {
+            continue;
+        }
+        for (uint32_t c = 0; c < workload->tasks[i].merged_count; c++) {
+            if (claims(&workload->tasks[task], workload->tasks[i].merged[c].key)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* Whether a pause may hold up all of these: one of the pool, or of a lane that the task claims; any
@@ -201,7 +264,11 @@ static bool may_be_paused(const struct oracle_log *log, const struct workload *w
             oracle_when(&log->pauses[i].resume_end) == 0 &&
             (key == WORKLOAD_NONE || task == WORKLOAD_NONE || claims(&workload->tasks[task], key));
     }
-    return any;
+    for (uint32_t key = 0; key < workload->params.key_count && log->misses; key++) {
+        any |= oracle_when(&log->lanes[key].paused_at) > oracle_when(&log->lanes[key].resumed_at) &&
+               (task == WORKLOAD_NONE || claims(&workload->tasks[task], key));
+    }
+    return any || (task != WORKLOAD_NONE && is_just_paused(log, workload, task));
 }
 
 /* Whether somebody waits who would run the task. A pump's thread may be busy with another task. */

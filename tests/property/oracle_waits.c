@@ -39,12 +39,12 @@ static bool may_wait_after(const struct judge *judge, uint32_t index, uint64_t s
                                        : !is_called_before(&judge->log->tasks[index], stamp);
 }
 
-/* The task's thread runs the other one inside the task's wait. */
+/* The task's thread runs the other one inside the task's wait; what waits is a first attempt. */
 static bool helps(const struct oracle_task *task, const struct oracle_task *other)
 {
     return other->call == CALL_RUN && other->thread == task->thread &&
            oracle_when(&other->call_begin) > task->wait_begin &&
-           oracle_when(&other->call_end) < oracle_when(&task->call_end);
+           oracle_when(&other->first_end) < oracle_when(&task->call_end);
 }
 
 static bool awaits(const struct judge *judge, uint32_t task, uint32_t other)
@@ -75,6 +75,12 @@ static bool is_heir_of(const struct judge *judge, uint32_t task, uint32_t other)
     return judge->workload->tasks[task].is_heir && judge->workload->tasks[task].parent == other;
 }
 
+/* A lane that one of them goes without was waited for until it was poisoned. */
+static bool may_have_conflicted(const struct judge *judge, uint32_t task, uint32_t other)
+{
+    return judge->log->misses && workload_conflict(judge->workload, task, other);
+}
+
 /* Whether, at some moment from begin to end, the task could not go on because of the other. */
 static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
                           uint64_t end)
@@ -91,7 +97,8 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
     }
     return may_wait_after(judge, task, begin) &&
            (oracle_conflict_at(judge->log, judge->workload, other, task, 0) ||
-            is_heir_of(judge, task, other) || judge_meet_at_a_mark(judge, task, other)) &&
+            may_have_conflicted(judge, other, task) || is_heir_of(judge, task, other) ||
+            judge_meet_at_a_mark(judge, task, other)) &&
            may_stand_before(judge, other, task);
 }
 

@@ -164,7 +164,7 @@ static void draw_manner(const struct workload_params *params, struct workload_ta
         task->has_future = chance(choices, 2);
         task->has_then = task->has_future && chance(choices, 3);
         task->has_release = chance(choices, 3);
-        task->fails = chance(choices, 6);
+        task->fails = chance(choices, 6) ? WORKLOAD_EACH : 0;
     }
 }
 
@@ -322,6 +322,7 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     workload_draw_contexts(workload, choices);
     workload_draw_priorities(workload, choices);
     workload_draw_lane_limits(workload, choices);
+    workload_draw_failures(workload, choices);
 }
 
 void workload_fini(struct workload *workload)

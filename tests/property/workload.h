@@ -93,11 +93,18 @@ struct workload_params {
     uint32_t uses_fail;  /* the same; 0: nobody asks whether what lingered is still good */
     bool has_priorities; /* some tasks have another than the lowest */
     uint64_t priority_age_ns;
-    bool calm; /* it can be told which task is next; see oracle_priorities.c */
+    bool calm;                      /* it can be told which task is next; see oracle_priorities.c */
+    bool failures;                  /* some tasks fail more than once, and have policies */
+    lanepool_failure_policy policy; /* the pool's, where there are failures */
+    uint32_t resolvers;             /* threads that resolve what is kept, when they find it */
+    bool resolves_late;   /* nobody else does, before the pool's end is told that it is held up */
+    bool ends_held;       /* it is its destruction that is told, where nothing is to come before */
+    bool stops_when_held; /* then the pool is shut down now, instead of resolving anything */
 };
 
 #define WORKLOAD_NONE  UINT32_MAX
 #define WORKLOAD_NEVER INT64_MAX
+#define WORKLOAD_EACH  UINT32_MAX
 
 struct workload_claim {
     uint32_t key;
@@ -136,8 +143,11 @@ struct workload_task {
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
-    bool fails;
-    bool dropped; /* left out, to make a failing workload smaller */
+    uint32_t fails; /* so many attempts at it, or WORKLOAD_EACH */
+    bool has_policy;
+    lanepool_failure_policy policy;
+    bool resolves; /* it resolves what is kept, as a resolver does */
+    bool dropped;  /* left out, to make a failing workload smaller */
 };
 
 enum workload_cancel_kind {
@@ -145,13 +155,14 @@ enum workload_cancel_kind {
     CANCEL_TASK_AND_WAIT,
     CANCEL_LANE,
     CANCEL_POOL,
-    CANCEL_GROUP
+    CANCEL_GROUP,
+    CANCEL_BEHIND
 };
 
 /* One call that cancels. */
 struct workload_cancel {
     enum workload_cancel_kind kind;
-    uint32_t target;    /* a task, the key of a lane, or a group */
+    uint32_t target;    /* a task, the key of a lane, a group; or who is kept, and dropped */
     uint32_t inside;    /* the task that makes it, or WORKLOAD_NONE */
     uint32_t canceller; /* otherwise: which thread */
     uint32_t after;     /* ns that this one sleeps before */
@@ -224,6 +235,7 @@ void workload_draw_groups(struct workload *workload, struct choices *choices);
 void workload_draw_contexts(struct workload *workload, struct choices *choices);
 void workload_draw_priorities(struct workload *workload, struct choices *choices);
 void workload_draw_lane_limits(struct workload *workload, struct choices *choices);
+void workload_draw_failures(struct workload *workload, struct choices *choices);
 
 /* Leaves a task out, and those that are submitted from inside it. */
 void workload_drop(struct workload *workload, uint32_t task);
@@ -260,6 +272,27 @@ static inline bool workload_has_claims(const struct workload *workload)
 {
     return workload->params.rule == RULE_CLAIMS ||
            workload->params.rule == RULE_CLAIMS_AS_PREDICATE;
+}
+
+/* What follows when it fails. A periodic task's runs do not. */
+const lanepool_failure_policy *workload_policy_of(const struct workload *workload, uint32_t task);
+
+/* Whether a failure need not be the end of it. */
+static inline bool workload_may_stay(const struct workload *workload, uint32_t task)
+{
+    const lanepool_failure_policy *policy = workload_policy_of(workload, task);
+
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON;
+}
+
+/* Whether some task waits for another one, or for a group. */
+bool workload_waits_inside(const struct workload *workload);
+
+/* Whether it does not wait in poisoned lanes. */
+static inline bool workload_avoids_poison(const struct workload *workload, uint32_t task)
+{
+    return !workload->tasks[task].is_barrier && !workload->tasks[task].is_heir &&
+           workload_policy_of(workload, task)->at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
 /* One line about the parameters; one about each task that is not dropped. */

@@ -105,6 +105,10 @@ static void ask(struct task_context *self, lanepool_run *call, uint32_t place, u
     void *context;
     lanepool_status status = lanepool_run_context(call, &claim, &context, NULL);
 
+    if (oracle_misses(run->log, run->workload, self->task, key)) {
+        run_note_failure(run, status == LANEPOOL_INVALID ? LANEPOOL_OK : LANEPOOL_FAILED);
+        return;
+    }
     if (status != LANEPOOL_OK) {
         run_note_failure(run, is_excused(run, status) ? LANEPOOL_OK : status);
         return;

@@ -96,7 +96,7 @@ static void make_run(struct workload *workload, uint32_t run, uint32_t model, ui
     task->has_future = false;
     task->has_then = false;
     task->has_release = false;
-    task->fails = false;
+    task->fails = 0;
 }
 
 static void draw_one_series(struct workload *workload, uint32_t index, struct choices *choices)

@@ -1,6 +1,7 @@
 #include "property/workload_held.h"
 
 #include "property/workload_contexts.h"
+#include "property/workload_failures.h"
 #include "property/world.h"
 
 static const struct workload_task *what_of(const struct task_context *context)
@@ -47,15 +48,17 @@ void workload_complete(struct task_context *context)
     lanepool_detached *detached = atomic_exchange(&context->detached, NULL);
     const struct workload_task *what = what_of(context);
     lanepool_status status;
+    bool fails;
 
     if (!detached) {
         return;
     }
+    fails = workload_fails_now(context);
     run_end_part(context);
-    status = lanepool_task_complete(detached, what->fails, (void *)(uintptr_t)what);
+    status = lanepool_task_complete(detached, fails, (void *)(uintptr_t)what);
     if (status == LANEPOOL_NOMEM && world_has_refused()) {
         world_stop_refusing();
-        status = lanepool_task_complete(detached, what->fails, (void *)(uintptr_t)what);
+        status = lanepool_task_complete(detached, fails, (void *)(uintptr_t)what);
     }
     run_note_failure(context->run, status);
 }
@@ -91,7 +94,8 @@ void workload_give_up(struct task_context *self, lanepool_run *call)
     lanepool_claim claim;
     lanepool_status status;
 
-    if (key == WORKLOAD_NONE) {
+    if (key == WORKLOAD_NONE ||
+        oracle_misses(self->run->log, self->run->workload, self->task, key)) {
         return;
     }
     workload_stop_using(self, key);

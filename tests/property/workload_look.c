@@ -69,7 +69,7 @@ static bool may_have_marks(const struct look *look)
 {
     const struct workload_params *params = &look->run->workload->params;
 
-    return params->cancellers > 0 || params->pausers > 0 || params->holds;
+    return params->cancellers > 0 || params->pausers > 0 || params->holds || params->failures;
 }
 
 /* In lanes of workers a task may also wait for what it has no conflict with. */

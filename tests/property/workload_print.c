@@ -1,6 +1,16 @@
 /* Prints workloads: what a failing one asks for. */
 #include "property/workload.h"
 
+static void print_policy(const lanepool_failure_policy *policy, FILE *out)
+{
+    static const char *const ends[] = { "goes on", "poisons", "pauses" };
+    static const char *const at_poison[] = { "waits", "fails", "goes without" };
+
+    fprintf(out, "%u retries after %llu to %llu ns, %s, at poison %s", policy->retries,
+            (unsigned long long)policy->delay_ns, (unsigned long long)policy->delay_max_ns,
+            ends[policy->at_end], at_poison[policy->at_poison]);
+}
+
 void workload_print_params(const struct workload *workload, FILE *out)
 {
     static const char *const rules[] = { "claims", "claims as predicate", "relation", "kinds" };
@@ -27,6 +37,13 @@ void workload_print_params(const struct workload *workload, FILE *out)
         fprintf(out, "contexts linger for %u to %u ns, at most %u; opens fail %u, uses %u\n",
                 params->linger_min, params->linger_max, params->lingering_max, params->opens_fail,
                 params->uses_fail);
+    }
+    if (params->failures) {
+        fprintf(out, "the pool's policy: ");
+        print_policy(&params->policy, out);
+        fprintf(out, "; %u resolvers%s%s%s\n", params->resolvers,
+                params->resolves_late ? ", late" : "", params->ends_held ? ", ends held" : "",
+                params->stops_when_held ? ", stops" : "");
     }
 }
 
@@ -67,6 +84,22 @@ static void print_later(const struct workload_task *task, FILE *out)
     }
 }
 
+static void print_failures(const struct workload_task *task, FILE *out)
+{
+    if (task->fails == WORKLOAD_EACH) {
+        fprintf(out, ", always fails");
+    } else if (task->fails > 0) {
+        fprintf(out, ", fails %u times", task->fails);
+    }
+    if (task->has_policy) {
+        fprintf(out, ", policy: ");
+        print_policy(&task->policy, out);
+    }
+    if (task->resolves) {
+        fprintf(out, ", resolves");
+    }
+}
+
 static void print_task(const struct workload_task *task, uint32_t index, FILE *out)
 {
     static const char *const forms[] = { "submit", "batch", "within", "or run" };
@@ -97,13 +130,15 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
     if (task->priority > 0) {
         fprintf(out, ", priority %u", task->priority);
     }
-    fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
-            task->has_release ? ", release" : "", task->fails ? ", fails" : "");
+    print_failures(task, out);
+    fprintf(out, "%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
+            task->has_release ? ", release" : "");
 }
 
 static void print_cancel(const struct workload_cancel *cancel, FILE *out)
 {
-    static const char *const kinds[] = { "task", "task and wait", "lane", "pool", "group" };
+    static const char *const kinds[] = { "task", "task and wait", "lane",
+                                         "pool", "group",         "what is behind" };
 
     fprintf(out, "  cancel of %s", kinds[cancel->kind]);
     if (cancel->kind != CANCEL_POOL) {

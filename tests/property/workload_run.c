@@ -9,6 +9,7 @@
 #include "property/workload_cancels.h"
 #include "property/workload_contexts.h"
 #include "property/workload_delays.h"
+#include "property/workload_failures.h"
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
 #include "property/workload_lane_limits.h"
@@ -30,6 +31,8 @@ enum role {
     PERIODIC,
     VISITOR,
     PUMPER,
+    RESOLVER,
+    RELIEVER,
     QUIESCER,
     LOOKER,
     DRAINER,
@@ -91,6 +94,7 @@ static void submit_all_of_one(struct run *run, uint32_t submitter)
     if (batched > 0) {
         submit_batch(run, batch, batched);
     }
+    atomic_fetch_sub(&run->submitting, 1);
 }
 
 /* --- ends --- */
@@ -123,13 +127,19 @@ static void drain(struct run *run)
 static void stop(struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
-    bool hand_back = params->ending == END_HANDBACK;
-    lanepool_status status;
 
     world_sleep(params->ending == END_BOTH ? params->ending_at / 2 : params->ending_at);
+    run_stop(run, params->ending == END_HANDBACK);
+}
+
+void run_stop(struct run *run, bool hands_back)
+{
+    const struct workload_params *params = &run->workload->params;
+    lanepool_status status;
+
     note_closing(run);
     oracle_stamp_at(run->log, &run->log->stopping_at);
-    status = lanepool_pool_shutdown_now(run->pool, hand_back ? run_hand_back : NULL, run);
+    status = lanepool_pool_shutdown_now(run->pool, hands_back ? run_hand_back : NULL, run);
     /* The drain may have come to its end before. */
     if (status != LANEPOOL_SHUT_DOWN || params->ending != END_BOTH) {
         run_note_failure(run, status);
@@ -174,6 +184,12 @@ static void act(void *argument)
     case PUMPER:
         workload_run_pump(actor->run, actor->index);
         break;
+    case RESOLVER:
+        workload_resolve_all_of_one(actor->run, actor->index);
+        break;
+    case RELIEVER:
+        workload_relieve(actor->run);
+        break;
     case QUIESCER:
         quiesce(actor->run);
         break;
@@ -211,6 +227,7 @@ static void run_actors(struct run *run)
     struct actors actors = { .count = 0 };
     void *arguments[ACTORS_MAX];
 
+    atomic_store(&run->submitting, params->submitters);
     add(&actors, run, SUBMITTER, params->submitters);
     add(&actors, run, CANCELLER, params->cancellers);
     add(&actors, run, PAUSER, params->pausers);
@@ -219,6 +236,8 @@ static void run_actors(struct run *run)
     add(&actors, run, PERIODIC, run->workload->series_count);
     add(&actors, run, VISITOR, params->visitors);
     add(&actors, run, PUMPER, params->pumps);
+    add(&actors, run, RESOLVER, params->resolvers);
+    add(&actors, run, RELIEVER, params->failures && !params->resolves_late);
     add(&actors, run, QUIESCER, params->quiesce_at != 0);
     add(&actors, run, LOOKER, params->look_at != 0);
     add(&actors, run, DRAINER, ending == END_DRAIN || ending == END_BOTH);
@@ -255,17 +274,29 @@ static void release_lanes(struct run *run)
     free(run->lanes);
 }
 
+/* Until it is held up no more. */
+static lanepool_status go_on(struct run *run, lanepool_status (*what)(lanepool_pool *pool))
+{
+    lanepool_status status = what(run->pool);
+
+    while (status == LANEPOOL_HELD && run->workload->params.failures) {
+        workload_relieve_at_end(run);
+        status = what(run->pool);
+    }
+    return status;
+}
+
 /* What could not be had for want of something is tried again once it is there. */
 static void insist(struct run *run, lanepool_status (*what)(lanepool_pool *pool))
 {
-    lanepool_status status = what(run->pool);
+    lanepool_status status = go_on(run, what);
 
     for (int i = 0; i < ATTEMPTS_MAX && status != LANEPOOL_OK && world_has_refused(); i++) {
         if (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_THREAD) {
             break;
         }
         world_stop_refusing();
-        status = what(run->pool);
+        status = go_on(run, what);
     }
     run_note_failure(run, status);
 }
@@ -323,6 +354,7 @@ static lanepool_status create(struct run *run)
     options.priority_age_ns = params->priority_age_ns;
     options.on_error = run_on_error;
     options.user = run;
+    options.on_failure = params->failures ? &params->policy : NULL;
     options.trace_events = params->traced ? TRACE_EVENTS : 0;
     return lanepool_pool_create(&options, &run->pool);
 }
@@ -367,7 +399,9 @@ static void run_tasks(struct run *run)
         run_make_contexts(run);
         run_actors(run);
         /* Afterwards every parent has finished: no nested submit still needs a handle. */
-        insist(run, finish_everything);
+        if (!run->workload->params.ends_held) {
+            insist(run, finish_everything);
+        }
         oracle_stamp_at(run->log, &run->log->ending_at);
     }
     if (ends_early(run)) {

@@ -3,6 +3,7 @@
 #include "property/workload_cancels.h"
 #include "property/workload_contexts.h"
 #include "property/workload_delays.h"
+#include "property/workload_failures.h"
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
 #include "property/world.h"
@@ -50,6 +51,7 @@ void run_on_error(void *user, const lanepool_error *error)
         run_note_failure(run, error->status);
     }
     atomic_fetch_add_explicit(&record_of(context)->errors, 1, memory_order_relaxed);
+    workload_note_failure(context, error);
 }
 
 static void released(void *argument)
@@ -58,6 +60,7 @@ static void released(void *argument)
 
     atomic_fetch_add_explicit(&record_of(context)->releases, 1, memory_order_relaxed);
     oracle_stamp_at(context->run->log, &record_of(context)->released_at);
+    workload_close(context);
 }
 
 static void then_called(void *argument, const lanepool_result *result)
@@ -116,8 +119,10 @@ void run_end_part(struct task_context *context)
 {
     if (atomic_fetch_sub(&context->ends_left, 1) == 1) {
         workload_stop_using(context, WORKLOAD_NONE);
-        oracle_stamp_at(context->run->log, &record_of(context)->call_end);
-        run_settle(context);
+        if (!workload_end_attempt(context)) {
+            oracle_stamp_at(context->run->log, &record_of(context)->call_end);
+            run_settle(context);
+        }
     }
 }
 
@@ -142,18 +147,11 @@ static void wait_for_another(struct task_context *self)
     record->wait_end = oracle_stamp(self->run->log);
 }
 
-static void run_body(struct task_context *self, lanepool_run *call)
+/* What is done once, however often the task is tried again. */
+static void do_once(struct task_context *self, lanepool_run *call)
 {
     struct run *run = self->run;
-    struct oracle_task *record = record_of(self);
-    const struct workload_task *what = what_of(self);
 
-    record->worker = lanepool_run_worker(call);
-    if (workload_has_claims(run->workload)) {
-        oracle_touch_keys(run->log, run->workload, self->task);
-    }
-    workload_ask(self, call);
-    workload_detach(self, call);
     for (uint32_t i = self->first_nested; i != WORKLOAD_NONE; i = run->contexts[i].next_nested) {
         if (run->workload->tasks[i].is_heir) {
             workload_hand_over(&run->contexts[i], call);
@@ -164,8 +162,26 @@ static void run_body(struct task_context *self, lanepool_run *call)
     workload_cancel_inside(run, self->task);
     workload_give_up(self, call);
     workload_complete_another(self);
+    workload_resolve_inside(self);
     wait_for_another(self);
     workload_wait_for_group(self);
+}
+
+static void run_body(struct task_context *self, lanepool_run *call, bool is_first)
+{
+    struct run *run = self->run;
+    struct oracle_task *record = record_of(self);
+    const struct workload_task *what = what_of(self);
+
+    if (is_first && workload_has_claims(run->workload)) {
+        oracle_touch_keys(run->log, run->workload, self->task);
+        record->left_keys = oracle_read_keys(run->log, run->workload, self->task);
+    }
+    workload_ask(self, call);
+    workload_detach(self, call);
+    if (is_first) {
+        do_once(self, call);
+    }
     world_pass(what->duration);
     record->end_of_body = oracle_stamp(run->log);
     record->was_asked = lanepool_run_is_cancelled(call);
@@ -178,16 +194,23 @@ static void run_body(struct task_context *self, lanepool_run *call)
 static int task_body(lanepool_run *call, void *argument, lanepool_call why)
 {
     struct task_context *self = argument;
-    bool runs = why == LANEPOOL_CALL_RUN;
+    bool fails = false;
 
-    run_record_call(self, runs ? CALL_RUN : CALL_CANCELLED, lanepool_run_ticket(call));
-    if (runs) {
-        run_body(self, call);
+    if (why == LANEPOOL_CALL_RUN) {
+        bool is_first = workload_begin_attempt(self, call);
+
+        if (is_first) {
+            run_record_call(self, CALL_RUN, lanepool_run_ticket(call));
+            record_of(self)->worker = lanepool_run_worker(call);
+        }
+        fails = workload_fails_now(self);
+        run_body(self, call, is_first);
     } else {
+        run_record_call(self, CALL_CANCELLED, lanepool_run_ticket(call));
         world_pass(what_of(self)->duration / 2);
     }
     run_end_part(self);
-    return runs && what_of(self)->fails;
+    return fails;
 }
 
 /* --- submitting --- */
@@ -222,6 +245,7 @@ lanepool_task run_describe(struct task_context *context)
     task.release = what->has_release ? released : NULL;
     task.priority = what->priority;
     task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
+    task.on_failure = what->has_policy ? &what->policy : NULL;
     task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
     return task;
 }

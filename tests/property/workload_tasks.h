@@ -32,10 +32,15 @@ struct run {
     lanepool_lane **lanes;  /* held lanes by key, where there are any */
     lanepool_group **groups;
     lanepool_pump **pumps;
-    atomic_uint context_calls;  /* for contexts, of which some fail */
-    _Atomic int first_failure;  /* a lanepool_status */
-    _Atomic uint32_t unsettled; /* tasks that are not settled */
+    atomic_uint context_calls;   /* for contexts, of which some fail */
+    _Atomic int first_failure;   /* a lanepool_status */
+    _Atomic uint32_t unsettled;  /* tasks that are not settled */
+    _Atomic uint32_t submitting; /* submitters that have not submitted all: who waits to run his
+                                   task waits for its turn, cancelled or not */
 };
+
+/* Shuts the pool down now, and notes it. */
+void run_stop(struct run *run, bool hands_back);
 
 /* A call that must not fail has. */
 void run_note_failure(struct run *run, lanepool_status status);

@@ -317,6 +317,38 @@ static void note_nothing(void *user, const lanepool_slow_task *slow)
     EXPECT(user == &dog && slow->function == take_long);
 }
 
+/* What has failed and is kept does not get on by itself, and somebody has to know. */
+static void scenario_watchdog_tells_of_what_is_held_up(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_failures *failures;
+
+    options.workers = 2;
+    options.workers_min = 1 + scene_variant(2);
+    options.worker_idle_ns = options.workers_min < 2 ? 10 : 0;
+    options.on_stalled = note_stall;
+    options.stalled_ns = STALLED_NS;
+    options.user = &dog;
+    open_dog(&options);
+    policy.at_end = LANEPOOL_FAILURE_POISON;
+    struct scene_task *kept = scene_task("A");
+    kept->policy = &policy;
+    kept->has_release = true;
+    kept->fails_first = 1;
+    EXPECT_STATUS(OK, scene_submit(kept));
+    EXPECT_STATUS(OK, scene_submit(scene_task("AB")));
+    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    sim_sleep(10 * STALLED_NS);
+    EXPECT(is_eager || (dog.stalls == 1 && dog.pending == 2 && dog.threads == 0));
+    EXPECT_STATUS(OK, lanepool_pool_failures(scene.pool, &failures));
+    EXPECT(failures->count == 1);
+    EXPECT_STATUS(OK, lanepool_pool_resolve(scene.pool, failures->tasks[0].ticket,
+                                            (lanepool_resolution)scene_variant(2)));
+    lanepool_failures_release(failures);
+    scene_close();
+}
+
 static void scenario_watchdog_each_failure_in_turn(void)
 {
     lanepool_options options = slow_options();
@@ -340,4 +372,5 @@ SCENARIO_TABLE(scenarios_watchdog, SCENARIO(scenario_watchdog_tells_of_each_slow
                SCENARIO(scenario_watchdog_meets_the_end_of_the_pool, RANDOM),
                SCENARIO(scenario_watchdog_tells_of_each_stall_once, RANDOM),
                SCENARIO(scenario_watchdog_lets_paused_and_delayed_tasks_be, RANDOM),
+               SCENARIO(scenario_watchdog_tells_of_what_is_held_up, RANDOM),
                SCENARIO(scenario_watchdog_each_failure_in_turn, FAULTS));

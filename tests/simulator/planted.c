@@ -36,7 +36,8 @@ static const char *const names[] = { "",
                                      "unlocked",
                                      "lends nothing",
 
-                                     "lane overfilled" };
+                                     "lane overfilled",
+                                     "held too soon" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

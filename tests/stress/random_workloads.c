@@ -152,7 +152,8 @@ static bool is_the_same_again(const struct workload *workload)
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
            params->submitters == 1 && !params->nested && params->ending == END_DESTROY &&
            params->pending_max == 0 && params->lane_pending_max == 0 && params->cancellers == 0 &&
-           !params->holds && params->pausers == 0 && !params->delays && workload->series_count == 0;
+           !params->holds && params->pausers == 0 && !params->delays && !params->failures &&
+           workload->series_count == 0;
 }
 
 /* Runs the workload's claims as a predicate and compares. */

@@ -15,6 +15,7 @@ struct entry {
     bool shared;
     bool arrived;
     bool released;
+    bool avoided; /* it was given up before it arrived, since the lane was poisoned */
 };
 
 struct task {
@@ -24,7 +25,7 @@ struct task {
     uint32_t entry_count;
     uint32_t waiting; /* entries that have not arrived */
     bool ready, started, ended, cancelled;
-    bool has_failed;     /* once, and was to be tried again, or kept */
+    bool has_failed;     /* once; it may have been tried again, or kept */
     bool left_early;     /* a lane: it can only have been cancelled, which is told a moment later */
     bool heir_cancelled; /* which was accepted while it ran */
     bool left;           /* a lane at its end: nobody comes after it with its ticket */
@@ -35,6 +36,7 @@ struct lane {
     uint8_t type;
     uint32_t shared;
     bool exclusive;
+    bool was_poisoned; /* by a task that was kept */
 };
 
 /* Searched from the newest: those under way stand near the end. */
@@ -187,7 +189,7 @@ static void arrive(struct event_judge *judge, struct task *task, struct entry *e
 {
     note(judge, !entry->arrived, "a task arrives twice at one place");
     entry->arrived = true;
-    task->waiting--;
+    task->waiting -= !entry->avoided;
     if (!is_lane(entry->type) || entry->released) {
         return;
     }
@@ -217,6 +219,31 @@ static void enter(struct event_judge *judge, const lanepool_event *event)
     }
 }
 
+/* Who has cancelled a rollup has it leave lanes early as well; that is told a moment later. */
+static bool avoids(const struct task *task, const struct entry *entry, const struct lane *lane)
+{
+    return lane->was_poisoned && !entry->arrived && !task->ready && !task->cancelled;
+}
+
+static void avoid(struct task *task, struct entry *entry)
+{
+    entry->avoided = true;
+    entry->released = true;
+    task->waiting--;
+}
+
+/* It may be resolved before the last of those who avoid its lanes has left them. */
+static void poison(struct event_judge *judge, const struct task *task)
+{
+    for (uint32_t i = 0; i < task->entry_count; i++) {
+        const struct entry *entry = &task->entries[i];
+
+        if (is_lane(entry->type) && entry->arrived && !entry->released) {
+            find_lane(judge, entry)->was_poisoned = true;
+        }
+    }
+}
+
 static void leave(struct event_judge *judge, const lanepool_event *event)
 {
     struct task *task = find_task(judge, event->task);
@@ -227,6 +254,10 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     bool gives_up = early && task->started;
 
     note(judge, !entry->released, "a task leaves a lane twice");
+    if (early && avoids(task, entry, lane)) {
+        avoid(task, entry);
+        return;
+    }
     task->left_early |= !entry->arrived || (!gives_up && !task->ended && !task->cancelled);
     task->left |= !early;
     entry->released = true;
@@ -248,6 +279,7 @@ static void inherit(struct task *task)
 {
     task->ready = false;
     task->cancelled = task->heir_cancelled;
+    task->has_failed = false;
     task->started = false;
     task->ended = false;
 }
@@ -274,6 +306,7 @@ static void step(struct event_judge *judge, const lanepool_event *event)
                  !task->ended && !task->left_early,
              "an end without a start, or twice, or too late");
         task->ended = true;
+        task->has_failed |= event->detail == LANEPOOL_FAILED;
         break;
     case LANEPOOL_EVENT_RETRY:
         note(judge, task->started && !task->ended, "tried again without a start");
@@ -283,6 +316,7 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         break;
     case LANEPOOL_EVENT_KEEP: /* its delay may have been cut short */
         note(judge, task->has_failed || (task->started && !task->ended), "kept without a start");
+        poison(judge, task);
         task->ready = false;
         task->started = false;
         task->has_failed = true;
@@ -371,7 +405,9 @@ const char *event_judge_end(struct event_judge *judge)
     for (uint32_t i = 0; i < judge->task_count; i++) {
         const struct task *task = &judge->tasks[i];
         note(judge, task->ended || task->cancelled, "a task never came to its end");
-        note(judge, task->cancelled || has_left_all(task), "a task never left a lane");
+        /* Where the pool was told to stop, what had failed has ended in its lanes. */
+        note(judge, task->cancelled || (task->has_failed && !task->left) || has_left_all(task),
+             "a task never left a lane");
     }
     return judge->problem;
 }

@@ -1,0 +1,333 @@
+/*
+ * Tasks that fail: how often each is tried, that who is kept is resolved once for each time, that
+ * lanes stay paused after a failure until they are resumed; and that tasks are refused, or go
+ * without lanes, only if these were poisoned. What must hold at each attempt was checked when it
+ * was made; that nothing conflicting starts between two of them is a part of order and exclusion,
+ * where a task runs from its first attempt to its end.
+ */
+#include "property/judge.h"
+#include "sizes.h"
+
+enum { TICKET_BITS = 40 };
+
+static const lanepool_failure_policy *policy_of(const struct judge *judge, uint32_t task)
+{
+    return workload_policy_of(judge->workload, task);
+}
+
+static bool has_failed(const struct judge *judge, uint32_t task)
+{
+    return judge->log->tasks[task].call == CALL_RUN &&
+           judge_result_of(judge, task) == LANEPOOL_FAILED;
+}
+
+static bool has_handed_over(const struct judge *judge, uint32_t task)
+{
+    for (uint32_t i = task + 1; i < judge->workload->params.task_count; i++) {
+        if (judge->workload->tasks[i].is_heir && judge->workload->tasks[i].parent == task &&
+            judge_is_accepted(&judge->log->tasks[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a lane of the key is held by the task when it has failed for the last time. */
+static bool has_lane(const struct judge *judge, uint32_t task, uint32_t key)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+    const struct oracle_task *record = &judge->log->tasks[task];
+    bool gave_up = oracle_when(&record->gave_up_at) != 0 && what->gives_up == key;
+
+    for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
+        if (what->merged[i].key == key) {
+            return !gave_up && !oracle_misses(judge->log, judge->workload, task, key);
+        }
+    }
+    return false;
+}
+
+bool judge_share_a_lane(const struct judge *judge, uint32_t kept, uint32_t task)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        if (has_lane(judge, kept, what->merged[i].key) &&
+            !oracle_misses(judge->log, judge->workload, task, what->merged[i].key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- attempts --- */
+
+static bool is_stopped(const struct judge *judge)
+{
+    return oracle_when(&judge->log->stopping_at) != 0;
+}
+
+/* Whether something may have kept it from another attempt. */
+static bool is_disturbed(const struct judge *judge, uint32_t task)
+{
+    bool cancels = false;
+
+    for (uint32_t i = 0; i < judge->workload->cancel_count; i++) {
+        cancels |= judge->workload->cancels[i].kind != CANCEL_BEHIND;
+    }
+    return cancels || is_stopped(judge) || has_handed_over(judge, task) ||
+           oracle_when(&judge->log->tasks[task].gave_up_at) != 0;
+}
+
+static void check_attempts(struct judge *judge, uint32_t task)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+    uint64_t fails = judge->workload->tasks[task].fails;
+    uint64_t attempts = atomic_load(&record->attempts);
+    uint64_t times = 1 + (uint64_t)atomic_load(&record->tried_anew);
+    uint64_t most = (1 + (uint64_t)policy_of(judge, task)->retries) * times;
+
+    most = most < fails + 1 ? most : fails + 1;
+    if (attempts > most || (attempts < most && !is_disturbed(judge, task))) {
+        judge_blame(&judge->verdict, "%llu attempts at task %u, and not %llu",
+                    (unsigned long long)attempts, task, (unsigned long long)most);
+    }
+    if (record->begun_anew != times - 1 && !is_stopped(judge)) {
+        judge_blame(&judge->verdict, "task %u was tried anew %u times, and not %llu", task,
+                    record->begun_anew, (unsigned long long)times - 1);
+    }
+}
+
+static void check_resolutions(struct judge *judge, uint32_t task)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+    unsigned skipped = atomic_load(&record->skipped);
+    bool poisons = policy_of(judge, task)->at_end == LANEPOOL_FAILURE_POISON;
+    bool was_kept = poisons && has_failed(judge, task) && !has_handed_over(judge, task);
+
+    if (skipped > was_kept || (skipped < was_kept && !is_stopped(judge))) {
+        judge_blame(&judge->verdict, "task %u, which was %skept, was skipped %u times", task,
+                    was_kept ? "" : "not ", skipped);
+    }
+    if (atomic_load(&record->tried_anew) > 0 && !poisons) {
+        judge_blame(&judge->verdict, "task %u was tried anew, and never kept", task);
+    }
+}
+
+/* --- poisoned lanes --- */
+
+static uint64_t place_of(const struct oracle_task *task)
+{
+    return (task->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
+}
+
+/* Whether the task was, or may have been, kept at some moment between these. */
+static bool was_kept(const struct judge *judge, uint32_t task, uint64_t begin, uint64_t end)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+    uint64_t ended = oracle_when(&record->released_at);
+
+    for (unsigned i = 0; i < ORACLE_KEEPS_MAX; i++) {
+        uint64_t from = oracle_when(&record->keeps[i].from);
+        uint64_t to = oracle_when(&record->keeps[i].to);
+
+        if (from != 0 && from < end && (to == 0 || to > begin)) {
+            return true;
+        }
+    }
+    /* Asked to end while it waited for its time: that is told to nobody. */
+    return has_failed(judge, task) && oracle_when(&record->attempt_end) < end && ended > begin;
+}
+
+/* Whether the lane was poisoned while the task may have waited there. */
+static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
+{
+    const struct oracle_task *avoider = &judge->log->tasks[task];
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t other = judge->by_ticket[i];
+        const struct oracle_task *record = &judge->log->tasks[other];
+
+        if (other != task && record->call == CALL_RUN &&
+            policy_of(judge, other)->at_end == LANEPOOL_FAILURE_POISON &&
+            has_lane(judge, other, key) && place_of(record) < place_of(avoider) &&
+            was_kept(judge, other, oracle_when(&avoider->submit_begin),
+                     oracle_when(&avoider->call_begin))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_who_avoids(struct judge *judge, uint32_t task)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+    bool refused = judge_was_refused(judge, task);
+    bool any = false;
+
+    for (uint32_t i = 0; i < what->merged_count && !what->is_heir; i++) {
+        uint32_t key = what->merged[i].key;
+
+        if (refused) {
+            any |= was_poisoned(judge, task, key);
+        } else if (oracle_misses(judge->log, judge->workload, task, key) &&
+                   !was_poisoned(judge, task, key)) {
+            judge_blame(&judge->verdict, "task %u went without key %u, which was not poisoned",
+                        task, key);
+        }
+    }
+    if (refused && (!any || !workload_avoids_poison(judge->workload, task) ||
+                    policy_of(judge, task)->at_poison != LANEPOOL_AT_POISON_FAIL)) {
+        judge_blame(&judge->verdict, "task %u was refused, and no lane of its was poisoned", task);
+    }
+}
+
+/* --- paused lanes --- */
+
+uint64_t judge_resumed_at(const struct judge *judge, uint32_t key, uint64_t stamp)
+{
+    uint64_t at = UINT64_MAX;
+
+    if (key == WORKLOAD_NONE) {
+        return at;
+    }
+    const struct oracle_lane_failure *record = &judge->log->lanes[key];
+    unsigned count = atomic_load(&record->resume_count);
+
+    if (count > ORACLE_RESUMES_MAX) {
+        return 0;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t begin = oracle_when(&record->resumes[i].begin);
+
+        if (record->resumes[i].end > stamp && begin < at) {
+            at = begin;
+        }
+    }
+    return at;
+}
+
+/* By anyone, after this stamp. */
+static uint64_t may_go_on_at(const struct judge *judge, uint32_t key, uint64_t stamp)
+{
+    uint64_t at = judge_resumed_at(judge, key, stamp);
+
+    for (uint32_t i = 0; i < judge->workload->pause_count; i++) {
+        const struct oracle_pause *pause = &judge->log->pauses[i];
+
+        if (judge->workload->pauses[i].key == key && oracle_when(&pause->begin) != 0 &&
+            oracle_when(&pause->resume_end) > stamp && pause->resume_begin < at) {
+            at = pause->resume_begin;
+        }
+    }
+    return at;
+}
+
+static bool claims(const struct workload_task *what, struct workload_claim claim)
+{
+    for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
+        if (what->merged[i].key == claim.key) {
+            return claim.mode == LANEPOOL_EXCLUSIVE || what->merged[i].mode == LANEPOOL_EXCLUSIVE;
+        }
+    }
+    return false;
+}
+
+/* What conflicts with it there was not granted before it had ended. */
+static void check_lane(struct judge *judge, uint32_t task, struct workload_claim claim)
+{
+    uint64_t end = oracle_when(&judge->log->tasks[task].call_end);
+    uint64_t until = may_go_on_at(judge, claim.key, end);
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t other = judge->by_ticket[i];
+        const struct oracle_task *record = &judge->log->tasks[other];
+
+        if (record->call == CALL_RUN && oracle_when(&record->call_begin) > end &&
+            oracle_when(&record->call_begin) < until && !judge->workload->tasks[other].is_heir &&
+            claims(&judge->workload->tasks[other], claim) &&
+            !oracle_misses(judge->log, judge->workload, other, claim.key)) {
+            judge_blame(&judge->verdict, "task %u started in a lane that task %u had paused", other,
+                        task);
+        }
+    }
+}
+
+static void check_pauses(struct judge *judge, uint32_t task)
+{
+    const struct workload_task *what = &judge->workload->tasks[task];
+
+    if (policy_of(judge, task)->at_end != LANEPOOL_FAILURE_PAUSE || !has_failed(judge, task) ||
+        what->is_heir || has_handed_over(judge, task) || is_stopped(judge)) {
+        return;
+    }
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        if (has_lane(judge, task, what->merged[i].key)) {
+            check_lane(judge, task, what->merged[i]);
+        }
+    }
+}
+
+/* --- held up --- */
+
+static bool may_hold_up(const struct judge *judge, uint32_t task, uint64_t begin, uint64_t end)
+{
+    const struct oracle_task *record = &judge->log->tasks[task];
+
+    switch (policy_of(judge, task)->at_end) {
+    case LANEPOOL_FAILURE_POISON:
+        return record->call == CALL_RUN && was_kept(judge, task, begin, end);
+    case LANEPOOL_FAILURE_PAUSE:
+        return has_failed(judge, task) && oracle_when(&record->attempt_end) < end;
+    default:
+        return false;
+    }
+}
+
+void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const char *what)
+{
+    uint64_t end = oracle_when(&visit->end);
+    bool any = false;
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        uint32_t task = judge->by_ticket[i];
+        const struct oracle_task *record = &judge->log->tasks[task];
+
+        any |= may_hold_up(judge, task, visit->begin, end);
+        if (record->call == CALL_RUN && atomic_load(&record->attempts) == 1 &&
+            oracle_when(&record->call_begin) < visit->begin &&
+            oracle_when(&record->attempt_end) > end) {
+            judge_blame(&judge->verdict, "the %s is said to be held up, and task %u runs", what,
+                        task);
+        }
+    }
+    if (!any) {
+        judge_blame(&judge->verdict, "the %s is said to be held up, and nothing is kept", what);
+    }
+}
+
+bool oracle_is_kept(const struct oracle_log *log, const struct workload *workload, uint32_t task)
+{
+    const struct oracle_task *record = &log->tasks[task];
+
+    return workload_policy_of(workload, task)->at_end == LANEPOOL_FAILURE_POISON &&
+           oracle_when(&record->gave_in_at) != 0 && atomic_load(&record->resolving) == 0 &&
+           oracle_when(&record->call_end) == 0;
+}
+
+void judge_failures(struct judge *judge)
+{
+    for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
+        uint32_t task = judge->by_ticket[i];
+
+        if (judge->workload->tasks[task].series != WORKLOAD_NONE) {
+            continue;
+        }
+        if (judge->log->tasks[task].call == CALL_RUN) {
+            check_attempts(judge, task);
+            check_resolutions(judge, task);
+            check_pauses(judge, task);
+        }
+        check_who_avoids(judge, task);
+    }
+}

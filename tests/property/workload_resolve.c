@@ -1,0 +1,348 @@
+#include "property/workload_failures.h"
+
+#include "property/world.h"
+
+enum { LOOKS_MAX = 4, TRIED_ANEW_MAX = 2, INSIDE = 7 };
+
+static const struct workload_task *what_of(const struct task_context *context)
+{
+    return &context->run->workload->tasks[context->task];
+}
+
+static struct oracle_task *record_of(const struct task_context *context)
+{
+    return &context->run->log->tasks[context->task];
+}
+
+static const lanepool_failure_policy *policy_of(const struct task_context *context)
+{
+    return workload_policy_of(context->run->workload, context->task);
+}
+
+static void expect(const struct task_context *context, bool holds, const char *fault)
+{
+    oracle_expect(context->run->log, holds, fault);
+}
+
+/* --- what is listed --- */
+
+static bool is_claimed(const lanepool_failure *failure, const struct workload_claim *claim)
+{
+    for (size_t i = 0; i < failure->claim_count; i++) {
+        if (failure->claims[i].type == LANEPOOL_KEY_ID && failure->claims[i].key.id == claim->key &&
+            failure->claims[i].mode == claim->mode) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What was refused on purpose may have kept it from giving a lane up, or its giver. */
+static bool has_its_claims(const struct task_context *context, const lanepool_failure *failure)
+{
+    const struct run *run = context->run;
+    const struct workload_task *what = what_of(context);
+    bool gave_up = oracle_when(&record_of(context)->gave_up_at) != 0;
+    size_t count = 0;
+
+    if (run->workload->params.rule != RULE_CLAIMS || world_has_refused()) {
+        return true;
+    }
+    if (what->is_barrier) {
+        return failure->claim_count == 1 && failure->claims[0].type == LANEPOOL_KEY_ALL;
+    }
+    for (uint32_t i = 0; i < what->merged_count; i++) {
+        const struct workload_claim *claim = &what->merged[i];
+
+        if ((gave_up && claim->key == what->gives_up) ||
+            oracle_misses(run->log, run->workload, context->task, claim->key)) {
+            continue;
+        }
+        count++;
+        if (!is_claimed(failure, claim)) {
+            return false;
+        }
+    }
+    return count == failure->claim_count;
+}
+
+static void check_listed(const struct task_context *context, const lanepool_failure *failure)
+{
+    const struct oracle_task *record = record_of(context);
+
+    expect(context, failure->ticket == record->ticket, "a kept task is listed with another ticket");
+    expect(context, policy_of(context)->at_end == LANEPOOL_FAILURE_POISON,
+           "a task is listed that is not to be kept");
+    expect(context, failure->status == LANEPOOL_FAILED && failure->code == 1,
+           "a kept task is listed with another result");
+    expect(context, failure->attempts >= 1 && failure->attempts <= policy_of(context)->retries + 1,
+           "a kept task is listed with a wrong number of attempts");
+    expect(context, has_its_claims(context, failure), "a kept task is listed with other claims");
+}
+
+/* --- resolving --- */
+
+/* Of one that was asked to end while it waited for its time nobody was told that it is kept. */
+static void end_keep(struct task_context *context, uint64_t begin, uint64_t failed_at)
+{
+    struct oracle_task *record = record_of(context);
+    struct oracle_keep *keep = NULL;
+
+    for (unsigned i = 0; i < ORACLE_KEEPS_MAX && keep == NULL; i++) {
+        uint64_t from = oracle_when(&record->keeps[i].from);
+
+        if (from != 0 && from < begin && oracle_when(&record->keeps[i].to) == 0) {
+            keep = &record->keeps[i];
+        }
+    }
+    if (keep == NULL) {
+        keep = workload_add_keep(record, failed_at);
+    }
+    if (keep != NULL) {
+        oracle_stamp_at(context->run->log, &keep->to);
+    }
+}
+
+static void note_drop(struct run *run, uint32_t task, uint64_t begin)
+{
+    for (uint32_t i = 0; i < run->workload->cancel_count; i++) {
+        struct oracle_cancel *record = &run->log->cancels[i];
+
+        if (run->workload->cancels[i].kind == CANCEL_BEHIND &&
+            run->workload->cancels[i].target == task) {
+            record->thread = world_thread();
+            record->status = LANEPOOL_OK;
+            atomic_store(&record->begin, begin);
+            oracle_stamp_at(run->log, &record->end);
+        }
+    }
+}
+
+static void note_resolved(struct task_context *context, lanepool_resolution how, uint64_t begin,
+                          uint64_t failed_at)
+{
+    struct oracle_task *record = record_of(context);
+
+    end_keep(context, begin, failed_at);
+    if (how == LANEPOOL_RESOLVE_RETRY) {
+        atomic_fetch_add(&record->tried_anew, 1);
+        atomic_store(&record->gave_in_at, 0);
+        return;
+    }
+    atomic_fetch_add(&record->skipped, 1);
+    atomic_store(&record->call_end, begin);
+    if (how == LANEPOOL_RESOLVE_DROP) {
+        note_drop(context->run, context->task, begin);
+    }
+}
+
+static bool is_allowed(const struct task_context *context, lanepool_resolution how,
+                       lanepool_status status)
+{
+    switch (status) {
+    case LANEPOOL_OK:
+    case LANEPOOL_DONE:
+        return true;
+    case LANEPOOL_BUSY:
+        return atomic_load(&record_of(context)->drops) > (how == LANEPOOL_RESOLVE_DROP);
+    case LANEPOOL_SHUT_DOWN:
+        return oracle_when(&context->run->log->closing_at) != 0 ||
+               oracle_when(&context->run->log->ending_at) != 0;
+    case LANEPOOL_INVALID:
+        return how == LANEPOOL_RESOLVE_DROP ? context->run->workload->params.rule != RULE_CLAIMS
+                                            : how == LANEPOOL_RESOLVE_RETRY &&
+                                                  oracle_when(&record_of(context)->gave_up_at) != 0;
+    default:
+        return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    }
+}
+
+/* A number for this look of this resolver's at the task. */
+static uint64_t dice_of(const struct run *run, uint32_t task, uint32_t resolver, uint32_t look)
+{
+    return random_mix(run->workload->params.seed ^ random_mix((uint64_t)task << 32 | look << 8) ^
+                      resolver);
+}
+
+static lanepool_resolution choose_how(const struct task_context *context, uint64_t dice)
+{
+    lanepool_resolution how = (lanepool_resolution)(dice % 3);
+
+    if (how == LANEPOOL_RESOLVE_RETRY &&
+        atomic_load(&record_of(context)->tried_anew) >= TRIED_ANEW_MAX) {
+        return LANEPOOL_RESOLVE_SKIP;
+    }
+    return how;
+}
+
+static lanepool_status try_resolve(struct task_context *context, uint64_t ticket,
+                                   lanepool_resolution how)
+{
+    struct run *run = context->run;
+    struct oracle_task *record = record_of(context);
+    bool drops = how == LANEPOOL_RESOLVE_DROP;
+    uint64_t failed_at = oracle_when(&record->attempt_end);
+    uint64_t begin;
+    lanepool_status status;
+
+    atomic_fetch_add(&record->resolving, 1);
+    atomic_fetch_add(&run->log->dropping, drops);
+    atomic_fetch_add(&record->drops, drops);
+    begin = oracle_stamp(run->log);
+    status = lanepool_pool_resolve(run->pool, ticket, how);
+    if (status == LANEPOOL_OK) {
+        note_resolved(context, how, begin, failed_at);
+    }
+    expect(context, is_allowed(context, how, status), "resolving a task answers what it may not");
+    atomic_fetch_sub(&run->log->dropping, drops);
+    atomic_fetch_sub(&record->resolving, 1);
+    return status;
+}
+
+/* What cannot be done in one way is skipped. */
+static void resolve(struct task_context *context, uint64_t ticket, uint64_t dice)
+{
+    if (try_resolve(context, ticket, choose_how(context, dice)) == LANEPOOL_INVALID) {
+        (void)try_resolve(context, ticket, LANEPOOL_RESOLVE_SKIP);
+    }
+}
+
+/* Resolves what is kept, or leaves some of it; returns how much was listed. */
+static size_t look(struct run *run, uint32_t resolver, uint32_t number, bool leaves_some)
+{
+    lanepool_failures *failures;
+    lanepool_status status = lanepool_pool_failures(run->pool, &failures);
+    size_t count;
+
+    if (status != LANEPOOL_OK) {
+        if (status != LANEPOOL_NOMEM || !world_has_refused()) {
+            run_note_failure(run, status);
+        }
+        return 0;
+    }
+    count = failures->count;
+    for (size_t i = 0; i < count; i++) {
+        const lanepool_failure *failure = &failures->tasks[i];
+        struct task_context *context = failure->context;
+        uint64_t dice = dice_of(run, context->task, resolver, number);
+
+        check_listed(context, failure);
+        if (!leaves_some || dice / 3 % 3 != 0) {
+            resolve(context, failure->ticket, dice);
+        }
+    }
+    lanepool_failures_release(failures);
+    return count;
+}
+
+void workload_resolve_all_of_one(struct run *run, uint32_t resolver)
+{
+    const struct workload_params *params = &run->workload->params;
+    uint64_t dice = dice_of(run, 0, resolver, 0);
+
+    for (uint32_t i = 0; i <= dice % LOOKS_MAX; i++) {
+        world_rest((dice >> (8 + 8 * i)) % (2 * params->duration_most));
+        (void)look(run, resolver, i, true);
+    }
+}
+
+void workload_resolve_inside(const struct task_context *self)
+{
+    if (what_of(self)->resolves) {
+        (void)look(self->run, INSIDE, self->task, true);
+    }
+}
+
+/* --- paused lanes --- */
+
+/* True: the pool has not ended. */
+static bool resume_lane(struct run *run, uint32_t key)
+{
+    struct oracle_lane_failure *record = &run->log->lanes[key];
+    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+    lanepool_status status = lanepool_lane_acquire(run->pool, &claim, &lane);
+
+    if (status == LANEPOOL_OK) {
+        uint64_t begin = oracle_stamp(run->log);
+        unsigned index = atomic_fetch_add(&record->resume_count, 1);
+
+        if (index < ORACLE_RESUMES_MAX) {
+            record->resumes[index].end = UINT64_MAX;
+            atomic_store(&record->resumes[index].begin, begin);
+        }
+        status = lanepool_lane_resume(lane);
+        if (index < ORACLE_RESUMES_MAX) {
+            record->resumes[index].end = oracle_stamp(run->log);
+        }
+        if (status == LANEPOOL_OK) {
+            atomic_store(&record->resumed_at, begin);
+        }
+        lanepool_lane_release(lane);
+    }
+    if (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD) {
+        world_stop_refusing();
+    } else if (status != LANEPOOL_OK && status != LANEPOOL_SHUT_DOWN) {
+        run_note_failure(run, status);
+    }
+    return status != LANEPOOL_SHUT_DOWN;
+}
+
+/* How many there were. */
+static size_t resume_all(struct run *run)
+{
+    size_t count = 0;
+
+    for (uint32_t key = 0; key < run->workload->params.key_count; key++) {
+        const struct oracle_lane_failure *record = &run->log->lanes[key];
+
+        if (oracle_when(&record->paused_at) > oracle_when(&record->resumed_at)) {
+            count++;
+            if (!resume_lane(run, key)) {
+                break;
+            }
+        }
+    }
+    return count;
+}
+
+/* --- to the end --- */
+
+/* Nothing is resolved before the pool says that it is held up, so that it has to say so; but it
+ * does not while somebody waits for what is kept inside a task. */
+void workload_relieve(struct run *run)
+{
+    uint64_t patience = workload_waits_inside(run->workload)
+                            ? 2 * run->workload->params.duration_most
+                            : LANEPOOL_FOREVER;
+
+    for (uint32_t i = 0; atomic_load(&run->unsettled) > 0 || atomic_load(&run->submitting) > 0;
+         i++) {
+        lanepool_status status = lanepool_pool_quiesce(run->pool, patience);
+
+        if (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD) {
+            world_stop_refusing();
+        }
+        if (status == LANEPOOL_HELD || patience != LANEPOOL_FOREVER ||
+            atomic_load(&run->unsettled) == 0) {
+            (void)look(run, run->workload->params.resolvers, i, false);
+            (void)resume_all(run);
+        }
+        world_rest(1 + run->workload->params.duration_most / 2);
+    }
+}
+
+void workload_relieve_at_end(struct run *run)
+{
+    size_t found;
+
+    if (run->workload->params.stops_when_held) {
+        run_stop(run, false);
+        return;
+    }
+    found = look(run, run->workload->params.resolvers, 0, false);
+    found += resume_all(run);
+    oracle_expect(run->log, found > 0 || world_has_refused(),
+                  "the pool is held up, and nothing holds it up");
+    world_stop_refusing();
+}
