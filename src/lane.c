@@ -132,13 +132,16 @@ static uint64_t grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t 
 /*
  * Tries to move on from `word`, in which this thread alone is active or nobody
  * is. Acquire: every link made before the turn became even is visible; the
- * acquire on failure too, since the word is looked at again. `passed` counts
- * the marks among those granted, which are to be released at once.
+ * acquire on failure too, since the word is looked at again. A gate may come
+ * to the head after the word was read: the swap will fail, but the gate is
+ * looked at before that. So its link is acquired; and it stays until it has
+ * passed, for which it needs this release. `passed` counts the marks among
+ * those granted, which are to be released at once.
  */
 static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants *grants,
                         uint64_t *passed)
 {
-    uintptr_t head = load_relaxed(&lane->first[which(*word)]);
+    uintptr_t head = load_acquire(&lane->first[which(*word)]);
     uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
     uint64_t count = 1;
     if ((head & LANEPOOL_I_LINK_SHARED) != 0)
@@ -250,7 +253,8 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
 
 /* --- gates --- */
 
-/* In a lane that is odd nobody else relies on the head: who tried to advance before fails. */
+/* In a lane that is odd nobody else relies on the head: who tried to advance before fails, but may
+ * have looked at the gate. */
 static void link_before_first(lanepool_i_lane *lane, lanepool_i_gate *gate, uintptr_t link)
 {
     _Atomic(uintptr_t) *head = lanepool_i_lane_head(lane);

@@ -280,19 +280,20 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
             if ((link & LANEPOOL_I_LINK_FOUND) != 0 ||
                 !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
                 break;
-            store_relaxed(at, link | LANEPOOL_I_LINK_FOUND);
+            store_release(at, link | LANEPOOL_I_LINK_FOUND);
             found(other, context);
             at = &lanepool_i_link_entry(link)->next;
         }
     }
 }
 
-/* Takes the marks of the walk off its links. */
+/* Takes the marks of the walk off its links. Release: who began to move the lane on before it was
+ * frozen may come by, and must see what a link leads to. */
 static void unmark(lanepool_i_lane *lane)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
     for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
-        store_relaxed(at, link & ~LANEPOOL_I_LINK_FOUND);
+        store_release(at, link & ~LANEPOOL_I_LINK_FOUND);
         at = &lanepool_i_link_entry(link)->next;
     }
 }

@@ -1,6 +1,7 @@
 /*
  * Situations in which the library once erred: a wait inside a task stands in the inbox, and must be
- * routed although every worker is inside a task or has left.
+ * routed although every worker is inside a task or has left; a lane moves on while a pause comes
+ * before what waits in it.
  */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -81,6 +82,26 @@ static void regress_wait_is_routed_whoever_holds_the_role(void)
     scene_close();
 }
 
+/* Who moved the lane on saw the pause in front, and looked at its place without having seen it
+ * made: a data race, of which ThreadSanitizer tells. */
+static void regress_lane_moves_on_as_a_pause_comes_to_its_head(void)
+{
+    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_lane *lane;
+
+    scene_open_with(1);
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    scene_spawn(submit_some, make_some("A"));
+    for (int i = 0; i < TASKS; i++) {
+        EXPECT_STATUS(OK, lanepool_lane_pause(lane));
+        EXPECT_STATUS(OK, lanepool_lane_resume(lane));
+    }
+    scene_join();
+    lanepool_lane_release(lane);
+    scene_close();
+}
+
 SCENARIO_TABLE(scenarios_regressions_routing,
+               SCENARIO(regress_lane_moves_on_as_a_pause_comes_to_its_head, RANDOM),
                SCENARIO(regress_stop_leaves_no_wait_behind_a_missing_link, RANDOM),
                SCENARIO(regress_wait_is_routed_whoever_holds_the_role, RANDOM));
