@@ -51,6 +51,12 @@ static void call_close(lanepool_i_local *local, const lanepool_i_context *contex
 
 /* --- BUSY, and what comes after it --- */
 
+static void become_busy_locked(lanepool_i_context *context, uint64_t caller)
+{
+    context->state = LANEPOOL_I_CONTEXT_BUSY;
+    context->caller = caller;
+}
+
 /* Whoever waits looks again; a waiter may be gone once it is posted. */
 static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_state state)
 {
@@ -63,9 +69,10 @@ static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_st
 }
 
 /* Called with the lock, returns without it. */
-static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i_context *context)
+static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i_context *context,
+                                       uint64_t ticket)
 {
-    lanepool_i_context_waiter waiter;
+    lanepool_i_context_waiter waiter = { .ticket = ticket };
     if (!lanepool_i_semaphore_init(&waiter.semaphore)) {
         lanepool_i_mutex_unlock(&contexts->lock);
         return LANEPOOL_NO_THREAD;
@@ -147,7 +154,7 @@ static void note_gap_locked(lanepool_i_context *context)
 }
 
 /* The record is not BUSY; returns what it was, in which it is the caller's to go on. */
-static lanepool_i_context_state begin_use_locked(lanepool_i_context *context)
+static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, uint64_t ticket)
 {
     lanepool_i_contexts *contexts = &context->pool->contexts;
     if (context->uses++ > 0)
@@ -159,23 +166,26 @@ static lanepool_i_context_state begin_use_locked(lanepool_i_context *context)
         context->fires = !lanepool_i_timers_remove(&contexts->timers, &context->timer);
     if (was == LANEPOOL_I_CONTEXT_OPEN && contexts->options.use == NULL)
         return LANEPOOL_I_CONTEXT_OPEN;
-    context->state = LANEPOOL_I_CONTEXT_BUSY;
+    become_busy_locked(context, ticket);
     return was == LANEPOOL_I_CONTEXT_OPEN ? LANEPOOL_I_CONTEXT_BUSY : LANEPOOL_I_CONTEXT_ABSENT;
 }
 
-static lanepool_status begin_use(lanepool_pool *pool, lanepool_i_local *local,
-                                 const lanepool_i_key *key, lanepool_i_context **begun, int *code)
+static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
+                                 lanepool_i_context **begun, int *code)
 {
+    lanepool_pool *pool = run->pool;
+    lanepool_i_local *local = run->local;
+    uint64_t ticket = lanepool_i_task_ticket(run->task);
     lanepool_i_context *context;
     while ((context = lanepool_i_contexts_lock_record(pool, key)) != NULL) {
         *begun = context;
         if (context->state == LANEPOOL_I_CONTEXT_BUSY) {
-            lanepool_status status = wait_while_busy(&pool->contexts, context);
+            lanepool_status status = wait_while_busy(&pool->contexts, context, ticket);
             if (status != LANEPOOL_OK)
                 return status;
             continue;
         }
-        lanepool_i_context_state was = begin_use_locked(context);
+        lanepool_i_context_state was = begin_use_locked(context, ticket);
         lanepool_i_mutex_unlock(&pool->contexts.lock);
         switch (was) {
         case LANEPOOL_I_CONTEXT_ABSENT:
@@ -266,7 +276,7 @@ void lanepool_i_context_fire(lanepool_i_timer *timer)
     bool due = idle && context->due_ns <= now_ns;
     if (due) {
         lanepool_i_context_leave_list(context);
-        context->state = LANEPOOL_I_CONTEXT_BUSY;
+        become_busy_locked(context, LANEPOOL_I_CONTEXT_KEEPER);
     } else if (idle) {
         lanepool_i_timers_add(&contexts->timers, timer, context->due_ns);
     }
@@ -305,7 +315,7 @@ static void end(void *owner)
         lanepool_i_context *context = (lanepool_i_context *)timer;
         lanepool_i_mutex_lock(&contexts->lock);
         lanepool_i_context_leave_list(context);
-        context->state = LANEPOOL_I_CONTEXT_BUSY;
+        become_busy_locked(context, LANEPOOL_I_CONTEXT_KEEPER);
         lanepool_i_mutex_unlock(&contexts->lock);
         close_context(contexts->keeper, context);
     }
@@ -376,7 +386,7 @@ static lanepool_status use_context(lanepool_run *run, lanepool_i_apart *apart,
     use = lanepool_i_memory_alloc(sizeof *use);
     if (use == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_status status = begin_use(run->pool, run->local, &lane->key, &use->context, code);
+    lanepool_status status = begin_use(run, &lane->key, &use->context, code);
     if (status != LANEPOOL_OK) {
         lanepool_i_memory_free(use);
         return status;

@@ -24,7 +24,6 @@
 
 #include "lane.h"
 #include "lanepool/context.h"
-#include "lanepool/snapshot.h"
 #include "linger.h"
 #include "local.h"
 #include "timers.h"
@@ -37,6 +36,9 @@ typedef enum lanepool_i_context_state {
 
 typedef struct lanepool_i_context lanepool_i_context;
 
+/* In place of a ticket; none is that large. */
+#define LANEPOOL_I_CONTEXT_KEEPER UINT64_MAX
+
 /* In the order in which they came; a record is in one list at most. */
 typedef struct lanepool_i_context_list {
     lanepool_i_context *first;
@@ -47,6 +49,7 @@ typedef struct lanepool_i_context_list {
 /* Who waits for a record that is BUSY; on its stack. */
 typedef struct lanepool_i_context_waiter {
     struct lanepool_i_context_waiter *next; /* L */
+    uint64_t ticket;                        /* I: of its task */
     lanepool_i_semaphore semaphore;
 } lanepool_i_context_waiter;
 
@@ -60,6 +63,7 @@ struct lanepool_i_context {
     uint32_t uses;                  /* L: tasks that use it */
     uint32_t pins;                  /* L: snapshots that are reading its key */
     bool fires;                     /* L: the keeper has taken its timer and has not looked yet */
+    uint64_t caller;                /* L: BUSY: the task's ticket, or LANEPOOL_I_CONTEXT_KEEPER */
     void *value;                    /* B: what open has given */
     uint64_t idle_since_ns;         /* L: 0: it was never used */
     uint64_t due_ns;                /* L: of an idle one */
@@ -111,11 +115,5 @@ void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **use
 
 /* How many are open. */
 size_t lanepool_i_contexts_count(lanepool_pool *pool);
-/* Describes at most so many contexts that are open, but for their names; the records' keys stay
- * until they are unpinned. Returns how many. */
-size_t lanepool_i_contexts_pin(lanepool_pool *pool, lanepool_snapshot_context *described,
-                               lanepool_i_context **pinned, size_t most);
-void lanepool_i_contexts_unpin(lanepool_pool *pool, lanepool_i_context *const *pinned,
-                               size_t count);
 
 #endif

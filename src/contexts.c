@@ -144,7 +144,7 @@ void lanepool_i_contexts_free(lanepool_i_context *chain)
     }
 }
 
-/* --- for those who look --- */
+/* --- for statistics --- */
 
 size_t lanepool_i_contexts_count(lanepool_pool *pool)
 {
@@ -155,50 +155,6 @@ size_t lanepool_i_contexts_count(lanepool_pool *pool)
     size_t count = contexts->open_count;
     lanepool_i_mutex_unlock(&contexts->lock);
     return count;
-}
-
-static lanepool_snapshot_context describe(const lanepool_i_context *context)
-{
-    bool has_bytes = context->key.type == LANEPOOL_I_TYPE_BYTES;
-    return (lanepool_snapshot_context){
-        .number = has_bytes ? 0 : context->key.value.id,
-        .type = (uint32_t)context->key.type + LANEPOOL_EVENT_LANE_ID,
-        .context = context->value,
-        .users = context->uses,
-        .idle_since_ns = context->uses == 0 ? context->idle_since_ns : 0,
-        .due_ns = context->uses == 0 ? context->due_ns : 0,
-    };
-}
-
-size_t lanepool_i_contexts_pin(lanepool_pool *pool, lanepool_snapshot_context *described,
-                               lanepool_i_context **pinned, size_t most)
-{
-    lanepool_i_contexts *contexts = &pool->contexts;
-    size_t count = 0;
-    if (most == 0)
-        return 0;
-    lanepool_i_mutex_lock(&contexts->lock);
-    for (size_t i = 0; i < contexts->bucket_count && count < most; i++)
-        for (lanepool_i_context *context = contexts->buckets[i]; context != NULL && count < most;
-             context = context->chained) {
-            if (context->state != LANEPOOL_I_CONTEXT_OPEN)
-                continue;
-            context->pins++;
-            described[count] = describe(context);
-            pinned[count++] = context;
-        }
-    lanepool_i_mutex_unlock(&contexts->lock);
-    return count;
-}
-
-void lanepool_i_contexts_unpin(lanepool_pool *pool, lanepool_i_context *const *pinned, size_t count)
-{
-    if (count == 0)
-        return;
-    lanepool_i_mutex_lock(&pool->contexts.lock);
-    for (size_t i = 0; i < count; i++)
-        pinned[i]->pins--;
-    lanepool_i_mutex_unlock(&pool->contexts.lock);
 }
 
 /* --- beginning and end --- */

@@ -79,7 +79,8 @@ static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
                                                     .state = seen->state,
                                                     .attempts = seen->attempts,
                                                     .retry_ns = seen->retry_ns,
-                                                    .worker = seen->worker };
+                                                    .worker = seen->worker,
+                                                    .busy_context = LANEPOOL_SNAPSHOT_NONE };
         copy_priority(survey->pool, seen->task, &taken->tasks[i]);
     }
 }
@@ -351,6 +352,16 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking
     return status;
 }
 
+/* Afterwards, since the program is asked how keys are called. */
+static bool add_contexts(lanepool_pool *pool, struct taken *taken)
+{
+    if (!lanepool_i_snapshot_contexts_take(pool, &taken->snapshot, taken->tasks, &taken->contexts))
+        return false;
+    taken->snapshot.contexts = taken->contexts.each;
+    taken->snapshot.context_count = taken->contexts.count;
+    return true;
+}
+
 lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **snapshot)
 {
     struct taking taking = { .taken = NULL };
@@ -361,14 +372,11 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
     lanepool_status status = take_with_role(pool, &taking);
     if (status != LANEPOOL_OK)
         return status;
-    struct taken *taken = taking.taken;
-    if (!lanepool_i_snapshot_contexts_take(pool, &taken->contexts)) {
-        lanepool_snapshot_release(&taken->snapshot);
+    if (!add_contexts(pool, taking.taken)) {
+        lanepool_snapshot_release(&taking.taken->snapshot);
         return LANEPOOL_NOMEM;
     }
-    taken->snapshot.contexts = taken->contexts.each;
-    taken->snapshot.context_count = taken->contexts.count;
-    *snapshot = &taken->snapshot;
+    *snapshot = &taking.taken->snapshot;
     return LANEPOOL_OK;
 }
 
@@ -404,6 +412,8 @@ lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn writ
         write(context, finished, sizeof finished - 1);
     else if (taking.asked == LANEPOOL_SNAPSHOT_NONE)
         write(context, between, sizeof between - 1);
+    else if (!add_contexts(pool, taking.taken))
+        status = LANEPOOL_NOMEM;
     else
         status = lanepool_snapshot_write_reasons(
             &taking.taken->snapshot, taking.taken->tasks[taking.asked].ticket, write, context);

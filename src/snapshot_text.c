@@ -105,19 +105,59 @@ static void out_priority(const lanepool_i_out *out, const lanepool_snapshot_task
     }
 }
 
+/* Who calls the program for it. */
+static void out_caller(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                       const lanepool_snapshot_context *context)
+{
+    if (context->closing) {
+        lanepool_i_out_text(out, "being closed");
+        return;
+    }
+    lanepool_i_out_text(out, "being opened or asked by ");
+    if (context->task == LANEPOOL_SNAPSHOT_NONE)
+        lanepool_i_out_text(out, "a task that has just started");
+    else
+        lanepool_i_out_task(out, snapshot, context->task);
+}
+
+/* Why a task that runs may not get on. */
+static void out_busy_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                             size_t task)
+{
+    const lanepool_snapshot_context *context =
+        &snapshot->contexts[snapshot->tasks[task].busy_context];
+    if (context->task == task) {
+        lanepool_i_out_text(out, ", and opens or asks context ");
+        out_key(out, context->name, context->type, context->number);
+        return;
+    }
+    lanepool_i_out_text(out, ", and waits for context ");
+    out_key(out, context->name, context->type, context->number);
+    lanepool_i_out_text(out, ", which is ");
+    out_caller(out, snapshot, context);
+}
+
+static void out_running(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+{
+    const lanepool_snapshot_task *task = &snapshot->tasks[index];
+    lanepool_i_out_text(out, " runs on ");
+    if (task->worker == LANEPOOL_SNAPSHOT_NONE) {
+        lanepool_i_out_text(out, "its submitter's thread");
+    } else {
+        lanepool_i_out_text(out, "worker ");
+        lanepool_i_out_number(out, task->worker);
+    }
+    if (task->busy_context != LANEPOOL_SNAPSHOT_NONE)
+        out_busy_context(out, snapshot, index);
+}
+
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t index)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
     switch (task->state) {
     case LANEPOOL_SNAPSHOT_RUNNING:
-        lanepool_i_out_text(out, " runs on ");
-        if (task->worker == LANEPOOL_SNAPSHOT_NONE) {
-            lanepool_i_out_text(out, "its submitter's thread");
-        } else {
-            lanepool_i_out_text(out, "worker ");
-            lanepool_i_out_number(out, task->worker);
-        }
+        out_running(out, snapshot, index);
         break;
     case LANEPOOL_SNAPSHOT_READY:
         lanepool_i_out_text(out, " is ready and waits for a worker");
@@ -323,11 +363,29 @@ static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     lanepool_i_out_text(out, "\n");
 }
 
+/* The program is being called for it. */
+static void out_callback(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                         const lanepool_snapshot_context *context)
+{
+    lanepool_i_out_text(out, ": ");
+    out_caller(out, snapshot, context);
+    if (context->waiting > 0) {
+        lanepool_i_out_text(out, ", ");
+        lanepool_i_out_number(out, context->waiting);
+        lanepool_i_out_text(out, context->waiting == 1 ? " task waits" : " tasks wait");
+    }
+    lanepool_i_out_text(out, "\n");
+}
+
 static void out_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_context *context = &snapshot->contexts[index];
     lanepool_i_out_text(out, "context ");
     out_key(out, context->name, context->type, context->number);
+    if (context->busy) {
+        out_callback(out, snapshot, context);
+        return;
+    }
     if (context->users > 0) {
         lanepool_i_out_text(out, ": used by ");
         lanepool_i_out_count(out, context->users, "task");

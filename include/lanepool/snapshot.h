@@ -58,6 +58,8 @@ typedef struct lanepool_snapshot_task {
     size_t arrived;                /**< how many of them are granted */
     unsigned attempts;             /**< how many have failed; 0 unless it is RETRYING or KEPT */
     uint64_t retry_ns;             /**< RETRYING: when it is tried again, by the monotonic clock */
+    size_t busy_context; /**< RUNNING: the context that it waits for, or for which it calls
+                              the program, in lanepool_run_context(); or NONE */
 } lanepool_snapshot_task;
 
 /** A task's place in a lane. With an `is_compatible`: a task that it stands behind, namely those
@@ -96,16 +98,20 @@ typedef struct lanepool_snapshot_worker {
     bool absent;  /**< it has no thread now; see the option `workers_min` */
 } lanepool_snapshot_worker;
 
-/** A context of a key that is open. One that is just being opened, asked or closed is left out. */
+/** A context of a key that is open, or for which the program is just being called. */
 typedef struct lanepool_snapshot_context {
-    uint64_t number;        /**< of its key, as a lane's; 0: a byte string */
-    uint32_t type;          /**< as a lane's */
-    const char *name;       /**< how its key is called, with a final zero */
-    void *context;          /**< what open has given; it may be gone by now */
-    size_t users;           /**< tasks that use it; 0: it lingers */
-    uint64_t idle_since_ns; /**< since when, by the monotonic clock; 0: it is in use */
-    uint64_t due_ns;        /**< when it will be closed, if it is not used before; 0: in use, or at
-                                 once */
+    uint64_t number;  /**< of its key, as a lane's; 0: a byte string */
+    uint32_t type;    /**< as a lane's */
+    const char *name; /**< how its key is called, with a final zero */
+    bool busy;        /**< open, use or close is being called for it */
+    bool closing;     /**< busy: by the pool's own thread, to close it */
+    size_t task;      /**< busy: by this task; NONE: it is closing, or the task is missing here */
+    size_t waiting;   /**< busy: how many tasks wait until it is not */
+    void *context;    /**< what open has given; it may be gone by now; NULL: it is busy */
+    size_t users;     /**< tasks that use it; 0: it lingers, or is busy */
+    uint64_t idle_since_ns; /**< since when, by the monotonic clock; 0: it is in use, or busy */
+    uint64_t due_ns;        /**< when it will be closed, if it is not used before; 0: in use, busy,
+                                 or at once */
 } lanepool_snapshot_context;
 
 /** A pool at one moment. Tasks stand in the order of their tickets. */

@@ -1,6 +1,7 @@
 /* Contexts of keys: opened on first use, kept while they are used and for a while after, closed. */
 #include <string.h>
 
+#include "support/process.h"
 #include "support/shop.h"
 #include "support/step.h"
 #include "support/test.h"
@@ -549,6 +550,61 @@ Test(contexts, snapshot_shows_who_uses_them_and_when_they_are_due)
     lanepool_snapshot_release(snapshot);
     gate_open(&gate, 1);
     finish(held);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+static size_t task_of(const lanepool_snapshot *snapshot, const struct visit *visit)
+{
+    size_t task = 0;
+
+    while (task < snapshot->task_count && snapshot->tasks[task].context != visit) {
+        task++;
+    }
+    expect(task < snapshot->task_count);
+    return task;
+}
+
+Test(contexts, who_opens_one_and_who_waits_for_that_is_explained)
+{
+    struct gate gate;
+    struct shop shop = { 0 };
+    struct visit opens = { .shop = &shop, .claim = lanepool_claim_id(1, LANEPOOL_SHARED) };
+    struct visit waits = opens, behind = { .shop = &shop, .claim = on(1) };
+    lanepool_context_options contexts = shop_options();
+    lanepool_pool *pool = shop_pool(&shop, &contexts);
+    lanepool_snapshot *snapshot;
+    lanepool_future *futures[3];
+    char text[2000] = "";
+
+    gate_init(&gate);
+    shop.opening = &gate;
+    futures[0] = submit(pool, visit_body, &opens, &opens.claim, 1);
+    expect(gate_await(&gate, 1));
+    futures[1] = submit(pool, visit_body, &waits, &waits.claim, 1);
+    futures[2] = submit(pool, visit_body, &behind, &behind.claim, 1);
+    expect(process_other_threads_sleep());
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->context_count, 1);
+    expect(snapshot->contexts[0].busy && !snapshot->contexts[0].closing);
+    expect(snapshot->contexts[0].context == NULL);
+    expect_eq(snapshot->contexts[0].task, task_of(snapshot, &opens));
+    expect_eq(snapshot->contexts[0].waiting, 1);
+    expect_eq(snapshot->tasks[task_of(snapshot, &opens)].busy_context, 0);
+    expect_eq(snapshot->tasks[task_of(snapshot, &waits)].busy_context, 0);
+    expect_eq(snapshot->tasks[task_of(snapshot, &behind)].busy_context, LANEPOOL_SNAPSHOT_NONE);
+    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect(strstr(text, "context 1: being opened or asked by task ") != NULL);
+    expect(strstr(text, ", 1 task waits\n") != NULL);
+    lanepool_snapshot_release(snapshot);
+    text[0] = '\0';
+    expect_ok(lanepool_explain(futures[2], append, text));
+    expect(strstr(text, ", and opens or asks context 1\n") != NULL);
+    expect(strstr(text, ", and waits for context 1, which is being opened or asked by ") != NULL);
+    gate_open(&gate, 1);
+    for (int i = 0; i < 3; i++) {
+        finish(futures[i]);
+    }
     pool_end(pool);
     gate_fini(&gate);
 }

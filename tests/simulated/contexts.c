@@ -183,7 +183,7 @@ static uint64_t due_ns(void)
     uint64_t due = sim_now();
 
     EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &snapshot));
-    if (snapshot->context_count > 0)
+    if (snapshot->context_count > 0 && !snapshot->contexts[0].busy)
         due = snapshot->contexts[0].due_ns;
     lanepool_snapshot_release(snapshot);
     return due;
