@@ -280,6 +280,11 @@ bool oracle_is_kept(const struct oracle_log *log, const struct workload *workloa
 bool oracle_conflict_at(const struct oracle_log *log, const struct workload *workload,
                         uint32_t first, uint32_t second, uint64_t stamp);
 
+/* Whose claims the task has: its own, or its giver's. Those of an heir are drawn without what its
+ * giver was to give up, which may have been refused. */
+uint32_t oracle_claimant(const struct oracle_log *log, const struct workload *workload,
+                         uint32_t task);
+
 /* Checks everything; the first violation is described. */
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);
 

@@ -35,9 +35,10 @@ static bool has_handed_over(const struct judge *judge, uint32_t task)
 /* Whether a lane of the key is held by the task when it has failed for the last time. */
 static bool has_lane(const struct judge *judge, uint32_t task, uint32_t key)
 {
-    const struct workload_task *what = &judge->workload->tasks[task];
-    const struct oracle_task *record = &judge->log->tasks[task];
-    bool gave_up = oracle_when(&record->gave_up_at) != 0 && what->gives_up == key;
+    uint32_t claimant = oracle_claimant(judge->log, judge->workload, task);
+    const struct workload_task *what = &judge->workload->tasks[claimant];
+    bool gave_up =
+        oracle_when(&judge->log->tasks[claimant].gave_up_at) != 0 && what->gives_up == key;
 
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         if (what->merged[i].key == key) {

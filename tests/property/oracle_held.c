@@ -49,6 +49,15 @@ static bool has_given_up(const struct oracle_task *task, uint64_t stamp)
     return gave_up_at != 0 && gave_up_at <= stamp;
 }
 
+uint32_t oracle_claimant(const struct oracle_log *log, const struct workload *workload,
+                         uint32_t task)
+{
+    uint32_t giver = workload->tasks[task].parent;
+    bool has_all = workload->tasks[task].is_heir && oracle_when(&log->tasks[giver].gave_up_at) == 0;
+
+    return has_all ? giver : task;
+}
+
 bool oracle_conflict_at(const struct oracle_log *log, const struct workload *workload,
                         uint32_t first, uint32_t second, uint64_t stamp)
 {

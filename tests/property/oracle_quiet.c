@@ -188,13 +188,14 @@ static bool has_left_its_lanes(const struct oracle_log *log, const struct worklo
                                uint32_t other, uint32_t task)
 {
     const struct workload_task *what = &workload->tasks[task];
+    const struct workload_task *before = &workload->tasks[oracle_claimant(log, workload, other)];
 
     if (!log->misses || !workload_avoids_poison(workload, task) ||
         workload->tasks[other].is_barrier || oracle_when(&log->tasks[task].submit_end) == 0) {
         return false;
     }
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        if (claims(&workload->tasks[other], what->merged[i].key) &&
+        if (claims(before, what->merged[i].key) &&
             !is_poisoned(log, workload, what->merged[i].key)) {
             return false;
         }

@@ -90,11 +90,15 @@ lanepool_context_options workload_context_options(const struct run *run)
 
 /* --- tasks --- */
 
-/* Whether a task may be refused: open has failed, or something is refused on purpose. */
-static bool is_excused(const struct run *run, lanepool_status status)
+/* Something is refused on purpose. */
+static bool is_for_want(lanepool_status status)
 {
-    return (status == LANEPOOL_FAILED && run->workload->params.opens_fail != 0) ||
-           (world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD));
+    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+}
+
+static bool open_has_failed(const struct run *run, lanepool_status status)
+{
+    return status == LANEPOOL_FAILED && run->workload->params.opens_fail != 0;
 }
 
 static void ask(struct task_context *self, lanepool_run *call, uint32_t place, uint32_t key)
@@ -105,12 +109,15 @@ static void ask(struct task_context *self, lanepool_run *call, uint32_t place, u
     void *context;
     lanepool_status status = lanepool_run_context(call, &claim, &context, NULL);
 
+    if (is_for_want(status)) {
+        return;
+    }
     if (oracle_misses(run->log, run->workload, self->task, key)) {
         run_note_failure(run, status == LANEPOOL_INVALID ? LANEPOOL_OK : LANEPOOL_FAILED);
         return;
     }
     if (status != LANEPOOL_OK) {
-        run_note_failure(run, is_excused(run, status) ? LANEPOOL_OK : status);
+        run_note_failure(run, open_has_failed(run, status) ? LANEPOOL_OK : status);
         return;
     }
     atomic_fetch_add(&record->users, 1);
