@@ -67,8 +67,10 @@ typedef int (*lanepool_context_open_fn)(void *user, const lanepool_claim *key, v
 
 /**
  * Says whether a context that has lingered is still good, such as a connection that the other side
- * may have given up. Called in lanepool_run_context() when the first task comes back to it, not for
- * those that join. As lanepool_context_open_fn otherwise.
+ * may have given up. Called in lanepool_run_context() for each task that finds it unused, however
+ * shortly it was: in a backlog of EXCLUSIVE claims for each but the one that has opened it. Not for
+ * those that join others. Where the check is dear, note in the context when it was last used, and
+ * check after long pauses only. As lanepool_context_open_fn otherwise.
  *
  * @return true: it is used. false: it is closed, and opened anew, by the same task.
  */

@@ -32,7 +32,7 @@ typedef enum lanepool_failure_end {
                                      which has claimed nothing itself, pauses nothing */
     LANEPOOL_FAILURE_POISON = 1 /**< the task is kept: it stays where it is, and its lanes are
                                      *poisoned*, until lanepool_pool_resolve() says what is to
-                                     become of it */
+                                     become of it; so long its future is not complete */
 } lanepool_failure_end;
 
 /**
@@ -46,7 +46,7 @@ typedef enum lanepool_at_poison {
                                            LANEPOOL_CALL_CANCELLED and ends as POISONED */
     LANEPOOL_AT_POISON_GO_WITHOUT = 2 /**< it gives its place in the lane up, and runs when its turn
                                            has come in its other lanes; lanepool_run_holds() tells
-                                           it which it has */
+                                           it which it has: none, if all are poisoned */
 } lanepool_at_poison;
 
 /**
@@ -69,13 +69,14 @@ typedef enum lanepool_at_poison {
 typedef struct lanepool_failure_policy {
     size_t struct_size;    /**< sizeof(lanepool_failure_policy) */
     unsigned retries;      /**< how often a task that fails is tried again */
-    uint64_t delay_ns;     /**< how long before the first retry, in nanoseconds; before each further
-                                one twice as long. 0: at once, always */
-    uint64_t delay_max_ns; /**< but never longer than this; 0, or less than delay_ns: always
-                                delay_ns */
+    uint64_t delay_ns;     /**< how long before the first retry, in nanoseconds; 0: at once, and all
+                                further ones, too */
+    uint64_t delay_max_ns; /**< before each further retry the delay doubles, up to this; 0, or less
+                                than delay_ns: it stays delay_ns */
     lanepool_failure_end at_end;  /**< what follows when the last attempt has failed */
-    lanepool_at_poison at_poison; /**< what the task does in a lane that another has poisoned; in
-                                       pools with lanes per key, without an `is_compatible` */
+    lanepool_at_poison at_poison; /**< what the task does in a lane that another has poisoned,
+                                       whether or not it ever fails itself; in pools with lanes
+                                       per key, without an `is_compatible` */
 } lanepool_failure_policy;
 
 /** A policy with everything at its default. */
@@ -110,7 +111,8 @@ LANEPOOL_API bool lanepool_run_holds(const lanepool_run *run, const lanepool_cla
 typedef struct lanepool_failure {
     uint64_t ticket;              /**< its place in the acceptance order */
     lanepool_task_fn function;    /**< as submitted */
-    void *context;                /**< as submitted; still the task's */
+    void *context;                /**< as submitted; still the task's: the place for what it has
+                                       to say of its failure beyond a code */
     uint32_t tag;                 /**< as submitted */
     lanepool_status status;       /**< of its last attempt: FAILED or ABANDONED */
     int code;                     /**< what that has answered, when FAILED */
@@ -133,7 +135,9 @@ typedef struct lanepool_failures {
  *
  * Whoever waits for the pool is told by LANEPOOL_HELD that only such tasks are left, and what waits
  * behind them; but not while a task waits inside for one of them, as long as it likes: that task
- * runs.
+ * runs. The answer is LANEPOOL_HELD also for tasks that wait in lanes which a failure has paused
+ * (LANEPOOL_FAILURE_PAUSE): nothing is kept then, so the list may be empty. A snapshot shows those
+ * lanes, and lanepool_lane_resume() lets them go on.
  *
  * @param pool     The pool.
  * @param failures Receives the list, which the caller gives back with lanepool_failures_release();

@@ -20,7 +20,8 @@ extern "C" {
 
 /** How a task ended. */
 typedef struct lanepool_result {
-    lanepool_status status; /**< OK, FAILED (see code), CANCELLED or ABANDONED */
+    lanepool_status status; /**< OK, FAILED (see code), CANCELLED, ABANDONED or POISONED (see
+                                 failure.h) */
     int code;               /**< what the function returned; 0 unless FAILED */
     void *value;            /**< what lanepool_run_set_result() set, else NULL */
 } lanepool_result;
@@ -44,6 +45,9 @@ typedef void (*lanepool_then_fn)(void *context, const lanepool_result *result);
  * what that waits for, and nothing else. The same goes for a sequence's task, if the waiting thread
  * is inside a task of the same executor, or of the pool that is the executor; it is a deadlock if
  * it is inside of that sequence. Circles through several sequences are not found.
+ *
+ * A task that is tried again has not ended, nor has one that has failed and is kept (failure.h):
+ * who waits for it without a limit waits until another thread calls lanepool_pool_resolve().
  *
  * @param future      Not NULL.
  * @param wait_ns_max Nanoseconds of the monotonic clock: 0 polls, LANEPOOL_FOREVER has no limit.

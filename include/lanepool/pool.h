@@ -358,8 +358,8 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * @retval LANEPOOL_OK       The pool is gone.
  * @retval LANEPOOL_DEADLOCK Called from inside one of the pool's own tasks or callbacks; nothing
  *                           has changed.
- * @retval LANEPOOL_HELD     As for lanepool_pool_await(): the pool is shut down, not gone; resolve
- *                           what is kept, or call lanepool_pool_shutdown_now(), then call again.
+ * @retval LANEPOOL_HELD     As for lanepool_pool_await(): the pool is shut down, not gone; do what
+ *                           is said there, then call again.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had: the pool is shut down, not gone; call
  *                           again.
  * @par Threads
@@ -510,9 +510,12 @@ lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback, v
  * @param wait_ns_max Nanoseconds; 0 polls, LANEPOOL_FOREVER has no limit.
  * @retval LANEPOOL_OK        Terminated.
  * @retval LANEPOOL_HELD      The pool drains, and all that is left are tasks that have failed and
- *                            are kept, and what waits behind them: nothing goes on before
- *                            lanepool_pool_resolve() or lanepool_pool_shutdown_now() is called;
- *                            then wait again. See failure.h.
+ *                            are kept, what waits behind them, and what waits in lanes that a
+ *                            failure has paused. It goes on when lanepool_pool_resolve() is called
+ *                            for each task that lanepool_pool_failures() lists, and
+ *                            lanepool_lane_resume() for each lane that a snapshot shows as paused;
+ *                            or end it by lanepool_pool_shutdown_now(). Then wait again. Not told
+ *                            to who polls. See failure.h.
  * @retval LANEPOOL_TIMED_OUT Not yet; the pool goes on as before, wait again.
  * @retval LANEPOOL_DEADLOCK  Called from inside one of the pool's own tasks or callbacks.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.

@@ -16,7 +16,7 @@
     X(INVALID, 1, "an argument is NULL, out of range or contradicts another")      \
     X(NOMEM, 2, "memory could not be had; nothing has changed")                    \
     X(NO_THREAD, 3, "a worker thread, lock or semaphore could not be created")     \
-    X(FULL, 4, "the pool's limit on pending tasks is reached")                     \
+    X(FULL, 4, "a limit on pending tasks is reached, the pool's or a lane's")      \
     X(TIMED_OUT, 5, "the time given has passed first")                             \
     X(DEADLOCK, 6, "this wait could never end: what it waits for waits for it")    \
     X(SHUT_DOWN, 7, "the pool has been shut down and takes no such call any more") \

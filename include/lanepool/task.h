@@ -48,7 +48,8 @@ typedef enum lanepool_call {
  * @param context The caller's, as it was submitted; the library never touches what it points to.
  * @param call    Why the function is called.
  * @return 0 for success. Anything else is a failure code of the caller's own: it appears in the
- *         future's result and in the pool's error callback, and does the task's lanes no harm.
+ *         future's result and in the pool's error callback, and the task's lanes go on, unless a
+ *         policy says otherwise (failure.h). After LANEPOOL_CALL_CANCELLED it is not looked at.
  */
 typedef int (*lanepool_task_fn)(lanepool_run *run, void *context, lanepool_call call);
 
