@@ -1,0 +1,58 @@
+/* An urgent statement behind a long batch: it starts before what is only ready, and what it waits
+ * for comes before that, too. A client with too much pending is refused, and nobody else. */
+#include <lanepool/lanepool.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+enum { CLIENTS = 4, ROUNDS = 2 };
+
+static sem_t started, may_end;
+static const char *const names[] = { "client 0", "client 1", "client 2", "client 3" };
+
+static int hold(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)context, (void)call;
+    sem_post(&started);
+    return sem_wait(&may_end);
+}
+
+static int print(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run, (void)call;
+    printf("%s\n", (const char *)context);
+    return 0;
+}
+
+static lanepool_status submit(lanepool_pool *pool, lanepool_task_fn function, const char *text,
+                              uint64_t client, uint32_t priority)
+{
+    lanepool_claim claim = lanepool_claim_id(client, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = function;
+    task.context = (void *)text;
+    task.claims = &claim;
+    task.claim_count = 1;
+    task.priority = priority;
+    return lanepool_pool_submit_within(pool, &task, 0); /* refused at once if a limit is reached */
+}
+
+int main(void)
+{
+    lanepool_pool *pool;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    options.workers = 1;
+    options.priorities = true;    /* without it a priority is INVALID */
+    options.lane_pending_max = 3; /* for each client */
+    if (sem_init(&started, 0, 0) || sem_init(&may_end, 0, 0) ||
+        lanepool_pool_create(&options, &pool))
+        return 1;
+    int failed = submit(pool, hold, NULL, CLIENTS, 0) || sem_wait(&started);
+    for (int i = 0; i < CLIENTS * ROUNDS && !failed; i++)
+        failed = submit(pool, print, names[i % CLIENTS], (uint64_t)(i % CLIENTS), 0) != LANEPOOL_OK;
+    failed |= submit(pool, print, "statement of client 3", 3, LANEPOOL_PRIORITY_MAX) != LANEPOOL_OK;
+    printf("one more of client 3: %s\n",
+           lanepool_status_name(submit(pool, print, "one more", 3, LANEPOOL_PRIORITY_MAX)));
+    sem_post(&may_end);
+    lanepool_pool_destroy(pool);
+    return failed;
+}
