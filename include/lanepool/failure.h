@@ -4,7 +4,9 @@
  * other than zero, or it has ended its thread (ABANDONED).
  *
  * A pool has a policy (lanepool_options.on_failure), and a task may have one of its own
- * (lanepool_task.on_failure). Without one the lanes of a failed task go on.
+ * (lanepool_task.on_failure). Without one the lanes of a failed task go on. With
+ * LANEPOOL_PER_WORKER there is nothing but that: a policy that asks for more is LANEPOOL_INVALID.
+ * With an `is_compatible` tasks can be tried again and kept.
  */
 #ifndef LANEPOOL_FAILURE_H
 #define LANEPOOL_FAILURE_H
@@ -37,7 +39,8 @@ typedef enum lanepool_failure_end {
 
 /**
  * What a task does that has to wait in a poisoned lane. Decided for those that wait there when a
- * task begins to be kept, and for those that come while it is. A task that claims everything waits.
+ * task begins to be kept, and for those that come while it is; when that is resolved, it does not
+ * change for them. A task that claims everything waits.
  */
 typedef enum lanepool_at_poison {
     LANEPOOL_AT_POISON_WAIT = 0,      /**< it waits until the kept task is resolved */

@@ -331,8 +331,10 @@ typedef struct lanepool_options {
  * @retval LANEPOOL_OK        The pool runs.
  * @retval LANEPOOL_INVALID   pool is NULL, or an option is out of range or unknown (bytes beyond
  *                            the known options must be zero), a time is given for a callback that
- *                            is not, an allocator lacks a function, or workers_min is more than
- *                            workers, or less with LANEPOOL_PER_WORKER.
+ *                            is not, or priority_age_ns without priorities, an allocator lacks a
+ *                            function or contexts their `open`, workers_min is more than workers,
+ *                            or less with LANEPOOL_PER_WORKER, or something is asked for that the
+ *                            layout or a rule of the program's does not have.
  * @retval LANEPOOL_NOMEM     Memory, a lock or a semaphore is lacking; nothing is left behind.
  * @retval LANEPOOL_NO_THREAD A thread could not be had; nothing is left behind.
  * @par Threads
