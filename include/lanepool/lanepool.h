@@ -1,6 +1,6 @@
 /**
  * @file
- * lanepool: a fixed pool of worker threads that knows which tasks conflict.
+ * lanepool: a pool of worker threads that knows which tasks conflict.
  *
  * Conflicting tasks run in submission order and never together; all others
  * run in parallel; a task over several keys (a rollup) blocks exactly their

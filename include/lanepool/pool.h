@@ -180,7 +180,9 @@ typedef struct lanepool_stall {
  * lane is paused; the time starts anew when that is over (a pause that is shorter than half of it
  * may be missed). Tasks that are not due are not pending. A single task that runs for so long is a
  * stall, too, if no other starts or ends; and so is a pool of which all that is left is held up by
- * tasks that have failed and are kept: lanepool_pool_failures() lists them. The rules for calls in
+ * tasks that have failed and are kept: lanepool_pool_failures() lists them. So is one of which all
+ * that is left waits to be tried again: an attempt after the first may be taken for no start, and
+ * who was told before it is not told anew when the task is kept. The rules for calls in
  * it are those of a lanepool_slow_task_fn: lanepool_snapshot_take() and
  * lanepool_snapshot_write_text() say who waits for whom.
  *
@@ -289,8 +291,9 @@ typedef struct lanepool_options {
     uint64_t stalled_ns;                /**< nanoseconds, for on_stalled only; 0: 10,000,000,000 */
     const lanepool_allocator *allocator; /**< NULL: the system's. It must outlive the pool, and the
                                               futures and groups of its tasks */
-    const lanepool_context_options *contexts; /**< contexts of keys, see context.h; NULL: there are
-                                     none. Only with LANEPOOL_PER_KEY and without is_compatible */
+    const lanepool_context_options *contexts; /**< contexts of keys, see context.h; read during the
+                                     creation only. NULL: there are none. Only with
+                                     LANEPOOL_PER_KEY and without is_compatible */
     unsigned workers_min;    /**< 1 to `workers`; 0: as many as that, so that each worker has its
                                   thread from the beginning to the end. If less, only so many have
                                   theirs all the time: another thread is started when a task is

@@ -52,7 +52,7 @@ typedef struct lanepool_snapshot_task {
     uint32_t level;                /**< the higher of that and of what it was lent by tasks that
                                         wait for it; see pool.h */
     size_t worker;                 /**< which worker runs it; NONE: it does not run, or on another
-                                        thread */
+                                        thread, or it is detached */
     size_t first_entry;            /**< its entries begin here */
     size_t entry_count;            /**< how many it needs */
     size_t arrived;                /**< how many of them are granted */
