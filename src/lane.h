@@ -232,6 +232,9 @@ bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
 /* Role's holder, of a frozen lane in which something is granted that stayed so when the lane was
  * frozen already: a waiting entry leaves the list. */
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry);
+/* In the same lane, when no more leave: SHARED entries that have come to the head so join granted
+ * SHARED ones. */
+void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants);
 /* Where the link to the first waiting entry of a frozen lane stands. A thread that tried to
  * advance before the freeze may still read links, but can no longer change anything. */
 _Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane);

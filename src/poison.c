@@ -110,19 +110,27 @@ static size_t place_in(lanepool_i_task *task, const lanepool_i_lane *lane)
 }
 
 /* All that wait there and do not want to. */
-static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_grants *grants)
+static void give_up_each(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
-    if (!lanepool_i_lane_freeze(lane))
-        return;
-    uintptr_t link =
-        is_poisoned(&pool->failures, lane) ? load_relaxed(lanepool_i_lane_head(lane)) : 0;
-    while (link != 0) {
-        uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
+    uintptr_t next;
+    for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0; link = next) {
+        next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
         lanepool_i_failing *failing = lanepool_i_is_gate(task) ? NULL : goes_without(task);
         if (failing != NULL)
             give_up(failing, lane, place_in(task, lane), grants);
-        link = next;
+    }
+}
+
+/* Whoever holds it releases it after the freeze, if that is not over when the lane is found to be
+ * poisoned: nobody was about to advance it before. */
+static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_grants *grants)
+{
+    if (!lanepool_i_lane_freeze(lane))
+        return;
+    if (is_poisoned(&pool->failures, lane)) {
+        give_up_each(lane, grants);
+        lanepool_i_lane_join(lane, grants);
     }
     lanepool_i_lane_thaw(lane, grants);
 }

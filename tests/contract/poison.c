@@ -56,9 +56,9 @@ static lanepool_status await(lanepool_future *future)
 }
 
 /* The step fails in the bad lane, and is kept. */
-static void submit_bad(lanepool_pool *pool, struct step *bad)
+static void submit_bad_as(lanepool_pool *pool, struct step *bad, lanepool_mode mode)
 {
-    static const lanepool_claim claim = { .type = LANEPOOL_KEY_ID, .key = { .id = BAD } };
+    lanepool_claim claim = lanepool_claim_id(BAD, mode);
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_task task = step_task(bad, &claim, 1);
 
@@ -66,6 +66,11 @@ static void submit_bad(lanepool_pool *pool, struct step *bad)
     task.on_failure = &policy;
     bad->code = 5;
     expect_ok(lanepool_pool_submit(pool, &task));
+}
+
+static void submit_bad(lanepool_pool *pool, struct step *bad)
+{
+    submit_bad_as(pool, bad, LANEPOOL_EXCLUSIVE);
 }
 
 static void expect_held(lanepool_pool *pool)
@@ -124,6 +129,41 @@ Test(poison, rollup_fails_at_the_poisoned_lane)
 {
     meet_poison(LANEPOOL_AT_POISON_FAIL, 2);
     meet_poison(LANEPOOL_AT_POISON_FAIL, 1);
+}
+
+/* What holds the lane is a reader that is kept: who reads, too, conflicts with nothing there once
+ * the rollup has left it. */
+Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
+{
+    struct gate gate;
+    struct step bad = { .gate = &gate };
+    struct step readers[2] = { { 0 } };
+    struct step writer = { 0 };
+    struct rollup rollup = { 0 };
+    lanepool_claim reads = lanepool_claim_id(BAD, LANEPOOL_SHARED);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 2;
+    options.routing = LANEPOOL_ROUTING_SUBMITTER; /* all wait before the reader fails */
+    lanepool_pool *pool = pool_make_with(&options);
+    gate_init(&gate);
+    submit_bad_as(pool, &bad, LANEPOOL_SHARED);
+    expect(gate_await(&gate, 1));
+    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_GO_WITHOUT);
+    for (int i = 0; i < 2; i++) {
+        lanepool_task task = step_task(&readers[i], &reads, 1);
+        expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    expect_ok(step_submit_on(pool, &writer, BAD));
+    gate_open(&gate, 1);
+    expect_held(pool);
+    expect_status(await(future), LANEPOOL_OK);
+    expect_eq(readers[0].runs, 1);
+    expect_eq(readers[1].runs, 1);
+    expect(!step_was_called(&writer));
+    skip_and_end(pool, &bad);
+    expect_eq(writer.runs, 1);
+    gate_fini(&gate);
 }
 
 Test(poison, rollup_waits_if_nothing_else_was_asked_for)

@@ -119,14 +119,6 @@ static bool claims(const struct workload_task *what, uint32_t key)
     return found;
 }
 
-/* Whether it may have given a poisoned lane up: who reads behind it there waits still. */
-static bool has_left_a_lane(const struct oracle_log *log, const struct workload *workload,
-                            uint32_t task)
-{
-    return log->misses && workload_avoids_poison(workload, task) &&
-           oracle_when(&log->tasks[task].submit_end) != 0;
-}
-
 /* Whether a mark stands behind the other in a lane, and the task behind that. */
 static bool is_mark_between(const struct oracle_log *log, const struct workload *workload,
                             uint32_t other, uint32_t task)
@@ -134,8 +126,8 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         const struct workload_task *what = &workload->tasks[i];
 
-        if ((!is_mark(log, workload, i) && !has_left_a_lane(log, workload, i)) ||
-            what->is_barrier || !may_stand_before(log, workload, other, i) ||
+        if (!is_mark(log, workload, i) || what->is_barrier ||
+            !may_stand_before(log, workload, other, i) ||
             !may_stand_before(log, workload, i, task)) {
             continue;
         }
