@@ -1,0 +1,128 @@
+/* Contexts of keys in snapshots, and in the reasons why a task does not get on. */
+#include <string.h>
+
+#include "support/process.h"
+#include "support/shop.h"
+#include "support/step.h"
+#include "support/test.h"
+
+static lanepool_future *submit(lanepool_pool *pool, struct visit *visit)
+{
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = visit_body;
+    task.context = visit;
+    task.claims = &visit->claim;
+    task.claim_count = 1;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+static void finish(lanepool_future *future)
+{
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(future);
+}
+
+static void append(void *context, const char *text, size_t size)
+{
+    strncat(context, text, size);
+}
+
+Test(contexts_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
+{
+    struct gate gate;
+    struct shop shop = { 0 };
+    struct visit holder = { .shop = &shop,
+                            .claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE),
+                            .gate = &gate };
+    struct visit lingering = { .shop = &shop,
+                               .claim = lanepool_claim_string("2-two", LANEPOOL_EXCLUSIVE) };
+    lanepool_context_options contexts = shop_options();
+    lanepool_pool *pool = shop_pool(&shop, &contexts);
+    lanepool_snapshot *snapshot;
+    char text[2000] = "";
+
+    gate_init(&gate);
+    finish(submit(pool, &lingering));
+    pool_settle(pool);
+    lanepool_future *held = submit(pool, &holder);
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->context_count, 2);
+    for (size_t i = 0; i < snapshot->context_count; i++) {
+        const lanepool_snapshot_context *context = &snapshot->contexts[i];
+        bool lingers = strcmp(context->name, "2-two") == 0;
+
+        expect_eq(context->users, !lingers);
+        expect(context->context == &shop.opens[lingers ? 2 : 1]);
+        expect((context->idle_since_ns != 0) == lingers);
+        expect_eq(context->due_ns, lingers ? UINT64_MAX : 0);
+    }
+    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect(strstr(text, "context 1: used by 1 task\n") != NULL);
+    expect(strstr(text, "context 2-two: idle for ") != NULL);
+    lanepool_snapshot_release(snapshot);
+    gate_open(&gate, 1);
+    finish(held);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
+static size_t task_of(const lanepool_snapshot *snapshot, const struct visit *visit)
+{
+    size_t task = 0;
+
+    while (task < snapshot->task_count && snapshot->tasks[task].context != visit) {
+        task++;
+    }
+    expect(task < snapshot->task_count);
+    return task;
+}
+
+Test(contexts_seen, who_opens_one_and_who_waits_for_that_is_explained)
+{
+    struct gate gate;
+    struct shop shop = { 0 };
+    struct visit opens = { .shop = &shop, .claim = lanepool_claim_id(1, LANEPOOL_SHARED) };
+    struct visit waits = opens,
+                 behind = { .shop = &shop, .claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_context_options contexts = shop_options();
+    lanepool_pool *pool = shop_pool(&shop, &contexts);
+    lanepool_snapshot *snapshot;
+    lanepool_future *futures[3];
+    char text[2000] = "";
+
+    gate_init(&gate);
+    shop.opening = &gate;
+    futures[0] = submit(pool, &opens);
+    expect(gate_await(&gate, 1));
+    futures[1] = submit(pool, &waits);
+    futures[2] = submit(pool, &behind);
+    expect(process_other_threads_sleep());
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->context_count, 1);
+    expect(snapshot->contexts[0].busy && !snapshot->contexts[0].closing);
+    expect(snapshot->contexts[0].context == NULL);
+    expect_eq(snapshot->contexts[0].task, task_of(snapshot, &opens));
+    expect_eq(snapshot->contexts[0].waiting, 1);
+    expect_eq(snapshot->tasks[task_of(snapshot, &opens)].busy_context, 0);
+    expect_eq(snapshot->tasks[task_of(snapshot, &waits)].busy_context, 0);
+    expect_eq(snapshot->tasks[task_of(snapshot, &behind)].busy_context, LANEPOOL_SNAPSHOT_NONE);
+    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect(strstr(text, "context 1: being opened or asked by task ") != NULL);
+    expect(strstr(text, ", 1 task waits\n") != NULL);
+    lanepool_snapshot_release(snapshot);
+    text[0] = '\0';
+    expect_ok(lanepool_explain(futures[2], append, text));
+    expect(strstr(text, ", and opens or asks context 1\n") != NULL);
+    expect(strstr(text, ", and waits for context 1, which is being opened or asked by ") != NULL);
+    gate_open(&gate, 1);
+    for (int i = 0; i < 3; i++) {
+        finish(futures[i]);
+    }
+    pool_end(pool);
+    gate_fini(&gate);
+}
