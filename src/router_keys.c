@@ -364,6 +364,8 @@ static void survey_entries(lanepool_i_survey *survey, size_t index)
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
         lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        if (lane == &survey->pool->failures.nowhere)
+            lanepool_i_survey_add_missing(survey, index);
         if (lanepool_i_lane_is_void(lane))
             continue;
         lanepool_i_survey_add_entry(survey, index, lane,

@@ -4,9 +4,11 @@
  */
 #include "lanepool/snapshot.h"
 
+#include "delays.h"
 #include "lane_limits.h"
 #include "lending.h"
 #include "snapshot_contexts.h"
+#include "snapshot_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,6 @@ struct taking {
     struct taken *taken;
     bool stopped;            /* the pool has: its lanes are no more */
     lanepool_future *future; /* of the task that is asked about; or NULL */
-    bool finished;           /* that one has */
     size_t asked;            /* its index, or NONE */
 };
 
@@ -59,6 +60,12 @@ static const char *label_of(const lanepool_options *options, uint32_t tag)
     return tag < options->tag_name_count ? options->tag_names[tag] : NULL;
 }
 
+static bool is_pumped(const lanepool_i_task *task)
+{
+    uint64_t mask = LANEPOOL_I_WIDE | LANEPOOL_I_FOR_PUMP;
+    return (load_relaxed(&task->word) & mask) == mask;
+}
+
 static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
                           lanepool_snapshot_task *copied)
 {
@@ -80,6 +87,9 @@ static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
                                                     .attempts = seen->attempts,
                                                     .retry_ns = seen->retry_ns,
                                                     .worker = seen->worker,
+                                                    .detached = seen->detached,
+                                                    .pumped = is_pumped(seen->task),
+                                                    .missing = seen->missing,
                                                     .busy_context = LANEPOOL_SNAPSHOT_NONE };
         copy_priority(survey->pool, seen->task, &taken->tasks[i]);
     }
@@ -304,7 +314,6 @@ static void find_asked(struct taking *taking)
     lanepool_i_mutex_lock(&taking->future->lock);
     const lanepool_i_task *task = taking->future->complete ? NULL : taking->future->task;
     lanepool_i_mutex_unlock(&taking->future->lock);
-    taking->finished = task == NULL;
     taking->asked = LANEPOOL_SNAPSHOT_NONE;
     for (size_t i = 0; i < taking->survey.seen.count && task != NULL; i++)
         if (lanepool_i_survey_seen(&taking->survey, i)->task == task)
@@ -382,39 +391,45 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
 
 /* --- from a future --- */
 
-static lanepool_pool *pool_of(lanepool_future *future, bool *delayed)
+/* True: the task has finished, or is delayed, or is no pool's. Until it is in the inbox a delayed
+ * task's record stays with its future. */
+static bool says_itself(lanepool_future *future, const lanepool_i_out *out, lanepool_pool **pool)
 {
+    uint64_t due_ns = UINT64_MAX;
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_pool *pool = future->complete ? NULL : future->pool;
-    *delayed = future->delayed != NULL;
+    bool complete = future->complete;
+    lanepool_result result = future->result;
+    *pool = future->pool;
+    if (future->delayed != NULL)
+        due_ns = future->delayed->timer.due_ns;
     lanepool_i_mutex_unlock(&future->lock);
-    return pool;
+    if (complete)
+        lanepool_i_out_end(out, &result);
+    else if (*pool == NULL)
+        lanepool_i_out_text(out, "the task is one of a sequence, which run one after the other\n");
+    else if (due_ns != UINT64_MAX)
+        lanepool_i_out_delay(out, due_ns);
+    return complete || *pool == NULL || due_ns != UINT64_MAX;
 }
 
 lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context)
 {
-    static const char finished[] = "the task has finished\n";
-    static const char not_due[] = "the task is not due yet\n";
-    static const char between[] = "the task is just being submitted, taken up or let go\n";
+    lanepool_i_out out = { write, context };
+    lanepool_pool *pool;
     if (future == NULL || write == NULL)
         return LANEPOOL_INVALID;
-    struct taking taking = { .future = future, .finished = true };
-    bool delayed;
-    lanepool_pool *pool = pool_of(future, &delayed);
-    if (pool != NULL && delayed) {
-        write(context, not_due, sizeof not_due - 1);
+    if (says_itself(future, &out, &pool))
         return LANEPOOL_OK;
-    }
-    lanepool_status status = pool != NULL ? take_with_role(pool, &taking) : LANEPOOL_OK;
+    struct taking taking = { .future = future };
+    lanepool_status status = take_with_role(pool, &taking);
     if (status != LANEPOOL_OK)
         return status;
-    if (taking.finished)
-        write(context, finished, sizeof finished - 1);
-    else if (taking.asked == LANEPOOL_SNAPSHOT_NONE)
-        write(context, between, sizeof between - 1);
-    else if (!add_contexts(pool, taking.taken))
+    bool is_seen = taking.asked != LANEPOOL_SNAPSHOT_NONE;
+    if (!is_seen && !says_itself(future, &out, &pool))
+        lanepool_i_out_text(&out, "the task is just being submitted, taken up or let go\n");
+    else if (is_seen && !add_contexts(pool, taking.taken))
         status = LANEPOOL_NOMEM;
-    else
+    else if (is_seen)
         status = lanepool_snapshot_write_reasons(
             &taking.taken->snapshot, taking.taken->tasks[taking.asked].ticket, write, context);
     if (taking.taken != NULL)

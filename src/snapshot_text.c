@@ -140,9 +140,13 @@ static void out_busy_context(const lanepool_i_out *out, const lanepool_snapshot 
 static void out_running(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
+    if (task->detached) {
+        lanepool_i_out_text(out, " is detached, and goes on until it is completed");
+        return;
+    }
     lanepool_i_out_text(out, " runs on ");
     if (task->worker == LANEPOOL_SNAPSHOT_NONE) {
-        lanepool_i_out_text(out, "its submitter's thread");
+        lanepool_i_out_text(out, task->pumped ? "its pump's thread" : "its submitter's thread");
     } else {
         lanepool_i_out_text(out, "worker ");
         lanepool_i_out_number(out, task->worker);
@@ -160,7 +164,10 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
         out_running(out, snapshot, index);
         break;
     case LANEPOOL_SNAPSHOT_READY:
-        lanepool_i_out_text(out, " is ready and waits for a worker");
+        lanepool_i_out_text(out, task->pumped ? " is ready and waits for its pump"
+                                              : " is ready and waits for a worker");
+        if (snapshot->paused)
+            lanepool_i_out_text(out, "; the pool is paused");
         break;
     case LANEPOOL_SNAPSHOT_RETRYING:
         out_retry(out, snapshot, task);
@@ -179,6 +186,10 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
     default:
         lanepool_i_out_text(out, " waits");
     }
+    if (task->missing > 0) {
+        lanepool_i_out_text(out, ", without ");
+        lanepool_i_out_count(out, task->missing, "poisoned lane");
+    }
     out_priority(out, task);
 }
 
@@ -192,7 +203,7 @@ static void out_reason(const lanepool_i_out *out, const lanepool_snapshot *snaps
         lanepool_i_out_text(out, "  ");
     lanepool_i_out_task(out, snapshot, entry->task);
     if (entry->lane == LANEPOOL_SNAPSHOT_NONE) {
-        lanepool_i_out_text(out, " conflicts with ");
+        lanepool_i_out_text(out, " conflicts with an earlier one: ");
     } else {
         lanepool_i_out_text(out, " stands in lane ");
         lanepool_i_out_lane(out, snapshot, entry->lane);
@@ -209,6 +220,34 @@ static void out_reason(const lanepool_i_out *out, const lanepool_snapshot *snaps
         lanepool_i_out_task(out, snapshot, reason->blocker);
         lanepool_i_out_state(out, snapshot, reason->blocker);
     }
+    lanepool_i_out_text(out, "\n");
+}
+
+/* --- a task that is in no snapshot --- */
+
+void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns)
+{
+    uint64_t now_ns = lanepool_i_clock_now();
+    lanepool_i_out_text(out, "the task is due in ");
+    lanepool_i_out_number(out, due_ns > now_ns ? (due_ns - now_ns) / NS_PER_MS : 0);
+    lanepool_i_out_text(out, " ms\n");
+}
+
+static void out_code(const lanepool_i_out *out, int code)
+{
+    lanepool_i_out_text(out, code < 0 ? ", code -" : ", code ");
+    lanepool_i_out_number(out, code < 0 ? -(uint64_t)code : (uint64_t)code);
+}
+
+void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result)
+{
+    lanepool_i_out_text(out, "the task has finished");
+    if (result->status != LANEPOOL_OK) {
+        lanepool_i_out_text(out, ": ");
+        lanepool_i_out_text(out, lanepool_status_text(result->status));
+    }
+    if (result->status == LANEPOOL_FAILED)
+        out_code(out, result->code);
     lanepool_i_out_text(out, "\n");
 }
 

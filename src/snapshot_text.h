@@ -5,6 +5,7 @@
 #ifndef LANEPOOL_SRC_SNAPSHOT_TEXT_H
 #define LANEPOOL_SRC_SNAPSHOT_TEXT_H
 
+#include "lanepool/future.h"
 #include "lanepool/snapshot.h"
 
 typedef struct lanepool_i_out {
@@ -25,5 +26,9 @@ void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *sna
 /* " runs on worker 1", " is latched with 2 of 3 lanes" */
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t task);
+
+/* Of a task that is in no snapshot: "the task is due in 12 ms", "the task has finished", a line. */
+void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns);
+void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result);
 
 #endif

@@ -164,6 +164,11 @@ void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const v
     add_place(survey, &entry, lane);
 }
 
+void lanepool_i_survey_add_missing(lanepool_i_survey *survey, size_t task)
+{
+    ((lanepool_i_seen *)survey->seen.items)[task].missing++;
+}
+
 void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind)
 {
     lanepool_snapshot_entry entry = { .task = task,
@@ -255,6 +260,12 @@ static bool copy_running(lanepool_i_survey *survey)
     return has_room;
 }
 
+static void add_detached(lanepool_i_survey *survey, lanepool_i_task *task)
+{
+    add_running(survey, LANEPOOL_SNAPSHOT_NONE, task, true);
+    ((lanepool_i_seen *)survey->seen.items)[survey->seen.count - 1].detached = true;
+}
+
 /* Those that go on though their functions have returned. */
 static bool copy_apart(lanepool_i_survey *survey)
 {
@@ -267,7 +278,7 @@ static bool copy_apart(lanepool_i_survey *survey)
             continue;
         has_room = room_of(survey) > 0;
         if (has_room)
-            add_running(survey, LANEPOOL_SNAPSHOT_NONE, apart->task, true);
+            add_detached(survey, apart->task);
     }
     lanepool_i_mutex_unlock(&aparts->lock);
     return has_room;

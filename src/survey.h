@@ -44,6 +44,8 @@ typedef struct lanepool_i_seen {
     unsigned attempts; /* see lanepool_snapshot_task */
     uint64_t retry_ns; /* likewise */
     bool innermost;    /* it runs, and does not wait for another on the same thread */
+    bool detached;     /* it runs, and its function has returned */
+    size_t missing;    /* lanes that it goes without */
 } lanepool_i_seen;
 
 /* An array that grows. */
@@ -71,6 +73,8 @@ typedef struct lanepool_i_survey {
 void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task);
 void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
                                  lanepool_mode mode, bool granted);
+/* It goes without one of its lanes. */
+void lanepool_i_survey_add_missing(lanepool_i_survey *survey, size_t task);
 void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind);
 
 /* Role's holder: looks at everything; then its lanes may be described, until they go on; blocks are

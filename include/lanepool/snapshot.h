@@ -58,6 +58,10 @@ typedef struct lanepool_snapshot_task {
     size_t arrived;                /**< how many of them are granted */
     unsigned attempts;             /**< how many have failed; 0 unless it is RETRYING or KEPT */
     uint64_t retry_ns;             /**< RETRYING: when it is tried again, by the monotonic clock */
+    bool detached;                 /**< RUNNING: its function has returned, and it ends when it is
+                                        completed */
+    bool pumped;                   /**< its pump runs it, no worker */
+    size_t missing;                /**< lanes that it goes without, since they were poisoned */
     size_t busy_context; /**< RUNNING: the context that it waits for, or for which it calls
                               the program, in lanepool_run_context(); or NONE */
 } lanepool_snapshot_task;
@@ -229,7 +233,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_dot(
 
 /**
  * Says why a task does not run, from its future: takes a snapshot and writes the task's reasons.
- * Of a task that has finished, or that is just being submitted, taken up or let go, it says so.
+ * Of a task that has finished it says how, of a delayed one when it is due; of one that is just
+ * being submitted, taken up or let go, or that is a sequence's, that.
  *
  * @param future  The task's.
  * @param write   Called for each piece of text, before this returns.

@@ -1,5 +1,6 @@
 /* What tasks do that have a place in a poisoned lane. */
 #include <sched.h>
+#include <string.h>
 
 #include "support/step.h"
 #include "support/test.h"
@@ -163,6 +164,40 @@ Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
     expect(!step_was_called(&writer));
     skip_and_end(pool, &bad);
     expect_eq(writer.runs, 1);
+    gate_fini(&gate);
+}
+
+static void append(void *context, const char *text, size_t size)
+{
+    strncat(context, text, size);
+}
+
+Test(poison, who_goes_without_a_lane_is_shown_and_explained)
+{
+    struct gate gate;
+    struct step bad = { 0 };
+    struct step holder = { .gate = &gate };
+    struct rollup rollup = { 0 };
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    lanepool_snapshot *snapshot;
+    char text[1000] = "";
+
+    gate_init(&gate);
+    submit_bad(pool, &bad);
+    expect_held(pool);
+    expect_ok(step_submit_on(pool, &holder, GOOD));
+    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_GO_WITHOUT);
+    expect(gate_await(&gate, 1));
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->task_count, 3);
+    expect_eq(snapshot->tasks[2].missing, 1);
+    expect_eq(snapshot->tasks[2].entry_count, 1);
+    lanepool_snapshot_release(snapshot);
+    expect_ok(lanepool_explain(future, append, text));
+    expect(strstr(text, " waits, without 1 poisoned lane\n") != NULL);
+    gate_open(&gate, 1);
+    expect_status(await(future), LANEPOOL_OK);
+    skip_and_end(pool, &bad);
     gate_fini(&gate);
 }
 

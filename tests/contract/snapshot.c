@@ -1,6 +1,7 @@
 /* How a pool stands, and why a task does not run. */
 #include <string.h>
 
+#include "support/process.h"
 #include "support/step.h"
 #include "support/test.h"
 
@@ -197,6 +198,81 @@ Test(snapshot, a_future_says_why_its_task_does_not_run)
     expect_ok(lanepool_explain(stand.futures[1], collect, &text));
     expect(strcmp(text.bytes, "the task has finished\n") == 0);
     stand_down(&stand);
+}
+
+static int fail(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    return call == LANEPOOL_CALL_RUN ? *(const int *)context : 0;
+}
+
+static int detach(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)call;
+    expect_ok(lanepool_run_detach(run, context));
+    return 0;
+}
+
+static void expect_explained(lanepool_future *future, const char *wanted)
+{
+    struct text text = { .size = 0 };
+
+    expect_ok(lanepool_explain(future, collect, &text));
+    expect(has(&text, wanted));
+}
+
+static lanepool_future *submit_function(lanepool_pool *pool, lanepool_task_fn function,
+                                        void *context)
+{
+    lanepool_future *future;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = function;
+    task.context = context;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+Test(snapshot, a_future_says_how_its_task_ended_or_when_it_begins)
+{
+    int code = -7;
+    lanepool_detached *detached;
+    lanepool_future *later;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_future *failed = submit_function(pool, fail, &code);
+    lanepool_future *apart = submit_function(pool, detach, &detached);
+
+    task.function = fail;
+    task.context = &code;
+    task.future = &later;
+    expect_ok(lanepool_pool_submit_after(pool, &task, INT64_C(3600000000000)));
+    expect_ok(lanepool_future_wait(failed, LANEPOOL_FOREVER, NULL));
+    expect_explained(failed, "the task has finished: the task ran and returned a code other than "
+                             "zero, code -7\n");
+    expect(process_other_threads_sleep());
+    expect_explained(apart, " is detached, and goes on until it is completed\n");
+    expect_explained(later, "the task is due in 3");
+    expect_ok(lanepool_task_complete(detached, 0, NULL));
+    pool_end(pool);
+    expect_explained(later, "the task has finished: the task was cancelled before it started\n");
+    lanepool_future_release(failed);
+    lanepool_future_release(apart);
+    lanepool_future_release(later);
+}
+
+Test(snapshot, a_task_that_is_ready_in_a_paused_pool_is_explained)
+{
+    int code = 0;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    expect_ok(lanepool_pool_pause(pool));
+    lanepool_future *future = submit_function(pool, fail, &code);
+    expect_explained(future, " is ready and waits for a worker; the pool is paused\n");
+    expect_ok(lanepool_pool_resume(pool));
+    pool_end(pool);
+    lanepool_future_release(future);
 }
 
 Test(snapshot, an_idle_worker_is_told_what_it_waits_for)
