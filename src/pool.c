@@ -272,6 +272,7 @@ static bool read_options(const lanepool_options *given, lanepool_options *option
            (options->allocator == NULL ||
             (options->allocator->allocate != NULL && options->allocator->deallocate != NULL)) &&
            (options->tag_names != NULL || options->tag_name_count == 0) &&
+           (options->workers_min != 0 || options->worker_idle_ns == 0) &&
            may_have_priorities(options) &&
            (options->lane_pending_max == 0 || options->is_compatible == NULL);
 }

@@ -262,7 +262,7 @@ static bool check_run(const struct run_options *run, struct arguments *arguments
         return usage(arguments, "--ascii is about --live, which is not given", "");
     }
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
-        return usage(arguments, "retry needs --all, or --lane with a client", "");
+        return usage(arguments, "retry needs either --all, or --lane with a client", "");
     }
     return run->file_count > 0 ||
            usage(arguments, "a FILE is missing, or - for standard input", "");

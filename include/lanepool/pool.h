@@ -300,7 +300,8 @@ typedef struct lanepool_options {
                                   submitted or becomes ready and all workers that have one are busy.
                                   Not with LANEPOOL_PER_WORKER */
     uint64_t worker_idle_ns; /**< with `workers_min` below `workers`: how long one of the others
-                                  finds nothing to do before its thread ends; 0: 10 s */
+                                  finds nothing to do before its thread ends; 0: 10 s; INVALID
+                                  without `workers_min` */
     const lanepool_failure_policy *on_failure; /**< what follows when a task without a policy of its
                                                     own fails; read during the creation only. Then
                                                     each task takes the memory of a future, asked

@@ -225,6 +225,10 @@ Test(elastic, what_does_not_fit_together_is_refused)
     expect(pool == NULL);
     options.workers_min = 2; /* nobody comes or goes */
     pool_end(pool_make_with(&options));
+    options.workers_min = 0;
+    options.worker_idle_ns = 1;
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    expect(pool == NULL);
 }
 
 /* One key's tasks are in order and never two at once, whoever comes and goes meanwhile. */

@@ -105,7 +105,7 @@ def check_status(book):
         "held task 9: 2024-01-31 * (statement 2024-01 east) Statement: waits for B",
         "held task 16: 2024-02-02 Wages: waits for B",
         "held in all: 23 tasks, of which 1 failed, in the lanes of 5 clients",
-        f"to try again: ledgerbatch retry --lane B --db {book.database}, with the options and files of the run",
+        f"to try again: ledgerbatch retry --lane B --db {book.database}, with the files and options of the run, but --fail-on",
     ):  # fmt: skip
         check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
 
@@ -237,8 +237,8 @@ def check_retry_errors(book):
     book.run("--fail-on", "B:Sav*", expect=3)
     before = book.dump()
     for options, words in (
-        ((), "retry needs --all, or --lane"),
-        (("--all", "--lane", "B"), "retry needs --all, or --lane"),
+        ((), "retry needs either --all, or --lane"),
+        (("--all", "--lane", "B"), "retry needs either --all, or --lane"),
         (("--lane", "X"), "there is no client 'X'"),
         (("--lane", "B", "--lane", "(house)"), "the client '(house)' is not held"),
         (("--lane", "D"), "the client 'D' only waits, because task 2 failed"),
