@@ -267,7 +267,8 @@ static void take_end(struct model *model, const lanepool_event *event)
 static void take_release(struct model *model, const lanepool_event *event)
 {
     size_t task = task_of(model, event->task);
-    if (advance(model, task, MODEL_ENDED)) {
+    bool is_early = (event->detail & LANEPOOL_EVENT_EARLY) != 0;
+    if (!is_early && advance(model, task, MODEL_ENDED)) {
         model_pop_run(model, task); /* its END was missed */
         model->tasks[task].end = model->now;
     }

@@ -103,6 +103,21 @@ Test(models, release_ends_a_task_whose_end_was_missed)
     end(&story);
 }
 
+Test(models, task_that_gives_a_lane_up_early_goes_on)
+{
+    struct story story;
+    begin(&story, LANEPOOL_PER_KEY);
+    tell_latch(&story);
+    tell(&story, 60, LANEPOOL_EVENT_RELEASE, 2, 1, LANEPOOL_EVENT_EARLY);
+    tell(&story, 60, LANEPOOL_EVENT_READY, 2, 0, 0);
+    expect_eq(story.model.counts[MODEL_READY], 1);
+    expect_eq(story.model.lanes[0].waiting, 0);
+    tell(&story, 70, LANEPOOL_EVENT_RELEASE, 1, 1, LANEPOOL_EVENT_EARLY);
+    expect_eq(story.model.counts[MODEL_RUNNING], 1);
+    expect_eq(story.model.lanes[0].open, 0);
+    end(&story);
+}
+
 Test(models, task_whose_end_was_missed_is_over_when_the_next_of_its_lane_arrives)
 {
     struct story story;
