@@ -8,7 +8,16 @@
 
 #include "text.h"
 
-enum cells_style { CELLS_PLAIN, CELLS_BOLD, CELLS_DIM, CELLS_GOOD, CELLS_WARN, CELLS_BAD };
+enum cells_style {
+    CELLS_PLAIN,
+    CELLS_BOLD,
+    CELLS_DIM,
+    CELLS_GOOD,
+    CELLS_WARN,
+    CELLS_BAD,
+    CELLS_RETRIES,
+    CELLS_KEPT
+};
 
 struct cells_character {
     char bytes[5]; /* one character, zero-terminated */

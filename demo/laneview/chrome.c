@@ -95,12 +95,12 @@ static void end_slice(struct trace *trace, const char *category, const char *nam
 }
 
 /* The lanes of a task, as the arguments of its slice. */
-static void add_task_arguments(struct trace *trace, size_t task)
+static void add_task_arguments(struct trace *trace, size_t task, size_t attempt)
 {
     const struct model *model = trace->model;
     const char *before = "";
-    text_add(trace->json, ",\"args\":{\"ticket\":%llu,\"status\":%u,\"lanes\":[",
-             (unsigned long long)model->tasks[task].ticket, model->tasks[task].status);
+    text_add(trace->json, ",\"args\":{\"ticket\":%llu,\"attempt\":%zu,\"status\":%u,\"lanes\":[",
+             (unsigned long long)model->tasks[task].ticket, attempt + 1, model->tasks[task].status);
     size_t index = model->tasks[task].first_entry;
     for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
         if (model->entries[index].lane != MODEL_NONE) {
@@ -120,7 +120,7 @@ static void add_run(struct trace *trace, unsigned pid, unsigned thread, uint64_t
     begin_slice(trace, pid, thread, from, to);
     text_add(trace->json, ",\"cat\":\"running\",");
     add_string(trace->json, "name", name.data);
-    add_task_arguments(trace, task);
+    add_task_arguments(trace, task, model_attempt_at(&trace->model->tasks[task], from));
     text_fini(&name);
 }
 
@@ -168,6 +168,10 @@ static size_t free_slot(struct trace *trace, size_t row, uint64_t from)
 
 static void add_lane_span(struct trace *trace, unsigned thread, const struct lane_span *span)
 {
+    static const char *const categories[] = { [LANE_LATCHED] = "latched",
+                                              [LANE_READY] = "ready",
+                                              [LANE_RETRIES] = "retried",
+                                              [LANE_KEPT] = "kept" };
     struct text name = { 0 }, why = { 0 };
     if (span->kind == LANE_RUNS) {
         add_run(trace, LANES_PID, thread, span->from, span->to, span->task);
@@ -178,12 +182,18 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
         text_add(&name, ": ");
         describe_latch(&name, trace->model, span);
         text_add(&why, "a rollup is at the head and waits for its other lanes");
+    } else if (span->kind == LANE_KEPT) {
+        text_add(&name, ": kept");
+        text_add(&why, "the task at the head has failed, and the lane is poisoned");
+    } else if (span->kind == LANE_RETRIES) {
+        text_add(&name, ": failed, attempt %zu follows", span->attempt + 2);
+        text_add(&why, "the task at the head has failed, and will be tried again");
     } else {
         text_add(&name, ": ready");
         text_add(&why, "the task at the head waits for a worker");
     }
     begin_slice(trace, LANES_PID, thread, span->from, span->to);
-    end_slice(trace, span->kind == LANE_LATCHED ? "latched" : "ready", name.data, &why);
+    end_slice(trace, categories[span->kind], name.data, &why);
     text_fini(&name);
     text_fini(&why);
 }
@@ -224,13 +234,14 @@ static void add_arrows(struct trace *trace)
     for (size_t i = 0; i < model->entry_count; i++) {
         const struct model_entry *entry = &model->entries[i];
         const struct model_task *task = &model->tasks[entry->task];
-        if (!model_is_rollup(task) || trace->entry_threads[i] == 0 || task->start == MODEL_UNSEEN ||
-            entry->arrive == MODEL_UNSEEN || task->thread >= LANEPOOL_EVENT_OUTSIDE) {
+        const struct model_attempt first = model_attempt(task, 0);
+        if (!model_is_rollup(task) || trace->entry_threads[i] == 0 || first.start == MODEL_UNSEEN ||
+            entry->arrive == MODEL_UNSEEN || first.thread >= LANEPOOL_EVENT_OUTSIDE) {
             continue;
         }
-        uint64_t arrive = entry->arrive < task->start ? entry->arrive : task->start;
+        uint64_t arrive = entry->arrive < first.start ? entry->arrive : first.start;
         add_arrow_end(trace, "s", LANES_PID, trace->entry_threads[i], arrive, i + 1);
-        add_arrow_end(trace, "f", WORKERS_PID, task->thread + 1u, task->start, i + 1);
+        add_arrow_end(trace, "f", WORKERS_PID, first.thread + 1u, first.start, i + 1);
     }
 }
 
@@ -244,15 +255,13 @@ static void add_counter(struct trace *trace, const char *name, uint64_t time, si
 }
 
 struct counters {
-    size_t pending, ready, latched;
+    size_t pending, ready, latched, kept;
 };
 
 static struct counters count(const struct model *model)
 {
-    size_t ready = model->counts[MODEL_READY];
-    return (struct counters){ model->counts[MODEL_SUBMITTED] + model->counts[MODEL_WAITING] +
-                                  ready + model->counts[MODEL_RUNNING],
-                              ready, model->latched };
+    return (struct counters){ model_pending(model), model->counts[MODEL_READY], model->latched,
+                              model->counts[MODEL_KEPT] };
 }
 
 static void add_changed(struct trace *trace, uint64_t time, const struct counters *old,
@@ -266,6 +275,9 @@ static void add_changed(struct trace *trace, uint64_t time, const struct counter
     }
     if (new->latched != old->latched) {
         add_counter(trace, "latched entries", time, new->latched);
+    }
+    if (new->kept != old->kept) {
+        add_counter(trace, "kept tasks", time, new->kept);
     }
 }
 

@@ -31,27 +31,78 @@ void describe_task(struct text *text, const struct model *model, size_t task)
 void describe_arrived(struct text *text, const struct model *model, size_t task, uint64_t time)
 {
     text_add(text, "%u/%u arrived", model_arrived_at(model, task, time),
-             model->tasks[task].entry_count);
+             model_entries_at(model, task, time));
 }
 
 void describe_latch(struct text *text, const struct model *model, const struct lane_span *span)
 {
     if (span->arrived > 0) {
-        text_add(text, "%u/%u arrived", span->arrived, model->tasks[span->task].entry_count);
+        describe_latch_short(text, model, span);
+        text_add(text, " arrived");
     } else {
         text_add(text, "latched");
     }
 }
 
-/* Where the task was that others wait for, when their waiting began. */
-static void add_place(struct text *text, const struct model *model, size_t task, uint64_t time)
+void describe_latch_short(struct text *text, const struct model *model,
+                          const struct lane_span *span)
 {
-    const struct model_task *holder = &model->tasks[task];
-    if (holder->start == MODEL_UNSEEN || holder->start > time) {
-        return;
+    text_add(text, "%u/%u", span->arrived, model_entries_at(model, span->task, span->from));
+}
+
+void describe_failed(struct text *text, const struct model *model, const struct lane_span *span)
+{
+    describe_task(text, model, span->task);
+    if (span->kind == LANE_KEPT) {
+        text_add(text, " is kept");
+    } else {
+        text_add(text, " failed, attempt %zu follows", span->attempt + 2);
     }
-    if (holder->thread < LANEPOOL_EVENT_OUTSIDE) {
-        text_add(text, ", which runs on worker %u", holder->thread);
+}
+
+void describe_failed_short(struct text *text, const struct model *model,
+                           const struct lane_span *span)
+{
+    describe_number(text, model, span->task);
+    text_add(text, span->kind == LANE_KEPT ? " kept" : " failed");
+}
+
+void describe_blocked_short(struct text *text, const struct model *model,
+                            const struct model_span *span)
+{
+    bool has_failed = span->holder_state != MODEL_RUNNING;
+    if (span->task != MODEL_NONE) {
+        describe_number(text, model, span->task);
+        text_add(text, " ");
+    }
+    if (span->task != MODEL_NONE || !has_failed) {
+        text_add(text, "waits for ");
+    }
+    describe_number(text, model, span->holder);
+    if (has_failed) {
+        text_add(text, "%s%s", span->task != MODEL_NONE ? ", " : " is ",
+                 span->holder_state == MODEL_KEPT ? "kept" : "to be retried");
+    }
+}
+
+/* What a failed task does, in the words of all pictures. */
+static const char *failed_words(enum model_state state)
+{
+    return state == MODEL_KEPT ? "has failed and is kept" : "has failed and will be tried again";
+}
+
+/* How the task was that others wait for, when their waiting began. */
+static void add_holder(struct text *text, const struct model *model, const struct model_span *span)
+{
+    const struct model_task *holder = &model->tasks[span->holder];
+    struct model_attempt attempt = model_attempt(holder, model_attempt_at(holder, span->from));
+    if (span->holder_state != MODEL_RUNNING) {
+        text_add(text, ", which %s", failed_words(span->holder_state));
+    } else if (attempt.start == MODEL_UNSEEN || attempt.start > span->from ||
+               attempt.end <= span->from) {
+        return;
+    } else if (attempt.thread < LANEPOOL_EVENT_OUTSIDE) {
+        text_add(text, ", which runs on worker %u", attempt.thread);
     } else {
         text_add(text, ", which runs outside the pool's workers");
     }
@@ -61,6 +112,11 @@ static void describe_blocked(struct text *text, const struct model *model,
                              const struct model_span *span)
 {
     text_add(text, "blocked: ");
+    if (span->task == MODEL_NONE && span->holder_state != MODEL_RUNNING) {
+        describe_task(text, model, span->holder);
+        text_add(text, " %s", failed_words(span->holder_state));
+        return;
+    }
     if (span->task == MODEL_NONE) {
         text_add(text, "what is pending waits for ");
     } else {
@@ -74,7 +130,7 @@ static void describe_blocked(struct text *text, const struct model *model,
         return;
     }
     describe_task(text, model, span->holder);
-    add_place(text, model, span->holder, span->from);
+    add_holder(text, model, span);
 }
 
 void describe_idle(struct text *text, const struct model *model, const struct model_span *span)
@@ -106,10 +162,14 @@ void describe_idle_short(struct text *text, const struct model *model,
         return;
     }
     text_add(text, "blocked: ");
+    if (span->holder_state != MODEL_RUNNING) {
+        describe_blocked_short(text, model, span);
+        return;
+    }
     if (span->task != MODEL_NONE) {
         describe_number(text, model, span->task);
         text_add(text, " is latched (%u/%u), ", model_arrived_at(model, span->task, span->from),
-                 model->tasks[span->task].entry_count);
+                 model_entries_at(model, span->task, span->from));
     }
     text_add(text, "waits for ");
     describe_number(text, model, span->holder);
@@ -127,6 +187,23 @@ static void add_moment(struct text *text, const char *what, uint64_t time)
     }
 }
 
+/* So many of the attempts that have failed are told one by one. */
+#define ATTEMPTS_TOLD 8
+
+static void add_failed(struct text *text, const struct model_task *task)
+{
+    char number[UNITS_TEXT_SIZE];
+    for (size_t i = 0; i < task->failed_count && i < ATTEMPTS_TOLD; i++) {
+        text_add(text, "\nattempt %zu failed at %s", i + 1,
+                 units_format(number, task->failed[i].end));
+        add_moment(text, "kept, its lanes poisoned,", task->failed[i].keep);
+        add_moment(text, "ready again", task->failed[i].again);
+    }
+    if (task->failed_count > ATTEMPTS_TOLD) {
+        text_add(text, "\n%zu attempts failed", task->failed_count);
+    }
+}
+
 void describe_history(struct text *text, const struct model *model, size_t task)
 {
     const struct model_task *described = &model->tasks[task];
@@ -136,19 +213,26 @@ void describe_history(struct text *text, const struct model *model, size_t task)
     for (const char *before = "\nlanes: "; index != MODEL_NONE; before = ", ") {
         const struct model_entry *entry = &model->entries[index];
         if (entry->lane != MODEL_NONE) {
-            text_add(text, "%s%s%s", before, model->lanes[entry->lane].name,
-                     entry->shared ? " (shared)" : "");
+            bool is_given_up = entry->arrive == MODEL_UNSEEN && entry->release != MODEL_UNSEEN;
+            text_add(text, "%s%s%s%s", before, model->lanes[entry->lane].name,
+                     entry->shared ? " (shared)" : "", is_given_up ? " (given up)" : "");
         }
         index = entry->next_of_task;
     }
     add_moment(text, "submitted", described->submit);
     add_moment(text, "ready", described->ready);
-    add_moment(text, "started", described->start);
+    add_moment(text, "started", model_attempt(described, 0).start);
+    add_failed(text, described);
+    if (described->failed_count > 0) {
+        add_moment(text, "started for the last time", described->start);
+    }
     add_moment(text, "ended", described->end);
     if (described->start != MODEL_UNSEEN && described->end != MODEL_UNSEEN) {
         text_add(text, "\nran for %s", units_format(number, described->end - described->start));
     }
-    if (described->status != 0) {
+    if (described->status == LANEPOOL_POISONED) {
+        text_add(text, "\nrefused: a lane was poisoned");
+    } else if (described->status != 0) {
         text_add(text, "\nended with status %u", described->status);
     }
 }

@@ -23,11 +23,28 @@ void describe_arrived(struct text *text, const struct model *model, size_t task,
 /* "2/3 arrived" of a latched span; "latched" if the number changes within it. */
 void describe_latch(struct text *text, const struct model *model, const struct lane_span *span);
 
+/* "2/3" of a latched span whose number does not change. */
+void describe_latch_short(struct text *text, const struct model *model,
+                          const struct lane_span *span);
+
+/* "#4 close failed, attempt 2 follows" or "#4 close is kept", of the spans of such tasks. */
+void describe_failed(struct text *text, const struct model *model, const struct lane_span *span);
+
+/* The same where there is less room: "#4 failed" or "#4 kept". */
+void describe_failed_short(struct text *text, const struct model *model,
+                           const struct lane_span *span);
+
+/* What a worker that is blocked waits for, in a few words: "#4 waits for #2", "waits for #2" or
+ * "#2 is kept". */
+void describe_blocked_short(struct text *text, const struct model *model,
+                            const struct model_span *span);
+
 /* Why a worker does nothing: "blocked: #4 close is latched (1/2 arrived) and waits for #2 post,
  * which runs on worker 1". */
 void describe_idle(struct text *text, const struct model *model, const struct model_span *span);
 
-/* The same where there is less room: "blocked: #4 is latched (1/2), waits for #2 on worker 1". */
+/* The same where there is less room: "blocked: #4 is latched (1/2), waits for #2 on worker 1", or
+ * "blocked: #2 is kept". */
 void describe_idle_short(struct text *text, const struct model *model,
                          const struct model_span *span);
 

@@ -26,6 +26,12 @@ static const char *look_of(const struct model_task *task, bool is_granted)
     if (task->state >= MODEL_ENDED) {
         return "style=\"filled,rounded\", fillcolor=\"#e4e8ed\"";
     }
+    if (task->state == MODEL_KEPT) {
+        return "style=\"filled,bold\", peripheries=2, color=\"#8e2a6b\", fillcolor=\"#f0d9e7\"";
+    }
+    if (task->state == MODEL_RETRYING) {
+        return "style=\"filled,rounded,dotted\", color=\"#0b5fa5\", fillcolor=\"#dcebf8\"";
+    }
     if (task->state == MODEL_READY) {
         return "style=\"filled,rounded\", fillcolor=\"#fbe9b7\"";
     }
@@ -44,6 +50,10 @@ static void add_state(struct text *label, const struct model *model, size_t inde
         text_add(label, ": over");
     } else if (task->state == MODEL_READY) {
         text_add(label, ": ready");
+    } else if (task->state == MODEL_KEPT) {
+        text_add(label, ": kept, has failed");
+    } else if (task->state == MODEL_RETRYING) {
+        text_add(label, ": failed, attempt %zu follows", task->failed_count + 1);
     } else if (is_granted) {
         text_add(label, ": latched, ");
         describe_arrived(label, model, index, model->now);
@@ -72,6 +82,15 @@ static void add_edge(struct text *dot, const char *kind, size_t entry, size_t fr
     text_add(dot, "  e%zu -> %s%zu [dir=back];\n", front, kind, entry);
 }
 
+static bool is_poisoned(const struct model *model, const struct model_lane *lane)
+{
+    size_t index = lane->first_open;
+    while (index != MODEL_NONE && model->tasks[model->entries[index].task].state != MODEL_KEPT) {
+        index = model->entries[index].next;
+    }
+    return index != MODEL_NONE;
+}
+
 /* A row: its name, its head, those that wait. A lane that is empty is left out. */
 static bool add_lane(struct text *dot, const struct model *model, size_t number)
 {
@@ -81,7 +100,7 @@ static bool add_lane(struct text *dot, const struct model *model, size_t number)
     if (index == MODEL_NONE) {
         return false;
     }
-    text_add(&label, "lane %s", lane->name);
+    text_add(&label, "lane %s%s", lane->name, is_poisoned(model, lane) ? ", poisoned" : "");
     text_add(dot, "  l%zu [shape=plaintext, fontsize=12, ", number);
     add_label(dot, &label);
     text_add(dot, "];\n  l%zu -> e%zu [style=invis];\n", number, index);
@@ -185,9 +204,14 @@ void dot_write(struct text *dot, const struct model *model)
              "digraph lanes {\n  rankdir=LR; newrank=true; ranksep=0.35; fontname=\"sans-serif\"; "
              "fontsize=12; labelloc=t; "
              "labeljust=l;\n"
-             "  label=\"at %s: %zu waiting, %zu ready, %zu running\\l\"",
+             "  label=\"at %s: %zu waiting, %zu ready, %zu running",
              units_format(number, model->now), model->counts[MODEL_WAITING],
              model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
+    if (model->counts[MODEL_RETRYING] + model->counts[MODEL_KEPT] > 0) {
+        text_add(dot, ", %zu to retry, %zu kept", model->counts[MODEL_RETRYING],
+                 model->counts[MODEL_KEPT]);
+    }
+    text_add(dot, "\\l\"");
     add_workers(dot, model);
     text_add(dot, " + \" \\l\";\n  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n");
     add_lanes(dot, model);

@@ -22,10 +22,14 @@ struct frame {
 static void add_counts(struct text *text, const struct model *model)
 {
     const size_t *counts = model->counts;
-    text_add(text, "%zu pending, %zu ready, %zu latched",
-             counts[MODEL_SUBMITTED] + counts[MODEL_WAITING] + counts[MODEL_READY] +
-                 counts[MODEL_RUNNING],
-             counts[MODEL_READY], model->latched);
+    text_add(text, "%zu pending, %zu ready, %zu latched", model_pending(model), counts[MODEL_READY],
+             model->latched);
+    if (counts[MODEL_RETRYING] > 0) {
+        text_add(text, ", %zu to retry", counts[MODEL_RETRYING]);
+    }
+    if (counts[MODEL_KEPT] > 0) {
+        text_add(text, ", %zu kept", counts[MODEL_KEPT]);
+    }
 }
 
 static void draw_heading(struct frame *frame, const char *title)
@@ -78,6 +82,9 @@ static void draw_worker(struct frame *frame, unsigned index)
         text_add(&text, "runs ");
         describe_task(&text, model, cause.task);
         text_add(&text, " for %s", units_format(number, model->now - model_until(model, start)));
+        if (model->tasks[cause.task].failed_count > 0) {
+            text_add(&text, ", attempt %zu", model->tasks[cause.task].failed_count + 1);
+        }
     } else {
         cause.from = model->now;
         describe_idle(&text, model, &cause);
@@ -119,7 +126,7 @@ static void draw_workers(struct frame *frame)
 
 /* The task at the head of a lane, and how it stands. */
 static enum cells_style add_head(struct text *text, const struct model *model,
-                                 const struct model_entry *entry)
+                                 const struct model_entry *entry, bool is_ascii)
 {
     const struct model_task *task = &model->tasks[entry->task];
     if (task->state == MODEL_WAITING && entry->arrive != MODEL_UNSEEN && model_is_rollup(task)) {
@@ -128,6 +135,16 @@ static enum cells_style add_head(struct text *text, const struct model *model,
         text_add(text, " ");
         describe_arrived(text, model, entry->task, model->now);
         return CELLS_BAD;
+    }
+    if (task->state == MODEL_KEPT) {
+        text_add(text, "%s poisoned by ", is_ascii ? "x" : "\xe2\x95\xb3");
+        describe_task(text, model, entry->task);
+        return CELLS_KEPT;
+    }
+    if (task->state == MODEL_RETRYING) {
+        text_add(text, "%s failed %zux ", is_ascii ? "^" : "\xe2\x86\xbb", task->failed_count);
+        describe_task(text, model, entry->task);
+        return CELLS_RETRIES;
     }
     text_add(text, "%s ",
              task->state == MODEL_RUNNING ? "runs"
@@ -147,7 +164,8 @@ static void draw_lane(struct frame *frame, const struct model_lane *lane)
     if (lane->first_open == MODEL_NONE) {
         text_add(&text, "empty");
     } else {
-        style = add_head(&text, frame->model, &frame->model->entries[lane->first_open]);
+        style = add_head(&text, frame->model, &frame->model->entries[lane->first_open],
+                         frame->cells->is_ascii);
     }
     cells_put(frame->cells, NAME_WIDTH, frame->y, style, text.data);
     if (lane->waiting > 0) {

@@ -11,7 +11,9 @@ void model_init(struct model *model, const struct recording *recording)
 {
     *model = (struct model){ .recording = recording,
                              .submitted = { MODEL_NONE, MODEL_NONE },
-                             .waiting = { MODEL_NONE, MODEL_NONE } };
+                             .waiting = { MODEL_NONE, MODEL_NONE },
+                             .retrying = { MODEL_NONE, MODEL_NONE },
+                             .kept = { MODEL_NONE, MODEL_NONE } };
     model->workers = memory_zeroed(recording->worker_count, sizeof *model->workers);
     model_update_workers(model);
 }
@@ -27,6 +29,9 @@ void model_fini(struct model *model)
         free(model->workers[i].stack);
         free(model->workers[i].spans);
     }
+    for (size_t i = 0; i < model->task_count; i++) {
+        free(model->tasks[i].failed);
+    }
     free(model->tasks);
     free(model->entries);
     free(model->lanes);
@@ -37,12 +42,20 @@ void model_fini(struct model *model)
     map_fini(&model->lane_aliases);
 }
 
-/* The tasks of two states are listed. */
-static struct model_list *list_of(struct model *model, enum model_state state)
+struct model_list *model_list_of(struct model *model, enum model_state state)
 {
-    return state == MODEL_SUBMITTED ? &model->submitted
-           : state == MODEL_WAITING ? &model->waiting
-                                    : NULL;
+    switch (state) {
+    case MODEL_SUBMITTED:
+        return &model->submitted;
+    case MODEL_WAITING:
+        return &model->waiting;
+    case MODEL_RETRYING:
+        return &model->retrying;
+    case MODEL_KEPT:
+        return &model->kept;
+    default:
+        return NULL;
+    }
 }
 
 static void append(struct model *model, struct model_list *list, size_t task)
@@ -102,28 +115,43 @@ static size_t latched_entries(const struct model_task *task)
     return task->state == MODEL_WAITING && model_is_rollup(task) ? task->arrived : 0;
 }
 
-/* Tasks only go forward: false, and nothing done, if it is there already or further. */
+void model_move(struct model *model, size_t task, enum model_state state)
+{
+    struct model_task *moved = &model->tasks[task];
+    model->latched -= latched_entries(moved);
+    if (model_list_of(model, moved->state)) {
+        take_out(model, model_list_of(model, moved->state), task);
+    }
+    model->counts[moved->state]--;
+    model->counts[state]++;
+    moved->state = state;
+    if (model_list_of(model, state)) {
+        append(model, model_list_of(model, state), task);
+    }
+}
+
+static bool has_failed(const struct model_task *task)
+{
+    return task->state == MODEL_RETRYING || task->state == MODEL_KEPT;
+}
+
+/* Tasks only go forward, but for those that are tried again: false, and nothing done, if it is
+ * there already or further. */
 static bool advance(struct model *model, size_t task, enum model_state state)
 {
     struct model_task *advanced = &model->tasks[task];
-    if (state <= advanced->state) {
+    bool is_tried_again = has_failed(advanced) && state >= MODEL_READY && state < MODEL_ENDED;
+    if (state <= advanced->state && !is_tried_again) {
         return false;
     }
-    model->latched -= latched_entries(advanced);
-    if (list_of(model, advanced->state)) {
-        take_out(model, list_of(model, advanced->state), task);
+    if (is_tried_again) {
+        advanced->failed[advanced->failed_count - 1].again = model->now;
     }
-    model->counts[advanced->state]--;
-    model->counts[state]++;
-    advanced->state = state;
-    if (list_of(model, state)) {
-        append(model, list_of(model, state), task);
-    }
+    model_move(model, task, state);
     return true;
 }
 
-/* A task that is ready has arrived everywhere, whether or not all events have been seen. */
-static void arrive_everywhere(struct model *model, size_t task)
+void model_arrive_everywhere(struct model *model, size_t task)
 {
     size_t entry = model->tasks[task].first_entry;
     for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
@@ -213,9 +241,9 @@ static void take_arrive(struct model *model, const lanepool_event *event)
 static void take_ready(struct model *model, const lanepool_event *event)
 {
     size_t task = task_of(model, event->task);
-    if (advance(model, task, MODEL_READY)) {
+    if (advance(model, task, MODEL_READY) && model->tasks[task].failed_count == 0) {
         model->tasks[task].ready = model->now;
-        arrive_everywhere(model, task);
+        model_arrive_everywhere(model, task);
     }
 }
 
@@ -225,31 +253,16 @@ static void take_start(struct model *model, const lanepool_event *event)
     if (advance(model, task, MODEL_RUNNING)) {
         model->tasks[task].start = model->now;
         model->tasks[task].thread = event->thread;
-        arrive_everywhere(model, task);
+        model_arrive_everywhere(model, task);
         if (event->thread < LANEPOOL_EVENT_OUTSIDE) {
             model_push_run(model, event->thread, task);
         }
     }
 }
 
-/* An attempt has failed: nobody runs the task until the next one. */
-static void take_retry(struct model *model, const lanepool_event *event)
+static void take_failure(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
-    struct model_task *tried = &model->tasks[task];
-    if (tried->state != MODEL_RUNNING) {
-        return;
-    }
-    model_pop_run(model, task);
-    if (list_of(model, MODEL_RUNNING)) {
-        take_out(model, list_of(model, MODEL_RUNNING), task);
-    }
-    model->counts[MODEL_RUNNING]--;
-    model->counts[MODEL_READY]++;
-    tried->state = MODEL_READY;
-    if (list_of(model, MODEL_READY)) {
-        append(model, list_of(model, MODEL_READY), task);
-    }
+    model_fail(model, task_of(model, event->task), event);
 }
 
 static void take_end(struct model *model, const lanepool_event *event)
@@ -259,8 +272,10 @@ static void take_end(struct model *model, const lanepool_event *event)
         model_pop_run(model, task);
         model->tasks[task].end = model->now;
         model->tasks[task].status = event->detail;
-        model->tasks[task].thread = event->thread;
-        arrive_everywhere(model, task);
+        if (model->tasks[task].start == MODEL_UNSEEN) {
+            model->tasks[task].thread = event->thread;
+        }
+        model_arrive_everywhere(model, task);
     }
 }
 
@@ -321,7 +336,7 @@ static void apply(struct model *model, const lanepool_event *event)
         break;
     case LANEPOOL_EVENT_RETRY:
     case LANEPOOL_EVENT_KEEP:
-        take_retry(model, event);
+        take_failure(model, event);
         break;
     case LANEPOOL_EVENT_NAME:
         model_name_lane(model, event);
@@ -372,12 +387,11 @@ size_t model_feed_until(struct model *model, size_t fed, uint64_t time)
     return fed;
 }
 
-unsigned model_arrived_at(const struct model *model, size_t task, uint64_t time)
+size_t model_pending(const struct model *model)
 {
-    unsigned arrived = 0;
-    size_t entry = model->tasks[task].first_entry;
-    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
-        arrived += model->entries[entry].arrive <= time;
+    size_t count = 0;
+    for (unsigned state = 0; state < MODEL_ENDED; state++) {
+        count += model->counts[state];
     }
-    return arrived;
+    return count;
 }

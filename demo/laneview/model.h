@@ -20,21 +20,33 @@ enum model_state {
     MODEL_WAITING,   /* for lanes */
     MODEL_READY,     /* for a worker */
     MODEL_RUNNING,
+    MODEL_RETRYING, /* an attempt has failed, and the next one is not due yet */
+    MODEL_KEPT,     /* the last attempt has failed: its lanes are poisoned */
     MODEL_ENDED,
     MODEL_CANCELLED,
     MODEL_STATES
 };
 
-/* All times are nanoseconds since the recording's zero. */
+/* One call of a task's function. All times are nanoseconds since the recording's zero. */
+struct model_attempt {
+    uint64_t start, end;
+    uint16_t thread;
+    uint64_t keep, again; /* of one that has failed: since when its task was kept, if it was, and
+                             when that became ready again */
+};
+
 struct model_task {
     enum model_state state;
     uint64_t ticket;
     bool has_ticket;
     uint8_t tag;
     uint16_t submitter; /* the thread that handed it in, if that was seen */
-    uint16_t thread;    /* where it runs or ran */
     uint32_t status;    /* a lanepool_status, once it has ended */
-    uint64_t submit, route, ready, start, end;
+    uint64_t submit, route, ready, end;
+    uint64_t start;               /* of its last attempt, if that has begun */
+    uint16_t thread;              /* where that runs or ran */
+    struct model_attempt *failed; /* the attempts before it */
+    size_t failed_count, failed_capacity;
     size_t first_entry, last_entry;   /* of model->entries, or MODEL_NONE */
     unsigned entry_count, lane_count; /* of these, those in lanes */
     unsigned arrived;                 /* entries that are granted */
@@ -79,7 +91,7 @@ struct model_lane {
 enum model_span_kind {
     MODEL_RUNS,
     MODEL_NO_WORK,  /* nothing is pending that does not run already */
-    MODEL_BLOCKED,  /* tasks are pending, and all of them wait in lanes */
+    MODEL_BLOCKED,  /* tasks are pending, and all of them wait in lanes or have failed */
     MODEL_SEARCHES, /* work is there, and the worker is about to find it */
     MODEL_SLEEPS,   /* work is there, and the worker is still asleep */
     MODEL_SPAN_KINDS
@@ -91,6 +103,7 @@ struct model_span {
     enum model_span_kind kind;
     size_t task;   /* that runs; or, if BLOCKED, the rollup whose latches hold others up, or NONE */
     size_t holder; /* if BLOCKED: the task that all wait for in the end, or NONE */
+    enum model_state holder_state; /* if BLOCKED: RETRYING or KEPT if that is so, else RUNNING */
 };
 
 struct model_worker {
@@ -123,12 +136,12 @@ struct model {
     size_t lane_count, lane_capacity;
     struct model_alias *aliases;
     size_t alias_count, alias_capacity;
-    struct model_worker *workers;         /* recording->worker_count of them */
-    size_t counts[MODEL_STATES];          /* tasks in each state */
-    size_t latched;                       /* entries of rollups that are latched now */
-    struct model_list submitted, waiting; /* the tasks in these two states */
-    struct map tickets, submissions;      /* to tasks */
-    struct map lane_aliases;              /* to aliases */
+    struct model_worker *workers; /* recording->worker_count of them */
+    size_t counts[MODEL_STATES];  /* tasks in each state */
+    size_t latched;               /* entries of rollups that are latched now */
+    struct model_list submitted, waiting, retrying, kept; /* the tasks in these states */
+    struct map tickets, submissions;                      /* to tasks */
+    struct map lane_aliases;                              /* to aliases */
 };
 
 /* The recording must outlive the model. */
@@ -156,16 +169,32 @@ static inline bool model_is_rollup(const struct model_task *task)
     return task->lane_count > 1;
 }
 
+/* How many tasks have neither ended nor been cancelled. */
+size_t model_pending(const struct model *model);
+
+/* An attempt at a task, from 0 on; the last one may not have begun. */
+static inline struct model_attempt model_attempt(const struct model_task *task, size_t number)
+{
+    struct model_attempt last = { task->start, task->end, task->thread, MODEL_UNSEEN,
+                                  MODEL_UNSEEN };
+    return number < task->failed_count ? task->failed[number] : last;
+}
+
+/* The number of the last attempt that had begun at a time; 0 if none is known. */
+size_t model_attempt_at(const struct model_task *task, uint64_t time);
+
 /* The time until which a worker's span lasts, as far as it is known. */
 static inline uint64_t model_until(const struct model *model, uint64_t time)
 {
     return time < model->now ? time : model->now;
 }
 
-/* How many entries of a task were granted at a time. */
+/* How many entries of a task were granted at a time, and how many it had: not those that it has
+ * given up before they were granted. */
 unsigned model_arrived_at(const struct model *model, size_t task, uint64_t time);
+unsigned model_entries_at(const struct model *model, size_t task, uint64_t time);
 
-/* Whether a span of BLOCKED names a rollup, and which task is behind it: see struct model_span. */
+/* What a worker does now, as a span without its times. */
 struct model_span model_cause(const struct model *model, size_t worker);
 
 /* For how long a worker did something until now. */

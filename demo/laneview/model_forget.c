@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "model.h"
+#include "model_parts.h"
 
 /* From old indexes to new ones; MODEL_NONE: forgotten, or none before. */
 struct moves {
@@ -14,8 +14,8 @@ static size_t moved(const size_t *indexes, size_t index)
     return index == MODEL_NONE ? MODEL_NONE : indexes[index];
 }
 
-/* A task is kept until it is over and has left all of its lanes. */
-static bool is_kept(const struct model *model, const struct model_task *task)
+/* A task stays until it is over and has left all of its lanes. */
+static bool stays(const struct model *model, const struct model_task *task)
 {
     bool is_open = task->state < MODEL_ENDED;
     size_t entry = task->first_entry;
@@ -25,25 +25,27 @@ static bool is_kept(const struct model *model, const struct model_task *task)
     return is_open;
 }
 
-/* Moves those that are kept together, in their order; their links still lead to old indexes. */
+/* Moves those that stay together, in their order; their links still lead to old indexes. */
 static struct moves move(struct model *model)
 {
     struct moves moves = { memory_zeroed(model->task_count, sizeof *moves.tasks),
                            memory_zeroed(model->entry_count, sizeof *moves.entries) };
     size_t tasks = 0, entries = 0;
     for (size_t i = 0; i < model->task_count; i++) {
-        moves.tasks[i] = is_kept(model, &model->tasks[i]) ? tasks++ : MODEL_NONE;
+        moves.tasks[i] = stays(model, &model->tasks[i]) ? tasks++ : MODEL_NONE;
     }
     for (size_t i = 0; i < model->entry_count; i++) {
-        bool stays = moves.tasks[model->entries[i].task] != MODEL_NONE;
-        moves.entries[i] = stays ? entries++ : MODEL_NONE;
-        if (stays) {
+        bool task_stays = moves.tasks[model->entries[i].task] != MODEL_NONE;
+        moves.entries[i] = task_stays ? entries++ : MODEL_NONE;
+        if (task_stays) {
             model->entries[moves.entries[i]] = model->entries[i];
         }
     }
     for (size_t i = 0; i < model->task_count; i++) {
         if (moves.tasks[i] != MODEL_NONE) {
             model->tasks[moves.tasks[i]] = model->tasks[i];
+        } else {
+            free(model->tasks[i].failed);
         }
     }
     model->task_count = tasks;
@@ -57,15 +59,17 @@ static void relink_tasks(struct model *model, const struct moves *moves)
         struct model_task *task = &model->tasks[i];
         task->first_entry = moved(moves->entries, task->first_entry);
         task->last_entry = moved(moves->entries, task->last_entry);
-        if (task->state == MODEL_SUBMITTED || task->state == MODEL_WAITING) {
+        if (model_list_of(model, task->state)) {
             task->previous = moved(moves->tasks, task->previous);
             task->next = moved(moves->tasks, task->next);
         }
     }
-    struct model_list *lists[] = { &model->submitted, &model->waiting };
-    for (size_t i = 0; i < 2; i++) {
-        lists[i]->first = moved(moves->tasks, lists[i]->first);
-        lists[i]->last = moved(moves->tasks, lists[i]->last);
+    for (unsigned state = 0; state < MODEL_STATES; state++) {
+        struct model_list *list = model_list_of(model, (enum model_state)state);
+        if (list) {
+            list->first = moved(moves->tasks, list->first);
+            list->last = moved(moves->tasks, list->last);
+        }
     }
 }
 
@@ -82,7 +86,7 @@ static void relink_entries(struct model *model, const struct moves *moves)
     }
 }
 
-/* Of a lane's past only the entries of tasks that are kept stay. */
+/* Of a lane's past only the entries of tasks that stay are needed. */
 static void relink_lanes(struct model *model, const struct moves *moves)
 {
     for (size_t i = 0; i < model->lane_count; i++) {

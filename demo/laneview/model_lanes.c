@@ -249,6 +249,27 @@ void model_release(struct model *model, size_t index)
     }
 }
 
+unsigned model_arrived_at(const struct model *model, size_t task, uint64_t time)
+{
+    unsigned arrived = 0;
+    size_t entry = model->tasks[task].first_entry;
+    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
+        arrived += model->entries[entry].arrive <= time;
+    }
+    return arrived;
+}
+
+unsigned model_entries_at(const struct model *model, size_t task, uint64_t time)
+{
+    unsigned count = 0;
+    size_t index = model->tasks[task].first_entry;
+    for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
+        const struct model_entry *entry = &model->entries[index];
+        count += entry->arrive != MODEL_UNSEEN || entry->release > time;
+    }
+    return count;
+}
+
 /* --- their order --- */
 
 struct sorted_lane {

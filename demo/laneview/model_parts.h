@@ -6,6 +6,18 @@
 
 #include "model.h"
 
+/* The list of the tasks in a state; NULL: they are not listed. */
+struct model_list *model_list_of(struct model *model, enum model_state state);
+
+/* From one state to another, whichever they are. */
+void model_move(struct model *model, size_t task, enum model_state state);
+
+/* RETRY or KEEP: nobody runs the task until its next attempt. A KEEP may follow a RETRY. */
+void model_fail(struct model *model, size_t task, const lanepool_event *event);
+
+/* A task that is ready has arrived everywhere, whether or not all events have been seen. */
+void model_arrive_everywhere(struct model *model, size_t task);
+
 /* The lane that an event names; MODEL_NONE if it stands for tasks. */
 size_t model_lane_of(struct model *model, const lanepool_event *event);
 

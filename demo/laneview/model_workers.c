@@ -59,6 +59,17 @@ static size_t blocker(const struct model *model, const struct model_task *task)
     return MODEL_NONE;
 }
 
+static enum model_state state_of_holder(const struct model *model, size_t holder)
+{
+    enum model_state state = model->tasks[holder].state;
+    return state == MODEL_RETRYING || state == MODEL_KEPT ? state : MODEL_RUNNING;
+}
+
+static struct model_span idle(enum model_span_kind kind)
+{
+    return (struct model_span){ .kind = kind, .task = MODEL_NONE, .holder = MODEL_NONE };
+}
+
 /* From a task that waits, along those that it waits for: the first latch, and the last task. */
 static struct model_span blocked_by(const struct model *model, size_t task)
 {
@@ -75,12 +86,15 @@ static struct model_span blocked_by(const struct model *model, size_t task)
         }
         cause.holder = next;
     }
+    cause.holder_state = state_of_holder(model, cause.holder);
     return cause;
 }
 
-static struct model_span idle(enum model_span_kind kind)
+/* Nothing waits in lanes: a task that has failed is pending all the same. */
+static struct model_span blocked_by_failed(const struct model *model)
 {
-    return (struct model_span){ .kind = kind, .task = MODEL_NONE, .holder = MODEL_NONE };
+    size_t task = model->retrying.first != MODEL_NONE ? model->retrying.first : model->kept.first;
+    return task == MODEL_NONE ? idle(MODEL_NO_WORK) : blocked_by(model, task);
 }
 
 /* With lanes per worker only the tasks of its own lane are for this worker. */
@@ -113,13 +127,14 @@ struct model_span model_cause(const struct model *model, size_t index)
     if (ready + model->counts[MODEL_SUBMITTED] > 0) {
         return idle(about_to);
     }
-    return model->waiting.first == MODEL_NONE ? idle(MODEL_NO_WORK)
+    return model->waiting.first == MODEL_NONE ? blocked_by_failed(model)
                                               : blocked_by(model, model->waiting.first);
 }
 
 static bool same(const struct model_span *a, const struct model_span *b)
 {
-    return a->kind == b->kind && a->task == b->task && a->holder == b->holder;
+    return a->kind == b->kind && a->task == b->task && a->holder == b->holder &&
+           a->holder_state == b->holder_state;
 }
 
 static void begin_span(struct model *model, struct model_worker *worker, struct model_span span)

@@ -16,7 +16,8 @@ static bool is_moment(const lanepool_event *event)
 {
     return event->type == LANEPOOL_EVENT_ROUTE || event->type == LANEPOOL_EVENT_ARRIVE ||
            event->type == LANEPOOL_EVENT_START || event->type == LANEPOOL_EVENT_END ||
-           event->type == LANEPOOL_EVENT_CANCEL;
+           event->type == LANEPOOL_EVENT_CANCEL || event->type == LANEPOOL_EVENT_RETRY ||
+           event->type == LANEPOOL_EVENT_KEEP;
 }
 
 static void note_lane(struct show *show, const lanepool_event *event)
@@ -26,6 +27,24 @@ static void note_lane(struct show *show, const lanepool_event *event)
     size_t lane = alias == MAP_NONE ? MODEL_NONE : model->aliases[alias].lane;
     text_add(&show->notes, " reaches the head of %s",
              lane == MODEL_NONE ? "a lane" : model->lanes[lane].name);
+}
+
+static const char *words_of(const lanepool_event *event)
+{
+    switch ((lanepool_event_type)event->type) {
+    case LANEPOOL_EVENT_ROUTE:
+        return " comes in";
+    case LANEPOOL_EVENT_START:
+        return " starts";
+    case LANEPOOL_EVENT_END:
+        return " ends";
+    case LANEPOOL_EVENT_RETRY:
+        return " fails, and will be tried again";
+    case LANEPOOL_EVENT_KEEP:
+        return " fails, and is kept";
+    default:
+        return " is cancelled";
+    }
 }
 
 static void note_moment(struct show *show, const lanepool_event *event)
@@ -39,13 +58,8 @@ static void note_moment(struct show *show, const lanepool_event *event)
     describe_task(&show->notes, &show->model, task);
     if (event->type == LANEPOOL_EVENT_ARRIVE) {
         note_lane(show, event);
-    } else if (event->type == LANEPOOL_EVENT_START) {
-        text_add(&show->notes, " starts");
     } else {
-        text_add(&show->notes, "%s",
-                 event->type == LANEPOOL_EVENT_ROUTE ? " comes in"
-                 : event->type == LANEPOOL_EVENT_END ? " ends"
-                                                     : " is cancelled");
+        text_add(&show->notes, "%s", words_of(event));
     }
 }
 

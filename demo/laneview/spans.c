@@ -11,16 +11,24 @@ void spans_fini(struct lane_spans *spans)
     *spans = (struct lane_spans){ 0 };
 }
 
-bool spans_of_run(const struct model *model, size_t index, uint64_t earliest, uint64_t *from,
-                  uint64_t *to)
+/* Whether a task whose last start was not seen has ended without it: it was kept, or refused. */
+static bool ends_without_start(const struct model_task *task, size_t number)
+{
+    return number == task->failed_count && (number > 0 || task->status == LANEPOOL_POISONED);
+}
+
+bool spans_of_attempt(const struct model *model, size_t index, size_t number, uint64_t earliest,
+                      uint64_t *from, uint64_t *to)
 {
     const struct model_task *task = &model->tasks[index];
-    *to = model_until(model, task->end);
-    *from = task->start == MODEL_UNSEEN ? earliest : task->start;
+    struct model_attempt attempt = model_attempt(task, number);
+    *to = model_until(model, attempt.end);
+    *from = attempt.start == MODEL_UNSEEN ? earliest : attempt.start;
     if (*from > *to) {
         *from = *to;
     }
-    return task->start != MODEL_UNSEEN || task->end != MODEL_UNSEEN;
+    return attempt.start != MODEL_UNSEEN ||
+           (attempt.end != MODEL_UNSEEN && !ends_without_start(task, number));
 }
 
 static void add_span(struct lane_spans *spans, struct lane_span span)
@@ -35,14 +43,16 @@ static void add_span(struct lane_spans *spans, struct lane_span span)
 /* Latches of rollups over more lanes than this are shown as one span each. */
 #define SPLIT_MAX 32
 
-/* The next moment after `time` at which one more entry of the task arrives; `end` if none does. */
-static uint64_t next_arrival(const struct model *model, size_t task, uint64_t time, uint64_t end)
+/* The next moment after `time` at which one more entry of the task arrives, or is given up; `end`
+ * if none does. */
+static uint64_t next_change(const struct model *model, size_t task, uint64_t time, uint64_t end)
 {
     size_t index = model->tasks[task].first_entry;
     for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
-        uint64_t arrive = model->entries[index].arrive;
-        if (arrive > time && arrive < end) {
-            end = arrive;
+        const struct model_entry *entry = &model->entries[index];
+        uint64_t change = entry->arrive == MODEL_UNSEEN ? entry->release : entry->arrive;
+        if (change > time && change < end) {
+            end = change;
         }
     }
     return end;
@@ -54,7 +64,7 @@ static void add_latched(const struct model *model, struct lane_spans *spans, siz
     size_t task = model->entries[entry].task;
     bool is_split = model->tasks[task].entry_count <= SPLIT_MAX;
     while (from < to) {
-        uint64_t next = is_split ? next_arrival(model, task, from, to) : to;
+        uint64_t next = is_split ? next_change(model, task, from, to) : to;
         unsigned arrived = is_split ? model_arrived_at(model, task, from) : 0;
         add_span(spans, (struct lane_span){ .from = from,
                                             .to = next,
@@ -96,6 +106,61 @@ static void add_before_run(const struct model *model, struct lane_spans *spans, 
                                         .slot_count = 1 });
 }
 
+static uint64_t end_of_entry(const struct model *model, const struct model_entry *entry)
+{
+    return at_most(at_most(model->tasks[entry->task].end, entry->release), model->now);
+}
+
+/* Behind an attempt that has failed: until the next one is due or the task is kept, then until it
+ * is ready again, then until it starts, which is returned. */
+static uint64_t add_behind_attempt(const struct model *model, struct lane_spans *spans,
+                                   size_t index, size_t number)
+{
+    const struct model_entry *entry = &model->entries[index];
+    const struct model_task *task = &model->tasks[entry->task];
+    const struct model_attempt failed = task->failed[number];
+    const struct model_attempt next = model_attempt(task, number + 1);
+    uint64_t end = at_most(end_of_entry(model, entry), at_most(next.start, next.end));
+    uint64_t again = at_most(failed.again, end), keep = at_most(failed.keep, again);
+    struct lane_span span = { .from = failed.end,
+                              .to = keep,
+                              .kind = LANE_RETRIES,
+                              .entry = index,
+                              .task = entry->task,
+                              .slot_count = 1,
+                              .attempt = number };
+    add_span(spans, span);
+    span.from = keep;
+    span.to = again;
+    span.kind = LANE_KEPT;
+    add_span(spans, span);
+    span.from = again;
+    span.to = end;
+    span.kind = LANE_READY;
+    add_span(spans, span);
+    return end;
+}
+
+/* Returns until when it ran; `earliest` if it did not. */
+static uint64_t add_attempt(const struct model *model, struct lane_spans *spans, size_t index,
+                            size_t number, uint64_t earliest)
+{
+    const struct model_entry *entry = &model->entries[index];
+    uint64_t from, to;
+    if (!spans_of_attempt(model, entry->task, number, earliest, &from, &to)) {
+        return earliest;
+    }
+    to = at_most(to, entry->release);
+    add_span(spans, (struct lane_span){ .from = from,
+                                        .to = to,
+                                        .kind = LANE_RUNS,
+                                        .entry = index,
+                                        .task = entry->task,
+                                        .slot_count = 1,
+                                        .attempt = number });
+    return to > earliest ? to : earliest;
+}
+
 void spans_of_lane(const struct model *model, size_t index, struct lane_spans *spans)
 {
     const struct model_lane *lane = &model->lanes[index];
@@ -105,17 +170,14 @@ void spans_of_lane(const struct model *model, size_t index, struct lane_spans *s
         size_t number = lane->entries[i];
         const struct model_entry *entry = &model->entries[number];
         uint64_t from, to;
-        bool ran = spans_of_run(model, entry->task, last, &from, &to);
-        add_before_run(model, spans, number, ran ? from : MODEL_UNSEEN);
-        if (ran) {
-            to = at_most(to, entry->release);
-            add_span(spans, (struct lane_span){ .from = from,
-                                                .to = to,
-                                                .kind = LANE_RUNS,
-                                                .entry = number,
-                                                .task = entry->task,
-                                                .slot_count = 1 });
-            last = to > last ? to : last;
+        bool ran = spans_of_attempt(model, entry->task, 0, last, &from, &to);
+        add_before_run(model, spans, number, ran ? from : end_of_entry(model, entry));
+        for (size_t k = 0; k <= model->tasks[entry->task].failed_count; k++) {
+            last = add_attempt(model, spans, number, k, last);
+            if (k < model->tasks[entry->task].failed_count) {
+                uint64_t end = add_behind_attempt(model, spans, number, k);
+                last = end > last ? end : last;
+            }
         }
     }
 }

@@ -9,7 +9,9 @@
 enum lane_span_kind {
     LANE_LATCHED, /* a rollup is at the head and waits for its other lanes */
     LANE_READY,   /* the task at the head waits for a worker */
-    LANE_RUNS
+    LANE_RUNS,
+    LANE_RETRIES, /* an attempt of the task at the head has failed, the next one is not due yet */
+    LANE_KEPT     /* the task at the head has failed, and is kept: the lane is poisoned */
 };
 
 struct lane_span {
@@ -18,6 +20,7 @@ struct lane_span {
     size_t entry, task;
     unsigned slot, slot_count; /* its place among those that share the lane at that time */
     unsigned arrived; /* of a latched rollup, in this span; 0: the number changes within it */
+    size_t attempt;   /* that runs, or failed last */
 };
 
 struct lane_spans {
@@ -37,9 +40,9 @@ void spans_divide(struct lane_spans *spans);
 
 void spans_fini(struct lane_spans *spans);
 
-/* When a task began and ceased to run, as far as that is known; false if it never ran. `earliest`
- * stands for a beginning that was missed. */
-bool spans_of_run(const struct model *model, size_t task, uint64_t earliest, uint64_t *from,
-                  uint64_t *to);
+/* When an attempt at a task began and ended, as far as that is known; false if it was never made.
+ * `earliest` stands for a beginning that was missed. */
+bool spans_of_attempt(const struct model *model, size_t task, size_t number, uint64_t earliest,
+                      uint64_t *from, uint64_t *to);
 
 #endif

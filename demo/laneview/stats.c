@@ -72,6 +72,21 @@ static uint64_t waiting_within(const struct model_lane *lane, uint64_t now, uint
     return sum;
 }
 
+static void add_attempts(struct stats_group *group, const struct model_task *task)
+{
+    for (size_t i = 0; i <= task->failed_count; i++) {
+        const struct model_attempt attempt = model_attempt(task, i);
+        uint64_t again = attempt.again == MODEL_UNSEEN ? task->end : attempt.again;
+        add_between(&group->phases[STATS_RUNNING], attempt.start, attempt.end);
+        if (i < task->failed_count) {
+            if (attempt.keep == MODEL_UNSEEN) {
+                add_between(&group->phases[STATS_RETRIED], attempt.end, again);
+            }
+            add_between(&group->phases[STATS_KEPT], attempt.keep, again);
+        }
+    }
+}
+
 static void gather_lane(struct stats *stats, const struct model *model, size_t index,
                         struct stats_group *group)
 {
@@ -82,9 +97,11 @@ static void gather_lane(struct stats *stats, const struct model *model, size_t i
         const struct model_entry *entry = &model->entries[lane->entries[i]];
         const struct model_task *task = &model->tasks[entry->task];
         add_between(&group->phases[STATS_WAITING], entry->enter, entry->arrive);
-        add_between(&group->phases[STATS_RUNNING], task->start, task->end);
+        if (entry->arrive != MODEL_UNSEEN) {
+            add_attempts(group, task);
+        }
         if (model_is_rollup(task)) {
-            add_between(&group->phases[STATS_LATCHED], entry->arrive, task->start);
+            add_between(&group->phases[STATS_LATCHED], entry->arrive, model_attempt(task, 0).start);
         }
     }
     spans_of_lane(model, index, &spans);
@@ -93,6 +110,8 @@ static void gather_lane(struct stats *stats, const struct model *model, size_t i
         if (span->kind == LANE_LATCHED) {
             stats->latched_ns += span->to - span->from;
             stats->latched_waiting_ns += waiting_within(lane, model->now, span->from, span->to);
+        } else if (span->kind == LANE_KEPT) {
+            stats->poisoned_ns += span->to - span->from;
         }
     }
     spans_fini(&spans);
@@ -110,19 +129,33 @@ static void gather_lanes(struct stats *stats, const struct model *model)
     free(order);
 }
 
+static void count_attempts(struct stats *stats, const struct model_task *task)
+{
+    stats->attempts += task->failed_count + (task->start != MODEL_UNSEEN);
+    stats->failed_attempts +=
+        task->failed_count + (task->start != MODEL_UNSEEN && (task->status == LANEPOOL_FAILED ||
+                                                              task->status == LANEPOOL_ABANDONED));
+    for (size_t i = 0; i < task->failed_count; i++) {
+        stats->retries += task->failed[i].again != MODEL_UNSEEN;
+        stats->kept += task->failed[i].keep != MODEL_UNSEEN;
+    }
+}
+
 static void gather_task(struct stats *stats, const struct model *model, size_t index)
 {
     const struct model_task *task = &model->tasks[index];
     struct stats_group *group = &stats->tags[task->tag];
     group->name = group->name ? group->name : describe_tag(model, index);
     add_between(&group->phases[STATS_WAITING], task->submit, task->ready);
-    add_between(&group->phases[STATS_RUNNING], task->start, task->end);
+    add_attempts(group, task);
+    count_attempts(stats, task);
     if (!model_is_rollup(task)) {
         return;
     }
     for (size_t i = task->first_entry; i != MODEL_NONE; i = model->entries[i].next_of_task) {
         if (model->entries[i].lane != MODEL_NONE) {
-            add_between(&group->phases[STATS_LATCHED], model->entries[i].arrive, task->start);
+            add_between(&group->phases[STATS_LATCHED], model->entries[i].arrive,
+                        model_attempt(task, 0).start);
         }
     }
 }

@@ -16,7 +16,9 @@ struct stats_measure {
 enum stats_phase {
     STATS_WAITING, /* of a lane: from enter to arrive; of a tag: from submit to ready */
     STATS_LATCHED, /* of rollups: from a lane's arrive to the start */
-    STATS_RUNNING,
+    STATS_RUNNING, /* each attempt */
+    STATS_RETRIED, /* from an attempt that failed until the task is ready again */
+    STATS_KEPT,    /* until it is ready again, or ends: so long its lanes are poisoned */
     STATS_PHASES
 };
 
@@ -32,6 +34,10 @@ struct stats {
     struct stats_group tags[RECORDING_TAGS]; /* those of tasks that there were have a name */
     uint64_t latched_ns;                     /* of all lanes, heads latched */
     uint64_t latched_waiting_ns;             /* of it, while others waited behind */
+    uint64_t poisoned_ns;                    /* of all lanes, heads kept */
+    size_t attempts, failed_attempts;
+    size_t retries; /* tasks that were ready again */
+    size_t kept;    /* tasks that were kept, each time */
 };
 
 /* The model has been fed all events, and outlives the figures. */

@@ -3,7 +3,8 @@
 
 #include "units.h"
 
-static const char *const phase_names[STATS_PHASES] = { "waiting", "latched", "running" };
+static const char *const phase_names[STATS_PHASES] = { "waiting", "latched", "running", "retried",
+                                                       "kept" };
 static const char *const kind_names[MODEL_SPAN_KINDS] = { "busy", "no work", "blocked", "searching",
                                                           "asleep" };
 static const char *const kind_keys[MODEL_SPAN_KINDS] = { "busy_ns", "no_work_ns", "blocked_ns",
@@ -37,7 +38,7 @@ static void add_group(struct text *text, const struct stats_group *group)
             continue;
         }
         add_name(text, name, 22);
-        text_add(text, "%s %9zu %10s %10s %10s\n", phase_names[phase], measure->count,
+        text_add(text, "%-7s %9zu %10s %10s %10s\n", phase_names[phase], measure->count,
                  units_format(p50, stats_percentile(measure, 50)),
                  units_format(p99, stats_percentile(measure, 99)),
                  units_format(max, stats_percentile(measure, 100)));
@@ -93,6 +94,11 @@ void stats_write_text(struct text *text, const struct stats *stats, const struct
              units_format(number, stats->latched_waiting_ns));
     text_add(text, "workers were blocked for %s in all\n",
              units_format(number, sum_of_kind(model, MODEL_BLOCKED)));
+    if (stats->failed_attempts > 0) {
+        text_add(text, "%zu of %zu attempts failed: %zu retries, tasks kept %zu times, ",
+                 stats->failed_attempts, stats->attempts, stats->retries, stats->kept);
+        text_add(text, "lanes poisoned for %s in all\n", units_format(number, stats->poisoned_ns));
+    }
 }
 
 /* --- JSON --- */
@@ -158,12 +164,15 @@ void stats_write_json(struct text *json, const struct stats *stats, const struct
     text_add(json,
              "{\"tasks\":%zu,\"duration_ns\":%llu,\"missed_events\":%llu,\"ends_early\":%s,"
              "\"latched_ns\":%llu,"
-             "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\n\"lanes\":[",
+             "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\"poisoned_ns\":%llu,"
+             "\"attempts\":%zu,\"failed_attempts\":%zu,\"retries\":%zu,\"kept\":%zu,\n\"lanes\":[",
              model->task_count, (unsigned long long)model->now,
              (unsigned long long)model->recording->missed,
              model->recording->is_cut ? "true" : "false", (unsigned long long)stats->latched_ns,
              (unsigned long long)stats->latched_waiting_ns,
-             (unsigned long long)sum_of_kind(model, MODEL_BLOCKED));
+             (unsigned long long)sum_of_kind(model, MODEL_BLOCKED),
+             (unsigned long long)stats->poisoned_ns, stats->attempts, stats->failed_attempts,
+             stats->retries, stats->kept);
     for (size_t i = 0; i < stats->lane_count; i++) {
         add_group_json(json, &stats->lanes[i], i == 0);
     }

@@ -31,8 +31,16 @@ void svg_text(struct text *svg, double x, double y, const char *attributes, cons
     text_add(svg, "</text>\n");
 }
 
-static void add_patterns(struct text *svg)
+static void add_patterns(struct text *svg, const struct svg_canvas *canvas)
 {
+    static const char retries[] =
+        "<pattern id=\"retries\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+        "<rect width=\"6\" height=\"6\" fill=\"#e9f2fb\"/>"
+        "<circle cx=\"3\" cy=\"3\" r=\"1.2\" fill=\"#0b5fa5\" fill-opacity=\"0.75\"/></pattern>\n";
+    static const char kept[] =
+        "<pattern id=\"kept\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+        "<rect width=\"8\" height=\"8\" fill=\"#f6e6ef\"/>"
+        "<path d=\"M0 0L8 8M8 0L0 8\" stroke=\"#8e2a6b\" stroke-opacity=\"0.55\"/></pattern>\n";
     text_add(svg, "<defs>\n");
     for (unsigned shade = 0; shade < SVG_ROLLUP_SHADES; shade++) {
         const char *colour = svg_rollup_colour(shade);
@@ -44,7 +52,8 @@ static void add_patterns(struct text *svg)
                  "<rect width=\"2\" height=\"7\" fill=\"%s\" fill-opacity=\"0.6\"/></pattern>\n",
                  shade, colour, colour);
     }
-    text_add(svg, "</defs>\n");
+    text_add(svg, "%s%s</defs>\n", canvas->has_retries ? retries : "",
+             canvas->has_kept ? kept : "");
 }
 
 /* "seed: 3 workers, lanes per key, 9 tasks in 85 ms". */
@@ -166,7 +175,7 @@ void svg_draw(struct text *svg, const struct model *model, const struct svg_opti
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
              "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#3d4b5c\">\n",
              SVG_WIDTH, height, SVG_WIDTH, height);
-    add_patterns(svg);
+    add_patterns(svg, &canvas);
     text_add(svg, "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", SVG_WIDTH, height);
     text_add_bytes(svg, parts.data, parts.size);
     text_add(svg, "</svg>\n");

@@ -105,8 +105,17 @@ double svg_legend(struct svg_canvas *canvas, double y)
         add_item(&legend, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
                  "ready, waits for a worker");
     }
+    if (canvas->has_retries) {
+        add_item(&legend, SVG_RETRIES_LOOK, "failed, will be tried again");
+    }
+    if (canvas->has_kept) {
+        add_item(&legend, SVG_KEPT_LOOK, "kept: has failed at last, the lane is poisoned");
+    }
     if (canvas->has_blocked) {
-        add_item(&legend, "fill=\"#fbe3e3\"", "worker blocked: all that is pending waits in lanes");
+        add_item(&legend, "fill=\"#fbe3e3\"",
+                 canvas->has_retries || canvas->has_kept
+                     ? "worker blocked: all that is pending has failed or waits in lanes"
+                     : "worker blocked: all that is pending waits in lanes");
     }
     if (canvas->has_late) {
         add_item(&legend, "fill=\"#fbe9b7\"", "worker about to take work");

@@ -25,7 +25,8 @@ struct svg_canvas {
     size_t *rows;      /* of each lane of the model; MODEL_NONE: not drawn */
     size_t lane_count; /* rows */
     size_t *rollups;   /* of each task that is one: its number among them */
-    bool has_latched, has_ready, has_blocked, has_late; /* what was drawn, for the legend */
+    bool has_latched, has_ready, has_retries, has_kept; /* what was drawn, for the legend */
+    bool has_blocked, has_late;
     double workers_y, lanes_y, end_y;
 };
 
@@ -38,6 +39,10 @@ const char *svg_tag_colour(unsigned tag);
 
 /* The number of the rollup's colour, which is also that of its hatching. */
 unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task);
+
+/* How bars look whose task has failed; in the defs of the document are their patterns. */
+#define SVG_RETRIES_LOOK "fill=\"url(#retries)\" stroke=\"#0b5fa5\" stroke-dasharray=\"1.5 2\""
+#define SVG_KEPT_LOOK    "fill=\"url(#kept)\" stroke=\"#8e2a6b\" stroke-width=\"1.5\""
 
 #define SVG_ROLLUP_SHADES 6
 const char *svg_rollup_colour(unsigned shade);

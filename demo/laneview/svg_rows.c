@@ -93,6 +93,16 @@ static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t ta
 
 /* --- workers --- */
 
+/* The label stays if there is room for it. */
+static bool keep_blocked(struct bar *bar)
+{
+    if (0.9 * SVG_CHARACTER * (double)text_length(bar->label.data) + 4 <= bar->width) {
+        return true;
+    }
+    bar->label.size = 0;
+    return false;
+}
+
 /* One of the texts for a blocked worker, as far as it fits. */
 static bool try_blocked(const struct svg_canvas *canvas, struct bar *bar, const char *before,
                         size_t first, const char *between, size_t second)
@@ -106,11 +116,16 @@ static bool try_blocked(const struct svg_canvas *canvas, struct bar *bar, const 
     if (second != MODEL_NONE) {
         describe_number(&bar->label, canvas->model, second);
     }
-    if (0.9 * SVG_CHARACTER * (double)text_length(bar->label.data) + 4 <= bar->width) {
-        return true;
-    }
+    return keep_blocked(bar);
+}
+
+static bool try_failed(const struct svg_canvas *canvas, struct bar *bar, const char *before,
+                       const struct model_span *span)
+{
     bar->label.size = 0;
-    return false;
+    text_add(&bar->label, "%s", before);
+    describe_blocked_short(&bar->label, canvas->model, span);
+    return keep_blocked(bar);
 }
 
 /* The latch and the task that holds it up, in the longest of these that fits. */
@@ -118,8 +133,10 @@ static void label_blocked(const struct svg_canvas *canvas, struct bar *bar,
                           const struct model_span *span)
 {
     size_t latch = span->task, holder = span->holder;
+    bool has_failed = span->holder_state != MODEL_RUNNING;
     bool fits =
-        latch == MODEL_NONE
+        has_failed ? try_failed(canvas, bar, "blocked: ", span) || try_failed(canvas, bar, "", span)
+        : latch == MODEL_NONE
             ? try_blocked(canvas, bar, "blocked, waits for ", holder, "", MODEL_NONE)
             : try_blocked(canvas, bar, "blocked: ", latch, " is latched, waits for ", holder) ||
                   try_blocked(canvas, bar, "", latch, " waits for ", holder);
@@ -180,6 +197,11 @@ void svg_worker_rows(struct svg_canvas *canvas)
 
 /* --- lanes --- */
 
+/* Texts on hatched, dotted and crossed bars. */
+static const char on_pattern[] =
+    "text-anchor=\"middle\" font-weight=\"600\" fill=\"#1d2733\" stroke=\"#ffffff\" "
+    "stroke-width=\"3.5\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
+
 static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
     struct text style = { 0 };
@@ -194,7 +216,7 @@ static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struc
     describe_latch(&bar->label, canvas->model, span);
     if (!label_fits(bar) && span->arrived > 0) {
         bar->label.size = 0;
-        text_add(&bar->label, "%u/%u", span->arrived, canvas->model->tasks[span->task].entry_count);
+        describe_latch_short(&bar->label, canvas->model, span);
     }
     if (!label_fits(bar)) {
         bar->label.size = 0;
@@ -203,10 +225,28 @@ static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struc
     text_add(&bar->tip, " is latched here: ");
     describe_latch(&bar->tip, canvas->model, span);
     add_duration(&bar->tip, "so", span->from, span->to);
-    draw(canvas, bar, style.data,
-         "text-anchor=\"middle\" font-weight=\"600\" fill=\"#1d2733\" stroke=\"#ffffff\" "
-         "stroke-width=\"3.5\" stroke-linejoin=\"round\" paint-order=\"stroke\"");
+    draw(canvas, bar, style.data, on_pattern);
     text_fini(&style);
+}
+
+static void draw_failed(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
+{
+    bool is_kept = span->kind == LANE_KEPT;
+    if (bar->width < 1) {
+        return; /* its outline alone would be wider */
+    }
+    *(is_kept ? &canvas->has_kept : &canvas->has_retries) = true;
+    describe_failed(&bar->label, canvas->model, span);
+    text_add_bytes(&bar->tip, bar->label.data, bar->label.size);
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+        describe_failed_short(&bar->label, canvas->model, span);
+    }
+    if (!label_fits(bar)) {
+        bar->label.size = 0;
+    }
+    add_duration(&bar->tip, is_kept ? "the lane is poisoned" : "so", span->from, span->to);
+    draw(canvas, bar, is_kept ? SVG_KEPT_LOOK : SVG_RETRIES_LOOK, on_pattern);
 }
 
 static void draw_ready(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
@@ -313,6 +353,8 @@ static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
             draw_run(canvas, &bar, span->task);
         } else if (span->kind == LANE_LATCHED) {
             draw_latched(canvas, &bar, span);
+        } else if (span->kind == LANE_KEPT || span->kind == LANE_RETRIES) {
+            draw_failed(canvas, &bar, span);
         } else {
             draw_ready(canvas, &bar, span);
         }
@@ -339,8 +381,9 @@ static bool rows_of(const struct svg_canvas *canvas, size_t task, size_t *first,
     *first = MODEL_NONE;
     *last = 0;
     for (; index != MODEL_NONE; index = canvas->model->entries[index].next_of_task) {
-        size_t lane = canvas->model->entries[index].lane;
-        size_t row = lane == MODEL_NONE ? MODEL_NONE : canvas->rows[lane];
+        const struct model_entry *entry = &canvas->model->entries[index];
+        bool is_granted = entry->lane != MODEL_NONE && entry->arrive != MODEL_UNSEEN;
+        size_t row = is_granted ? canvas->rows[entry->lane] : MODEL_NONE;
         if (row != MODEL_NONE) {
             *first = row < *first ? row : *first;
             *last = row > *last ? row : *last;
@@ -349,14 +392,12 @@ static bool rows_of(const struct svg_canvas *canvas, size_t task, size_t *first,
     return *first != MODEL_NONE && *last > *first;
 }
 
-void svg_rollup_ties(struct svg_canvas *canvas)
+static void draw_ties(struct svg_canvas *canvas, size_t task, size_t first, size_t last)
 {
-    for (size_t task = 0; task < canvas->model->task_count; task++) {
+    for (size_t i = 0; i <= canvas->model->tasks[task].failed_count; i++) {
         uint64_t from, to;
-        size_t first, last;
-        if (!model_is_rollup(&canvas->model->tasks[task]) ||
-            !spans_of_run(canvas->model, task, 0, &from, &to) || to <= canvas->from ||
-            from >= canvas->to || !rows_of(canvas, task, &first, &last)) {
+        if (!spans_of_attempt(canvas->model, task, i, 0, &from, &to) || to <= canvas->from ||
+            from >= canvas->to) {
             continue;
         }
         double x = svg_x(canvas, from), y = canvas->lanes_y + (double)first * SVG_LANE_STEP;
@@ -365,5 +406,15 @@ void svg_rollup_ties(struct svg_canvas *canvas)
                  "fill=\"%s\" fill-opacity=\"0.3\"/>\n",
                  x, y, svg_x(canvas, to) - x, (double)(last - first) * SVG_LANE_STEP + SVG_BAR,
                  svg_colour(canvas, task));
+    }
+}
+
+void svg_rollup_ties(struct svg_canvas *canvas)
+{
+    for (size_t task = 0; task < canvas->model->task_count; task++) {
+        size_t first, last;
+        if (model_is_rollup(&canvas->model->tasks[task]) && rows_of(canvas, task, &first, &last)) {
+            draw_ties(canvas, task, first, last);
+        }
     }
 }

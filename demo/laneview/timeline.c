@@ -19,13 +19,19 @@
 
 /* What bars are filled with; in this order in the legend. */
 struct glyphs {
-    const char *runs, *latched, *ready, *blocked, *about_to, *little, *cut;
+    const char *runs, *latched, *ready, *retries, *kept, *blocked, *about_to, *little, *cut;
 };
 
-static const struct glyphs plain_glyphs = { "=", "%", "-", ".", "~", ":", "." };
-static const struct glyphs drawn_glyphs = {
-    "\xe2\x95\x90", "\xe2\x96\x92", "\xe2\x94\x84", "\xc2\xb7", "~", ":", "\xe2\x80\xa6"
-};
+static const struct glyphs plain_glyphs = { "=", "%", "-", "^", "x", ".", "~", ":", "." };
+static const struct glyphs drawn_glyphs = { "\xe2\x95\x90",
+                                            "\xe2\x96\x92",
+                                            "\xe2\x94\x84",
+                                            "\xe2\x86\xbb",
+                                            "\xe2\x95\xb3",
+                                            "\xc2\xb7",
+                                            "~",
+                                            ":",
+                                            "\xe2\x80\xa6" };
 
 /* Of a column, the time of bars that are narrower than it. */
 struct narrow {
@@ -41,6 +47,7 @@ struct sheet {
     struct narrow *narrow; /* of each column of the row that is drawn */
     size_t left, columns;  /* the plot */
     uint64_t from, to;
+    bool has_failed; /* tasks that have failed were drawn: they stand in the legend */
 };
 
 static size_t column(const struct sheet *sheet, uint64_t time)
@@ -135,11 +142,7 @@ static void draw_worker(struct sheet *sheet, size_t y, unsigned index)
         if (span->kind == MODEL_RUNS) {
             draw_task(sheet, y, span->from, to, span->task, sheet->glyphs->runs);
         } else if (span->kind == MODEL_BLOCKED) {
-            if (span->task != MODEL_NONE) {
-                describe_number(&sheet->label, sheet->model, span->task);
-            }
-            text_add(&sheet->label, "%swaits for ", span->task != MODEL_NONE ? " " : "");
-            describe_number(&sheet->label, sheet->model, span->holder);
+            describe_blocked_short(&sheet->label, sheet->model, span);
             draw_bar(sheet, y, span->from, to, sheet->glyphs->blocked);
         } else if (span->kind != MODEL_NO_WORK) {
             draw_bar(sheet, y, span->from, to, sheet->glyphs->about_to);
@@ -158,10 +161,24 @@ static void draw_latched(struct sheet *sheet, size_t y, const struct lane_span *
     describe_latch(&sheet->label, sheet->model, span);
     if (text_length(sheet->label.data) >= room && span->arrived > 0) {
         sheet->label.size = 0;
-        text_add(&sheet->label, "%u/%u", span->arrived,
-                 sheet->model->tasks[span->task].entry_count);
+        describe_latch_short(&sheet->label, sheet->model, span);
     }
     draw_bar(sheet, y, span->from, span->to, sheet->glyphs->latched);
+}
+
+/* "#4 close is kept" or, with less room, "#4 kept". */
+static void draw_failed(struct sheet *sheet, size_t y, const struct lane_span *span)
+{
+    size_t room = column(sheet, span->to) - column(sheet, span->from);
+    const char *glyph = span->kind == LANE_KEPT ? sheet->glyphs->kept : sheet->glyphs->retries;
+    sheet->has_failed = true;
+    sheet->label.size = 0;
+    describe_failed(&sheet->label, sheet->model, span);
+    if (text_length(sheet->label.data) >= room) {
+        sheet->label.size = 0;
+        describe_failed_short(&sheet->label, sheet->model, span);
+    }
+    draw_bar(sheet, y, span->from, span->to, glyph);
 }
 
 /* How many wait, a digit for each column. */
@@ -193,12 +210,14 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
         if (span->slot > 0) {
             continue; /* others share the lane: the first of them is shown */
         }
-        if (span->kind != LANE_LATCHED) {
+        if (span->kind == LANE_LATCHED) {
+            draw_latched(sheet, y, span);
+        } else if (span->kind == LANE_KEPT || span->kind == LANE_RETRIES) {
+            draw_failed(sheet, y, span);
+        } else {
             draw_task(sheet, y, span->from, span->to, span->task,
                       span->kind == LANE_RUNS ? sheet->glyphs->runs : sheet->glyphs->ready);
-            continue;
         }
-        draw_latched(sheet, y, span);
     }
     spans_fini(&spans);
     draw_narrow(sheet, y);
@@ -228,6 +247,12 @@ static void add_legend(struct text *text, const struct sheet *sheet)
              "%s worker blocked: all that is pending waits in lanes  %s work is there, not "
              "taken yet\n",
              glyphs->blocked, glyphs->about_to);
+    if (sheet->has_failed) {
+        text_add(text,
+                 "%s failed, will be tried again  %s kept: has failed at last, its lanes are "
+                 "poisoned\n",
+                 glyphs->retries, glyphs->kept);
+    }
     if (sheet->model->recording->missed > 0) {
         text_add(text, "%llu events were missed\n",
                  (unsigned long long)sheet->model->recording->missed);

@@ -121,7 +121,7 @@ def check_flips(views, contents, header_size, flips, chance):
                 damaged[at] ^= 1 << chance.randrange(8)
             else:  # bytes where small numbers stand: other tickets, objects, types
                 place = header_size + (at - header_size) // 32 * 32
-                damaged[place + chance.choice((8, 16, 24, 30, 31))] = chance.randint(0, 13)
+                damaged[place + chance.choice((8, 16, 24, 30, 31))] = chance.randint(0, 15)
         views.write("flipped.rec", bytes(damaged))
         shown += check_result(views, COMMANDS[number % len(COMMANDS)], "flipped.rec",
                               f"flip {number}")  # fmt: skip
@@ -146,16 +146,18 @@ def main():
     options = parser.parse_args()
     print("seed", options.seed)
     chance = random.Random(options.seed)
-    pools = [schedule.seed(), schedule.seed("worker"), schedule.overlapping()]
+    pools = [schedule.seed(), schedule.seed("worker"), schedule.overlapping(), schedule.poisoned()]
     check_wrong(views)
     small = schedule.Pool(1)
     small.submit(0, "A,B", schedule.MS, "close")
     contents = small.run().bytes(lanes=["id 4 four"])
     check_cuts(views, contents, len(contents) - 32 * len(small.events))
     check_open(views, small.events)
-    contents = pools[2].bytes(lanes=["id 4 four"])
-    header_size = len(contents) - 32 * len(pools[2].events)
-    shown = check_flips(views, contents, header_size, options.flips, chance)
+    shown = 0
+    for pool in pools[2:]:
+        contents = pool.bytes(lanes=["id 4 four"])
+        header_size = len(contents) - 32 * len(pool.events)
+        shown += check_flips(views, contents, header_size, options.flips // 2, chance)
     check_any_order(views, pools, options.flips // 2, chance)
     print(f"damage: {options.flips} damaged recordings, {shown} of them could be shown")
 

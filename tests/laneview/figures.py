@@ -28,7 +28,7 @@ def group(figures, kind, name):
 
 def check_measures(figures):
     for item in figures["lanes"] + figures["tags"]:
-        for phase in ("waiting", "latched", "running"):
+        for phase in ("waiting", "latched", "running", "retried", "kept"):
             measure = item[phase]
             same(sum(b["count"] for b in measure["histogram"]), measure["count"], "the histogram")
             check(measure["p50_ns"] <= measure["p99_ns"] <= measure["max_ns"], f"order: {measure}")
@@ -61,6 +61,32 @@ def check_latch(views):
     for worker in figures["workers"]:
         same(sum(worker[k] for k in worker if k.endswith("_ns")), figures["duration_ns"],
              "what a worker does adds up")  # fmt: skip
+
+
+def check_failures(views):
+    """B's posting fails, waits for 12 ms, fails again, is kept until 70 ms, and is good then."""
+    schedule.poisoned().write(views.path / "poisoned.rec")
+    figures = load(views, "poisoned.rec")
+    check_measures(figures)
+    kept = 70 * MS - (10 + 12 + 10) * MS - ROUTING - 2 * WAKING
+    same([figures[k] for k in ("attempts", "failed_attempts", "retries", "kept", "poisoned_ns")],
+         [9, 2, 2, 1, kept], "attempts")  # fmt: skip
+    lane = group(figures, "lanes", "B")
+    same([lane[k]["count"] for k in ("running", "retried", "kept")], [5, 1, 1], "in B")
+    same(lane["retried"]["max_ns"], 12 * MS, "between two attempts")
+    same(lane["kept"]["max_ns"], kept, "so long it is kept")
+    same(lane["running"]["max_ns"], 15 * MS, "what lies between attempts is no running")
+    post = group(figures, "tags", "post")
+    same(post["running"]["count"], 7, "each attempt runs")
+    same(group(figures, "lanes", "C")["running"]["count"], 2, "a refused task and one that goes on")
+    same(group(figures, "tags", "check")["running"]["count"], 0, "who is refused does not run")
+    check("2 of 9 attempts failed: 2 retries, tasks kept 1 times, lanes poisoned for 38 ms in all"
+          in views.text("stats", "poisoned.rec"), "in words, too")  # fmt: skip
+    for worker in figures["workers"]:
+        same(sum(worker[k] for k in worker if k.endswith("_ns")), figures["duration_ns"],
+             "what a worker does adds up")  # fmt: skip
+    same(sum(worker["busy_ns"] for worker in figures["workers"]),
+         (15 + 3 * 10 + 40 + 8 + 15 + 15 + 5) * MS, "workers are busy while tasks run")  # fmt: skip
 
 
 def check_percentiles(views):
@@ -96,6 +122,7 @@ def check_cut_off(views):
 def main():
     views = Views()
     check_latch(views)
+    check_failures(views)
     check_percentiles(views)
     check_steals_and_missed(views)
     check_cut_off(views)

@@ -35,6 +35,10 @@ def main():
     for milliseconds in (0, 5, 12, 30, 50, 69, 1000):
         draw(views.text("dot", "--at", f"{milliseconds}ms", "over.rec"))
 
+    schedule.poisoned().write(views.path / "poisoned.rec")
+    for milliseconds in (15, 60):
+        draw(views.text("dot", "--at", f"{milliseconds}ms", "poisoned.rec"))
+
     schedule.hot().write(views.path / "hot.rec")
     check("and " in draw(views.text("dot", "--at", "12ms", "hot.rec")), "long queues are cut")
     draw(views.text("dot", "--at", "9ns", pictures.check_hostile_names(views)))

@@ -2,45 +2,8 @@
 #include <string.h>
 
 #include "frame.h"
-#include "model.h"
+#include "story.h"
 #include "support/test.h"
-
-struct story {
-    struct recording recording;
-    struct model model;
-};
-
-static void begin(struct story *story, lanepool_layout layout)
-{
-    recording_init(&story->recording, 2, layout, 0);
-    model_init(&story->model, &story->recording);
-}
-
-static void end(struct story *story)
-{
-    model_fini(&story->model);
-    recording_fini(&story->recording);
-}
-
-/* An event of a task, in the lane of an id where it has one. */
-static void tell_on(struct story *story, uint16_t thread, uint64_t time, int type, uint64_t task,
-                    uint64_t object, uint32_t detail)
-{
-    lanepool_event event = { .time_ns = time,
-                             .task = task,
-                             .object = object,
-                             .detail = detail,
-                             .thread = thread,
-                             .type = (uint8_t)type,
-                             .object_type = LANEPOOL_EVENT_LANE_ID };
-    model_feed(&story->model, &event);
-}
-
-static void tell(struct story *story, uint64_t time, int type, uint64_t task, uint64_t object,
-                 uint32_t detail)
-{
-    tell_on(story, 0, time, type, task, object, detail);
-}
 
 /* Task 1 runs in lane 1; rollup 2 is latched in lane 2 and waits for lane 1. */
 static void tell_latch(struct story *story)
@@ -268,6 +231,19 @@ static void add_frame(struct text *text, const struct model *model)
     cells_fini(&cells);
 }
 
+/* Some tasks fail; of these some are kept until they are tried again. */
+static void tell_step_of_failure(struct story *story, uint64_t n, uint64_t ended)
+{
+    if (ended % 4 == 0) {
+        int type = ended % 8 == 0 ? LANEPOOL_EVENT_KEEP : LANEPOOL_EVENT_RETRY;
+        tell_on(story, n % 2, 10 * n + 4, type, ended, 0, LANEPOOL_FAILED);
+        tell(story, 10 * n + 4, LANEPOOL_EVENT_READY, ended, 0, 0);
+        tell_on(story, n % 2, 10 * n + 4, LANEPOOL_EVENT_START, ended, 0, 0);
+    } else if (ended % 4 == 1) {
+        tell_on(story, n % 2, 10 * n + 4, LANEPOOL_EVENT_KEEP, ended, 0, LANEPOOL_FAILED);
+    }
+}
+
 /* Task n enters two lanes; then task n - 3 runs and leaves its own. */
 static void tell_step(struct story *story, uint64_t n)
 {
@@ -279,6 +255,7 @@ static void tell_step(struct story *story, uint64_t n)
     if (n > 3) {
         tell(story, time + 2, LANEPOOL_EVENT_READY, ended, 0, 0);
         tell_on(story, n % 2, time + 3, LANEPOOL_EVENT_START, ended, 0, 0);
+        tell_step_of_failure(story, n, ended);
         tell_on(story, n % 2, time + 5, LANEPOOL_EVENT_END, ended, 0, 0);
         tell_on(story, n % 2, time + 5, LANEPOOL_EVENT_RELEASE, ended, ended % 5, 0);
         tell_on(story, n % 2, time + 6, LANEPOOL_EVENT_RELEASE, ended, 5 + ended % 4, 0);

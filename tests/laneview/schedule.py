@@ -8,10 +8,13 @@ from pathlib import Path
 
 US, MS = 1_000, 1_000_000
 (SUBMIT, ROUTE, ENTER, ARRIVE, READY, START, END, RELEASE, STEAL, PARK, WAKE, CANCEL,
- NAME) = range(1, 14)  # fmt: skip
+ NAME, RETRY, KEEP) = range(1, 16)  # fmt: skip
 ID, POINTER, BYTES, WORKER, TASK = range(1, 6)
 SHARED, GRANTED = 1, 2
+EARLY = 1
 OUTSIDE = 0x8000
+CLOCK = OUTSIDE + 1
+FAILED, POISONED = 9, 16  # how a task ends
 ROUTING = 2 * US  # from the submit to the places in lanes
 WAKING = 5 * US  # from the work to the worker
 
@@ -37,9 +40,19 @@ def name_events(time, number, name, thread=OUTSIDE):
         yield record(time, NAME, part, number, at | len(name) << 16, thread, BYTES)
 
 
+class Failure:
+    """What becomes of a task that fails, in the words of scenarios."""
+
+    def __init__(self, fails=0, retries=0, delay=0, then="go-on", at_poison="wait"):
+        self.fails, self.retries, self.delay = fails, retries, delay
+        self.then, self.at_poison = then, at_poison
+
+
 class Task:
-    def __init__(self, number, claims, duration, tag):
+    def __init__(self, number, claims, duration, tag, failure):
         self.number, self.claims, self.duration, self.tag = number, claims, duration, tag
+        self.failure, self.failed, self.retried, self.is_kept = failure, 0, 0, False
+        self.is_refused = False
         self.ticket = self.worker = None
         self.lanes, self.waits = [], set()
 
@@ -56,14 +69,18 @@ class Pool:
 
     # --- the program's side ---
 
-    def submit(self, at, claims, duration, label="task"):
+    def submit(self, at, claims, duration, label="task", **failure):
         """Claims are words, one for each key; a word that ends in / is a SHARED claim."""
         tag = self.tags.setdefault(label, len(self.tags) + 1)
         claims = [(word.rstrip("/"), word.endswith("/")) for word in claims.split(",") if word]
         self.sequence += 1
-        task = Task(1000 + self.sequence, claims, duration, tag)
+        task = Task(1000 + self.sequence, claims, duration, tag, Failure(**failure))
         self.plan(at, lambda: self.accept(task))
         return task
+
+    def resolve(self, at, task, how):
+        """Of a task that is kept then: retry or skip."""
+        self.plan(at, lambda: self.try_anew(task) if how == "retry" else self.end(task, FAILED, OUTSIDE))
 
     def run(self):
         for worker in range(self.workers):
@@ -103,6 +120,8 @@ class Pool:
         places = self.places(task)
         for lane, shared in places:
             self.enter(task, lane, shared)
+        for lane in [lane for lane in task.lanes if any(e[0].is_kept for e in self.lanes[lane])]:
+            self.give_up(task, lane)
         self.active.append(task)
         if not task.waits:
             self.make_ready(task)
@@ -161,23 +180,66 @@ class Pool:
             if worker not in self.free:
                 continue
             self.ready.remove(task)
+            if task.is_refused:
+                self.end(task, POISONED, worker)
+                continue
             self.free.remove(worker)
             self.note(WAKE, thread=worker)
             self.note(START, task, thread=worker)
             self.plan(self.time + task.duration, lambda t=task, w=worker: self.finish(t, w))
 
     def finish(self, task, worker):
-        self.note(END, task, thread=worker)
-        self.active.remove(task)
-        for lane in task.lanes:
-            queue = self.lanes[lane]
-            queue[:] = [entry for entry in queue if entry[0] is not task]
-            self.lane_event(RELEASE, task, lane, thread=worker)
-            self.advance(queue, lane, worker)
+        if task.failed == task.failure.fails:
+            self.end(task, 0, worker)
+        else:
+            self.fail(task, worker)
         self.free.append(worker)
         self.dispatch()
         if worker in self.free:
             self.note(PARK, thread=worker)
+
+    def end(self, task, status, thread):
+        self.note(END, task, detail=status, thread=thread)
+        self.active.remove(task)
+        task.is_kept = False
+        for lane in task.lanes:
+            queue = self.lanes[lane]
+            queue[:] = [entry for entry in queue if entry[0] is not task]
+            self.lane_event(RELEASE, task, lane, thread=thread)
+            self.advance(queue, lane, thread)
+
+    # --- failures ---
+
+    def fail(self, task, worker):
+        task.failed += 1
+        if task.retried < task.failure.retries:
+            task.retried += 1
+            self.note(RETRY, task, detail=FAILED, thread=worker)
+            self.plan(self.time + task.failure.delay, lambda: self.make_ready(task, CLOCK))
+        elif task.failure.then == "poison":
+            self.note(KEEP, task, detail=FAILED, thread=worker)
+            task.is_kept = True
+            for lane in task.lanes:
+                for entry in list(self.lanes[lane]):
+                    self.give_up(entry[0], lane)
+        else:
+            self.end(task, FAILED, worker)
+
+    def give_up(self, task, lane):
+        """A task that does not wait in the poisoned lane, but fails or goes without it."""
+        if lane not in task.waits or task.failure.at_poison == "wait":
+            return
+        task.waits.discard(lane)
+        task.lanes.remove(lane)
+        self.lanes[lane] = [entry for entry in self.lanes[lane] if entry[0] is not task]
+        self.lane_event(RELEASE, task, lane, EARLY)
+        task.is_refused = task.failure.at_poison == "fail"
+        if not task.waits and task in self.active:
+            self.make_ready(task)
+
+    def try_anew(self, task):
+        task.is_kept, task.retried = False, 0
+        self.make_ready(task)
 
     def advance(self, queue, lane, worker):
         for place, entry in enumerate(queue):
@@ -211,6 +273,22 @@ def overlapping():
         ("E", 5, "post"), ("A,B,C", 20, "close"), ("C,D,E", 15, "close"), ("D", 10, "post"),
         ("A", 12, "post"), ("F", 40, "post")):  # fmt: skip
         pool.submit(0, claims, milliseconds * MS, label)
+    return pool.run()
+
+
+def poisoned():
+    """A posting of B fails at 10 and at 32 ms, is kept until 70 ms, and is good then. Meanwhile a close
+    over A and B waits, a report over B and C goes without B, and a check over B and C fails."""
+    pool = Pool(3)
+    pool.submit(0, "A", 15 * MS, "post")
+    failing = pool.submit(0, "B", 10 * MS, "post", fails=2, retries=1, delay=12 * MS, then="poison")
+    pool.submit(0, "C", 40 * MS, "post")
+    pool.submit(0, "B", 8 * MS, "post")
+    pool.submit(20 * MS, "B,C", 7 * MS, "check", at_poison="fail")
+    pool.submit(40 * MS, "A,B", 15 * MS, "close")
+    pool.submit(41 * MS, "B,C", 15 * MS, "report", at_poison="go-without")
+    pool.submit(42 * MS, "A", 5 * MS, "post")
+    pool.resolve(70 * MS, failing, "retry")
     return pool.run()
 
 

@@ -76,8 +76,26 @@ def check_all(views, name):
     return events
 
 
+def check_failures(views):
+    """Each attempt is a slice, and so is what lies between."""
+    schedule.poisoned().write(views.path / "poisoned.rec")
+    events = check_all(views, "poisoned.rec")
+    check_arrows(events)
+    slices = sorted((e for e in events if e["ph"] == "X" and e["name"].startswith("#2 post")),
+                    key=lambda e: (e["pid"], e["ts"]))  # fmt: skip
+    runs = [e["args"]["attempt"] for e in slices if e["pid"] == WORKERS]
+    check(runs == [1, 2, 3], f"attempts on workers: {runs}")
+    found = [(e["name"], e["cat"]) for e in slices if e["pid"] == LANES and e["dur"] > 100]
+    check(found == [("#2 post", "running"), ("#2 post: failed, attempt 2 follows", "retried"),
+                    ("#2 post", "running"), ("#2 post: kept", "kept"), ("#2 post", "running")],
+          f"in lane B: {found}")  # fmt: skip
+    kept = [e["args"]["kept tasks"] for e in events if e["name"] == "kept tasks"]
+    check(kept == [1, 0], f"one is kept for a while: {kept}")
+
+
 def main():
     views = Views()
+    check_failures(views)
     schedule.overlapping().write(views.path / "over.rec")
     events = check_all(views, "over.rec")
     check(check_arrows(events) == 6, "an arrow for each entry of the two rollups")
