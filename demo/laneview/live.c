@@ -91,6 +91,17 @@ static void choose(struct scenario *scenario, const struct cli *cli)
     }
 }
 
+static bool check_layout(const struct cli *cli, const struct scenario *scenario,
+                         struct problem *problem)
+{
+    bool has_lanes_per_worker =
+        cli->command == CLI_COMPARE || scenario->layout == LANEPOOL_PER_WORKER;
+    return !has_lanes_per_worker || !scenario_needs_lanes_per_key(scenario) ||
+           problem_set(problem, EXIT_CODE_INPUT,
+                       "%s needs lanes per key: its tasks have retries, then poison or at-poison",
+                       cli->file);
+}
+
 bool live_run(const struct cli *cli, struct problem *problem)
 {
     struct scenario scenario;
@@ -98,6 +109,9 @@ bool live_run(const struct cli *cli, struct problem *problem)
     bool done = scenario_read(&scenario, cli->file, problem);
     if (done) {
         choose(&scenario, cli);
+        done = check_layout(cli, &scenario, problem);
+    }
+    if (done) {
         done = cli->command == CLI_RECORD ? record(cli, &scenario, problem)
                : cli->command == CLI_PLAY ? play(cli, &scenario, problem)
                                           : compare(cli, &scenario, problem);

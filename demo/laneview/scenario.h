@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lanepool/failure.h"
 #include "lanepool/pool.h"
 #include "problem.h"
 #include "text.h"
@@ -18,12 +19,29 @@ struct scenario_claim {
     bool is_shared;
 };
 
-/* A submit, or with is_pause a pause of the submitter. */
+/* What becomes of a task that fails. */
+struct scenario_failure {
+    unsigned fails;    /* so many attempts, then one is good; 0: none fails */
+    unsigned retries;  /* it is tried again so often */
+    uint64_t delay_ns; /* before each retry */
+    bool is_kept;      /* when these have failed, too */
+};
+
+enum scenario_step_kind {
+    SCENARIO_SUBMIT,
+    SCENARIO_PAUSE, /* of the submitter */
+    SCENARIO_RESOLVE
+};
+
 struct scenario_step {
-    bool is_pause;
+    enum scenario_step_kind kind;
     uint64_t duration_ns;            /* for how long the task runs, or the pause lasts */
     unsigned tag;                    /* 0: the task has no label */
     size_t first_claim, claim_count; /* of scenario->claims */
+    struct scenario_failure failure;
+    lanepool_at_poison at_poison; /* what the task does in a poisoned lane */
+    size_t key;                   /* whose kept tasks are resolved */
+    lanepool_resolution resolution;
 };
 
 struct scenario {
@@ -45,6 +63,18 @@ struct scenario {
  */
 bool scenario_read(struct scenario *scenario, const char *name, struct problem *problem);
 void scenario_fini(struct scenario *scenario);
+
+/* Whether a step submits a task that claims a client. */
+bool scenario_claims(const struct scenario *scenario, const struct scenario_step *step, size_t key);
+
+/* Whether tasks are tried again or kept, or do otherwise than to wait in poisoned lanes: only pools
+ * with lanes per key do so. */
+bool scenario_needs_lanes_per_key(const struct scenario *scenario);
+
+/* The words of scenarios for what a task does in a poisoned lane, and for resolutions, each by its
+ * number. */
+extern const char *const scenario_at_poison[3];
+extern const char *const scenario_resolutions[3];
 
 /* What it does, a step a line. */
 void scenario_describe(struct text *text, const struct scenario *scenario);

@@ -81,12 +81,40 @@ bool scenario_list(struct text *text, struct problem *problem)
 
 /* --- one scenario --- */
 
+static void describe_failure(struct text *text, const struct scenario_step *step)
+{
+    const struct scenario_failure *failure = &step->failure;
+    char number[UNITS_TEXT_SIZE];
+    if (failure->fails > 0) {
+        text_add(text, " fails %u", failure->fails);
+    }
+    if (failure->retries > 0) {
+        text_add(text, " retries %u", failure->retries);
+    }
+    if (failure->delay_ns > 0) {
+        text_add(text, " delay %s", units_format(number, failure->delay_ns));
+    }
+    if (failure->is_kept) {
+        text_add(text, " then poison");
+    }
+    if (step->at_poison != LANEPOOL_AT_POISON_WAIT) {
+        text_add(text, " at-poison %s", scenario_at_poison[step->at_poison]);
+    }
+}
+
 static void describe_step(struct text *text, const struct scenario *scenario,
                           const struct scenario_step *step)
 {
     char number[UNITS_TEXT_SIZE];
-    if (step->is_pause) {
+    if (step->kind == SCENARIO_PAUSE) {
         text_add(text, "after %s\n", units_format(number, step->duration_ns));
+        return;
+    }
+    if (step->kind == SCENARIO_RESOLVE) {
+        const char *key = scenario->keys[step->key];
+        text_add(text, "resolve ");
+        text_add_clean(text, key, strlen(key));
+        text_add(text, " %s\n", scenario_resolutions[step->resolution]);
         return;
     }
     text_add(text, "%s", step->claim_count > 1 ? "rollup" : "task");
@@ -98,6 +126,7 @@ static void describe_step(struct text *text, const struct scenario *scenario,
         text_add(text, "%s", claim->is_shared ? ":shared" : "");
     }
     text_add(text, " for %s", units_format(number, step->duration_ns));
+    describe_failure(text, step);
     if (step->tag > 0) {
         text_add(text, " label ");
         text_add_clean(text, scenario->tags[step->tag], strlen(scenario->tags[step->tag]));
@@ -109,7 +138,7 @@ void scenario_describe(struct text *text, const struct scenario *scenario)
 {
     size_t tasks = 0;
     for (size_t i = 0; i < scenario->step_count; i++) {
-        tasks += !scenario->steps[i].is_pause;
+        tasks += scenario->steps[i].kind == SCENARIO_SUBMIT;
     }
     text_add(text, "%u workers, lanes per %s, %zu clients, %zu tasks\n", scenario->worker_count,
              scenario->layout == LANEPOOL_PER_WORKER ? "worker" : "key", scenario->key_count,

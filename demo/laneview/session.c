@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "memory.h"
+#include "session_parts.h"
 
 #define SECOND_NS 1000000000u
 
@@ -24,30 +25,32 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-static bool failed(struct problem *problem, const char *what, lanepool_status status)
-{
-    return problem_set(problem, EXIT_CODE_IO, "%s: %s", what, lanepool_status_text(status));
-}
-
 /* --- bodies --- */
 
-/* Sleeps until its time is over: a picture shows tasks, not what they fight for. */
-static int work(lanepool_run *run, void *context, lanepool_call call)
+/* Until the time is over: a picture shows tasks, not what they fight for. */
+static void sleep_for(struct session *session, uint64_t ns)
 {
-    const struct session_job *job = context;
-    struct session *session = job->session;
-    (void)run;
-    if (call == LANEPOOL_CALL_CANCELLED || job->duration_ns == 0) {
-        return 0;
-    }
-    uint64_t end = clock_ns() + job->duration_ns;
+    uint64_t end = clock_ns() + ns;
     struct timespec until = { (time_t)(end / SECOND_NS), (long)(end % SECOND_NS) };
+    if (ns == 0) {
+        return;
+    }
     pthread_mutex_lock(&session->mutex);
     while (!session->is_stopped &&
            pthread_cond_timedwait(&session->ended, &session->mutex, &until) == 0) {
     }
     pthread_mutex_unlock(&session->mutex);
-    return 0;
+}
+
+static int work(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct session_job *job = context;
+    (void)run;
+    if (call == LANEPOOL_CALL_CANCELLED) {
+        return 0;
+    }
+    sleep_for(job->session, job->duration_ns);
+    return job->attempts++ < job->step->failure.fails;
 }
 
 /* --- submitting --- */
@@ -56,6 +59,17 @@ static uint64_t scaled(const struct session *session, uint64_t ns)
 {
     return ns / session->speed_percent * 100 +
            ns % session->speed_percent * 100 / session->speed_percent;
+}
+
+static lanepool_failure_policy policy_of(const struct session *session,
+                                         const struct scenario_step *step)
+{
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    policy.retries = step->failure.retries;
+    policy.delay_ns = scaled(session, step->failure.delay_ns);
+    policy.at_end = step->failure.is_kept ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON;
+    policy.at_poison = step->at_poison;
+    return policy;
 }
 
 static bool submit(struct session *session, const struct scenario_step *step,
@@ -72,19 +86,27 @@ static bool submit(struct session *session, const struct scenario_step *step,
     task.claims = session->claims;
     task.claim_count = step->claim_count;
     task.tag = step->tag;
+    lanepool_failure_policy policy = policy_of(session, step);
+    task.on_failure =
+        step->failure.fails > 0 || step->at_poison != LANEPOOL_AT_POISON_WAIT ? &policy : NULL;
     lanepool_status status = lanepool_pool_submit(session->pool, &task);
-    return status == LANEPOOL_OK || failed(problem, "a task cannot be submitted", status);
+    return status == LANEPOOL_OK || session_failed(problem, "a task cannot be submitted", status);
 }
 
 /* Pauses are counted from when they were due, so that being late does not add up. */
 static bool do_step(struct session *session, struct problem *problem)
 {
     const struct scenario_step *step = &session->scenario->steps[session->next_step++];
-    if (step->is_pause) {
+    switch (step->kind) {
+    case SCENARIO_PAUSE:
         session->due_ns += scaled(session, step->duration_ns);
         return true;
+    case SCENARIO_RESOLVE:
+        session->orders[session->order_count++] = step;
+        return true;
+    default:
+        return submit(session, step, problem);
     }
-    return submit(session, step, problem);
 }
 
 static bool has_steps(const struct session *session)
@@ -95,10 +117,11 @@ static bool has_steps(const struct session *session)
 bool session_submit_next(struct session *session, struct problem *problem)
 {
     const struct scenario_step *steps = session->scenario->steps;
-    while (has_steps(session) && steps[session->next_step].is_pause) {
+    while (has_steps(session) && steps[session->next_step].kind == SCENARIO_PAUSE) {
         session->next_step++;
     }
-    return !has_steps(session) || do_step(session, problem);
+    return !has_steps(session) ||
+           (do_step(session, problem) && session_carry_out_orders(session, problem));
 }
 
 static bool submit_what_is_due(struct session *session, struct problem *problem)
@@ -125,7 +148,7 @@ static bool read_events(struct session *session, struct problem *problem)
         lanepool_status status =
             lanepool_trace_read(session->reader, events, EVENTS_AT_ONCE, &count);
         if (status != LANEPOOL_OK) {
-            return failed(problem, "events cannot be read", status);
+            return session_failed(problem, "events cannot be read", status);
         }
         recording_add(&session->recording, events, count);
     } while (count == EVENTS_AT_ONCE);
@@ -134,17 +157,30 @@ static bool read_events(struct session *session, struct problem *problem)
     return true;
 }
 
-/* Once the pool has ended, all events are there to be read. */
+/*
+ * Once the pool has ended, all events are there to be read. When nothing is left but tasks that are
+ * kept, without an order, and what waits behind them, they stay so to the end of the recording.
+ */
 static bool has_ended(struct session *session, struct problem *problem)
 {
+    lanepool_status status = LANEPOOL_OK;
     if (!session->is_shut_down && !has_steps(session)) {
-        lanepool_status status = lanepool_pool_shutdown(session->pool);
+        status = lanepool_pool_shutdown(session->pool);
         session->is_shut_down = true;
         if (status != LANEPOOL_OK) {
-            return failed(problem, "the pool cannot be shut down", status);
+            return session_failed(problem, "the pool cannot be shut down", status);
         }
     }
-    return session->is_shut_down && lanepool_pool_await(session->pool, 0) == LANEPOOL_OK;
+    if (!session->is_shut_down) {
+        return false;
+    }
+    size_t orders = session->order_count;
+    status = lanepool_pool_await(session->pool, 0);
+    if (status == LANEPOOL_HELD && session_carry_out_orders(session, problem) &&
+        session->order_count == orders) {
+        session_stop(session);
+    }
+    return status == LANEPOOL_OK;
 }
 
 bool session_turn(struct session *session, bool submits, struct problem *problem)
@@ -155,7 +191,8 @@ bool session_turn(struct session *session, bool submits, struct problem *problem
     if (!submits && session->due_ns < session_now(session)) {
         session->due_ns = session_now(session);
     }
-    if (submits && !submit_what_is_due(session, problem)) {
+    if ((submits && !submit_what_is_due(session, problem)) ||
+        !session_carry_out_orders(session, problem)) {
         return false;
     }
     bool is_last = has_ended(session, problem);
@@ -170,7 +207,8 @@ bool session_has_pending(const struct session *session)
 {
     lanepool_stats stats;
     return !session->is_over &&
-           lanepool_pool_stats(session->pool, &stats, NULL, 0) == LANEPOOL_OK && stats.pending > 0;
+           lanepool_pool_stats(session->pool, &stats, NULL, 0) == LANEPOOL_OK &&
+           stats.pending > 0 && !session_is_held(session);
 }
 
 uint64_t session_idle_ns(const struct session *session, uint64_t ns)
@@ -214,10 +252,13 @@ static void make_jobs(struct session *session)
     session->jobs = memory_zeroed(scenario->step_count, sizeof *session->jobs);
     for (size_t i = 0; i < scenario->step_count; i++) {
         const struct scenario_step *step = &scenario->steps[i];
-        session->jobs[i] = (struct session_job){ session, scaled(session, step->duration_ns) };
+        session->jobs[i] = (struct session_job){
+            .session = session, .step = step, .duration_ns = scaled(session, step->duration_ns)
+        };
         most_claims = step->claim_count > most_claims ? step->claim_count : most_claims;
     }
     session->claims = memory_zeroed(most_claims, sizeof *session->claims);
+    session->orders = memory_zeroed(scenario->step_count, sizeof *session->orders);
 }
 
 static bool make_condition(struct session *session)
@@ -245,12 +286,12 @@ static bool make_pool(struct session *session, struct problem *problem)
     options.trace_events = share > EVENTS_OF_A_RING ? share : EVENTS_OF_A_RING;
     lanepool_status status = lanepool_pool_create(&options, &session->pool);
     if (status != LANEPOOL_OK) {
-        return failed(problem, "the pool cannot be made", status);
+        return session_failed(problem, "the pool cannot be made", status);
     }
     status = lanepool_trace_open(session->pool, &session->reader);
     if (status != LANEPOOL_OK) {
         lanepool_pool_destroy(session->pool);
-        return failed(problem, "events cannot be read", status);
+        return session_failed(problem, "events cannot be read", status);
     }
     return true;
 }
@@ -260,6 +301,7 @@ static void free_all(struct session *session)
     recording_fini(&session->recording);
     free(session->jobs);
     free(session->claims);
+    free(session->orders);
     pthread_cond_destroy(&session->ended);
     pthread_mutex_destroy(&session->mutex);
 }

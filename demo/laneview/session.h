@@ -18,7 +18,9 @@ struct session;
 /* What the body of a task knows. */
 struct session_job {
     struct session *session;
+    const struct scenario_step *step;
     uint64_t duration_ns;
+    unsigned attempts; /* one at a time, each on the thread that makes it */
 };
 
 struct session {
@@ -31,8 +33,10 @@ struct session {
     unsigned speed_percent;
     lanepool_pool *pool;
     lanepool_trace_reader *reader;
-    struct session_job *jobs; /* one for each step */
-    lanepool_claim *claims;   /* room for those of one step */
+    struct session_job *jobs;            /* one for each step */
+    lanepool_claim *claims;              /* room for those of one step */
+    const struct scenario_step **orders; /* to resolve; each stands until there is a kept task */
+    size_t order_count;
     size_t next_step;
     uint64_t due_ns; /* from zero: when the next step is done */
     bool is_shut_down;
@@ -52,10 +56,10 @@ void session_fini(struct session *session);
 /* Submits what is due, unless submitting pauses, and reads what has happened. */
 bool session_turn(struct session *session, bool submits, struct problem *problem);
 
-/* Submits the next task now. */
+/* Submits the next task now, or resolves what is to be resolved before it. */
 bool session_submit_next(struct session *session, struct problem *problem);
 
-/* Whether tasks were submitted that have not had their call. */
+/* Whether tasks were submitted that have not had their call, and are going to. */
 bool session_has_pending(const struct session *session);
 
 /* For how long nothing is due, at most `ns`. */

@@ -27,7 +27,7 @@ def record(views, name, *options):
 
 def steps(views, name):
     return [line for line in views.text("scenario", name).splitlines()[1:]
-            if not line.startswith("after")]  # fmt: skip
+            if not line.startswith(("after", "resolve"))]  # fmt: skip
 
 
 def check_seed(views):
@@ -53,10 +53,61 @@ def check_seed(views):
     return dot
 
 
+def check_poisoned(views):
+    """B's posting fails, is tried again, is kept, and is good at last; the close over A and B waits."""
+    run = record(views, "poisoned")
+    run.check_order()
+    failing, close = 1, 8
+    types = [event["type"] for event in run.events if event["task"] == failing
+             and event["type"] in (schedule.START, schedule.RETRY, schedule.KEEP, schedule.END)]  # fmt: skip
+    check(types == [schedule.START, schedule.RETRY, schedule.START, schedule.KEEP, schedule.START,
+                    schedule.END], f"its attempts: {types}")  # fmt: skip
+    check(run.starts[close]["time"] >= run.ends[failing]["time"], "the close waits for it")
+    keep, = run.of(schedule.KEEP)
+    again = run.of(schedule.READY, task=failing)[-1]
+    figures = json.loads(views.text("stats", "--json", "run.rec"))
+    kept = [lane["kept"]["max_ns"] for lane in figures["lanes"] if lane["name"] == "B"]
+    check(kept == [again["time"] - keep["time"]] == [figures["poisoned_ns"]], f"B was poisoned for {kept}")
+    for command in ("record", "compare"):
+        options = ("--layout", "worker", "-o", "x.rec") if command == "record" else ()
+        views.wrong("laneview: poisoned needs lanes per key: its tasks have retries, then poison or at-poison",
+                    command, "poisoned", *options)  # fmt: skip
+
+
+OWN = """\
+client A B C D
+task A for 1ms fails 1 then poison
+task A for 1ms label dropped
+resolve A drop
+task B for 1ms fails 3 retries 5
+task B for 1ms fails 9 retries 1 delay 1ms then poison label skipped
+resolve B skip
+task C for 1ms fails 9 then poison label left
+rollup C,D for 1ms at-poison fail label refused
+rollup C,D for 1ms at-poison go-without label without
+rollup C,D for 1ms label waits
+"""
+
+
+def check_resolved(views):
+    """Dropped, skipped, or left as it is: every run comes to its end, and tells what became of whom."""
+    views.write("resolved.scenario", OWN)
+    run = record(views, "resolved.scenario", "--speed", "10")
+    ends = {ticket: event["detail"] for ticket, event in run.ends.items()}
+    check(ends == {0: schedule.FAILED, 2: 0, 3: schedule.FAILED, 4: schedule.FAILED,
+                   5: schedule.POISONED, 6: 0}, f"how they end: {ends}")  # fmt: skip
+    check({event["task"] for event in run.of(schedule.CANCEL)} == {1, 7}, "what waits does not run")
+    check({event["task"] for event in run.of(schedule.KEEP)} == {0, 3, 4}, "three are kept")
+    check(len(run.of(schedule.START, task=2)) == 4, "three attempts fail, and the fourth is good")
+    check(run.lanes()[6].keys() == {"D"}, "who goes without C has D")
+    for command in (("svg",), ("timeline",), ("chrome",), ("stats",), ("dot", "--at", "3ms"), ("replay",)):
+        views.run(*command, "run.rec")
+
+
 def check_scenarios(views):
-    """Each scenario that comes along, with both layouts: all tasks run once, and nothing is missed."""
+    """Each scenario that comes along, with both layouts: all tasks come to an end, and nothing is missed."""
     for name in [line.split()[0] for line in views.text("scenario").splitlines()]:
-        for layout in ("key", "worker"):
+        for layout in ("key", "worker") if name != "poisoned" else ("key",):
             run = record(views, name, "--layout", layout)
             wanted = steps(views, name)
             check(run.starts.keys() == run.ends.keys() == set(range(len(wanted))), f"{name}: all ran")
@@ -78,8 +129,10 @@ def check_views(views, run):
     traces.check_slices_do_not_overlap(trace)
     traces.check_arrows(trace)
     figures = json.loads(views.text("stats", "--json", "run.rec"))
+    attempts = len(run.of(schedule.START))
     check(figures["tasks"] == len(run.starts) and figures["missed_events"] == 0, f"{figures}")
-    check(sum(tag["running"]["count"] for tag in figures["tags"]) == len(run.starts), f"{figures}")
+    check(sum(tag["running"]["count"] for tag in figures["tags"]) == attempts, f"{figures}")
+    check([figures[k] for k in ("attempts", "kept")] == [attempts, len(run.of(schedule.KEEP))], f"{figures}")
     for command in (("svg",), ("timeline",), ("chrome",), ("stats", "--json"), ("replay",),
                     ("dot", "--at", "20ms")):  # fmt: skip
         check(views.run(*command, "run.rec").stdout == views.run(*command, "run.rec").stdout,
@@ -127,6 +180,8 @@ def main():
     dot = check_seed(views)
     if shutil.which("dot"):
         graphs.draw(dot)
+    check_poisoned(views)
+    check_resolved(views)
     check_scenarios(views)
     check_options(views)
     check_interrupted(views)

@@ -18,7 +18,8 @@ class Run:
         count, _, records = rest.partition(b"\n")
         check(len(records) == 32 * int(count), f"{count} records have {len(records)} bytes")
         self.events = [dict(zip(self.FIELDS, fields)) for fields in struct.iter_unpack("<QQQIHBB", records)]
-        self.starts = self.once(schedule.START)
+        self.check_attempts()
+        self.starts = {event["task"]: event for event in reversed(self.of(schedule.START))}
         self.ends = self.once(schedule.END)
 
     def values(self, word):
@@ -36,12 +37,28 @@ class Run:
             found[event["task"]] = event
         return found
 
+    def check_attempts(self):
+        """What starts fails, is kept, or ends, before it starts again; who is kept is ready again, or ends."""
+        states = {}
+        follows = {schedule.START: ("ready",), schedule.RETRY: ("runs",), schedule.KEEP: ("runs", "to retry"),
+                   schedule.READY: (None, "to retry", "kept"),
+                   schedule.END: ("runs", "kept", "ready")}  # fmt: skip
+        names = {schedule.START: "runs", schedule.RETRY: "to retry", schedule.KEEP: "kept",
+                 schedule.READY: "ready", schedule.END: "over"}  # fmt: skip
+        for event in self.events:
+            if event["type"] in follows:
+                check(states.get(event["task"]) in follows[event["type"]],
+                      f"{event} of one that is {states.get(event['task'])}")  # fmt: skip
+                states[event["task"]] = names[event["type"]]
+
     def lanes(self):
-        """The names of numbered lanes, and the lanes of each task with whether they are shared."""
+        """The lanes of each task by name, with whether they are shared; not those that it went without."""
         names = dict(value.split(" ", 2)[1:] for value in self.values("lane"))
         claims = defaultdict(dict)
         for event in self.of(schedule.ENTER):
             claims[event["task"]][names[str(event["object"])]] = bool(event["detail"] & schedule.SHARED)
+        for event in self.of(schedule.RELEASE, detail=schedule.EARLY):
+            claims[event["task"]].pop(names[str(event["object"])])
         return claims
 
     def overlap(self, one, other):
@@ -49,7 +66,8 @@ class Run:
                 and self.starts[other]["time"] < self.ends[one]["time"])  # fmt: skip
 
     def check_order(self):
-        """Of two tasks that conflict, the earlier one has ended before the other starts."""
+        """Of two tasks that conflict, the earlier one has ended before the other starts, even if that
+        has failed in between."""
         claims = self.lanes()
         for one in claims:
             for other in claims:

@@ -5,8 +5,8 @@ usage: scenarios.py LANEVIEW
 """
 from views import Views, check
 
-SHIPPED = {"latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "seed",
-           "shared", "slow-member"}  # fmt: skip
+SHIPPED = {"latches", "hot", "independent", "layout-key", "layout-worker", "month-end", "overlapping", "poisoned",
+           "seed", "shared", "slow-member"}  # fmt: skip
 
 # A text, the line of its error, and the error.
 WRONG = [
@@ -27,7 +27,24 @@ WRONG = [
     ("client A\ntask A for 5min", 2, "not a time such as 20ms: 5min"),
     ("client A\ntask A", 2, "it must be said for how long: for TIME"),
     ("client A\ntask A for", 2, "a word is missing after for"),
-    ("client A\ntask A during 5ms", 2, "expected for, label or every, not during"),
+    ("client A\ntask A during 5ms", 2,
+     "expected for, label, every, fails, retries, delay, then or at-poison, not during"),
+    ("client A\ntask A for 5ms fails", 2, "a word is missing after fails"),
+    ("client A\ntask A for 5ms fails often", 2, "not a number from 1 to 1000: often"),
+    ("client A\ntask A for 5ms fails 0", 2, "not a number from 1 to 1000: 0"),
+    ("client A\ntask A for 5ms fails 2 retries 1001", 2, "not a number from 1 to 1000: 1001"),
+    ("client A\ntask A for 5ms retries 2", 2, "retries and then are for tasks that fail: fails NUMBER"),
+    ("client A\ntask A for 5ms then go-on", 2, "retries and then are for tasks that fail: fails NUMBER"),
+    ("client A\ntask A for 5ms fails 1 delay 1ms", 2,
+     "delay is for tasks that are tried again: retries NUMBER"),
+    ("client A\ntask A for 5ms fails 2 retries 1 delay soon", 2, "not a time such as 20ms: soon"),
+    ("client A\ntask A for 5ms fails 1 then pause", 2, "expected: then go-on|poison"),
+    ("client A B\nrollup A,B for 5ms at-poison run", 2, "expected: at-poison wait|fail|go-without"),
+    ("client A\nresolve A", 2, "expected: resolve CLIENT retry|skip|drop"),
+    ("client A\nresolve A again", 2, "expected: resolve CLIENT retry|skip|drop"),
+    ("client A\nresolve B retry", 2, "there is no client of this name: B"),
+    ("client A B\ntask A for 5ms fails 1 then poison\ntask B for 5ms fails 1\nresolve B skip", 4,
+     "no task of this client before is kept (then poison): B"),
     ("client A B\ntask A,B for 5ms", 2, "a task over several clients is a rollup"),
     ("client A B\nrollup A for 5ms", 2, "a rollup needs more than one client"),
     ("client A B\nrollup A,A for 5ms", 2, "claimed twice: A"),
@@ -54,9 +71,14 @@ repeat 2 task each for 300us every 2ms
 task for 1ms
 rollup * for 5ms
 after 5ms
+task B fails 3 retries 1 delay 4ms then poison for 2ms label post
+rollup A,B for 1ms at-poison go-without
+rollup A,B for 1ms at-poison wait
+task A for 1ms fails 1 then go-on
+resolve B drop
 """
 GOOD_STEPS = """\
-3 workers, lanes per worker, 5 clients, 14 tasks
+3 workers, lanes per worker, 5 clients, 18 tasks
 task A for 20 ms label post
 rollup A:shared,C2 for 1.5 s label close
 task A for 300 us
@@ -74,6 +96,11 @@ after 2 ms
 task for 1 ms
 rollup A,B,C1,C2,C3 for 5 ms
 after 5 ms
+task B for 2 ms fails 3 retries 1 delay 4 ms then poison label post
+rollup A,B for 1 ms at-poison go-without
+rollup A,B for 1 ms
+task A for 1 ms fails 1
+resolve B drop
 """
 
 

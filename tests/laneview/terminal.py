@@ -147,6 +147,34 @@ def check_steps_submit(views):
         terminal.check_put_back()
 
 
+def check_failures(views):
+    """A task that waits for its next attempt, one that is kept, and steps through both."""
+    views.write("waits.scenario", "client A B\ntask A for 1ms fails 9 then poison label bad\n"
+                "task B for 1ms fails 9 retries 9 delay 1000s label again\nrollup A,B for 1ms\n")  # fmt: skip
+    for width, height in ((100, 24), (50, 12)):
+        with Terminal(views, width, height) as terminal:
+            terminal.laneview("play waits.scenario")
+            terminal.wait(("╳ poisoned by #0 bad", "↻ failed 1x #1 again"))
+            terminal.wait("blocked: #0 bad has failed and is kept" if width > 60 else "blocked: #0 is kept")
+            terminal.type("q")
+            terminal.check_put_back()
+    views.write("failing.scenario", "client A\nafter 3s\ntask A for 1ms fails 2 retries 1 delay 1ms "
+                "then poison label bad\ntask A for 1ms label good\nafter 100s\nresolve A retry\n"
+                "after 100s\ntask A for 1ms label last\n")  # fmt: skip
+    with Terminal(views) as terminal:
+        terminal.laneview("play failing.scenario")
+        terminal.wait("p pause")
+        for text in ("#0 bad comes in", "#0 bad starts", "#0 bad fails, and will be tried again", "#0 bad starts",
+                     "#0 bad fails, and is kept", "#1 good comes in", "#0 bad starts", "#0 bad ends",
+                     "#1 good reaches the head of A", "#1 good starts", "#1 good ends", "#2 last comes in",
+                     "#2 last starts", "#2 last ends"):  # fmt: skip
+            terminal.type("s")
+            terminal.wait(text)
+        terminal.wait("over: ")
+        terminal.type("q")
+        terminal.check_put_back()
+
+
 def check_end(views):
     """It stays at the end; what ran is told."""
     with Terminal(views) as terminal:
@@ -270,7 +298,7 @@ def main():
         sys.exit(SKIPPED)
     for width, height in ((80, 24), (200, 50)):
         check_play(views, width, height)
-    for part in (check_steps_submit, check_end, check_sizes, check_signals, check_looks, check_replay):
+    for part in (check_steps_submit, check_failures, check_end, check_sizes, check_signals, check_looks, check_replay):
         part(views)
     print("terminal: shown, paused, stepped through and put back")
 

@@ -1,0 +1,38 @@
+/*
+ * What the files that read scenarios share.
+ */
+#ifndef LANEVIEW_SCENARIO_PARTS_H
+#define LANEVIEW_SCENARIO_PARTS_H
+
+#include "scenario.h"
+
+#define SCENARIO_STEPS_MAX 1000000
+#define SCENARIO_WORDS_MAX 64
+
+struct scenario_reader {
+    struct scenario *scenario;
+    const char *file;
+    unsigned long line;
+    char *words[SCENARIO_WORDS_MAX]; /* of the line */
+    size_t word_count;
+    bool has_workers, has_layout;
+    struct problem *problem;
+};
+
+/* Says what is wrong with the line; always false. */
+bool scenario_wrong(struct scenario_reader *reader, const char *what, const char *which);
+
+bool scenario_read_number(const char *text, unsigned maximum, unsigned *number);
+
+/* One of three words, by its number; false if it is none of them. */
+bool scenario_read_word(const char *text, const char *const words[3], unsigned *number);
+
+/* The client of a name; false, and it is said, if there is none. */
+bool scenario_read_key(struct scenario_reader *reader, const char *name, size_t *key);
+
+bool scenario_add_step(struct scenario_reader *reader, const struct scenario_step *step);
+
+/* Reads task|rollup ... from the word `at` on, to be submitted so many times. */
+bool scenario_read_submission(struct scenario_reader *reader, size_t at, unsigned times);
+
+#endif

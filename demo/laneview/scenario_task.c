@@ -1,0 +1,241 @@
+/* Owns the reading of statements that submit tasks. */
+#include <string.h>
+
+#include "memory.h"
+#include "scenario_parts.h"
+#include "units.h"
+
+#define TIMES_MAX 1000
+#define PAIRS     "expected for, label, every, fails, retries, delay, then or at-poison, not "
+
+/* A statement that submits. */
+struct submission {
+    struct scenario_step step;
+    bool for_each; /* one task for each client */
+    bool has_duration, has_delay, has_end;
+    uint64_t every_ns; /* the pause behind each */
+    unsigned times;
+};
+
+static bool add_claim(struct scenario_reader *reader, struct submission *submission, size_t key,
+                      bool is_shared)
+{
+    struct scenario *scenario = reader->scenario;
+    for (size_t i = submission->step.first_claim; i < scenario->claim_count; i++) {
+        if (scenario->claims[i].key == key) {
+            return scenario_wrong(reader, "claimed twice: ", scenario->keys[key]);
+        }
+    }
+    scenario->claims = memory_grow(scenario->claims, &scenario->claim_capacity,
+                                   scenario->claim_count + 1, sizeof *scenario->claims);
+    scenario->claims[scenario->claim_count++] = (struct scenario_claim){ key, is_shared };
+    submission->step.claim_count++;
+    return true;
+}
+
+/* NAME, NAME:shared, * or *:shared. */
+static bool read_claim(struct scenario_reader *reader, struct submission *submission, char *word)
+{
+    struct scenario *scenario = reader->scenario;
+    char *colon = strchr(word, ':');
+    bool done = true;
+    if (colon && strcmp(colon, ":shared") != 0) {
+        return scenario_wrong(reader, "after a client only :shared may follow, not ", colon);
+    }
+    if (colon) {
+        *colon = 0;
+    }
+    if (strcmp(word, "*") == 0) {
+        for (size_t key = 0; key < scenario->key_count && done; key++) {
+            done = add_claim(reader, submission, key, colon != NULL);
+        }
+        return done;
+    }
+    size_t key;
+    return scenario_read_key(reader, word, &key) &&
+           add_claim(reader, submission, key, colon != NULL);
+}
+
+static bool read_claims(struct scenario_reader *reader, struct submission *submission, char *list)
+{
+    if (strcmp(list, "each") == 0) {
+        submission->for_each = true;
+        return reader->scenario->key_count > 0 ||
+               scenario_wrong(reader, "there are no clients yet", "");
+    }
+    for (char *word = list; word;) {
+        char *comma = strchr(word, ',');
+        if (comma) {
+            *comma = 0;
+        }
+        if (!read_claim(reader, submission, word)) {
+            return false;
+        }
+        word = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+static bool read_label(struct scenario_reader *reader, struct submission *submission,
+                       const char *label)
+{
+    struct scenario *scenario = reader->scenario;
+    unsigned tag = 1;
+    while (tag <= scenario->tag_count && strcmp(scenario->tags[tag], label) != 0) {
+        tag++;
+    }
+    if (tag == SCENARIO_TAGS) {
+        return scenario_wrong(reader, "more than 255 labels", "");
+    }
+    if (tag > scenario->tag_count) {
+        scenario->tags[tag] = memory_copy_text(label);
+        scenario->tag_count = tag;
+    }
+    submission->step.tag = tag;
+    return true;
+}
+
+static bool read_time(struct scenario_reader *reader, const char *value, uint64_t *ns)
+{
+    return units_parse(value, ns) || scenario_wrong(reader, "not a time such as 20ms: ", value);
+}
+
+static bool read_times(struct scenario_reader *reader, const char *value, unsigned *times)
+{
+    return scenario_read_number(value, TIMES_MAX, times) ||
+           scenario_wrong(reader, "not a number from 1 to 1000: ", value);
+}
+
+static bool read_end(struct scenario_reader *reader, struct submission *submission,
+                     const char *value)
+{
+    submission->has_end = true;
+    submission->step.failure.is_kept = strcmp(value, "poison") == 0;
+    return submission->step.failure.is_kept || strcmp(value, "go-on") == 0 ||
+           scenario_wrong(reader, "expected: then go-on|poison", "");
+}
+
+static bool read_at_poison(struct scenario_reader *reader, struct submission *submission,
+                           const char *value)
+{
+    unsigned at_poison;
+    bool is_good = scenario_read_word(value, scenario_at_poison, &at_poison);
+    submission->step.at_poison = is_good ? (lanepool_at_poison)at_poison : LANEPOOL_AT_POISON_WAIT;
+    return is_good || scenario_wrong(reader, "expected: at-poison wait|fail|go-without", "");
+}
+
+/* Of a task that fails. */
+static bool read_failure_pair(struct scenario_reader *reader, struct submission *submission,
+                              const char *word, const char *value)
+{
+    struct scenario_failure *failure = &submission->step.failure;
+    if (strcmp(word, "fails") == 0) {
+        return read_times(reader, value, &failure->fails);
+    }
+    if (strcmp(word, "retries") == 0) {
+        return read_times(reader, value, &failure->retries);
+    }
+    if (strcmp(word, "delay") == 0) {
+        submission->has_delay = true;
+        return read_time(reader, value, &failure->delay_ns);
+    }
+    if (strcmp(word, "then") == 0) {
+        return read_end(reader, submission, value);
+    }
+    if (strcmp(word, "at-poison") == 0) {
+        return read_at_poison(reader, submission, value);
+    }
+    return scenario_wrong(reader, PAIRS, word);
+}
+
+/* for TIME, every TIME, label NAME and so on: pairs of words, in any order. */
+static bool read_pair(struct scenario_reader *reader, struct submission *submission,
+                      const char *word, const char *value)
+{
+    if (strcmp(word, "for") == 0) {
+        submission->has_duration = true;
+        return read_time(reader, value, &submission->step.duration_ns);
+    }
+    if (strcmp(word, "every") == 0) {
+        return read_time(reader, value, &submission->every_ns);
+    }
+    if (strcmp(word, "label") == 0) {
+        return read_label(reader, submission, value);
+    }
+    return read_failure_pair(reader, submission, word, value);
+}
+
+/* Once for each client and each repetition. */
+static bool submit(struct scenario_reader *reader, struct submission *submission)
+{
+    size_t tasks = submission->for_each ? reader->scenario->key_count : 1;
+    const struct scenario_step pause = { .kind = SCENARIO_PAUSE,
+                                         .duration_ns = submission->every_ns };
+    struct scenario_step step = submission->step;
+    size_t first = reader->scenario->claim_count;
+    for (size_t key = 0; submission->for_each && key < tasks; key++) {
+        submission->step.first_claim = reader->scenario->claim_count;
+        add_claim(reader, submission, key, false);
+    }
+    for (unsigned i = 0; i < submission->times; i++) {
+        for (size_t key = 0; key < tasks; key++) {
+            if (submission->for_each) {
+                step.first_claim = first + key;
+                step.claim_count = 1;
+            }
+            if (!scenario_add_step(reader, &step)) {
+                return false;
+            }
+        }
+        if (submission->every_ns > 0 && !scenario_add_step(reader, &pause)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is said of a task must mean something. */
+static bool check_submission(struct scenario_reader *reader, const struct submission *submission,
+                             bool is_rollup)
+{
+    const struct scenario_failure *failure = &submission->step.failure;
+    if (!submission->has_duration) {
+        return scenario_wrong(reader, "it must be said for how long: for TIME", "");
+    }
+    if (is_rollup && submission->step.claim_count < 2) {
+        return scenario_wrong(reader, "a rollup needs more than one client", "");
+    }
+    if (!is_rollup && submission->step.claim_count > 1) {
+        return scenario_wrong(reader, "a task over several clients is a rollup", "");
+    }
+    if (failure->fails == 0 && (failure->retries > 0 || submission->has_end)) {
+        return scenario_wrong(reader, "retries and then are for tasks that fail: fails NUMBER", "");
+    }
+    if (failure->retries == 0 && submission->has_delay) {
+        return scenario_wrong(reader, "delay is for tasks that are tried again: retries NUMBER",
+                              "");
+    }
+    return true;
+}
+
+/* task|rollup [CLAIMS] and pairs of words, from the word `at` on. */
+bool scenario_read_submission(struct scenario_reader *reader, size_t at, unsigned times)
+{
+    bool is_rollup = strcmp(reader->words[at], "rollup") == 0;
+    struct submission submission = { .times = times };
+    submission.step.first_claim = reader->scenario->claim_count;
+    at++;
+    if (at < reader->word_count && strcmp(reader->words[at], "for") != 0 &&
+        !read_claims(reader, &submission, reader->words[at++])) {
+        return false;
+    }
+    for (; at < reader->word_count; at += 2) {
+        if (at + 1 == reader->word_count) {
+            return scenario_wrong(reader, "a word is missing after ", reader->words[at]);
+        }
+        if (!read_pair(reader, &submission, reader->words[at], reader->words[at + 1])) {
+            return false;
+        }
+    }
+    return check_submission(reader, &submission, is_rollup) && submit(reader, &submission);
+}
