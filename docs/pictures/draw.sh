@@ -19,9 +19,10 @@ folder=${2:-$here}
 if [ $record = yes ]; then
     "$laneview" record seed -o "$here/seed.recording"
     "$laneview" record latches -o "$here/latches.recording"
+    "$laneview" record poisoned -o "$here/poisoned.recording"
 fi
 mkdir -p "$folder"
-for name in seed latches; do
+for name in seed latches poisoned; do
     "$laneview" svg "$here/$name.recording" -o "$folder/$name.svg"
 done
 
