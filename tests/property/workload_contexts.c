@@ -2,7 +2,7 @@
 
 #include "property/world.h"
 
-static struct oracle_context *record_of(const struct run *run, uint32_t key)
+static struct oracle_context *context_of(const struct run *run, uint32_t key)
 {
     return &run->log->contexts[key];
 }
@@ -10,7 +10,7 @@ static struct oracle_context *record_of(const struct run *run, uint32_t key)
 /* Held lanes stand for their keys: these are all numbers. */
 static struct oracle_context *record_named(const struct run *run, const lanepool_claim *key)
 {
-    return record_of(run, (uint32_t)key->key.id);
+    return context_of(run, (uint32_t)key->key.id);
 }
 
 static bool happens(struct run *run, uint32_t one_in)
@@ -104,7 +104,7 @@ static bool open_has_failed(const struct run *run, lanepool_status status)
 static void ask(struct task_context *self, lanepool_run *call, uint32_t place, uint32_t key)
 {
     struct run *run = self->run;
-    struct oracle_context *record = record_of(run, key);
+    struct oracle_context *record = context_of(run, key);
     lanepool_claim claim = run_make_claim(run, &(struct workload_claim){ key, LANEPOOL_SHARED });
     void *context;
     lanepool_status status = lanepool_run_context(call, &claim, &context, NULL);
@@ -147,7 +147,7 @@ void workload_stop_using(struct task_context *self, uint32_t key)
 
     for (uint32_t i = 0; i < what->asks && i < what->merged_count; i++) {
         bool is_meant = key == WORKLOAD_NONE || what->merged[i].key == key;
-        struct oracle_context *record = record_of(run, what->merged[i].key);
+        struct oracle_context *record = context_of(run, what->merged[i].key);
 
         if (!is_meant || (atomic_fetch_and(&self->using, ~(1U << i)) & 1U << i) == 0) {
             continue;
@@ -167,7 +167,7 @@ void workload_go_on_using(struct task_context *self, unsigned used)
 
     for (uint32_t i = 0; stopped >> i != 0; i++) {
         if ((stopped >> i & 1) != 0) {
-            atomic_fetch_add(&record_of(self->run, what->merged[i].key)->users, 1);
+            atomic_fetch_add(&context_of(self->run, what->merged[i].key)->users, 1);
         }
     }
 }

@@ -8,12 +8,12 @@ static uint32_t index_of(const struct task_context *first)
     return first->run->workload->tasks[first->task].series;
 }
 
-static const struct workload_series *what_of(const struct task_context *first)
+static const struct workload_series *series_of(const struct task_context *first)
 {
     return &first->run->workload->series[index_of(first)];
 }
 
-static struct oracle_series *record_of(const struct task_context *first)
+static struct oracle_series *series_record_of(const struct task_context *first)
 {
     return &first->run->log->series[index_of(first)];
 }
@@ -42,11 +42,11 @@ static void disarm(struct run *run, uint32_t task)
 
 static void prepare_next(struct task_context *first, struct task_context *now)
 {
-    const struct workload_series *what = what_of(first);
+    const struct workload_series *what = series_of(first);
     struct oracle_task *record = &now->run->log->tasks[now->task];
     lanepool_status status;
 
-    if (record_of(first)->runs < what->runs) {
+    if (series_record_of(first)->runs < what->runs) {
         arm(now + 1, what->period == LANEPOOL_FIXED_RATE
                          ? atomic_load(&record->due_ns_min) + what->period_ns
                          : world_now() + what->period_ns);
@@ -60,10 +60,10 @@ static void prepare_next(struct task_context *first, struct task_context *now)
 
 static void make_run(struct task_context *first, lanepool_run *call)
 {
-    struct task_context *now = first + record_of(first)->runs;
+    struct task_context *now = first + series_record_of(first)->runs;
     struct run *run = first->run;
 
-    if (record_of(first)->runs++ == what_of(first)->runs) {
+    if (series_record_of(first)->runs++ == series_of(first)->runs) {
         run_note_failure(run, LANEPOOL_INVALID); /* one too many: the last one ended the series */
         return;
     }
@@ -82,9 +82,9 @@ static void make_run(struct task_context *first, lanepool_run *call)
 
 static void end(struct task_context *first)
 {
-    struct oracle_series *record = record_of(first);
+    struct oracle_series *record = series_record_of(first);
 
-    if (record->runs < what_of(first)->runs) {
+    if (record->runs < series_of(first)->runs) {
         disarm(first->run, first->task + record->runs);
     }
     record->ended_at = oracle_stamp(first->run->log);
@@ -98,7 +98,7 @@ static int series_body(lanepool_run *call, void *argument, lanepool_call why)
     if (why == LANEPOOL_CALL_RUN) {
         make_run(first, call);
     } else {
-        atomic_fetch_add(&record_of(first)->ends, 1);
+        atomic_fetch_add(&series_record_of(first)->ends, 1);
         end(first);
     }
     return 0;
@@ -106,13 +106,13 @@ static int series_body(lanepool_run *call, void *argument, lanepool_call why)
 
 void workload_series_returns(struct task_context *first)
 {
-    atomic_fetch_add(&record_of(first)->returned, 1);
+    atomic_fetch_add(&series_record_of(first)->returned, 1);
     end(first);
 }
 
 static void series_released(void *argument)
 {
-    atomic_fetch_add(&record_of(argument)->releases, 1);
+    atomic_fetch_add(&series_record_of(argument)->releases, 1);
 }
 
 void workload_end_series(struct run *run)
@@ -132,7 +132,7 @@ void workload_end_series(struct run *run)
 
 static lanepool_status submit(struct task_context *first)
 {
-    const struct workload_series *what = what_of(first);
+    const struct workload_series *what = series_of(first);
     lanepool_task task = run_describe(first);
     uint64_t delay = what->delay > 0 ? (uint64_t)what->delay : 0;
     struct oracle_task *run = &first->run->log->tasks[first->task];
@@ -158,13 +158,13 @@ static void cancel(struct task_context *first)
 {
     lanepool_status status;
 
-    world_sleep(what_of(first)->cancel_after);
+    world_sleep(series_of(first)->cancel_after);
     status = lanepool_timer_cancel(first->timer);
     if (status != LANEPOOL_OK && status != LANEPOOL_RUNNING && status != LANEPOOL_DONE) {
         run_note_failure(first->run, status);
     }
-    record_of(first)->cancelled = status;
-    record_of(first)->cancelled_at = oracle_stamp(first->run->log);
+    series_record_of(first)->cancelled = status;
+    series_record_of(first)->cancelled_at = oracle_stamp(first->run->log);
 }
 
 void workload_run_series(struct run *run, uint32_t series)
@@ -176,9 +176,9 @@ void workload_run_series(struct run *run, uint32_t series)
         return;
     }
     world_sleep(what->after);
-    record_of(first)->submitted = submit(first);
-    oracle_stamp_at(run->log, &record_of(first)->submit_end);
-    if (record_of(first)->submitted == LANEPOOL_OK && what->cancel_after != WORKLOAD_NONE) {
+    series_record_of(first)->submitted = submit(first);
+    oracle_stamp_at(run->log, &series_record_of(first)->submit_end);
+    if (series_record_of(first)->submitted == LANEPOOL_OK && what->cancel_after != WORKLOAD_NONE) {
         cancel(first);
     }
     while (what->awaits_end && !atomic_load(&first->settled)) {

@@ -2,26 +2,6 @@
 
 #include "property/world.h"
 
-static const struct workload_task *what_of(const struct task_context *context)
-{
-    return &context->run->workload->tasks[context->task];
-}
-
-static struct oracle_task *record_of(const struct task_context *context)
-{
-    return &context->run->log->tasks[context->task];
-}
-
-static const lanepool_failure_policy *policy_of(const struct task_context *context)
-{
-    return workload_policy_of(context->run->workload, context->task);
-}
-
-static void expect(const struct task_context *context, bool holds, const char *fault)
-{
-    oracle_expect(context->run->log, holds, fault);
-}
-
 /* --- attempts --- */
 
 /* What its giver gives up an heir may find missing, too. */
@@ -38,7 +18,7 @@ static void note_misses(struct task_context *self, lanepool_run *call, bool is_f
     struct run *run = self->run;
     const struct workload_task *what = what_of(self);
     bool avoids = workload_avoids_poison(run->workload, self->task) &&
-                  policy_of(self)->at_poison == LANEPOOL_AT_POISON_GO_WITHOUT;
+                  run_policy_of(self)->at_poison == LANEPOOL_AT_POISON_GO_WITHOUT;
 
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         uint32_t key = what->merged[i].key;
@@ -49,10 +29,10 @@ static void note_misses(struct task_context *self, lanepool_run *call, bool is_f
         if (is_first && avoids) {
             *misses = !holds;
         } else {
-            expect(self,
-                   holds == !oracle_misses(run->log, run->workload, self->task, key) ||
-                       (!holds && may_lack(self, key)),
-                   "a task does not have the lanes that it should have");
+            run_expect(self,
+                       holds == !oracle_misses(run->log, run->workload, self->task, key) ||
+                           (!holds && may_lack(self, key)),
+                       "a task does not have the lanes that it should have");
         }
     }
 }
@@ -64,21 +44,21 @@ static void check_another(const struct task_context *self, const lanepool_run *c
     uint32_t pump = what_of(self)->pump;
     bool anew = number == 1;
 
-    expect(self, anew || number == record->number + 1, "an attempt has a wrong number");
-    expect(self, !anew || policy_of(self)->at_end == LANEPOOL_FAILURE_POISON,
-           "a task that was not kept is tried anew");
-    expect(self, anew || world_now() >= record->not_before_ns, "an attempt came too early");
-    expect(self, lanepool_run_ticket(call) == record->ticket, "an attempt has another ticket");
-    expect(self, oracle_when(&record->call_end) == 0, "an attempt at a task that has ended");
-    expect(self, oracle_when(&record->gave_up_at) == 0,
-           "a task that has given a lane up is tried again");
-    expect(self, pump == WORKLOAD_NONE || self->run->log->pumps[pump].thread == world_thread(),
-           "an attempt is not made in the task's pump");
-    expect(self,
-           !workload_has_claims(self->run->workload) ||
-               record->left_keys ==
-                   oracle_read_keys(self->run->log, self->run->workload, self->task),
-           "a key was changed between two attempts of the task that has it");
+    run_expect(self, anew || number == record->number + 1, "an attempt has a wrong number");
+    run_expect(self, !anew || run_policy_of(self)->at_end == LANEPOOL_FAILURE_POISON,
+               "a task that was not kept is tried anew");
+    run_expect(self, anew || world_now() >= record->not_before_ns, "an attempt came too early");
+    run_expect(self, lanepool_run_ticket(call) == record->ticket, "an attempt has another ticket");
+    run_expect(self, oracle_when(&record->call_end) == 0, "an attempt at a task that has ended");
+    run_expect(self, oracle_when(&record->gave_up_at) == 0,
+               "a task that has given a lane up is tried again");
+    run_expect(self, pump == WORKLOAD_NONE || self->run->log->pumps[pump].thread == world_thread(),
+               "an attempt is not made in the task's pump");
+    run_expect(self,
+               !workload_has_claims(self->run->workload) ||
+                   record->left_keys ==
+                       oracle_read_keys(self->run->log, self->run->workload, self->task),
+               "a key was changed between two attempts of the task that has it");
 }
 
 bool workload_begin_attempt(struct task_context *self, lanepool_run *call)
@@ -88,7 +68,7 @@ bool workload_begin_attempt(struct task_context *self, lanepool_run *call)
     bool is_first = atomic_fetch_add(&record->attempts, 1) == 0;
 
     if (is_first) {
-        expect(self, number == 1, "the first attempt has another number");
+        run_expect(self, number == 1, "the first attempt has another number");
     } else {
         check_another(self, call, number);
         record->begun_anew += number == 1;
@@ -135,7 +115,7 @@ void workload_close(struct task_context *context)
     struct oracle_task *record = record_of(context);
 
     if (oracle_when(&record->call_end) == 0) {
-        if (policy_of(context)->at_end == LANEPOOL_FAILURE_PAUSE) {
+        if (run_policy_of(context)->at_end == LANEPOOL_FAILURE_PAUSE) {
             note_pause(context);
         }
         atomic_store(&record->call_end, oracle_when(&record->attempt_end));
@@ -188,17 +168,19 @@ static void begin_keep(struct task_context *context)
 
 void workload_note_failure(struct task_context *context, const lanepool_error *error)
 {
-    const lanepool_failure_policy *policy = policy_of(context);
+    const lanepool_failure_policy *policy = run_policy_of(context);
     struct oracle_task *record = record_of(context);
     bool must_be_last = error->attempt > policy->retries || oracle_when(&record->gave_up_at) != 0 ||
                         has_heir(context);
 
-    expect(context, error->attempt == record->number, "a failure of another attempt is told of");
-    expect(context, error->is_last || !must_be_last, "another attempt is told of, which cannot be");
-    expect(context,
-           !error->is_last || must_be_last || context->run->workload->cancel_count > 0 ||
-               oracle_when(&context->run->log->stopping_at) != 0,
-           "a failure is said to be the last one too early");
+    run_expect(context, error->attempt == record->number,
+               "a failure of another attempt is told of");
+    run_expect(context, error->is_last || !must_be_last,
+               "another attempt is told of, which cannot be");
+    run_expect(context,
+               !error->is_last || must_be_last || context->run->workload->cancel_count > 0 ||
+                   oracle_when(&context->run->log->stopping_at) != 0,
+               "a failure is said to be the last one too early");
     if (!error->is_last) {
         record->not_before_ns = world_now() + delay_before(policy, error->attempt);
     } else if (policy->at_end == LANEPOOL_FAILURE_POISON && !has_heir(context)) {

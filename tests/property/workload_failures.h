@@ -4,6 +4,16 @@
 
 #include "property/workload_tasks.h"
 
+static inline const lanepool_failure_policy *run_policy_of(const struct task_context *context)
+{
+    return workload_policy_of(context->run->workload, context->task);
+}
+
+static inline void run_expect(const struct task_context *context, bool holds, const char *fault)
+{
+    oracle_expect(context->run->log, holds, fault);
+}
+
 /* Inside a task, first of all: whether this is the first attempt at it. */
 bool workload_begin_attempt(struct task_context *self, lanepool_run *call);
 /* Whether the attempt that is made, or was just made, fails. */

@@ -4,16 +4,6 @@
 #include "property/workload_failures.h"
 #include "property/world.h"
 
-static const struct workload_task *what_of(const struct task_context *context)
-{
-    return &context->run->workload->tasks[context->task];
-}
-
-static struct oracle_task *record_of(const struct task_context *context)
-{
-    return &context->run->log->tasks[context->task];
-}
-
 /* For want of something, where that is refused on purpose. */
 static void note_unless_refused(struct run *run, lanepool_status status)
 {

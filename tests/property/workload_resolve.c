@@ -4,26 +4,6 @@
 
 enum { LOOKS_MAX = 4, TRIED_ANEW_MAX = 2, INSIDE = 7 };
 
-static const struct workload_task *what_of(const struct task_context *context)
-{
-    return &context->run->workload->tasks[context->task];
-}
-
-static struct oracle_task *record_of(const struct task_context *context)
-{
-    return &context->run->log->tasks[context->task];
-}
-
-static const lanepool_failure_policy *policy_of(const struct task_context *context)
-{
-    return workload_policy_of(context->run->workload, context->task);
-}
-
-static void expect(const struct task_context *context, bool holds, const char *fault)
-{
-    oracle_expect(context->run->log, holds, fault);
-}
-
 /* --- what is listed --- */
 
 static bool is_claimed(const lanepool_failure *failure, const struct workload_claim *claim)
@@ -70,14 +50,17 @@ static void check_listed(const struct task_context *context, const lanepool_fail
 {
     const struct oracle_task *record = record_of(context);
 
-    expect(context, failure->ticket == record->ticket, "a kept task is listed with another ticket");
-    expect(context, policy_of(context)->at_end == LANEPOOL_FAILURE_POISON,
-           "a task is listed that is not to be kept");
-    expect(context, failure->status == LANEPOOL_FAILED && failure->code == 1,
-           "a kept task is listed with another result");
-    expect(context, failure->attempts >= 1 && failure->attempts <= policy_of(context)->retries + 1,
-           "a kept task is listed with a wrong number of attempts");
-    expect(context, has_its_claims(context, failure), "a kept task is listed with other claims");
+    run_expect(context, failure->ticket == record->ticket,
+               "a kept task is listed with another ticket");
+    run_expect(context, run_policy_of(context)->at_end == LANEPOOL_FAILURE_POISON,
+               "a task is listed that is not to be kept");
+    run_expect(context, failure->status == LANEPOOL_FAILED && failure->code == 1,
+               "a kept task is listed with another result");
+    run_expect(context,
+               failure->attempts >= 1 && failure->attempts <= run_policy_of(context)->retries + 1,
+               "a kept task is listed with a wrong number of attempts");
+    run_expect(context, has_its_claims(context, failure),
+               "a kept task is listed with other claims");
 }
 
 /* --- resolving --- */
@@ -193,7 +176,8 @@ static lanepool_status try_resolve(struct task_context *context, uint64_t ticket
     if (status == LANEPOOL_OK) {
         note_resolved(context, how, begin, failed_at);
     }
-    expect(context, is_allowed(context, how, status), "resolving a task answers what it may not");
+    run_expect(context, is_allowed(context, how, status),
+               "resolving a task answers what it may not");
     atomic_fetch_sub(&run->log->dropping, drops);
     atomic_fetch_sub(&record->resolving, 1);
     return status;

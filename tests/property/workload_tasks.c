@@ -32,16 +32,6 @@ bool run_is_compatible(const lanepool_task_view *a, const lanepool_task_view *b,
     return workload_allows(run->workload, first->task, second->task);
 }
 
-static struct oracle_task *record_of(const struct task_context *context)
-{
-    return &context->run->log->tasks[context->task];
-}
-
-static const struct workload_task *what_of(const struct task_context *context)
-{
-    return &context->run->workload->tasks[context->task];
-}
-
 void run_on_error(void *user, const lanepool_error *error)
 {
     struct run *run = user;

@@ -39,6 +39,16 @@ struct run {
                                    task waits for its turn, cancelled or not */
 };
 
+static inline const struct workload_task *what_of(const struct task_context *context)
+{
+    return &context->run->workload->tasks[context->task];
+}
+
+static inline struct oracle_task *record_of(const struct task_context *context)
+{
+    return &context->run->log->tasks[context->task];
+}
+
 /* Shuts the pool down now, and notes it. */
 void run_stop(struct run *run, bool hands_back);
 
