@@ -13,7 +13,6 @@ enum figure {
     BLOCKED,      /* workers with nothing to do though tasks were pending, in all */
     LATCHED,      /* of it, behind a latch */
     HELD_UP,      /* lanes latched while others waited in them, in all */
-    POISONED,     /* lanes with a kept task at their head, in all */
     WAITING_MEAN, /* from the submit to the start */
     WAITING_99,
     WAITING_MOST,
@@ -24,7 +23,6 @@ static const char *const names[FIGURES] = { "total time",
                                             "workers blocked, in all",
                                             "  of it by latches",
                                             "lanes latched, others behind",
-                                            "lanes poisoned, in all",
                                             "waiting of a task, mean",
                                             "waiting of a task, p99",
                                             "waiting of a task, longest" };
@@ -76,7 +74,6 @@ static void measure(uint64_t figures[FIGURES], const struct recording *recording
     stats_gather(&stats, &model);
     figures[TOTAL] = model.now;
     figures[HELD_UP] = stats.latched_waiting_ns;
-    figures[POISONED] = stats.poisoned_ns;
     measure_workers(figures, &model);
     measure_waiting(figures, &model);
     stats_fini(&stats);
@@ -106,9 +103,6 @@ void compare_write(struct text *text, const char *title, const struct recording 
              "per worker");
     for (unsigned i = 0; i < FIGURES; i++) {
         char left[UNITS_TEXT_SIZE], right[UNITS_TEXT_SIZE];
-        if (i == POISONED && key[i] + worker[i] == 0) {
-            continue; /* most scenarios have nothing that fails */
-        }
         text_add(text, "%-30s %12s %12s", names[i], units_format(left, key[i]),
                  units_format(right, worker[i]));
         add_difference(text, key[i], worker[i]);
