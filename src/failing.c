@@ -215,7 +215,8 @@ static void try_later(lanepool_pool *pool, lanepool_i_failing *failing, uint64_t
     lanepool_i_mutex_unlock(&pool->failures.lock);
 }
 
-/* A retry, once started, is waited for like the first attempt. */
+/* A retry, once started, is waited for like the first attempt. By whoever has the task, who reads it
+ * without the lock. */
 static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
 {
     lanepool_future *future = &failing->member.future;
@@ -236,7 +237,7 @@ static void await_retry(lanepool_pool *pool, lanepool_i_failing *failing)
 
 bool lanepool_i_failing_starts(lanepool_i_failing *failing)
 {
-    if (failing->failed > 0 && !failing->ends)
+    if (failing->member.future.awaits_retry && !failing->ends)
         set_awaits_retry(failing, false);
     return !failing->ends;
 }

@@ -209,6 +209,41 @@ static void scenario_61_two_resolve_at_once(void)
     scene_close();
 }
 
+static void fail_then_stand_at_gate(struct scene_task *self)
+{
+    if (atomic_load(&self->attempts) > 1)
+        scene_wait_at_gate(0);
+}
+
+static void wait_for_the_next_that_runs(struct scene_task *self)
+{
+    EXPECT_STATUS(OK, lanepool_future_wait((self + 1)->future, LANEPOOL_FOREVER, NULL));
+}
+
+/* SHUT_DOWN was answered, as if the task stood there still: it had been kept, and was tried anew.
+ */
+static void regress_task_that_is_tried_anew_is_waited_for(void)
+{
+    scene_open_with(2);
+    scene_make_gates(1);
+    set_policy(0, 0, LANEPOOL_FAILURE_POISON);
+    struct scene_task *waiter = scene_task("B");
+    struct scene_task *awaited = failing("A", 1);
+    waiter->body = wait_for_the_next_that_runs;
+    awaited->body = fail_then_stand_at_gate;
+    submit(awaited);
+    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, resolve(LANEPOOL_RESOLVE_RETRY));
+    while (atomic_load(&awaited->attempts) < 2)
+        sim_sleep(1);
+    submit(waiter);
+    sim_sleep(1);
+    EXPECT_STATUS(OK, scene_stop(false));
+    sim_sleep(1);
+    scene_open_gate(0);
+    scene_close();
+}
+
 static void scenario_61_resolution_meets_a_drain(void)
 {
     have_one_kept();
@@ -394,6 +429,7 @@ SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, 
                SCENARIO(scenario_60_retry_is_waited_for_inside_beside_a_stop, EXHAUSTIVE),
                SCENARIO(scenario_60_end_without_a_call_is_waited_for_inside, RANDOM),
                SCENARIO(scenario_61_two_resolve_at_once, EXHAUSTIVE),
+               SCENARIO(regress_task_that_is_tried_anew_is_waited_for, RANDOM),
                SCENARIO(scenario_61_resolution_meets_a_drain, RANDOM),
                SCENARIO(scenario_61_resolution_meets_a_shutdown_now, RANDOM),
                SCENARIO(scenario_61_drop_meets_a_submit, RANDOM),
