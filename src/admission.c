@@ -104,14 +104,14 @@ static void serve_one_locked(lanepool_i_admission *admission, lanepool_i_applica
 }
 
 /* From the oldest on; who has to wait for a lane stands in the way of those behind it who want one
- * of its lanes, too. */
-static void serve_locked(lanepool_i_admission *admission, bool any)
+ * of its lanes, too. Returns the room that is left; if there is none, some were not looked at. */
+static uint64_t serve_locked(lanepool_i_admission *admission, bool any)
 {
     uint64_t least = any ? 1 : admission->batch;
     lanepool_i_applicant *applicant = admission->first;
     if (admission->quotas != NULL)
         lanepool_i_quotas_begin_walk(admission->quotas);
-    uint64_t room = applicant != NULL ? room_locked(admission) : 0;
+    uint64_t room = room_locked(admission);
     while (applicant != NULL && room >= least) {
         lanepool_i_applicant *next = applicant->next;
         if (admission->quotas == NULL ||
@@ -121,17 +121,19 @@ static void serve_locked(lanepool_i_admission *admission, bool any)
         }
         applicant = next;
     }
+    return room;
 }
 
 /* --- coming --- */
 
-/* Whoever may go before it has gone. */
-static bool is_next_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
+/* For whoever comes after all who wait. What becomes free after these were looked at is theirs: it
+ * is not looked for again. */
+static uint64_t room_behind_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
 {
     if (admission->quotas == NULL)
-        return admission->first == NULL;
-    serve_locked(admission, true);
-    return lanepool_i_quotas_fit(admission->quotas, charge);
+        return admission->first == NULL ? room_locked(admission) : 0;
+    uint64_t room = serve_locked(admission, true);
+    return lanepool_i_quotas_fit(admission->quotas, charge) ? room : 0;
 }
 
 bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local,
@@ -140,8 +142,8 @@ bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local 
     if (local->admitted == 0) {
         lanepool_i_mutex_lock(&admission->lock);
         bool open = !admission->closed || lanepool_i_local_is_inside(local);
-        if (open && is_next_locked(admission, charge))
-            local->admitted = give_locked(admission, room_locked(admission));
+        if (open)
+            local->admitted = give_locked(admission, room_behind_locked(admission, charge));
         if (local->admitted > 0)
             lanepool_i_quotas_count(charge);
         lanepool_i_mutex_unlock(&admission->lock);
@@ -180,14 +182,14 @@ void lanepool_i_admission_give_back(lanepool_i_admission *admission)
 {
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted--;
-    serve_locked(admission, true);
+    (void)serve_locked(admission, true);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
 void lanepool_i_admission_serve(lanepool_i_admission *admission, bool any)
 {
     lanepool_i_mutex_lock(&admission->lock);
-    serve_locked(admission, any);
+    (void)serve_locked(admission, any);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
@@ -210,7 +212,7 @@ static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_applicant
     bool served = applicant->served;
     if (!served) {
         leave_locked(admission, applicant);
-        serve_locked(admission, true);
+        (void)serve_locked(admission, true);
     }
     lanepool_i_mutex_unlock(&admission->lock);
     return served;
@@ -226,7 +228,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanep
     bool closed = admission->closed;
     if (!closed) {
         join_locked(admission, &applicant);
-        serve_locked(admission, true);
+        (void)serve_locked(admission, true);
     }
     lanepool_i_mutex_unlock(&admission->lock);
     bool served = !closed && stand_in_queue(admission, &applicant, deadline_ns);

@@ -78,6 +78,30 @@ static void lane_limit_two_submitters_blocked_in_turn(void)
     EXPECT(scene_before(second, late));
 }
 
+/* It is the pool that is full. Who comes late found no room, and then, as the task ended, some: it
+ * was served before who waited. */
+static void regress_full_pool_with_lane_limits_serves_in_turn(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 1;
+    options.pending_max = 1;
+    options.lane_pending_max = LANEPOOL_UNLIMITED;
+    scene_open(&options);
+    scene_make_gates(1);
+    submit_standing_task("B");
+    struct scene_task *first = scene_task("A");
+    struct scene_task *late = scene_task("A");
+    spawn_and_see_it_block(first, 1);
+    sim_explore_from_here();
+    scene_open_gate(0);
+    EXPECT_STATUS(OK, scene_submit(late));
+    scene_join();
+    sim_explore_to_here();
+    scene_close();
+    EXPECT(scene_before(first, late));
+}
+
 /* Two lanes empty at the same moment; who waits for both comes before who waits for the second, and
  * a third lane has nothing to do with it. */
 static void lane_limit_blocked_rollup_is_not_overtaken(void)
@@ -283,6 +307,7 @@ static void lane_limit_reached_by_a_series_beside_snapshots(void)
 
 SCENARIO_TABLE(scenarios_lane_limits,
                SCENARIO(lane_limit_two_submitters_blocked_in_turn, EXHAUSTIVE),
+               SCENARIO(regress_full_pool_with_lane_limits_serves_in_turn, EXHAUSTIVE),
                SCENARIO(lane_limit_blocked_rollup_is_not_overtaken, RANDOM),
                SCENARIO(lane_limit_shutdown_beside_a_blocked_rollup, RANDOM),
                SCENARIO(lane_limit_shutdown_now_beside_a_blocked_rollup, RANDOM),
