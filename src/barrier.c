@@ -1,6 +1,7 @@
 /* Owns the barrier and what is held back behind it; see barrier.h. */
 #include "barrier.h"
 
+#include "poison.h"
 #include "pool.h"
 
 static bool is_message(const lanepool_i_task *node)
@@ -15,6 +16,8 @@ static void place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
     if (lanepool_i_task_is_mark(task) && pool->rule->route_mark != NULL)
         pool->rule->route_mark(pool, local, task, grants);
+    else if (lanepool_i_poison_looks_at(task))
+        lanepool_i_poison_route(pool, local, task, grants);
     else
         pool->rule->route(pool, local, task, grants);
 }

@@ -25,7 +25,14 @@
 
 /* A task is built that does not wait in poisoned lanes: the router looks closer at it. */
 void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task);
-/* Role's holder: such a task has its ticket, and takes its place. */
+/* Role's holder: whether a task is of that kind. A barrier has no lanes, and a cancelled task's
+ * future may be gone. */
+static inline bool lanepool_i_poison_looks_at(const lanepool_i_task *task)
+{
+    return !lanepool_i_task_is_mark(task) && lanepool_i_task_count(task) > 0 &&
+           lanepool_i_failing_avoids_poison(task);
+}
+/* The same: such a task has its ticket, and takes its place. */
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                              lanepool_i_grants *grants);
 /* Under the failures' lock, with lanes per key: a task is kept from now on, or no longer. */

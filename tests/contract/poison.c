@@ -227,6 +227,32 @@ static void await_due(lanepool_pool *pool)
     } while (stats.delayed > 0);
 }
 
+/* Those behind the barrier get their places although the kept task stands before it. */
+Test(poison, rollup_leaves_the_lane_when_a_barrier_before_it_is_cancelled)
+{
+    static const lanepool_claim all = { .type = LANEPOOL_KEY_ALL };
+    struct step bad = { 0 };
+    struct step barrier = { 0 };
+    struct rollup rollup = { 0 };
+    lanepool_task task = step_task(&barrier, &all, 1);
+    lanepool_future *future;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    task.future = &future;
+    submit_bad(pool, &bad);
+    expect_ok(lanepool_pool_submit(pool, &task));
+    lanepool_future *behind = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_GO_WITHOUT);
+    expect_held(pool);
+    expect_eq(rollup.runs, 0);
+    expect_ok(lanepool_future_cancel(future));
+    expect_status(await(future), LANEPOOL_CANCELLED);
+    expect_held(pool);
+    expect_status(lanepool_future_wait(behind, 0, NULL), LANEPOOL_OK);
+    lanepool_future_release(behind);
+    expect(!rollup.holds_bad && rollup.holds_good);
+    skip_and_end(pool, &bad);
+}
+
 Test(poison, periodic_tasks_wait_whatever_the_pools_policy_says)
 {
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
