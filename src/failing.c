@@ -95,6 +95,7 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
     failing->is_own = is_own;
     failing->has_given_up = false;
     failing->ends = false;
+    failing->is_called_off = false;
     failing->failed = 0;
     failing->pool = pool;
     failing->task = task;
@@ -215,8 +216,8 @@ static void try_later(lanepool_pool *pool, lanepool_i_failing *failing, uint64_t
     lanepool_i_mutex_unlock(&pool->failures.lock);
 }
 
-/* A retry, once started, is waited for like the first attempt. By whoever has the task, who reads it
- * without the lock. */
+/* A retry, once started, is waited for like the first attempt. By whoever has the task, who reads
+ * it without the lock. */
 static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
 {
     lanepool_future *future = &failing->member.future;
@@ -235,11 +236,16 @@ static void await_retry(lanepool_pool *pool, lanepool_i_failing *failing)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
+/* Who was asked to end since the last attempt is not called again; but whose attempts are counted
+ * anew is, whatever it was asked before. */
 bool lanepool_i_failing_starts(lanepool_i_failing *failing)
 {
-    if (failing->member.future.awaits_retry && !failing->ends)
+    failing->is_called_off = failing->failed > 0 && is_asked(failing);
+    if (failing->ends || failing->is_called_off)
+        return false;
+    if (failing->member.future.awaits_retry)
         set_awaits_retry(failing, false);
-    return !failing->ends;
+    return true;
 }
 
 /* --- kept --- */
@@ -318,7 +324,8 @@ static void pause_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i
     (void)lanepool_i_failing_send(pool, local, failing);
 }
 
-/* On the clock thread, which makes no attempt; and makes no end, since that calls the program. */
+/* Without another attempt; and not here and now, since the clock thread does not call the program.
+ */
 static void come_to_end(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
     if (is_to_be_kept(failing)) {
@@ -364,6 +371,18 @@ static void try_again(lanepool_pool *pool, lanepool_i_failing *failing, lanepool
         lanepool_i_grants_add(grants, failing->task);
 }
 
+/* No attempt was made: that there would be one is all that was told of the last one. */
+static bool stays_uncalled(lanepool_pool *pool, lanepool_i_local *local,
+                           lanepool_i_failing *failing)
+{
+    bool stays = failing->policy.at_end != LANEPOOL_FAILURE_GO_ON && may_go_on(pool, failing->task);
+    failing->is_called_off = false;
+    failing->ends = !stays;
+    if (stays)
+        come_to_end(pool, local, failing);
+    return stays;
+}
+
 bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
                                 const lanepool_result *result, bool has_lanes,
                                 lanepool_i_grants *grants)
@@ -371,6 +390,8 @@ bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, la
     lanepool_i_failing *failing = lanepool_i_failing_of(task);
     if (failing == NULL || failing->ends)
         return false;
+    if (failing->is_called_off)
+        return stays_uncalled(pool, local, failing);
     failing->failed++;
     failing->result = *result;
     bool retries = is_to_be_tried_again(failing);

@@ -34,6 +34,7 @@ struct lanepool_i_failing {
     bool is_own;                    /* I: the task's, not the pool's */
     bool has_given_up;              /* W: a lane */
     bool ends;                      /* W: it is not called again */
+    bool is_called_off;             /* W: it stood ready for an attempt, which is not made */
     unsigned failed;                /* W: attempts */
     lanepool_result result;         /* W: of the last one */
     lanepool_pool *pool;            /* I */

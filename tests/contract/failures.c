@@ -227,6 +227,53 @@ Test(failures, cancel_ends_the_retries_and_their_delay)
     gate_fini(&gate);
 }
 
+static void cancel_in_error(void *user, const lanepool_error *error)
+{
+    lanepool_future **future = user;
+
+    if (error->attempt == 1) {
+        expect_status(lanepool_future_cancel(*future), LANEPOOL_RUNNING);
+    }
+}
+
+/* It stands ready for its next attempt by then, or is about to. */
+static void ask_after_the_first_attempt(uint64_t delay_ns, lanepool_failure_end at_end)
+{
+    lanepool_failure_policy policy = policy_of(9, delay_ns);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    struct gate gate;
+    struct trying trying = { .fails = 9, .gate = &gate };
+    lanepool_future *future = NULL;
+
+    gate_init(&gate);
+    policy.at_end = at_end;
+    options.workers = 1;
+    options.on_error = cancel_in_error;
+    options.user = &future;
+    lanepool_pool *pool = pool_make_with(&options);
+    future = submit_trying(pool, &trying, 1, &policy);
+    expect(gate_await(&gate, 1));
+    gate_open(&gate, 10);
+    if (at_end == LANEPOOL_FAILURE_POISON) {
+        expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+        expect_ok(lanepool_pool_resolve(pool, trying.ticket, LANEPOOL_RESOLVE_SKIP));
+    }
+    expect_status(await(future).status, LANEPOOL_FAILED);
+    pool_end(pool);
+    expect_eq(trying.calls, 1);
+    expect_eq(trying.releases, 1);
+    gate_fini(&gate);
+}
+
+Test(failures, who_was_asked_to_end_between_two_attempts_is_not_tried_again)
+{
+    for (uint64_t delay_ns = 0; delay_ns < 2; delay_ns++) {
+        ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_GO_ON);
+        ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_POISON);
+        ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_PAUSE);
+    }
+}
+
 Test(failures, drain_waits_for_retries_and_a_shutdown_now_does_not)
 {
     lanepool_failure_policy soon = policy_of(3, 1000000);

@@ -108,6 +108,30 @@ static void scenario_60_retry_meets_a_cancel(void)
     close_and_skip();
 }
 
+static bool was_told; /* at the end of the last attempt: that somebody had asked it to end */
+
+static void expect_not_asked(struct scene_task *self)
+{
+    EXPECT(!was_told);
+    was_told = atomic_load(&self->told_running);
+}
+
+/* It stands ready for the next attempt as it is asked to end, and comes to its end in each way. */
+static void scenario_60_retry_at_once_meets_a_cancel(void)
+{
+    static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_GO_ON, LANEPOOL_FAILURE_POISON,
+                                                 LANEPOOL_FAILURE_PAUSE };
+
+    scene_open_with(1 + scene_variant(2));
+    set_policy(2, 0, ends[scene_variant(6) / 2]);
+    struct scene_task *task = failing("A", 9);
+    was_told = false;
+    task->body = expect_not_asked;
+    submit(task);
+    scene_spawn(cancel, task);
+    close_and_skip();
+}
+
 static void cancel_all(void *argument)
 {
     (void)argument;
@@ -425,6 +449,7 @@ static void scenario_30_each_failure_beside_tasks_that_fail(void)
 
 SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, RANDOM),
                SCENARIO(scenario_60_retry_meets_a_cancel, EXHAUSTIVE),
+               SCENARIO(scenario_60_retry_at_once_meets_a_cancel, RANDOM),
                SCENARIO(scenario_60_retries_meet_a_cancel_of_everything, RANDOM),
                SCENARIO(scenario_60_retry_is_waited_for_inside_beside_a_stop, EXHAUSTIVE),
                SCENARIO(scenario_60_end_without_a_call_is_waited_for_inside, RANDOM),
