@@ -31,7 +31,8 @@ typedef enum lanepool_failure_end {
                                    are paused, as by lanepool_lane_pause(); a drain does not resume
                                      them, lanepool_lane_resume() does, also after a shutdown. In
                                      pools with lanes per key, without an `is_compatible`. An heir,
-                                     which has claimed nothing itself, pauses nothing */
+                                     which has claimed nothing itself, pauses nothing, nor does
+                                     a task that claims everything */
     LANEPOOL_FAILURE_POISON = 1 /**< the task is kept: it stays where it is, and its lanes are
                                      *poisoned*, until lanepool_pool_resolve() says what is to
                                      become of it; so long its future is not complete */
@@ -165,7 +166,9 @@ typedef enum lanepool_resolution {
     LANEPOOL_RESOLVE_RETRY = 0, /**< it is tried again, its attempts counted anew */
     LANEPOOL_RESOLVE_SKIP = 1,  /**< it ends as FAILED or ABANDONED, its lanes go on */
     LANEPOOL_RESOLVE_DROP = 2   /**< all that waits in its lanes is cancelled, as
-                                     lanepool_lane_cancel() does; then it is skipped */
+                                     lanepool_lane_cancel() does; then it is skipped. One that
+                                     claims everything has no lanes, and is skipped only:
+                                     lanepool_pool_cancel() cancels all that is behind it */
 } lanepool_resolution;
 
 /**

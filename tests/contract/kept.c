@@ -415,6 +415,31 @@ Test(kept, barrier_that_fails_holds_everything_up)
     expect_eq(behind.runs, 1);
 }
 
+Test(kept, drop_of_a_barrier_skips_it_and_a_cancel_takes_what_is_behind_it)
+{
+    lanepool_claim all = lanepool_claim_all();
+    struct failing failing = { .code = 5 };
+    struct step behind[2] = { { 0 } };
+    struct step later = { 0 };
+    size_t count;
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+
+    lanepool_future *future = submit_failing(pool, &failing, &all, 1);
+    expect_ok(step_submit_on(pool, &behind[0], 1));
+    expect_ok(step_submit(pool, &behind[1]));
+    expect_held(pool);
+    expect_ok(lanepool_pool_cancel(pool, &count));
+    expect_eq(count, 2);
+    expect_ok(step_submit_on(pool, &later, 1));
+    expect_held(pool);
+    expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_DROP));
+    expect_status(await(future).status, LANEPOOL_FAILED);
+    pool_end(pool);
+    expect_eq(behind[0].cancels, 1);
+    expect_eq(behind[1].cancels, 1);
+    expect_eq(later.runs, 1);
+}
+
 static bool never_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
     (void)a, (void)b, (void)user;
