@@ -147,6 +147,39 @@ static void scenario_63_lane_is_poisoned_beside_who_avoids_it(void)
     let_go();
 }
 
+static struct scene_task *submit_reader(uint64_t takes)
+{
+    struct scene_task *reader = scene_task("a");
+
+    reader->takes = takes;
+    EXPECT_STATUS(OK, scene_submit(reader));
+    return reader;
+}
+
+/* A reader ends, another one is kept, and of those behind them who stands first goes without the
+ * lane: the next ones may read there, and the last one waits. */
+static void scenario_63_shared_claims_join_beside_a_kept_task(void)
+{
+    begin();
+    poisoned.is_shared = true;
+    poisoned.avoiders[0].claims = "AB";
+    uint64_t takes = scene_variant(3);
+    EXPECT_STATUS(OK, submit(fail, NULL, "a", &poisoned.bad, NULL));
+    struct scene_task *before = submit_reader(takes);
+    submit_avoider(&poisoned.avoiders[0]);
+    struct scene_task *behind[] = { submit_reader(0), submit_reader(takes) };
+    struct avoider *last = &poisoned.avoiders[2];
+    EXPECT_STATUS(OK, submit(avoid, last, "A", NULL, &last->future));
+    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT(scene_has_ended(before));
+    EXPECT(scene_has_ended(behind[0]) && scene_has_ended(behind[1]));
+    EXPECT(atomic_load(&last->runs) == 0);
+    resolve(LANEPOOL_RESOLVE_SKIP);
+    scene_close();
+    EXPECT(atomic_load(&last->runs) == 1);
+    let_go();
+}
+
 static void stop(void *argument)
 {
     (void)argument;
@@ -230,6 +263,7 @@ static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
 SCENARIO_TABLE(scenarios_poison,
                SCENARIO(regress_held_comes_when_all_have_left_the_poisoned_lane, RANDOM),
                SCENARIO(scenario_63_lane_is_poisoned_beside_who_avoids_it, RANDOM),
+               SCENARIO(scenario_63_shared_claims_join_beside_a_kept_task, EXHAUSTIVE),
                SCENARIO(scenario_63_who_avoids_poison_is_cancelled, RANDOM),
                SCENARIO(scenario_63_who_avoids_poison_meets_a_shutdown_now, RANDOM),
                SCENARIO(scenario_63_poison_ends_beside_who_avoids_it, RANDOM));
