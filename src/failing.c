@@ -4,6 +4,7 @@
 #include "deadline.h"
 #include "handback.h"
 #include "known.h"
+#include "lending.h"
 #include "pause.h"
 #include "places.h"
 #include "poison.h"
@@ -231,6 +232,8 @@ static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
 static void await_retry(lanepool_pool *pool, lanepool_i_failing *failing)
 {
     fetch_or_acq_rel(&failing->task->word, LANEPOOL_I_STARTED);
+    if (pool->options.priorities)
+        lanepool_i_lending_wait_anew(pool, failing->task);
     set_awaits_retry(failing, true);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);

@@ -244,6 +244,15 @@ void lanepool_i_lending_inherit(lanepool_pool *pool, lanepool_i_task *task, lane
     unlock(pool);
 }
 
+void lanepool_i_lending_wait_anew(lanepool_pool *pool, lanepool_i_task *task)
+{
+    lock(pool);
+    lanepool_i_rank *rank = rank_of(pool, task);
+    rank->standing = 0;
+    rank->since_ns = 0;
+    unlock(pool);
+}
+
 void lanepool_i_lending_mark(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock(pool);

@@ -39,6 +39,9 @@ void lanepool_i_lending_drop(lanepool_pool *pool, lanepool_i_task *task, size_t 
 void lanepool_i_lending_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
 /* W: the heir has the task's places from now on, and what the task was lent. */
 void lanepool_i_lending_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir);
+/* W: the task has failed, and will be ready again: how high it had risen by waiting for its last
+ * attempt is over. */
+void lanepool_i_lending_wait_anew(lanepool_pool *pool, lanepool_i_task *task);
 /* R: a cancelled rollup is about to give up its lanes one by one. If it has all of them by now, it
  * has only to be passed, and that comes first. */
 void lanepool_i_lending_mark(lanepool_pool *pool, lanepool_i_task *task);

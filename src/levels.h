@@ -5,7 +5,7 @@
  *
  * A ready task that was lent something moves to the end of its new level. So does, one level up,
  * whoever has stood in its level for as long as the age: nothing starves. A task that was taken out
- * and is put back keeps how high it had risen.
+ * and is put back keeps how high it had risen; one that is tried again begins anew.
  *
  * *Bound.* Let d be the longest time between two takings. Taking looks at the oldest of each level,
  * and they stand in the order of their times there, so a task rises no later than d after its age.

@@ -233,8 +233,8 @@ typedef struct lanepool_context_options lanepool_context_options;
  *   after (LANEPOOL_PRIORITY_MAX - p) * (A + d), and from then on nothing that becomes ready later
  *   starts before it. So nothing starves.
  * - A barrier lends nothing: while it waits nothing is ready but what it waits for.
- * - A task that failed and is tried again has its level as before. One that does not wait in a
- *   poisoned lane lends nothing there.
+ * - A task that is tried again has its level as before, and waits anew. One that does not wait in
+ *   a poisoned lane lends nothing there.
  * - An heir has at least the level of the task that handed over to it. What is left of a cancelled
  *   task holds nobody up for want of a level.
  * - A delayed or periodic task's priority counts from when it is due. A task of a pump, and one

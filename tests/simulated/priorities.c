@@ -52,6 +52,31 @@ static void scenario_priorities_lending_meets_a_choice(void)
         EXPECT(scene_before(high, middle));
 }
 
+/* It had waited for long, and risen to the top, before its first attempt: the next one came before
+ * all that was higher, too. */
+static void regress_retry_waits_anew(void)
+{
+    static const lanepool_failure_policy once_more = { .struct_size = sizeof once_more,
+                                                       .retries = 1 };
+    open_with_priorities(1, 1000);
+    struct scene_task *low = task_of("A", 0, 50);
+    struct scene_task *high = task_of("B", 6, 5);
+
+    low->policy = &once_more;
+    low->has_release = true;
+    low->fails_first = 1;
+    EXPECT_STATUS(OK, scene_submit(task_of("C", 7, 1100)));
+    EXPECT_STATUS(OK, scene_submit(low));
+    for (int i = 1; i < 8; i++)
+        EXPECT_STATUS(OK, scene_submit(task_of("C", 7, 1100)));
+    sim_sleep(8 * 1100 + 20);
+    EXPECT_STATUS(OK, scene_submit(high));
+    scene_close();
+    EXPECT(atomic_load(&low->attempts) == 2);
+    if (sim_is_strict())
+        EXPECT(noted_at(&high->call_end) < noted_at(&low->attempt_end));
+}
+
 /* A submit is held up between the two steps of its append while the worker routes, and leaves what
  * is behind unrouted. When it has gone on, a high task behind it counts at the next choice. */
 static void scenario_priorities_count_behind_a_link_that_was_missing(void)
@@ -193,7 +218,7 @@ static void scenario_priorities_each_failure_in_turn(void)
     scene_close();
 }
 
-SCENARIO_TABLE(scenarios_priorities,
+SCENARIO_TABLE(scenarios_priorities, SCENARIO(regress_retry_waits_anew, RANDOM),
                SCENARIO(scenario_priorities_lending_meets_a_choice, EXHAUSTIVE),
                SCENARIO(scenario_priorities_count_behind_a_link_that_was_missing, EXHAUSTIVE),
                SCENARIO(scenario_priorities_lending_meets_a_release, EXHAUSTIVE),
