@@ -256,6 +256,15 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
     }
 }
 
+/* Then nobody was to be cancelled; a group's members are, one by one. */
+static bool lacked(const struct judge *judge, uint32_t cancel)
+{
+    lanepool_status status = judge->log->cancels[cancel].status;
+
+    return judge->workload->cancels[cancel].kind != CANCEL_GROUP &&
+           (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+}
+
 /* While the pool is handed back its thread may tell others, too. */
 static void check_several(struct judge *judge, uint32_t cancel)
 {
@@ -266,6 +275,9 @@ static void check_several(struct judge *judge, uint32_t cancel)
 
     for (uint32_t i = 0; i < judge->workload->params.task_count; i++) {
         told += judge->cancelled_by[i] == cancel;
+    }
+    if (told > 0 && !stops && lacked(judge, cancel)) {
+        judge_blame(&judge->verdict, "a cancel lacked something, and has told %u", told);
     }
     if (judge->workload->cancels[cancel].kind == CANCEL_BEHIND) {
         check_who_is_left(judge, cancel);
