@@ -4,8 +4,8 @@
  * It costs the workers nothing, for it measures no task: the clock thread looks twice in the time
  * given. A task that it sees, and sees again so much later, has been running for so long at least.
  * A task is known by its ticket, since its block may be another's by then; of two that share one,
- * a task and its heir, one follows the other at once. What a task is, is copied while the pool is
- * watched (survey.h), by the role's holder.
+ * a task and its heir, one follows the other at once. Two attempts at one task are not told apart.
+ * What a task is, is copied while the pool is watched (survey.h), by the role's holder.
  *
  * Progress is seen without the role, which may just be what is stuck: in the sum of tasks that have
  * finished, and in what each thread runs. Two looks that find the same have nothing between them.

@@ -150,12 +150,15 @@ typedef struct lanepool_slow_task {
  * twice that time unless the system or another callback holds the clock thread up.
  *
  * A task runs from its call to its end: while it waits inside for others too, and detached until it
- * is completed. Who hands over and the heir have one ticket, and count as one task. No lock of
- * the pool's is held meanwhile; the task goes on, and may have ended before this returns. It may
- * submit, and cancel by a future; it may take a snapshot and have waits explained; a wait in it
- * answers LANEPOOL_DEADLOCK. It is called on the clock thread, so that delayed tasks are late by
- * what it takes. In a pool that drains, a submit answers LANEPOOL_SHUT_DOWN when every task has
- * finished; after lanepool_pool_shutdown_now() no new call is made.
+ * is completed. Who hands over and the heir have one ticket, and count as one task. So do attempts
+ * at a task that fails (failure.h), if each look finds one of them: then what lies between them has
+ * been counted in `running_ns`, and after a look that found none the task may be told of again.
+ *
+ * No lock of the pool's is held meanwhile; the task goes on, and may have ended before this
+ * returns. It may submit, and cancel by a future; it may take a snapshot and have waits explained;
+ * a wait in it answers LANEPOOL_DEADLOCK. It is called on the clock thread, so that delayed tasks
+ * are late by what it takes. In a pool that drains, a submit answers LANEPOOL_SHUT_DOWN when every
+ * task has finished; after lanepool_pool_shutdown_now() no new call is made.
  *
  * @param user The pool's `user` option.
  * @param task Valid during the call.
