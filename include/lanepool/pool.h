@@ -238,8 +238,8 @@ typedef struct lanepool_context_options lanepool_context_options;
  * - A barrier lends nothing: while it waits nothing is ready but what it waits for.
  * - A task that is tried again has its level as before, and waits anew. One that does not wait in
  *   a poisoned lane lends nothing there.
- * - An heir has at least the level of the task that handed over to it. What is left of a cancelled
- *   task holds nobody up for want of a level.
+ * - An heir has at least the level of the task that handed over to it, and lends nothing to that
+ *   one while it still runs. What is left of a cancelled task holds nobody up for want of a level.
  * - A delayed or periodic task's priority counts from when it is due. A task of a pump, and one
  *   that its submitter runs, lend like others; where they have to run they come in the order in
  *   which they became ready. A thread that waits inside a task runs the highest of what it needs.
