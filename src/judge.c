@@ -135,7 +135,7 @@ lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_loc
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
-    lanepool_i_crew_put(&pool->crew, worker_of(local), &ready);
+    lanepool_i_crew_put_back(&pool->crew, worker_of(local), &ready);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     lanepool_i_count_up(&local->latched, grants.latched);
     return chosen;

@@ -39,7 +39,7 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
 
 bool lanepool_pool_is_paused(const lanepool_pool *pool)
 {
-    return (load_seq(&pool->crew.halt) & LANEPOOL_I_HALT_PAUSE) != 0;
+    return lanepool_i_crew_is_paused(&pool->crew);
 }
 
 /* --- gates --- */

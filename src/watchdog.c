@@ -145,11 +145,6 @@ static void look_for_slow(lanepool_pool *pool, lanepool_i_local *local)
 
 /* --- a pool that does not get on --- */
 
-static bool is_paused(const lanepool_pool *pool)
-{
-    return (load_seq(&pool->crew.halt) & LANEPOOL_I_HALT_PAUSE) != 0;
-}
-
 static void look_at_gates(lanepool_pool *pool, lanepool_i_local *local, void *context)
 {
     bool *closed = context;
@@ -212,7 +207,7 @@ static void look_for_stall(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_stall stall = { .pool = pool };
     uint64_t began_ns = lanepool_i_clock_now();
     bool moved = has_moved(pool, &stall);
-    bool stands_still = !moved && stall.pending > 0 && !is_paused(pool);
+    bool stands_still = !moved && stall.pending > 0 && !lanepool_i_crew_is_paused(&pool->crew);
     if (moved)
         watchdog->stall_told = false;
     if (!stands_still) {

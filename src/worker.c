@@ -70,6 +70,20 @@ void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *
         lanepool_i_park_wake(&crew->park);
 }
 
+/* What stands in a paused pool wakes nobody: who was woken, or came, for it would look for it in
+ * vain and leave, and the wait inside a task that it wakes in leaving would take it out and put it
+ * back again, without end. A resume that this look misses finds it, and wakes. */
+void lanepool_i_crew_put_back(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *ready)
+{
+    if (!lanepool_i_crew_is_paused(crew)) {
+        lanepool_i_crew_put(crew, index, ready);
+        return;
+    }
+    spill(crew, ready);
+    if (!lanepool_i_crew_is_paused(crew))
+        lanepool_i_park_wake(&crew->park);
+}
+
 size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew)
 {
     size_t fewest = 0;

@@ -130,6 +130,11 @@ static inline bool lanepool_i_crew_is_stopped(const lanepool_i_crew *crew)
 /* Any thread: the workers take no task any more, or go on. */
 void lanepool_i_crew_pause(lanepool_i_crew *crew);
 void lanepool_i_crew_resume(lanepool_i_crew *crew);
+static inline bool lanepool_i_crew_is_paused(const lanepool_i_crew *crew)
+{
+    return (load_seq(&crew->halt) & LANEPOOL_I_HALT_PAUSE) != 0;
+}
+
 void lanepool_i_crew_join(lanepool_i_crew *crew);
 
 /* The worker has run a task. */
@@ -160,6 +165,8 @@ static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
 /* Puts ready tasks into worker `index`'s queue, the rest into the spill, and wakes by the rule.
  * Any thread. */
 void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *ready);
+/* The same for tasks that have stood ready before. */
+void lanepool_i_crew_put_back(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *ready);
 /* The worker whose queue holds the fewest tasks. O(workers). */
 size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew);
 /* Whether a queue or the spill holds something; in the total order of `seq` operations. */

@@ -40,6 +40,15 @@ static lanepool_options elastic(unsigned workers, uint64_t idle_ns)
     return options;
 }
 
+static void count_threads(lanepool_options *options)
+{
+    atomic_store(&starts, 0);
+    atomic_store(&stops, 0);
+    memset(at_work, 0, sizeof at_work);
+    options->worker_start = begin_work;
+    options->worker_stop = end_work;
+}
+
 static void open_elastic(unsigned workers, uint64_t idle_ns)
 {
     lanepool_options options = elastic(workers, idle_ns);
@@ -140,11 +149,7 @@ static void scenario_elastic_pool_shrinks_and_grows_again(void)
 {
     lanepool_options options = elastic(WORKERS_MAX, 50);
 
-    atomic_store(&starts, 0);
-    atomic_store(&stops, 0);
-    memset(at_work, 0, sizeof at_work);
-    options.worker_start = begin_work;
-    options.worker_stop = end_work;
+    count_threads(&options);
     scene_open(&options);
     scene_make_gates(2);
     EXPECT(threads_of_pool() == 1);
@@ -263,6 +268,53 @@ static void submit_and_wait(struct scene_task *self)
     EXPECT(status == LANEPOOL_OK || world_has_refused());
 }
 
+static void say_so_and_submit_and_wait(struct scene_task *self)
+{
+    scene_open_gate(1);
+    submit_and_wait(self);
+}
+
+static _Atomic uint32_t paused_calls;
+
+static int count_paused_call(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    atomic_fetch_add(&paused_calls, call == LANEPOOL_CALL_RUN);
+    return 0;
+}
+
+/* What stands ready in a paused pool may not be run: whoever looks for what a wait inside a task
+ * needs, and puts it back, has no thread started for it, which would leave at once. */
+static void scenario_elastic_paused_pool_starts_no_threads_beside_a_wait(void)
+{
+    lanepool_options options = elastic(WORKERS_MAX, 1);
+    lanepool_task paused = LANEPOOL_TASK_INIT;
+
+    paused.function = count_paused_call;
+    atomic_store(&paused_calls, 0);
+    count_threads(&options);
+    options.priorities = scene_variant(2) == 1;
+    scene_open(&options);
+    scene_make_gates(2);
+    submit(task_with("C", say_so_and_wait));
+    struct scene_task *waits = task_with("A", say_so_and_submit_and_wait);
+    scene_task("C")->has_future = true;
+    submit(waits);
+    scene_wait_at_gate(1);
+    scene_wait_at_gate(1);
+    EXPECT_STATUS(OK, lanepool_pool_pause(scene.pool));
+    EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &paused));
+    sim_sleep(50);
+    uint32_t started = atomic_load(&starts);
+    sim_sleep(1000);
+    EXPECT(atomic_load(&starts) <= started + WORKERS_MAX);
+    EXPECT_STATUS(OK, lanepool_pool_resume(scene.pool));
+    scene_open_gate(0);
+    scene_close();
+    EXPECT(atomic_load(&paused_calls) == 1);
+}
+
 /* Whoever waits runs it, or another worker that comes, or none can be had. */
 static void wait_inside(void)
 {
@@ -330,6 +382,7 @@ SCENARIO_TABLE(scenarios_elastic,
                SCENARIO(scenario_elastic_drain_while_the_pool_shrinks, EXHAUSTIVE),
                SCENARIO(scenario_elastic_shutdown_now_while_the_pool_shrinks, EXHAUSTIVE),
                SCENARIO(scenario_elastic_paused_pool_grows_when_it_is_resumed, RANDOM),
+               SCENARIO(scenario_elastic_paused_pool_starts_no_threads_beside_a_wait, RANDOM),
                SCENARIO(scenario_elastic_waits_inside_tasks_of_an_elastic_pool, RANDOM),
                SCENARIO(scenario_elastic_each_failure_while_the_pool_grows, FAULTS),
                SCENARIO(scenario_elastic_thread_is_tried_for_again, FAULTS));
