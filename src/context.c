@@ -2,7 +2,6 @@
 #include "apart.h"
 #include "contexts.h"
 #include "deadline.h"
-#include "handle.h"
 #include "places.h"
 #include "pool.h"
 #include "run.h"
@@ -252,7 +251,7 @@ void lanepool_i_contexts_leave_all(lanepool_pool *pool, lanepool_i_context_use *
 void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **uses,
                                const lanepool_claim *claim)
 {
-    while (*uses != NULL && !lanepool_i_key_is_named((*uses)->lane, claim))
+    while (*uses != NULL && !lanepool_i_key_is_named(pool, (*uses)->lane, claim))
         uses = &(*uses)->next;
     lanepool_i_context_use *use = *uses;
     if (use == NULL)
@@ -326,46 +325,19 @@ const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin, pause, end };
 
 /* --- a task asks --- */
 
-/* One call; on the caller's stack. */
-struct asking {
-    lanepool_i_task *task;
-    const lanepool_claim *claim;
-    lanepool_i_lane *lane; /* NULL: the task has none of that name */
-};
-
-static void find_lane(struct asking *asking)
+/* A running task's places change only when it gives lanes up itself. NULL: it has no such lane. */
+static const lanepool_i_lane *find_lane(const lanepool_run *run, const lanepool_claim *claim)
 {
-    size_t count = lanepool_i_task_count(asking->task);
+    size_t count = lanepool_i_task_count(run->task);
     size_t i = 0;
-    while (i < count &&
-           !lanepool_i_key_is_named(lanepool_i_place_lane(asking->task, i), asking->claim))
-        i++;
-    asking->lane = i < count ? lanepool_i_place_lane(asking->task, i) : NULL;
-}
-
-static void find_lane_with_role(lanepool_pool *pool, lanepool_i_local *local, void *context)
-{
-    (void)pool, (void)local;
-    find_lane(context);
-}
-
-/* A running task's places change only when it gives lanes up itself. Which lane a handle stands for
- * belongs to the role's holder. */
-static lanepool_status find_asked_lane(lanepool_run *run, struct asking *asking)
-{
-    if (asking->claim == NULL) {
-        bool has_one = lanepool_i_task_count(asking->task) == 1;
-        lanepool_i_lane *lane = has_one ? lanepool_i_place_lane(asking->task, 0) : NULL;
-        asking->lane = lane == NULL || lanepool_i_lane_is_void(lane) ? NULL : lane;
-    } else if (asking->claim->type == LANEPOOL_KEY_LANE) {
-        lanepool_status status = lanepool_i_waits_with_role(run->pool, run->local, UINT64_MAX,
-                                                            find_lane_with_role, asking);
-        if (status != LANEPOOL_OK)
-            return status;
-    } else {
-        find_lane(asking);
+    if (claim == NULL) {
+        const lanepool_i_lane *only = count == 1 ? lanepool_i_place_lane(run->task, 0) : NULL;
+        return only == NULL || lanepool_i_lane_is_void(only) ? NULL : only;
     }
-    return asking->lane != NULL ? LANEPOOL_OK : LANEPOOL_INVALID;
+    while (i < count &&
+           !lanepool_i_key_is_named(run->pool, lanepool_i_place_lane(run->task, i), claim))
+        i++;
+    return i < count ? lanepool_i_place_lane(run->task, i) : NULL;
 }
 
 static lanepool_i_context_use *find_use(lanepool_i_context_use *uses, const lanepool_i_lane *lane)
@@ -412,12 +384,11 @@ lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *cl
         return LANEPOOL_FORKED;
     if (run->local->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    struct asking asking = { run->task, claim, NULL };
-    lanepool_status status = find_asked_lane(run, &asking);
-    if (status != LANEPOOL_OK)
-        return status;
+    const lanepool_i_lane *lane = find_lane(run, claim);
+    if (lane == NULL)
+        return LANEPOOL_INVALID;
     lanepool_i_apart *apart = lanepool_i_apart_record(run);
     if (apart == NULL)
         return LANEPOOL_NOMEM;
-    return use_context(run, apart, asking.lane, context, code);
+    return use_context(run, apart, lane, context, code);
 }

@@ -179,7 +179,8 @@ bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim)
         run->pool->rule->release == NULL)
         return false;
     size_t i = lanepool_i_task_count(run->task);
-    while (i > 0 && !lanepool_i_key_is_named(lanepool_i_place_lane(run->task, i - 1), claim))
+    while (i > 0 &&
+           !lanepool_i_key_is_named(run->pool, lanepool_i_place_lane(run->task, i - 1), claim))
         i--;
     return i > 0;
 }

@@ -9,8 +9,10 @@ lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *l
                                         lanepool_lane *handle)
 {
     if (handle->lane == NULL) {
-        handle->lane = lanepool_i_keys_resolve(pool, local, &handle->key);
+        bool is_new;
+        handle->lane = lanepool_i_keys_resolve(pool, local, &handle->key, &is_new);
         handle->lane->key.held++;
+        handle->has_own_bytes &= !is_new;
     }
     return handle->lane;
 }
@@ -42,6 +44,7 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
     handle->pool = pool;
     if (!lanepool_i_key_of_claim(pool, local, key, &handle->key))
         goto free_handle;
+    handle->has_own_bytes = handle->key.type == LANEPOOL_I_TYPE_BYTES;
     if (!lanepool_i_lanestore_reserve(&pool->keys.store, 1))
         goto give_bytes;
     if (pool->limits_lanes) {
@@ -54,14 +57,14 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
 give_lane:
     lanepool_i_lanestore_give_back(&pool->keys.store, 1);
 give_bytes:
-    if (handle->key.type == LANEPOOL_I_TYPE_BYTES)
+    if (handle->has_own_bytes)
         lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
 free_handle:
     lanepool_i_memory_free(handle);
     return LANEPOOL_NOMEM;
 }
 
-/* A handle that never met the router gives its reservation and its bytes back. */
+/* A handle that never met the router gives its reservation back, too. */
 static void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
                    lanepool_i_grants *grants)
 {
@@ -69,13 +72,12 @@ static void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_mess
     lanepool_lane *handle = (lanepool_lane *)message;
     if (handle->quota != NULL)
         lanepool_i_lane_limits_let_go(pool, local, handle->quota);
-    if (handle->lane != NULL) {
+    if (handle->lane != NULL)
         handle->lane->key.held--;
-    } else {
+    else
         lanepool_i_lanestore_settle(&pool->keys.store, 1);
-        if (handle->key.type == LANEPOOL_I_TYPE_BYTES)
-            lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
-    }
+    if (handle->has_own_bytes)
+        lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
     lanepool_i_memory_free(handle);
 }
 
@@ -92,7 +94,7 @@ void lanepool_lane_release(lanepool_lane *handle)
     handle->message.carry_out = let_go;
     if (lanepool_i_router_send(pool, local, &handle->message))
         return;
-    if (handle->lane == NULL && handle->key.type == LANEPOOL_I_TYPE_BYTES)
+    if (handle->has_own_bytes)
         lanepool_i_key_bytes_end(handle->key.value.bytes);
     lanepool_i_memory_free(handle);
 }

@@ -107,7 +107,8 @@ void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
     }
 }
 
-bool lanepool_i_key_is_named(const lanepool_i_lane *lane, const lanepool_claim *claim)
+bool lanepool_i_key_is_named(const lanepool_pool *pool, const lanepool_i_lane *lane,
+                             const lanepool_claim *claim)
 {
     const lanepool_i_key *key = &lane->key;
     switch (claim->type) {
@@ -121,7 +122,8 @@ bool lanepool_i_key_is_named(const lanepool_i_lane *lane, const lanepool_claim *
                (claim->key.bytes.size == 0 ||
                 memcmp(key->value.bytes->data, claim->key.bytes.data, claim->key.bytes.size) == 0);
     case LANEPOOL_KEY_LANE:
-        return claim->key.lane != NULL && claim->key.lane->lane == lane;
+        return claim->key.lane != NULL && claim->key.lane->pool == pool &&
+               lanepool_i_key_equals(key, &claim->key.lane->key);
     default:
         return false;
     }
@@ -176,17 +178,15 @@ static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_local *local,
 }
 
 lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
-                                         lanepool_i_key *wanted)
+                                         const lanepool_i_key *wanted, bool *is_new)
 {
     lanepool_i_keys *keys = &pool->keys;
     lanepool_i_key *found = lanepool_i_keyindex_find(&keys->index, wanted);
-    if (found != NULL) {
-        lanepool_i_lanestore_settle(&keys->store, 1);
-        if (wanted->type == LANEPOOL_I_TYPE_BYTES)
-            lanepool_i_key_bytes_give(pool, local, wanted->value.bytes);
-        return (lanepool_i_lane *)found;
-    }
-    return make_lane(pool, local, wanted);
+    *is_new = found == NULL;
+    if (found == NULL)
+        return make_lane(pool, local, wanted);
+    lanepool_i_lanestore_settle(&keys->store, 1);
+    return (lanepool_i_lane *)found;
 }
 
 lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
@@ -198,7 +198,11 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     if (type == LANEPOOL_I_TYPE_BYTES) {
         wanted.value.bytes = entry->at.bytes;
         lanepool_i_key_set_hash(&wanted, entry->at.bytes->hash);
-        return lanepool_i_keys_resolve(pool, local, &wanted);
+        bool is_new;
+        lanepool_i_lane *lane = lanepool_i_keys_resolve(pool, local, &wanted, &is_new);
+        if (!is_new)
+            lanepool_i_key_bytes_give(pool, local, wanted.value.bytes);
+        return lane;
     }
     wanted.value.id = entry->at.id;
     uint32_t hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
@@ -206,14 +210,10 @@ lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_loc
     return make_lane(pool, local, &wanted);
 }
 
-/* The router may not have met a handle yet. */
 static bool is_key_of(const lanepool_i_lane *lane, const lanepool_i_entry *entry, uint32_t type)
 {
-    if (type == LANEPOOL_I_TYPE_LANE && entry->at.handle->lane != NULL)
-        return entry->at.handle->lane == lane;
     if (type == LANEPOOL_I_TYPE_LANE)
-        return entry->at.handle->key.type == lane->key.type &&
-               lanepool_i_key_equals(&lane->key, &entry->at.handle->key);
+        return lanepool_i_key_equals(&lane->key, &entry->at.handle->key);
     lanepool_i_key key = lane->key;
     if (type == LANEPOOL_I_TYPE_BYTES)
         key.value.bytes = entry->at.bytes;

@@ -48,9 +48,10 @@ static inline lanepool_i_lane *lanepool_i_keys_lane(lanepool_pool *pool, lanepoo
     }
     return lanepool_i_keys_lane_slowly(pool, local, entry, type);
 }
-/* Role's holder: the same for a wanted key (its hash set). Takes the key's bytes over. */
+/* Role's holder: the same for a wanted key (its hash set). A lane that is new takes the key's bytes
+ * over. */
 lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
-                                         lanepool_i_key *wanted);
+                                         const lanepool_i_key *wanted, bool *is_new);
 
 /* Role's holder: whether one of the claims of a task that is not routed yet names the lane. */
 bool lanepool_i_keys_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
@@ -75,8 +76,10 @@ bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_local *local,
 /* What a key is called, without a final zero; 0: it has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,
                            char *text, size_t size);
-/* Whether a claim names the lane. */
-bool lanepool_i_key_is_named(const lanepool_i_lane *lane, const lanepool_claim *claim);
+/* Whether a claim names the lane. Of whom a task stands in, on its thread: a lane's key and a
+ * handle's do not change. */
+bool lanepool_i_key_is_named(const lanepool_pool *pool, const lanepool_i_lane *lane,
+                             const lanepool_claim *claim);
 /* A lane's key as a claim; the bytes stay the lane's. */
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
 

@@ -104,7 +104,7 @@ bool lanepool_i_places_release(lanepool_pool *pool, lanepool_i_task *task,
 {
     size_t count = lanepool_i_task_count(task);
     size_t i = 0;
-    while (i < count && !lanepool_i_key_is_named(lanepool_i_place_lane(task, i), claim))
+    while (i < count && !lanepool_i_key_is_named(pool, lanepool_i_place_lane(task, i), claim))
         i++;
     if (i == count)
         return false;

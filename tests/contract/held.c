@@ -1,6 +1,7 @@
 /* Lanes held longer than a task's function, given up earlier, or handed on. */
 #include <string.h>
 
+#include "support/shop.h"
 #include "support/step.h"
 #include "support/test.h"
 
@@ -203,6 +204,142 @@ Test(held, lane_that_is_given_up_early_goes_on_and_the_others_stay)
 {
     give_one_of(2);
     give_one_of(4);
+}
+
+/* --- which lane a claim means --- */
+
+struct naming {
+    lanepool_claim by_handle[2]; /* of a key that the task claims, and of one that it does not */
+    lanepool_claim by_key[2];
+    bool holds[4];
+    lanepool_status released[3];
+    bool holds_released[2];
+};
+
+static int name_lanes(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct naming *naming = context;
+
+    (void)call;
+    for (int i = 0; i < 2; i++) {
+        naming->holds[i] = lanepool_run_holds(run, &naming->by_handle[i]);
+        naming->holds[2 + i] = lanepool_run_holds(run, &naming->by_key[i]);
+    }
+    naming->released[0] = lanepool_run_release(run, &naming->by_handle[1]);
+    naming->released[1] = lanepool_run_release(run, &naming->by_handle[0]);
+    naming->released[2] = lanepool_run_release(run, &naming->by_key[0]);
+    naming->holds_released[0] = lanepool_run_holds(run, &naming->by_handle[0]);
+    naming->holds_released[1] = lanepool_run_holds(run, &naming->by_key[0]);
+    return 0;
+}
+
+/* Handles which no task was submitted with, or one was; the task claims by key or by handle. */
+static void name_lanes_of(lanepool_claim claimed, lanepool_claim other, bool was_used,
+                          bool claims_handle)
+{
+    lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
+    struct naming naming = { .by_key = { claimed, other } };
+    struct step steps[2] = { { 0 } };
+    lanepool_lane *lanes[2];
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    for (int i = 0; i < 2; i++) {
+        expect_ok(lanepool_lane_acquire(pool, &naming.by_key[i], &lanes[i]));
+        naming.by_handle[i] = lanepool_claim_lane(lanes[i], LANEPOOL_EXCLUSIVE);
+        task = step_task(&steps[i], &naming.by_handle[i], 1);
+        if (was_used)
+            expect_ok(lanepool_pool_submit(pool, &task));
+    }
+    task.function = name_lanes;
+    task.context = &naming;
+    task.claims = claims_handle ? naming.by_handle : naming.by_key;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_settle(pool);
+    lanepool_lane_release(lanes[0]);
+    lanepool_lane_release(lanes[1]);
+    pool_end(pool);
+    expect(naming.holds[0] && naming.holds[2]);
+    expect(!naming.holds[1] && !naming.holds[3]);
+    expect_status(naming.released[0], LANEPOOL_INVALID);
+    expect_status(naming.released[1], LANEPOOL_OK);
+    expect_status(naming.released[2], LANEPOOL_INVALID);
+    expect(!naming.holds_released[0] && !naming.holds_released[1]);
+}
+
+Test(held, lane_is_meant_by_its_key_and_by_any_handle_of_it)
+{
+    lanepool_claim long_text = lanepool_claim_string(
+        "a key that is long enough to have a block of its own", LANEPOOL_EXCLUSIVE);
+
+    for (int i = 0; i < 4; i++) {
+        bool was_used = i % 2 == 1;
+        bool claims_handle = i / 2 == 1;
+        name_lanes_of(on(1), on(2), was_used, claims_handle);
+        name_lanes_of(on(1), lanepool_claim_string("1", LANEPOOL_EXCLUSIVE), was_used,
+                      claims_handle);
+        name_lanes_of(lanepool_claim_string("one", LANEPOOL_EXCLUSIVE), long_text, was_used,
+                      claims_handle);
+        name_lanes_of(long_text, on(1), was_used, claims_handle);
+    }
+}
+
+/* Another pool's handle means nothing here, even of an equal key. */
+Test(held, handle_of_another_pool_means_no_lane)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_pool *other = pool_make(1, LANEPOOL_PER_KEY);
+    struct naming naming = { .by_key = { on(1), on(2) } };
+    lanepool_lane *lane;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    expect_ok(lanepool_lane_acquire(other, &naming.by_key[0], &lane));
+    naming.by_handle[0] = naming.by_handle[1] = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    task.function = name_lanes;
+    task.context = &naming;
+    task.claims = naming.by_key;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    lanepool_lane_release(lane);
+    pool_end(other);
+    expect(!naming.holds[0] && naming.holds[2]);
+    expect_status(naming.released[1], LANEPOOL_INVALID);
+    expect_status(naming.released[2], LANEPOOL_OK);
+}
+
+static int ask_for_contexts(lanepool_run *run, void *context, lanepool_call call)
+{
+    struct visit *visits = context;
+
+    (void)call;
+    for (int i = 0; i < 2; i++) {
+        visits[i].status =
+            lanepool_run_context(run, &visits[i].claim, &visits[i].context, &visits[i].code);
+    }
+    return 0;
+}
+
+/* No task was submitted with the handle. */
+Test(held, context_of_a_lane_is_asked_for_by_any_handle_of_it)
+{
+    struct shop shop = { 0 };
+    lanepool_context_options contexts = shop_options();
+    lanepool_pool *pool = shop_pool(&shop, &contexts);
+    struct visit visits[2] = { { .status = LANEPOOL_INVALID }, { .claim = on(1) } };
+    lanepool_lane *lane;
+
+    expect_ok(lanepool_lane_acquire(pool, &visits[1].claim, &lane));
+    visits[0].claim = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    finish(submit_function(pool, ask_for_contexts, visits, 2));
+    lanepool_lane_release(lane);
+    pool_end(pool);
+    expect_ok(visits[0].status);
+    expect_ok(visits[1].status);
+    expect(visits[0].context == visits[1].context);
+    expect_eq(shop.opens[1], 1);
+    expect_eq(shop.closes[1], 1);
+    expect_eq(shop.faults, 0);
 }
 
 /* --- handed over --- */

@@ -82,6 +82,72 @@ static void regress_cancelling_everything_finds_heirs(void)
     EXPECT(atomic_load(&succession.cancels) == 1);
 }
 
+/* --- handles that the router meets while a task asks by them --- */
+
+struct asking {
+    lanepool_claim key;
+    lanepool_lane *lane;
+};
+
+static struct asking asking;
+
+static int ask_by_handle(lanepool_run *run, void *context, lanepool_call call)
+{
+    lanepool_claim claim = lanepool_claim_lane(asking.lane, LANEPOOL_EXCLUSIVE);
+
+    (void)context;
+    EXPECT(call == LANEPOOL_CALL_RUN);
+    EXPECT(lanepool_run_holds(run, &claim));
+    EXPECT_STATUS(OK, lanepool_run_release(run, &claim));
+    EXPECT(!lanepool_run_holds(run, &claim));
+    return 0;
+}
+
+static int do_nothing(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)run;
+    (void)context;
+    (void)call;
+    return 0;
+}
+
+static void submit_with_handle(void *unused)
+{
+    lanepool_claim claim = lanepool_claim_lane(asking.lane, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    (void)unused;
+    task.function = do_nothing;
+    task.claims = &claim;
+    task.claim_count = 1;
+    EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
+}
+
+/* A handle that no task had been submitted with meant no lane; which lane it meant was read without
+ * the role that wrote it. */
+static void regress_handle_meets_the_router_while_a_task_asks_by_it(void)
+{
+    static const char text[] = "a key of some length";
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    scene_open_with(2);
+    asking.key = scene_variant(2) == 1 ? lanepool_claim_string(text, LANEPOOL_EXCLUSIVE)
+                                       : lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &asking.key, &asking.lane));
+    task.function = ask_by_handle;
+    task.claims = &asking.key;
+    task.claim_count = 1;
+    EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
+    sim_explore_from_here();
+    scene_spawn(submit_with_handle, NULL);
+    scene_join();
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_to_here();
+    lanepool_lane_release(asking.lane);
+    scene_close();
+}
+
 SCENARIO_TABLE(scenarios_regressions_held,
+               SCENARIO(regress_handle_meets_the_router_while_a_task_asks_by_it, RANDOM),
                SCENARIO(regress_wait_for_ones_own_heir_is_a_deadlock, EXHAUSTIVE),
                SCENARIO(regress_cancelling_everything_finds_heirs, RANDOM));
