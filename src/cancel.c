@@ -177,6 +177,8 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
 {
     if (future == NULL)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_future_is_here(future))
+        return LANEPOOL_FORKED;
     lanepool_pool *pool = pool_of(future);
     if (pool == NULL)
         return lanepool_i_sequence_cancel_task(future);

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+/* On one page: see origin.h. */
+_Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LANEPOOL_I_APART,
+               "the result stands beside the lock");
+
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status)
@@ -20,6 +24,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
         *status = LANEPOOL_NO_THREAD;
         return NULL;
     }
+    lanepool_i_origin_init(&future->origin);
     atomic_init(&future->references, 2);
     future->allocator = allocator;
     future->complete = false;
@@ -53,7 +58,8 @@ void lanepool_future_release(lanepool_future *future)
         return;
     if (future->is_member)
         lanepool_i_member_forget(future);
-    lanepool_i_mutex_fini(&future->lock);
+    if (lanepool_i_future_is_here(future))
+        lanepool_i_mutex_fini(&future->lock);
     lanepool_i_deallocate(future->allocator, future,
                           future->is_member ? sizeof(lanepool_i_member) : sizeof *future);
 }

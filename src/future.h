@@ -15,6 +15,7 @@
 #include "atomic.h"
 #include "inbox.h"
 #include "lanepool/future.h"
+#include "origin.h"
 #include "platform/platform.h"
 
 struct lanepool_i_delayed;
@@ -37,6 +38,7 @@ struct lanepool_future {
     bool awaits_retry;                   /* L: and has returned, and will be called again */
     bool cancelled;                      /* L: it never will be */
     bool is_member;                      /* I: it is a lanepool_i_member's; see member.h */
+    lanepool_i_origin origin;            /* A */
     lanepool_i_task *task;               /* L: until complete; valid while the lock is held */
     lanepool_pool *pool;                 /* L: until complete; NULL: a sequence's task */
     struct lanepool_i_item *item;        /* L: until complete: the sequence's task */
@@ -56,6 +58,12 @@ struct lanepool_future {
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_pool *pool, lanepool_i_task *task,
                                           lanepool_status *status);
+/* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
+static inline bool lanepool_i_future_is_here(lanepool_future *future)
+{
+    return lanepool_i_origin_is_here(&future->origin, &future->lock);
+}
+
 /* The task's function is about to be called; false: it is not to be, the task was cancelled. A
  * periodic task's run that was stopped has not `started` then. */
 bool lanepool_i_future_start(lanepool_future *future);

@@ -31,6 +31,7 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     memset(made, 0, sizeof *made);
     made->keeps = options != NULL && options->keeps_completions;
     made->held = true;
+    lanepool_i_origin_init(&made->origin);
     made->ring.older = made->ring.newer = &made->ring;
     made->last = &made->kept;
     if (!lanepool_i_mutex_init(&made->lock)) {
@@ -44,7 +45,7 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
 /* From the moment that it is not held, nobody looks at what was kept or at the event. */
 void lanepool_group_destroy(lanepool_group *group)
 {
-    if (group == NULL)
+    if (group == NULL || !lanepool_i_group_is_here(group))
         return;
     lanepool_i_mutex_lock(&group->lock);
     lanepool_i_member *kept = group->kept;
@@ -66,6 +67,8 @@ void lanepool_group_destroy(lanepool_group *group)
 
 size_t lanepool_group_pending(lanepool_group *group)
 {
+    if (!lanepool_i_group_is_here(group))
+        return 0;
     lanepool_i_mutex_lock(&group->lock);
     size_t pending = group->pending;
     lanepool_i_mutex_unlock(&group->lock);
@@ -118,6 +121,8 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
 {
     if (group == NULL)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_group_is_here(group))
+        return LANEPOOL_FORKED;
     uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_link place;
@@ -154,6 +159,8 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
         *count = 0;
     if (group == NULL)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_group_is_here(group))
+        return LANEPOOL_FORKED;
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_link place;
     lanepool_i_member *member;
@@ -272,6 +279,8 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
 {
     if (group == NULL || completion == NULL || !group->keeps)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_group_is_here(group))
+        return LANEPOOL_FORKED;
     lanepool_i_member *taken;
     lanepool_status status = try_to_take(group, NULL, &taken);
     if (status == LANEPOOL_TIMED_OUT && wait_ns_max > 0)
@@ -291,6 +300,8 @@ lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
 {
     if (group == NULL || fd == NULL || !group->keeps)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_group_is_here(group))
+        return LANEPOOL_FORKED;
     lanepool_i_event event;
     if (!lanepool_i_event_init(&event))
         return LANEPOOL_NO_THREAD;

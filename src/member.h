@@ -50,6 +50,7 @@ typedef struct lanepool_i_taker {
 /* Guards: I immutable, L the lock. It is a leaf, taken under a future's or alone. */
 struct lanepool_group {
     lanepool_i_mutex lock;
+    lanepool_i_origin origin; /* A */
     bool keeps;               /* I: completions are kept until they are taken */
     bool held;                /* L: the program has not destroyed it */
     size_t pending;           /* L: members in the list */
@@ -60,6 +61,12 @@ struct lanepool_group {
     bool has_event;           /* L */
     lanepool_i_event event;   /* L: set while something is kept */
 };
+
+/* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
+static inline bool lanepool_i_group_is_here(lanepool_group *group)
+{
+    return lanepool_i_origin_is_here(&group->origin, &group->lock);
+}
 
 static inline lanepool_i_member *lanepool_i_member_of(lanepool_future *future)
 {

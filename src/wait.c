@@ -418,6 +418,8 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
 {
     if (future == NULL)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_future_is_here(future))
+        return LANEPOOL_FORKED;
     lanepool_pool *pool;
     lanepool_status status = LANEPOOL_OK;
     if (!is_complete(future, &pool)) {
@@ -443,6 +445,8 @@ lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn t
 {
     if (future == NULL || then == NULL)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_future_is_here(future))
+        return LANEPOOL_FORKED;
     lanepool_pool *pool;
     if (!is_complete(future, &pool) && pool != NULL && lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;

@@ -63,7 +63,7 @@ typedef void (*lanepool_then_fn)(void *context, const lanepool_result *result);
  * @retval LANEPOOL_NOMEM     Inside a task: memory is lacking; nothing has changed.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; nothing has changed.
  * @retval LANEPOOL_FORKED    In a child of fork(): the task had not ended before, and never will
- * here.
+ *                            here; or a thread that is not there was just asking for it.
  * @par Threads
  * Any thread; may block.
  * @par Complexity

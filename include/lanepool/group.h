@@ -4,6 +4,11 @@
  *
  * A task becomes a member when it is submitted with the group in its description. Its lanes, its
  * order and its future are what they would be without; members may be of several pools.
+ *
+ * A child of fork() may use a group that it has inherited, for tasks of pools of its own. It cannot
+ * if a thread of the parent was just in a call on the group, or a member of it was just submitted
+ * or ending: then calls on it answer LANEPOOL_FORKED, a submit with it LANEPOOL_INVALID, and
+ * destroying it gives nothing back.
  */
 #ifndef LANEPOOL_GROUP_H
 #define LANEPOOL_GROUP_H
@@ -149,6 +154,7 @@ lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max, lanepool_comple
  * @retval LANEPOOL_OK        fd is valid until the group is destroyed.
  * @retval LANEPOOL_INVALID   An argument is NULL, or the group keeps no completions.
  * @retval LANEPOOL_NO_THREAD The system gives no descriptor; nothing has changed.
+ * @retval LANEPOOL_FORKED    In a child of fork(), of a group that cannot be used there.
  * @par Threads
  * Any thread; never blocks.
  */
@@ -156,7 +162,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_group_fd(lanepool_grou
 
 /**
  * How many members were accepted and have not ended. By the time that the caller looks at it, it
- * may have changed.
+ * may have changed. 0 in a child of fork(), of a group that cannot be used there.
  *
  * @param group Not NULL.
  * @par Threads

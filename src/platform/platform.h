@@ -9,7 +9,8 @@
  *     the macros LANEPOOL_I_THREAD_END_PUSH and _POP, _LOAD, _STORE, _CHANGE,
  *     _POISON, _UNPOISON, and atomic_init
  *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set(),
- *     lanepool_i_thread_drains(), lanepool_i_thread_drains_set(), lanepool_i_counter()
+ *     lanepool_i_thread_drains(), lanepool_i_thread_drains_set(), lanepool_i_counter(),
+ *     lanepool_i_process()
  *
  * and, where there are static probes, LANEPOOL_I_PROBE, as posix.h does; the functions below may be
  * called from any thread. What can fail returns false or NULL and has changed nothing; what cannot
@@ -47,6 +48,8 @@ bool lanepool_i_mutex_init(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_lock(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex);
+/* False: it is held. */
+bool lanepool_i_mutex_try(lanepool_i_mutex *mutex);
 
 /* A counting semaphore. A post happens before the wait that it ends. */
 bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore);
@@ -95,6 +98,9 @@ bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value));
 
 /* Another one (lanepool_i_thread_drains), for the drains that the thread is inside of; nobody is
  * told when the thread ends. */
+
+/* A number, never 0 and less than 2^30, that no process has which this one descends from by fork()
+ * (lanepool_i_process); where the system cannot tell, all have the same. */
 
 /* The number of CPUs that the process may use, at least 1. */
 unsigned lanepool_i_cpu_count(void);

@@ -103,6 +103,16 @@ void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
     HAPPENS_AFTER(mutex);
 }
 
+bool lanepool_i_mutex_try(lanepool_i_mutex *mutex)
+{
+    sim_step(SIM_LOCK, mutex);
+    if (mutex->owner != NULL)
+        return false;
+    mutex->owner = sim.current;
+    HAPPENS_AFTER(mutex);
+    return true;
+}
+
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
 {
     sim_step(SIM_LOCK, mutex);
