@@ -31,10 +31,19 @@ struct visit {
     uint64_t arrived_ns; /* NO_TIME: it waits there */
 };
 
+/* How far a task has come. A task that has failed is BETWEEN its attempts until it is ready anew,
+ * or has ended. */
+enum stage { WAITING, READY, RUNNING, BETWEEN };
+
 struct pending {
     bool used;
+    enum stage stage;
+    bool was_tried; /* an attempt is over */
     uint64_t ticket;
-    uint64_t routed_ns, arrived_ns, ready_ns, started_ns; /* NO_TIME: not known, or not yet */
+    uint64_t routed_ns;
+    uint64_t arrived_ns; /* NO_TIME: not yet */
+    uint64_t since_ns;   /* when the stage began; from READY on */
+    uint64_t ran_ns;     /* in attempts that are over */
     struct row *tag;
     struct visit *visits;
     size_t visit_count;
@@ -265,11 +274,10 @@ static bool route(lanepool_times *times, const lanepool_event *event)
     if (tag == NULL || task->used)
         return tag != NULL;
     *task = (struct pending){ .used = true,
+                              .stage = WAITING,
                               .ticket = event->task,
                               .routed_ns = event->time_ns,
                               .arrived_ns = NO_TIME,
-                              .ready_ns = NO_TIME,
-                              .started_ns = NO_TIME,
                               .tag = tag };
     times->pending_count++;
     times->waiting++;
@@ -309,12 +317,16 @@ static void arrive(struct pending *task, const lanepool_event *event)
     }
 }
 
-/* A task with one lane is never latched. */
-static void become_ready(lanepool_times *times, struct pending *task, uint64_t now_ns)
+static void come_to(struct pending *task, enum stage stage, uint64_t now_ns)
 {
-    task->ready_ns = now_ns;
+    task->stage = stage;
+    task->since_ns = now_ns;
+}
+
+/* A task with one lane is never latched. */
+static void end_waiting(lanepool_times *times, struct pending *task, uint64_t now_ns)
+{
     times->waiting--;
-    times->ready++;
     lanepool_i_histogram_add(&task->tag->waiting, now_ns - task->routed_ns);
     if (task->visit_count < 2 || task->arrived_ns == NO_TIME)
         return;
@@ -325,32 +337,59 @@ static void become_ready(lanepool_times *times, struct pending *task, uint64_t n
                                      now_ns - task->visits[i].arrived_ns);
 }
 
-static void start(lanepool_times *times, struct pending *task, uint64_t now_ns)
+/* Before an attempt, which need not be the first. */
+static void become_ready(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
-    task->started_ns = now_ns;
-    times->ready--;
-    times->running++;
-    lanepool_i_histogram_add(&task->tag->ready, now_ns - task->ready_ns);
-    for (size_t i = 0; i < task->visit_count; i++)
-        lanepool_i_histogram_add(&task->visits[i].row->ready, now_ns - task->ready_ns);
+    if (task->stage == WAITING)
+        end_waiting(times, task, now_ns);
+    times->ready++;
+    come_to(task, READY, now_ns);
 }
 
-static void end(lanepool_times *times, struct pending *task, uint64_t now_ns)
+static void start(lanepool_times *times, struct pending *task, uint64_t now_ns)
+{
+    uint64_t stood_ns = now_ns - task->since_ns;
+    times->ready--;
+    times->running++;
+    lanepool_i_histogram_add(&task->tag->ready, stood_ns);
+    for (size_t i = 0; i < task->visit_count; i++)
+        lanepool_i_histogram_add(&task->visits[i].row->ready, stood_ns);
+    come_to(task, RUNNING, now_ns);
+}
+
+static void end_attempt(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     times->running--;
-    lanepool_i_histogram_add(&task->tag->running, now_ns - task->started_ns);
+    task->ran_ns += now_ns - task->since_ns;
+    task->was_tried = true;
+    come_to(task, BETWEEN, now_ns);
+}
+
+/* It stood ready for another attempt, which is not made. */
+static void call_off(lanepool_times *times, struct pending *task, uint64_t now_ns)
+{
+    times->ready--;
+    come_to(task, BETWEEN, now_ns);
+}
+
+/* With its last attempt, or without another one. */
+static void end(lanepool_times *times, struct pending *task, uint64_t now_ns)
+{
+    if (task->stage == RUNNING)
+        end_attempt(times, task, now_ns);
+    else if (task->stage == READY)
+        call_off(times, task, now_ns);
+    lanepool_i_histogram_add(&task->tag->running, task->ran_ns);
     for (size_t i = 0; i < task->visit_count; i++)
-        lanepool_i_histogram_add(&task->visits[i].row->running, now_ns - task->started_ns);
+        lanepool_i_histogram_add(&task->visits[i].row->running, task->ran_ns);
     remove_pending(times, task);
 }
 
-/* It will not run. */
+/* It will not run, or not again. */
 static void cancel(lanepool_times *times, struct pending *task)
 {
-    if (task->ready_ns == NO_TIME)
-        times->waiting--;
-    else
-        times->ready--;
+    times->waiting -= task->stage == WAITING;
+    times->ready -= task->stage == READY;
     remove_pending(times, task);
 }
 
@@ -373,19 +412,25 @@ static void pass_time(lanepool_times *times, uint64_t now_ns)
 static bool add_of_task(lanepool_times *times, const lanepool_event *event)
 {
     struct pending *task = find_pending(times, event->task);
-    bool is_waiting = task != NULL && task->ready_ns == NO_TIME;
-    bool is_ready = task != NULL && !is_waiting && task->started_ns == NO_TIME;
-    if (event->type == LANEPOOL_EVENT_ENTER && is_waiting)
+    if (task == NULL)
+        return true;
+    enum stage stage = task->stage;
+    bool has_failed = event->type == LANEPOOL_EVENT_RETRY || event->type == LANEPOOL_EVENT_KEEP;
+    if (event->type == LANEPOOL_EVENT_ENTER && stage == WAITING)
         return enter(times, task, event);
-    if (event->type == LANEPOOL_EVENT_ARRIVE && is_waiting)
+    if (event->type == LANEPOOL_EVENT_ARRIVE && stage == WAITING)
         arrive(task, event);
-    else if (event->type == LANEPOOL_EVENT_READY && is_waiting)
+    else if (event->type == LANEPOOL_EVENT_READY && (stage == WAITING || stage == BETWEEN))
         become_ready(times, task, event->time_ns);
-    else if (event->type == LANEPOOL_EVENT_START && is_ready)
+    else if (event->type == LANEPOOL_EVENT_START && stage == READY)
         start(times, task, event->time_ns);
-    else if (event->type == LANEPOOL_EVENT_END && task != NULL && !is_waiting && !is_ready)
+    else if (has_failed && stage == RUNNING)
+        end_attempt(times, task, event->time_ns);
+    else if (has_failed && stage == READY && task->was_tried)
+        call_off(times, task, event->time_ns);
+    else if (event->type == LANEPOOL_EVENT_END && (stage == RUNNING || task->was_tried))
         end(times, task, event->time_ns);
-    else if (event->type == LANEPOOL_EVENT_CANCEL && (is_waiting || is_ready))
+    else if (event->type == LANEPOOL_EVENT_CANCEL && stage != RUNNING)
         cancel(times, task);
     return true;
 }

@@ -43,17 +43,18 @@ typedef struct lanepool_times_row {
     lanepool_durations waiting; /**< behind others: in this lane; of a tag, from ROUTE to READY */
     lanepool_durations latched; /**< at the head of this lane, while a rollup waited for others; of
                                    a tag, from its first arrival on. Of rollups only */
-    lanepool_durations ready;   /**< for a worker */
-    lanepool_durations running; /**< from START to END */
+    lanepool_durations ready;   /**< for a worker; before each attempt anew */
+    lanepool_durations running; /**< from START to END; of a task that is tried again, or kept, what
+                                   its attempts took together, each from START to RETRY, KEEP or
+                                   END. What lies between them is in none of these */
 } lanepool_times_row;
 
 /** What all workers together did with their time, in nanoseconds. */
 typedef struct lanepool_times_workers {
     uint64_t running_ns; /**< running tasks */
-    uint64_t idle_ns;    /**< asleep while no routed task waited or was ready */
-    uint64_t
-        idle_blocked_ns;    /**< asleep while every routed task that did not run waited in lanes */
-    uint64_t idle_ready_ns; /**< asleep while some task was ready: being woken */
+    uint64_t idle_ns;    /**< asleep while no routed task waited in lanes, and none was ready */
+    uint64_t idle_blocked_ns; /**< asleep while some waited in lanes, and none was ready */
+    uint64_t idle_ready_ns;   /**< asleep while some task was ready: being woken */
 } lanepool_times_workers;
 
 /**

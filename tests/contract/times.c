@@ -196,6 +196,126 @@ Test(times, idle_time_is_told_apart_by_its_cause)
     lanepool_times_destroy(times);
 }
 
+/* --- tasks that are tried again --- */
+
+/* Two attempts, of 20 ns and 5 ns, with 70 ns between them; another task waits in the lane. Of the
+ * time between nobody runs anything. */
+Test(times, time_between_attempts_is_not_running)
+{
+    lanepool_event events[] = {
+        event_of(LANEPOOL_EVENT_PARK, 0, 1000),
+        event_of(LANEPOOL_EVENT_ROUTE, 5, 1000),
+        event_at(LANEPOOL_EVENT_ENTER, 5, 1000, 1, LANEPOOL_EVENT_GRANTED),
+        event_of(LANEPOOL_EVENT_READY, 5, 1000),
+        event_of(LANEPOOL_EVENT_WAKE, 0, 1010),
+        event_of(LANEPOOL_EVENT_START, 5, 1010),
+        event_of(LANEPOOL_EVENT_ROUTE, 6, 1015),
+        event_at(LANEPOOL_EVENT_ENTER, 6, 1015, 1, 0),
+        event_of(LANEPOOL_EVENT_RETRY, 5, 1030),
+        event_of(LANEPOOL_EVENT_PARK, 0, 1030),
+        event_of(LANEPOOL_EVENT_READY, 5, 1097),
+        event_of(LANEPOOL_EVENT_WAKE, 0, 1100),
+        event_of(LANEPOOL_EVENT_START, 5, 1100),
+        event_of(LANEPOOL_EVENT_END, 5, 1105),
+    };
+    lanepool_times_row rows[ROWS_MAX];
+    lanepool_times_workers workers;
+    lanepool_times *times = times_make();
+
+    expect_ok(lanepool_times_add(times, events, sizeof events / sizeof events[0]));
+    size_t count = lanepool_times_rows(times, rows, ROWS_MAX);
+    const lanepool_times_row *lane = row_of(rows, count, 1, LANEPOOL_EVENT_LANE_ID);
+    const lanepool_times_row *tag = row_of(rows, count, 0, 0);
+    expect_durations(&lane->running, 1, 25);
+    expect_durations(&tag->running, 1, 25);
+    expect_durations(&lane->ready, 2, 10);
+    expect_durations(&tag->ready, 2, 10);
+    expect_durations(&tag->waiting, 1, 0);
+    lanepool_times_of_workers(times, &workers);
+    expect_eq(workers.running_ns, 20 + 5);
+    expect_eq(workers.idle_ready_ns, 10 + 3);
+    expect_eq(workers.idle_blocked_ns, 67);
+    expect_eq(workers.idle_ns, 0);
+    lanepool_times_destroy(times);
+}
+
+/* One that is kept ends when the program says so, without another attempt; one that is to be tried
+ * again may be cancelled before that, or asked to end when it stands ready. */
+Test(times, time_of_a_kept_task_is_that_of_its_attempts)
+{
+    lanepool_event events[] = {
+        event_of(LANEPOOL_EVENT_ROUTE, 5, 100),   event_of(LANEPOOL_EVENT_READY, 5, 100),
+        event_of(LANEPOOL_EVENT_START, 5, 100),   event_of(LANEPOOL_EVENT_RETRY, 5, 110),
+        event_of(LANEPOOL_EVENT_READY, 5, 150),   event_of(LANEPOOL_EVENT_START, 5, 150),
+        event_of(LANEPOOL_EVENT_KEEP, 5, 153),    event_of(LANEPOOL_EVENT_END, 5, 1000),
+        event_of(LANEPOOL_EVENT_ROUTE, 6, 1000),  event_of(LANEPOOL_EVENT_READY, 6, 1000),
+        event_of(LANEPOOL_EVENT_START, 6, 1000),  event_of(LANEPOOL_EVENT_RETRY, 6, 1001),
+        event_of(LANEPOOL_EVENT_CANCEL, 6, 1500), event_of(LANEPOOL_EVENT_ROUTE, 7, 1500),
+        event_of(LANEPOOL_EVENT_READY, 7, 1500),  event_of(LANEPOOL_EVENT_START, 7, 1500),
+        event_of(LANEPOOL_EVENT_RETRY, 7, 1500),  event_of(LANEPOOL_EVENT_READY, 7, 1500),
+        event_of(LANEPOOL_EVENT_KEEP, 7, 1500),   event_of(LANEPOOL_EVENT_READY, 7, 1500),
+        event_of(LANEPOOL_EVENT_END, 7, 1500),    event_of(LANEPOOL_EVENT_PARK, 0, 1500),
+        event_of(LANEPOOL_EVENT_WAKE, 0, 1600),
+    };
+    lanepool_times_row row;
+    lanepool_times_workers workers;
+    lanepool_times *times = times_make();
+
+    expect_ok(lanepool_times_add(times, events, sizeof events / sizeof events[0]));
+    expect_eq(lanepool_times_rows(times, &row, 1), 1);
+    expect_durations(&row.running, 2, 13);
+    lanepool_times_of_workers(times, &workers);
+    expect_eq(workers.running_ns, 10 + 3 + 1);
+    expect_eq(workers.idle_ns, 100);
+    lanepool_times_destroy(times);
+}
+
+static int fail_twice(lanepool_run *run, void *context, lanepool_call call)
+{
+    (void)context;
+    return call == LANEPOOL_CALL_RUN && lanepool_run_attempt(run) < 3 ? 1 : 0;
+}
+
+Test(times, a_task_that_is_tried_again_counts_once)
+{
+    enum { EVENTS = 256 };
+    static lanepool_event events[EVENTS];
+    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_times_row rows[ROWS_MAX];
+    lanepool_trace_reader *reader;
+    size_t count;
+
+    options.workers = 2;
+    options.trace_events = EVENTS;
+    lanepool_pool *pool = pool_make_with(&options);
+    lanepool_times *times = times_make();
+    expect_ok(lanepool_trace_open(pool, &reader));
+    policy.retries = 2;
+    task.function = fail_twice;
+    task.claims = &claim;
+    task.claim_count = 1;
+    task.on_failure = &policy;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_settle(pool);
+    expect_ok(lanepool_trace_read(reader, events, EVENTS, &count));
+    expect_ok(lanepool_times_add(times, events, count));
+    count = lanepool_times_rows(times, rows, ROWS_MAX);
+    expect_eq(count, 2);
+    for (size_t i = 0; i < count; i++) {
+        expect_eq(rows[i].waiting.count, 1);
+        expect_eq(rows[i].ready.count, 3);
+        expect_eq(rows[i].running.count, 1);
+    }
+    lanepool_trace_close(reader);
+    lanepool_times_destroy(times);
+    pool_end(pool);
+}
+
+/* --- all of a pool's --- */
+
 Test(times, a_pools_tasks_are_all_counted)
 {
     enum { TASKS = 3000, KEYS = 40 };
