@@ -361,6 +361,84 @@ static void scenario_62_who_has_stopped_it_is_not_told_again(void)
     scene_end();
 }
 
+/* --- held up, and nobody there --- */
+
+static void await_one_thread(void)
+{
+    lanepool_stats stats;
+
+    do {
+        sim_sleep(5);
+        EXPECT_STATUS(OK, lanepool_pool_stats(scene.pool, &stats, NULL, 0));
+    } while (stats.threads > 1);
+}
+
+static void have_two_kept_and_one_thread(void)
+{
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+
+    options.workers = 3;
+    options.workers_min = 1;
+    options.worker_idle_ns = 1 + 10 * scene_variant(2);
+    scene_open(&options);
+    scene_make_gates(2);
+    set_policy(0, 0, LANEPOOL_FAILURE_POISON);
+    submit(failing("A", 1));
+    submit(failing("BC", 1));
+    submit(scene_task("aB"));
+    submit(scene_task("C"));
+    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    await_one_thread();
+}
+
+static void say_so_and_wait(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(1);
+    scene_wait_at_gate(0);
+}
+
+static void open_first_gate(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(0);
+}
+
+/* Only the resident worker is there, and it is busy until all that was held up has run. */
+static void scenario_62_resolution_brings_a_worker_back(void)
+{
+    lanepool_resolution how = hows[scene_variant(2)];
+
+    have_two_kept_and_one_thread();
+    struct scene_task *busy = scene_task("D");
+    busy->body = say_so_and_wait;
+    submit(busy);
+    scene_wait_at_gate(1);
+    struct scene_task *last = scene_task("ABC");
+    last->body = open_first_gate;
+    submit(last);
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, resolve(how));
+    EXPECT_STATUS(OK, resolve(how));
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_to_here();
+    await_one_thread();
+    scene_close();
+}
+
+/* Nobody is there to look when the drain begins, and again after each resolution. */
+static void scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up(void)
+{
+    have_two_kept_and_one_thread();
+    EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
+    for (int left = 2; left > 0; left--) {
+        EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+        EXPECT_STATUS(OK, resolve(hows[scene_variant(2)]));
+    }
+    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    scene_end();
+}
+
 /* --- lanes paused --- */
 
 static lanepool_lane *acquire(char key)
@@ -462,6 +540,8 @@ SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, 
                SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM),
                SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM),
                SCENARIO(scenario_62_who_has_stopped_it_is_not_told_again, EXHAUSTIVE),
+               SCENARIO(scenario_62_resolution_brings_a_worker_back, RANDOM),
+               SCENARIO(scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up, RANDOM),
                SCENARIO(scenario_64_failure_pauses_its_lanes, RANDOM),
                SCENARIO(scenario_64_paused_lanes_meet_a_shutdown_now, RANDOM),
                SCENARIO(scenario_30_each_failure_beside_tasks_that_fail, FAULTS));
