@@ -239,7 +239,7 @@ static void free_series(lanepool_i_series *series)
     lanepool_i_memory_free(series);
 }
 
-/* Claims of keys become claims of lanes that the timer holds. */
+/* Claims of keys become claims of lanes that the series holds. */
 static lanepool_status hold_lanes(lanepool_pool *pool, const lanepool_task *task,
                                   lanepool_i_series *series)
 {
@@ -301,7 +301,7 @@ static bool enter(lanepool_i_delays *delays, lanepool_i_series *series, uint64_t
     return open;
 }
 
-/* The gate is a future of its own: the program's reference is the timer's. */
+/* The gate is a future of its own: the program's reference is the series'. */
 static lanepool_status start(lanepool_pool *pool, lanepool_i_series *series, int64_t delay_ns)
 {
     lanepool_task description = series->description;
