@@ -111,8 +111,8 @@ static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *bloc
 {
     if (task->on_failure != NULL || pool->failures.has_policy)
         return lanepool_i_failing_create(pool, block, task, status);
-    return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member), pool, block,
-                                    task, status);
+    return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member),
+                                    pool->origin, pool, block, task, status);
 }
 
 static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
@@ -123,8 +123,8 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
     if (has_member(pool, task))
         block->as.wide.future = create_member(pool, block, task, &status);
     else if (task->future != NULL)
-        block->as.wide.future =
-            lanepool_i_future_create(allocator, sizeof(lanepool_future), pool, block, &status);
+        block->as.wide.future = lanepool_i_future_create(allocator, sizeof(lanepool_future),
+                                                         pool->origin, pool, block, &status);
     if (task->future == NULL)
         lanepool_future_release(block->as.wide.future);
     return status;

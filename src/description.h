@@ -91,8 +91,8 @@ static inline size_t lanepool_i_description_entry_count(const lanepool_task *tas
 static inline bool lanepool_i_description_fits(const lanepool_pool *pool, const lanepool_task *task)
 {
     return (task->pump == NULL || task->pump->pool == pool) &&
-           (task->group == NULL || lanepool_i_pool_is_forked(pool) ||
-            lanepool_i_group_is_here(task->group)) &&
+           (task->group == NULL || task->group->origin.process == pool->origin.process ||
+            lanepool_i_pool_is_forked(pool) || lanepool_i_group_is_here(task->group)) &&
            (task->on_failure == NULL || lanepool_i_policy_is_valid(pool, task->on_failure));
 }
 

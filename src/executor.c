@@ -241,6 +241,7 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
     memset(made, 0, sizeof *made);
     made->alarm.run = ring;
     made->functions = *functions;
+    made->origin = lanepool_i_origin_here();
     made->context = context;
     made->armed_ns = UINT64_MAX;
     made->by_clock = functions->execute_after == NULL;

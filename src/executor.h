@@ -31,6 +31,7 @@
 #include "atomic.h"
 #include "lanepool/executor.h"
 #include "lanepool/sequence.h"
+#include "origin.h"
 #include "timers.h"
 
 typedef struct lanepool_i_errand lanepool_i_errand;
@@ -71,6 +72,7 @@ struct lanepool_executor {
     lanepool_executor_functions functions; /* I */
     void *context;                         /* I: theirs */
     lanepool_pool *pool;                   /* I: whose workers it is, or NULL */
+    lanepool_i_origin origin;              /* I */
     _Atomic size_t references;             /* A */
     lanepool_i_timers timers;              /* delayed tasks of all sequences */
     lanepool_i_mutex lock;

@@ -86,8 +86,9 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
         if (*status != LANEPOOL_OK)
             return NULL;
     }
-    lanepool_future *future = lanepool_i_member_create(
-        pool->options.allocator, sizeof(lanepool_i_failing), pool, task, description, status);
+    lanepool_future *future =
+        lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_failing), pool->origin,
+                                 pool, task, description, status);
     if (future == NULL)
         return NULL;
     lanepool_i_failing *failing = (lanepool_i_failing *)future;

@@ -11,8 +11,8 @@ _Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LA
                "the result stands beside the lock");
 
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_pool *pool, lanepool_i_task *task,
-                                          lanepool_status *status)
+                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_task *task, lanepool_status *status)
 {
     lanepool_future *future = lanepool_i_allocate(allocator, size);
     if (future == NULL) {
@@ -24,7 +24,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
         *status = LANEPOOL_NO_THREAD;
         return NULL;
     }
-    lanepool_i_origin_init(&future->origin);
+    future->origin = origin;
     atomic_init(&future->references, 2);
     future->allocator = allocator;
     future->complete = false;

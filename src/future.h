@@ -38,7 +38,7 @@ struct lanepool_future {
     bool awaits_retry;                   /* L: and has returned, and will be called again */
     bool cancelled;                      /* L: it never will be */
     bool is_member;                      /* I: it is a lanepool_i_member's; see member.h */
-    lanepool_i_origin origin;            /* A */
+    lanepool_i_origin origin;            /* I */
     lanepool_i_task *task;               /* L: until complete; valid while the lock is held */
     lanepool_pool *pool;                 /* L: until complete; NULL: a sequence's task */
     struct lanepool_i_item *item;        /* L: until complete: the sequence's task */
@@ -56,12 +56,12 @@ struct lanepool_future {
 /* With two references: the task's and the caller's. In front of a block of `size` bytes, of which
  * the rest is the caller's to fill. NULL with the status set: nothing was made. */
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_pool *pool, lanepool_i_task *task,
-                                          lanepool_status *status);
+                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_task *task, lanepool_status *status);
 /* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
 static inline bool lanepool_i_future_is_here(lanepool_future *future)
 {
-    return lanepool_i_origin_is_here(&future->origin, &future->lock);
+    return lanepool_i_origin_is_here(future->origin, &future->lock);
 }
 
 /* The task's function is about to be called; false: it is not to be, the task was cancelled. A

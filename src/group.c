@@ -31,7 +31,7 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     memset(made, 0, sizeof *made);
     made->keeps = options != NULL && options->keeps_completions;
     made->held = true;
-    lanepool_i_origin_init(&made->origin);
+    made->origin = lanepool_i_origin_here();
     made->ring.older = made->ring.newer = &made->ring;
     made->last = &made->kept;
     if (!lanepool_i_mutex_init(&made->lock)) {

@@ -11,7 +11,8 @@ static bool make_future(lanepool_i_item *item, lanepool_future **future, lanepoo
     item->future = NULL;
     if (future == NULL)
         return true;
-    item->future = lanepool_i_future_create(NULL, sizeof(lanepool_future), NULL, NULL, status);
+    item->future = lanepool_i_future_create(NULL, sizeof(lanepool_future),
+                                            item->errand->executor->origin, NULL, NULL, status);
     if (item->future == NULL)
         return false;
     item->future->item = item;

@@ -5,10 +5,11 @@
 #include "pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_pool *pool, lanepool_i_task *task,
-                                          const lanepool_task *description, lanepool_status *status)
+                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_task *task, const lanepool_task *description,
+                                          lanepool_status *status)
 {
-    lanepool_future *future = lanepool_i_future_create(allocator, size, pool, task, status);
+    lanepool_future *future = lanepool_i_future_create(allocator, size, origin, pool, task, status);
     if (future == NULL)
         return NULL;
     lanepool_i_member *member = lanepool_i_member_of(future);

@@ -50,7 +50,7 @@ typedef struct lanepool_i_taker {
 /* Guards: I immutable, L the lock. It is a leaf, taken under a future's or alone. */
 struct lanepool_group {
     lanepool_i_mutex lock;
-    lanepool_i_origin origin; /* A */
+    lanepool_i_origin origin; /* I */
     bool keeps;               /* I: completions are kept until they are taken */
     bool held;                /* L: the program has not destroyed it */
     size_t pending;           /* L: members in the list */
@@ -65,7 +65,7 @@ struct lanepool_group {
 /* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
 static inline bool lanepool_i_group_is_here(lanepool_group *group)
 {
-    return lanepool_i_origin_is_here(&group->origin, &group->lock);
+    return lanepool_i_origin_is_here(group->origin, &group->lock);
 }
 
 static inline lanepool_i_member *lanepool_i_member_of(lanepool_future *future)
@@ -86,8 +86,8 @@ static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *t
  * block; in front of a block of `size` bytes, of which the rest is the caller's to fill. NULL with
  * the status set. */
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_pool *pool, lanepool_i_task *task,
-                                          const lanepool_task *description,
+                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_task *task, const lanepool_task *description,
                                           lanepool_status *status);
 /* It was not accepted after all: but for the two references as if it had never been made. */
 void lanepool_i_member_refuse(lanepool_future *future);

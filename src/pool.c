@@ -475,6 +475,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
     made->options = known;
+    made->origin = lanepool_i_origin_here();
     made->options.contexts = NULL;
     lanepool_i_thread_name_copy(made->name, known.name);
     made->options.name = made->name;

@@ -23,6 +23,7 @@
 
 struct lanepool_pool {
     lanepool_options options;               /* I: with every default filled in */
+    lanepool_i_origin origin;               /* I */
     const lanepool_i_rule *rule;            /* I */
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */

@@ -10,7 +10,6 @@
  *     _POISON, _UNPOISON, and atomic_init
  *     lanepool_i_pause(), lanepool_i_thread_slot(), lanepool_i_thread_slot_set(),
  *     lanepool_i_thread_drains(), lanepool_i_thread_drains_set(), lanepool_i_counter(),
- *     lanepool_i_process()
  *
  * and, where there are static probes, LANEPOOL_I_PROBE, as posix.h does; the functions below may be
  * called from any thread. What can fail returns false or NULL and has changed nothing; what cannot
@@ -99,8 +98,9 @@ bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value));
 /* Another one (lanepool_i_thread_drains), for the drains that the thread is inside of; nobody is
  * told when the thread ends. */
 
-/* A number, never 0 and less than 2^30, that no process has which this one descends from by fork()
- * (lanepool_i_process); where the system cannot tell, all have the same. */
+/* The number of the process, which no other one has as long as there is this one. A call of the
+ * system's. */
+uint32_t lanepool_i_process(void);
 
 /* The number of CPUs that the process may use, at least 1. */
 unsigned lanepool_i_cpu_count(void);

@@ -241,34 +241,10 @@ void lanepool_i_pages_wipe_on_fork(void *pages, size_t size)
 #endif
 }
 
-/* The page lives as long as the process. Without one the number is kept where a child finds it
- * again. */
-static _Atomic uint32_t unwiped_number;
-_Atomic uint32_t *_Atomic lanepool_i_process_page = &unwiped_number;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t process_numbers; /* how many were given, to those that this one descends
-                                            from, too */
-
-static void process_make_page(void)
+uint32_t lanepool_i_process(void)
 {
-    _Atomic uint32_t *page = lanepool_i_pages_alloc(LANEPOOL_I_PAGE_SIZE);
-    if (page == NULL)
-        return;
-    lanepool_i_pages_wipe_on_fork(page, LANEPOOL_I_PAGE_SIZE);
-    atomic_store_explicit(&lanepool_i_process_page, page, memory_order_release);
-}
-
-/* Of several threads that come at once the first one's number is it. */
-uint32_t lanepool_i_process_number(void)
-{
-    must(pthread_once(&process_once, process_make_page) == 0);
-    _Atomic uint32_t *page = atomic_load_explicit(&lanepool_i_process_page, memory_order_acquire);
-    uint32_t mine = atomic_fetch_add_explicit(&process_numbers, 1, memory_order_relaxed) + 1;
-    uint32_t number = 0;
-    return atomic_compare_exchange_strong_explicit(page, &number, mine, memory_order_acq_rel,
-                                                   memory_order_acquire)
-               ? mine
-               : number;
+    LANEPOOL_I_DOOR();
+    return (uint32_t)getpid();
 }
 
 _Thread_local struct lanepool_i_thread_own lanepool_i_thread_own;

@@ -65,18 +65,6 @@ static inline void lanepool_i_thread_drains_set(void *value)
     lanepool_i_thread_own.drains = value;
 }
 
-/* 0 until this process has a number: at first, and again in a child of fork(), which finds the page
- * wiped. */
-extern _Atomic uint32_t *_Atomic lanepool_i_process_page __attribute__((visibility("hidden")));
-uint32_t lanepool_i_process_number(void);
-
-static inline uint32_t lanepool_i_process(void)
-{
-    uint32_t number = atomic_load_explicit(
-        atomic_load_explicit(&lanepool_i_process_page, memory_order_acquire), memory_order_relaxed);
-    return __builtin_expect(number != 0, 1) ? number : lanepool_i_process_number();
-}
-
 static inline void lanepool_i_pause(void)
 {
     LANEPOOL_I_DOOR();

@@ -306,6 +306,12 @@ void sim_spoil(void *address, size_t size)
 
 /* --- the rest --- */
 
+/* Nobody forks here. */
+uint32_t lanepool_i_process(void)
+{
+    return 1;
+}
+
 unsigned lanepool_i_cpu_count(void)
 {
     return 2;

@@ -110,12 +110,6 @@ void lanepool_i_thread_slot_set(void *value);
 void *lanepool_i_thread_drains(void);
 void lanepool_i_thread_drains_set(void *value);
 
-/* Nobody forks here. */
-static inline uint32_t lanepool_i_process(void)
-{
-    return 1;
-}
-
 static inline void lanepool_i_pause(void)
 {
     sim_step(SIM_YIELD, NULL);
