@@ -81,8 +81,9 @@ LANEPOOL_API bool lanepool_run_is_cancelled(const lanepool_run *run);
  *
  * @param lane  A held lane: lanepool_lane_acquire() gives that of any key.
  * @param count Receives how many tasks this call has cancelled; may be NULL.
- * @retval LANEPOOL_OK        Done; each other task of the lane had started, or a worker was just
- *                            about to start it, or taking it over, ready, from another.
+ * @retval LANEPOOL_OK        Done; each other task of the lane had started, or a thread was just
+ *                            about to start it, taking it over, ready, from another, or letting it
+ *                            go at the end of what it had waited for.
  * @retval LANEPOOL_INVALID   lane is NULL.
  * @retval LANEPOOL_NOMEM     Memory is lacking; no task was cancelled.
  * @retval LANEPOOL_NO_THREAD A semaphore could not be had; no task was cancelled.

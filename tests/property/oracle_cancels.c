@@ -230,14 +230,51 @@ static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
     return false;
 }
 
-/* Each thread may just be about to start one, and a worker have taken some over from another; one
- * that has to wait is not about to start. What is due later may escape. */
+/* Whether a thread has called nothing since this task ended: it may just be letting others go. */
+static bool is_letting_go(const struct judge *judge, uint32_t task, uint64_t end)
+{
+    const struct oracle_task *last = &judge->log->tasks[task];
+
+    for (uint32_t i = 0; i < judge->count; i++) {
+        const struct oracle_task *other = &judge->log->tasks[judge->by_ticket[i]];
+
+        if (other->thread == last->thread &&
+            oracle_when(&other->call_begin) > oracle_when(&last->call_end) &&
+            oracle_when(&other->call_begin) < end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether whoever ran what the task of this place by ticket had waited for to the last may hold it
+ * in its hands: one task's end can let any number go. */
+static bool is_let_go(const struct judge *judge, uint32_t place, uint64_t end)
+{
+    uint32_t last = WORKLOAD_NONE;
+
+    for (uint32_t i = 0; i < place; i++) {
+        uint32_t earlier = judge->by_ticket[i];
+        uint64_t ended_at = oracle_when(&judge->log->tasks[earlier].call_end);
+
+        if (judge->log->tasks[earlier].call == CALL_RUN && ended_at != 0 && ended_at < end &&
+            (last == WORKLOAD_NONE || ended_at > oracle_when(&judge->log->tasks[last].call_end)) &&
+            oracle_conflict_at(judge->log, judge->workload, earlier, judge->by_ticket[place], 0)) {
+            last = earlier;
+        }
+    }
+    return last != WORKLOAD_NONE && is_letting_go(judge, last, end);
+}
+
+/* Each thread may just be about to start one, or letting some go, and a worker have taken some over
+ * from another; one that has to wait is not about to start. What is due later may escape. */
 static void check_who_is_left(struct judge *judge, uint32_t cancel)
 {
     const struct workload_params *params = &judge->workload->params;
     bool of_group = judge->workload->cancels[cancel].kind == CANCEL_GROUP;
     uint32_t may_be_left =
         (of_group ? 1 : LANEPOOL_I_TAKE_MAX) * params->workers + params->submitters + params->pumps;
+    uint64_t end = oracle_when(&judge->log->cancels[cancel].end);
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < judge->count && judge->verdict.passed; i++) {
@@ -246,8 +283,8 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
         if (!started_after(judge, cancel, task)) {
             continue;
         }
-        left++;
-        if (was_held_up(judge, i, oracle_when(&judge->log->cancels[cancel].end))) {
+        left += !is_let_go(judge, i, end);
+        if (was_held_up(judge, i, end)) {
             judge_blame(&judge->verdict, "task %u had to wait, and was not cancelled", task);
         }
     }
