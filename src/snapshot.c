@@ -286,6 +286,7 @@ static void fill(const struct taking *taking, struct taken *taken)
     taken->snapshot = (lanepool_snapshot){
         .time_ns = lanepool_i_clock_now(),
         .unrouted = lanepool_i_locals_accepted(&pool->locals) - lanepool_i_router_routed(pool),
+        .blocked = load_relaxed(&pool->admission.waiting),
         .tasks = taken->tasks,
         .task_count = tasks,
         .entries = taken->entries,

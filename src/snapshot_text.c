@@ -473,6 +473,11 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
     out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_RETRYING), " to be tried again");
     out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_KEPT), " kept");
     lanepool_i_out_text(&out, "\n");
+    if (snapshot->blocked > 0) {
+        lanepool_i_out_count(&out, snapshot->blocked, "submit");
+        lanepool_i_out_text(&out,
+                            snapshot->blocked == 1 ? " waits for room\n" : " wait for room\n");
+    }
     for (size_t i = 0; i < snapshot->worker_count; i++)
         out_worker(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)

@@ -122,6 +122,8 @@ typedef struct lanepool_snapshot_context {
 typedef struct lanepool_snapshot {
     uint64_t time_ns;                          /**< when, by the monotonic clock */
     uint64_t unrouted;                         /**< tasks that were just being submitted */
+    uint64_t blocked;                          /**< submits that wait for room, in the pool or in
+                                                    lanes: see there */
     const lanepool_snapshot_task *tasks;       /**< `task_count` */
     size_t task_count;                         /**< how many tasks */
     const lanepool_snapshot_entry *entries;    /**< `entry_count`, by task */

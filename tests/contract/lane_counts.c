@@ -105,6 +105,23 @@ static void *submit_blocked(void *argument)
     return NULL;
 }
 
+static void append(void *context, const char *text, size_t size)
+{
+    strncat(context, text, size);
+}
+
+static void expect_blocked(lanepool_pool *pool, uint64_t count, const char *wanted)
+{
+    lanepool_snapshot *snapshot;
+    char text[2000] = "";
+
+    expect_ok(lanepool_snapshot_take(pool, &snapshot));
+    expect_eq(snapshot->blocked, count);
+    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect(strstr(text, wanted) != NULL);
+    lanepool_snapshot_release(snapshot);
+}
+
 Test(lane_counts, higher_limit_lets_blocked_submitters_go_on)
 {
     struct gate gate;
@@ -124,9 +141,13 @@ Test(lane_counts, higher_limit_lets_blocked_submitters_go_on)
         expect(gate_await(&blocked[i].started, 1));
         expect(process_thread_sleeps(blocked[i].thread));
     }
+    expect_blocked(pool, 3, "\n3 submits wait for room\n");
+    expect_blocked(pool, 3, ", 1 of at most 1 pending\n");
     expect_ok(lanepool_lane_set_pending_max(lane, 3));
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
+    expect_blocked(pool, 1, "\n1 submit waits for room\n");
+    expect_blocked(pool, 1, ", 3 of at most 3 pending\n");
     expect_ok(lanepool_lane_set_pending_max(lane, LANEPOOL_UNLIMITED));
     pthread_join(threads[2], NULL);
     expect(has_room(pool, 1));
