@@ -45,7 +45,7 @@ def check_seed(views):
     check(any(run.overlap(task, close) for task in (c2, 5)), "and while the rollup runs")
     check(run.overlap(a2, b2), "A and B run in parallel after it")
     check(run.starts[a2]["thread"] != run.starts[b2]["thread"], "on two workers")
-    check("1/2 arrived" in views.text("timeline", "run.rec", environment={"COLUMNS": "200"}),
+    check("1/2 arrived" in views.text("timeline", "run.rec", environment={"COLUMNS": "600"}),
           "the timeline shows the latch")  # fmt: skip
     middle = (sum(latched) // 2 - int(run.values("zero")[0])) // 1000
     dot = views.text("dot", "--at", f"{middle}us", "run.rec")
