@@ -62,6 +62,7 @@ typedef struct lanepool_i_failures {
     size_t kept;               /* L: how many of them are kept */
     size_t paused;             /* L: lanes that are paused because of a failure */
     size_t told;               /* L: how many are just being told to their lanes */
+    size_t dropped;            /* L: how many are resolved, and what is behind just being dropped */
     uint64_t changes;          /* L: how often one of these was changed */
     lanepool_i_wide_entry *poisoned[1 << LANEPOOL_I_POISON_BITS]; /* L: see poison.h */
 } lanepool_i_failures;

@@ -196,6 +196,12 @@ static lanepool_i_failing *find_locked(const lanepool_i_failures *failures, uint
     return failing;
 }
 
+static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+{
+    failing->is_resolved = true;
+    failures->dropped++;
+}
+
 /* DROP: the task stays in the list, and is the caller's until that is known to have worked. */
 static lanepool_status take(lanepool_i_failures *failures, uint64_t ticket, lanepool_resolution how,
                             lanepool_i_failing **taken)
@@ -210,7 +216,7 @@ static lanepool_status take(lanepool_i_failures *failures, uint64_t ticket, lane
     else if (how == LANEPOOL_RESOLVE_RETRY && failing->has_given_up)
         status = LANEPOOL_INVALID;
     else if (how == LANEPOOL_RESOLVE_DROP)
-        failing->is_resolved = true;
+        begin_drop_locked(failures, failing);
     else
         lanepool_i_failing_take_locked(failures, failing);
     lanepool_i_mutex_unlock(&failures->lock);
@@ -225,17 +231,22 @@ static void skip(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failin
     lanepool_i_run_end_kept(pool, local, failing->task, &result);
 }
 
+/* Until it is over nobody is told that the pool is held up: whoever drops the tasks may be the one
+ * that looks, and those who were told would come back at once and have it look again. */
 static lanepool_status drop(lanepool_pool *pool, lanepool_i_local *local,
                             lanepool_i_failing *failing)
 {
     lanepool_status status = lanepool_i_cancel_behind(pool, local, failing->task);
     lanepool_i_mutex_lock(&pool->failures.lock);
     failing->is_resolved = false;
+    pool->failures.dropped--;
     if (status == LANEPOOL_OK)
         lanepool_i_failing_take_locked(&pool->failures, failing);
     lanepool_i_mutex_unlock(&pool->failures.lock);
     if (status == LANEPOOL_OK)
         skip(pool, local, failing);
+    else
+        lanepool_i_lifecycle_attend(pool, local);
     return status;
 }
 

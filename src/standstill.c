@@ -4,13 +4,13 @@
 #include "barrier.h"
 #include "planted.h"
 
-/* How many tasks are kept; `holds`: they, or paused lanes, hold others up, and nobody has still to
- * be told that he may leave. */
+/* How many tasks are kept; `holds`: they, or paused lanes, hold others up, none of them is just
+ * being resolved, and nobody has still to be told that he may leave. */
 static size_t count_kept(lanepool_i_failures *failures, uint64_t *changes, bool *holds)
 {
     lanepool_i_mutex_lock(&failures->lock);
     size_t kept = failures->kept;
-    *holds = kept + failures->paused > 0 && failures->told == 0;
+    *holds = kept + failures->paused > 0 && failures->told + failures->dropped == 0;
     *changes = failures->changes;
     lanepool_i_mutex_unlock(&failures->lock);
     return kept;

@@ -5,8 +5,9 @@
  * That is counted. What has finished is added up first, then those that wait and those
  * that are kept, then what was accepted. If nothing is missing, no task was ready or
  * ran from the first moment on: what was then would have been missing since, and only
- * the end of a task makes others ready; or a resolution, which is seen as a change; or a look at
- * the barrier that is due; or the message that a lane is poisoned, which is counted.
+ * the end of a task makes others ready; or a resolution, which is seen as a change, or counted
+ * while it drops what waits; or a look at the barrier that is due; or the message that a lane is
+ * poisoned, which is counted.
  */
 #ifndef LANEPOOL_SRC_STANDSTILL_H
 #define LANEPOOL_SRC_STANDSTILL_H
