@@ -346,31 +346,20 @@ void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *ent
         lane->last = previous;
 }
 
-/* The last link of the run of SHARED entries that begins at the head. */
-static uintptr_t end_of_run(uintptr_t head, uint64_t *count)
-{
-    uintptr_t last = head;
-    *count = 1;
-    for (uintptr_t next;
-         ((next = load_relaxed(&lanepool_i_link_entry(last)->next)) & LANEPOOL_I_LINK_SHARED) != 0;
-         last = next)
-        ++*count;
-    return last;
-}
-
 /* Only releases change the word meanwhile. Once none is active they have left the advance to the
  * thaw, which grants the run by itself. */
 void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
     uintptr_t head = load_relaxed(at);
-    uint64_t count;
-    if ((head & LANEPOOL_I_LINK_SHARED) == 0)
-        return;
-    uintptr_t next = load_relaxed(&lanepool_i_link_entry(end_of_run(head, &count))->next);
+    uintptr_t next = head;
+    uint64_t count = 0;
+    for (; (next & LANEPOOL_I_LINK_SHARED) != 0; count++)
+        next = load_relaxed(&lanepool_i_link_entry(next)->next);
     uint64_t word = load_acquire(&lane->word);
     do {
-        if (active(word) == 0 || (word & SHARED) == 0 || count > ACTIVE_MASK - active(word))
+        if (count == 0 || active(word) == 0 || (word & SHARED) == 0 ||
+            count > ACTIVE_MASK - active(word))
             return;
     } while (!cas_acq_rel(&lane->word, &word, word + count));
     store_release(at, next);
