@@ -19,12 +19,6 @@ static lanepool_future *submit(lanepool_pool *pool, lanepool_task_fn function, v
     return future;
 }
 
-static void finish(lanepool_future *future)
-{
-    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
-    lanepool_future_release(future);
-}
-
 static lanepool_claim on(uint64_t key)
 {
     return lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
@@ -32,7 +26,7 @@ static lanepool_claim on(uint64_t key)
 
 static void visit_and_finish(lanepool_pool *pool, struct visit *visit)
 {
-    finish(submit(pool, visit_body, visit, &visit->claim, 1));
+    future_finish(submit(pool, visit_body, visit, &visit->claim, 1));
     expect_eq(visit->status, LANEPOOL_OK);
     expect(visit->was_open);
 }
@@ -112,7 +106,7 @@ Test(contexts, is_not_closed_while_a_task_uses_it)
     expect(gate_await(&closed, 1)); /* the other key's: what was due before has been closed */
     expect_counts(&shop, 1, 1, 0);
     gate_open(&gate, 1);
-    finish(held);
+    future_finish(held);
     expect(holder.was_open);
     expect(gate_await(&closed, 1));
     pool_end(pool);
@@ -128,7 +122,7 @@ Test(contexts, failing_open_is_told_and_tried_again_by_the_next)
     lanepool_context_options contexts = shop_options();
     lanepool_pool *pool = shop_pool(&shop, &contexts);
 
-    finish(submit(pool, visit_body, &visit, &visit.claim, 1));
+    future_finish(submit(pool, visit_body, &visit, &visit.claim, 1));
     expect_eq(visit.status, LANEPOOL_FAILED);
     expect_eq(visit.code, 7);
     expect(!visit.context);
@@ -150,7 +144,7 @@ Test(contexts, what_is_no_good_any_more_is_closed_and_opened_by_the_same_task)
     visit_and_finish(pool, &visit);
     expect_counts(&shop, 3, 2, 1);
     atomic_store(&shop.opens_to_fail, 1);
-    finish(submit(pool, visit_body, &visit, &visit.claim, 1));
+    future_finish(submit(pool, visit_body, &visit, &visit.claim, 1));
     expect_eq(visit.status, LANEPOOL_FAILED);
     expect_counts(&shop, 3, 2, 2);
     pool_end(pool);
@@ -201,8 +195,8 @@ Test(contexts, readers_use_one_side_by_side)
     expect(!gate_has_arrival(&opening));
     expect(first.context == second.context);
     gate_open(&gate, 2);
-    finish(one);
-    finish(other);
+    future_finish(one);
+    future_finish(other);
     pool_end(pool);
     expect_counts(&shop, 1, 1, 1);
     expect_eq(shop.uses[1], 0);
@@ -273,7 +267,7 @@ Test(contexts, detached_task_uses_it_until_it_is_completed_and_its_heir_asks_for
     expect(gate_await(&closed, 1));
     expect_counts(&shop, 1, 1, 0);
     expect_ok(lanepool_task_complete(holding.detached, 0, NULL));
-    finish(future);
+    future_finish(future);
     pool_settle(pool);
     expect_eq(holding.visit.status, LANEPOOL_OK);
     expect_eq(holding.heir.status, LANEPOOL_OK);
@@ -304,7 +298,7 @@ Test(contexts, lane_that_is_given_up_takes_its_context_along)
     expect(gate_await(&closed, 1));
     visit_and_finish(pool, &next);
     gate_open(&gate, 1);
-    finish(future);
+    future_finish(future);
     expect_eq(holding.visit.status, LANEPOOL_OK);
     pool_end(pool);
     expect_eq(shop.faults, 0);
@@ -341,8 +335,8 @@ Test(contexts, rollup_has_one_for_each_key_by_text_by_number_and_by_lane)
                                { .claim = lanepool_claim_lane(lane, LANEPOOL_SHARED) },
                                { .claim = on(3) } };
     lanepool_claim claims[3] = { visits[0].claim, visits[1].claim, visits[2].claim };
-    finish(submit(pool, rollup_body, visits, claims, 3));
-    finish(submit(pool, rollup_body, visits, claims, 3));
+    future_finish(submit(pool, rollup_body, visits, claims, 3));
+    future_finish(submit(pool, rollup_body, visits, claims, 3));
     for (int i = 0; i < 3; i++) {
         expect_eq(visits[i].status, LANEPOOL_OK);
     }
@@ -378,7 +372,7 @@ Test(contexts, shutdown_now_closes_them_all)
     expect_counts(&shop, 1, 1, 1);
     expect_counts(&shop, 2, 1, 1);
     expect_eq(late.status, LANEPOOL_INVALID); /* a cancelling call has no lanes */
-    finish(held);
+    future_finish(held);
     expect_status(lanepool_future_wait(refused, 0, NULL), LANEPOOL_OK);
     lanepool_future_release(refused);
     pool_end(pool);
@@ -408,13 +402,13 @@ Test(contexts, only_what_the_task_claims_and_only_where_there_are_contexts)
     lanepool_context_options contexts = shop_options();
     lanepool_pool *pool = shop_pool(&shop, &contexts);
 
-    finish(submit(pool, ask_for_what_it_has_not, statuses, &visit.claim, 1));
+    future_finish(submit(pool, ask_for_what_it_has_not, statuses, &visit.claim, 1));
     for (int i = 0; i < 3; i++) {
         expect_eq(statuses[i], LANEPOOL_INVALID);
     }
     pool_end(pool);
     pool = pool_make(1, LANEPOOL_PER_KEY);
-    finish(submit(pool, visit_body, &visit, &visit.claim, 1));
+    future_finish(submit(pool, visit_body, &visit, &visit.claim, 1));
     expect_eq(visit.status, LANEPOOL_INVALID);
     expect_eq(open_count(pool), 0);
     pool_end(pool);
@@ -499,7 +493,7 @@ Test(contexts, callback_may_submit_and_a_wait_in_it_is_a_deadlock)
     options.user = &nested;
     options.contexts = &contexts;
     nested.pool = pool_make_with(&options);
-    finish(submit(nested.pool, nested_body, &nested, &claim, 1));
+    future_finish(submit(nested.pool, nested_body, &nested, &claim, 1));
     pool_end(nested.pool);
     expect_eq(nested.submitted, LANEPOOL_OK);
     expect_eq(nested.waited, LANEPOOL_DEADLOCK);

@@ -20,17 +20,6 @@ static lanepool_future *submit(lanepool_pool *pool, struct visit *visit)
     return future;
 }
 
-static void finish(lanepool_future *future)
-{
-    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
-    lanepool_future_release(future);
-}
-
-static void append(void *context, const char *text, size_t size)
-{
-    strncat(context, text, size);
-}
-
 Test(contexts_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
 {
     struct gate gate;
@@ -46,7 +35,7 @@ Test(contexts_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
     char text[2000] = "";
 
     gate_init(&gate);
-    finish(submit(pool, &lingering));
+    future_finish(submit(pool, &lingering));
     pool_settle(pool);
     lanepool_future *held = submit(pool, &holder);
     expect(gate_await(&gate, 1));
@@ -61,12 +50,12 @@ Test(contexts_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
         expect((context->idle_since_ns != 0) == lingers);
         expect_eq(context->due_ns, lingers ? UINT64_MAX : 0);
     }
-    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect_ok(lanepool_snapshot_write_text(snapshot, text_append, text));
     expect(strstr(text, "context 1: used by 1 task\n") != NULL);
     expect(strstr(text, "context 2-two: idle for ") != NULL);
     lanepool_snapshot_release(snapshot);
     gate_open(&gate, 1);
-    finish(held);
+    future_finish(held);
     pool_end(pool);
     gate_fini(&gate);
 }
@@ -111,17 +100,17 @@ Test(contexts_seen, who_opens_one_and_who_waits_for_that_is_explained)
     expect_eq(snapshot->tasks[task_of(snapshot, &opens)].busy_context, 0);
     expect_eq(snapshot->tasks[task_of(snapshot, &waits)].busy_context, 0);
     expect_eq(snapshot->tasks[task_of(snapshot, &behind)].busy_context, LANEPOOL_SNAPSHOT_NONE);
-    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect_ok(lanepool_snapshot_write_text(snapshot, text_append, text));
     expect(strstr(text, "context 1: being opened or asked by task ") != NULL);
     expect(strstr(text, ", 1 task waits\n") != NULL);
     lanepool_snapshot_release(snapshot);
     text[0] = '\0';
-    expect_ok(lanepool_explain(futures[2], append, text));
+    expect_ok(lanepool_explain(futures[2], text_append, text));
     expect(strstr(text, ", and opens or asks context 1\n") != NULL);
     expect(strstr(text, ", and waits for context 1, which is being opened or asked by ") != NULL);
     gate_open(&gate, 1);
     for (int i = 0; i < 3; i++) {
-        finish(futures[i]);
+        future_finish(futures[i]);
     }
     pool_end(pool);
     gate_fini(&gate);

@@ -37,12 +37,6 @@ static lanepool_future *submit_function(lanepool_pool *pool, lanepool_task_fn fu
     return future;
 }
 
-static void finish(lanepool_future *future)
-{
-    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
-    lanepool_future_release(future);
-}
-
 /* --- detached --- */
 
 struct detaching {
@@ -81,7 +75,7 @@ static void detach_in(lanepool_layout layout)
     lanepool_future *first = submit_function(pool, detach, &detaching, 2);
     expect(gate_await(&gate, 1));
     lanepool_future *second = submit_step(pool, &behind, 0);
-    finish(submit_step(pool, &other, 9));
+    future_finish(submit_step(pool, &other, 9));
     expect_status(lanepool_future_wait(first, 0, NULL), LANEPOOL_TIMED_OUT);
     expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
     expect_status(lanepool_future_cancel(first), LANEPOOL_RUNNING);
@@ -92,7 +86,7 @@ static void detach_in(lanepool_layout layout)
     expect_eq(result.code, 5);
     expect(result.value == &gate);
     lanepool_future_release(first);
-    finish(second);
+    future_finish(second);
     pool_end(pool);
     expect_status(detaching.status, LANEPOOL_OK);
     expect_status(detaching.again, LANEPOOL_INVALID);
@@ -141,7 +135,7 @@ static void end_with_one_detached(bool at_once)
     expect_ok(lanepool_task_complete(detaching.detached, 0, NULL));
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
     pool_end(pool);
-    finish(first);
+    future_finish(first);
     expect_eq(behind.runs, !at_once);
     expect_eq(behind.cancels, at_once);
     gate_fini(&gate);
@@ -187,11 +181,11 @@ static void give_one_of(size_t keys)
     lanepool_future *first = submit_function(pool, give_up, &giving_up, keys);
     expect(gate_await(&gate, 1));
     lanepool_future *second = submit_step(pool, &held, 0);
-    finish(submit_step(pool, &freed, 1));
+    future_finish(submit_step(pool, &freed, 1));
     expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
     gate_open(&gate, 1);
-    finish(first);
-    finish(second);
+    future_finish(first);
+    future_finish(second);
     pool_end(pool);
     expect_status(giving_up.answers[0], LANEPOOL_OK);
     expect_status(giving_up.answers[1], LANEPOOL_INVALID);
@@ -331,7 +325,7 @@ Test(held, context_of_a_lane_is_asked_for_by_any_handle_of_it)
 
     expect_ok(lanepool_lane_acquire(pool, &visits[1].claim, &lane));
     visits[0].claim = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
-    finish(submit_function(pool, ask_for_contexts, visits, 2));
+    future_finish(submit_function(pool, ask_for_contexts, visits, 2));
     lanepool_lane_release(lane);
     pool_end(pool);
     expect_ok(visits[0].status);
@@ -387,9 +381,9 @@ static void hand_over_lanes(size_t keys, int code)
     expect(gate_await(&gate, 1));
     lanepool_future *second = submit_step(pool, &waiting, keys > 0 ? keys - 1 : 0);
     gate_open(&gate, 1);
-    finish(first);
-    finish(handing_over.future);
-    finish(second);
+    future_finish(first);
+    future_finish(handing_over.future);
+    future_finish(second);
     pool_end(pool);
     expect_status(handing_over.answers[0], LANEPOOL_INVALID);
     expect_status(handing_over.answers[1], LANEPOOL_OK);
@@ -438,7 +432,7 @@ Test(held, cancelling_calls_and_lanes_per_worker_have_none_of_it)
     struct refused refused[2];
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_WORKER);
 
-    finish(submit_function(pool, try_all, &refused[0], 1));
+    future_finish(submit_function(pool, try_all, &refused[0], 1));
     pool_end(pool);
     pool = pool_make(1, LANEPOOL_PER_KEY);
     gate_init(&gate);

@@ -105,11 +105,6 @@ static void *submit_blocked(void *argument)
     return NULL;
 }
 
-static void append(void *context, const char *text, size_t size)
-{
-    strncat(context, text, size);
-}
-
 static void expect_blocked(lanepool_pool *pool, uint64_t count, const char *wanted)
 {
     lanepool_snapshot *snapshot;
@@ -117,7 +112,7 @@ static void expect_blocked(lanepool_pool *pool, uint64_t count, const char *want
 
     expect_ok(lanepool_snapshot_take(pool, &snapshot));
     expect_eq(snapshot->blocked, count);
-    expect_ok(lanepool_snapshot_write_text(snapshot, append, text));
+    expect_ok(lanepool_snapshot_write_text(snapshot, text_append, text));
     expect(strstr(text, wanted) != NULL);
     lanepool_snapshot_release(snapshot);
 }

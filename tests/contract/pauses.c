@@ -15,12 +15,6 @@ static lanepool_future *submit_on_key(lanepool_pool *pool, struct step *step, ui
     return future;
 }
 
-static void finish(lanepool_future *future)
-{
-    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
-    lanepool_future_release(future);
-}
-
 static lanepool_lane *lane_of(lanepool_pool *pool, uint64_t key)
 {
     lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
@@ -91,12 +85,12 @@ Test(pauses, lane_starts_nothing_until_it_is_resumed_and_others_go_on)
     expect_ok(lanepool_lane_pause(lane));
     lanepool_future *third = submit_on_key(pool, &later, 0);
     gate_open(&gate, 1);
-    finish(first);
-    finish(submit_on_key(pool, &other, 1));
+    future_finish(first);
+    future_finish(submit_on_key(pool, &other, 1));
     expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
     expect_ok(lanepool_lane_resume(lane));
-    finish(second);
-    finish(third);
+    future_finish(second);
+    future_finish(third);
     expect_ok(lanepool_lane_resume(lane));
     lanepool_lane_release(lane);
     pool_end(pool);
@@ -119,7 +113,7 @@ Test(pauses, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
     expect_status(lanepool_future_wait(future, 1000000, NULL), LANEPOOL_TIMED_OUT);
     lane = lane_of(pool, 5);
     expect_ok(lanepool_lane_resume(lane));
-    finish(future);
+    future_finish(future);
     lanepool_lane_release(lane);
     pool_end(pool);
 }
@@ -143,10 +137,10 @@ Test(pauses, pause_that_was_not_reached_is_taken_back)
     }
     expect_ok(lanepool_lane_pause(lane));
     gate_open(&gate, 1);
-    finish(first);
+    future_finish(first);
     expect_status(lanepool_future_wait(second, 0, NULL), LANEPOOL_TIMED_OUT);
     expect_ok(lanepool_lane_resume(lane));
-    finish(second);
+    future_finish(second);
     lanepool_lane_release(lane);
     pool_end(pool);
     gate_fini(&gate);
@@ -180,11 +174,11 @@ Test(pauses, lane_stays_its_tasks_when_a_rollup_behind_the_pause_is_cancelled)
     expect_ok(lanepool_future_cancel(rollup));
     expect_ok(lanepool_lane_resume(lane));
     lanepool_future *second = submit_on_key(pool, &steps[2], 0);
-    finish(submit_on_key(pool, &steps[3], 1));
+    future_finish(submit_on_key(pool, &steps[3], 1));
     expect(!step_was_called(&steps[2]));
     gate_open(&gate, 1);
-    finish(first);
-    finish(second);
+    future_finish(first);
+    future_finish(second);
     lanepool_future_release(barrier);
     lanepool_future_release(rollup);
     lanepool_lane_release(lane);
@@ -222,7 +216,7 @@ Test(pauses, task_in_a_paused_lane_says_so)
     expect_ok(lanepool_explain(future, write_text, &text));
     expect(strstr(text.bytes, "the lane is paused") != NULL);
     expect_ok(lanepool_lane_resume(lane));
-    finish(future);
+    future_finish(future);
     lanepool_lane_release(lane);
     pool_end(pool);
 }

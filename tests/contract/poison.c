@@ -167,11 +167,6 @@ Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
     gate_fini(&gate);
 }
 
-static void append(void *context, const char *text, size_t size)
-{
-    strncat(context, text, size);
-}
-
 Test(poison, who_goes_without_a_lane_is_shown_and_explained)
 {
     struct gate gate;
@@ -193,7 +188,7 @@ Test(poison, who_goes_without_a_lane_is_shown_and_explained)
     expect_eq(snapshot->tasks[2].missing, 1);
     expect_eq(snapshot->tasks[2].entry_count, 1);
     lanepool_snapshot_release(snapshot);
-    expect_ok(lanepool_explain(future, append, text));
+    expect_ok(lanepool_explain(future, text_append, text));
     expect(strstr(text, " waits, without 1 poisoned lane\n") != NULL);
     gate_open(&gate, 1);
     expect_status(await(future), LANEPOOL_OK);

@@ -546,11 +546,6 @@ Test(priorities, are_handed_back_with_their_tasks)
     free(scene);
 }
 
-static void append_text(void *context, const char *text, size_t size)
-{
-    strncat(context, text, size);
-}
-
 Test(priorities, are_shown_with_what_was_lent)
 {
     struct scene *scene = scene_make();
@@ -558,7 +553,7 @@ Test(priorities, are_shown_with_what_was_lent)
 
     add(scene, 'a', 1, "A");
     lanepool_future *future = add_awaitable(scene, 'b', 5, "A");
-    expect_ok(lanepool_explain(future, append_text, text));
+    expect_ok(lanepool_explain(future, text_append, text));
     expect(strstr(text, "is ready and waits for a worker, priority 1, lent 5") != NULL);
     lanepool_future_release(future);
     scene_end(scene, "ab");

@@ -1,5 +1,7 @@
 #include "support/step.h"
 
+#include <string.h>
+
 #include "support/test.h"
 
 static void journal_enter(struct journal *journal, uint32_t id)
@@ -127,4 +129,15 @@ void pool_end(lanepool_pool *pool)
 void pool_settle(lanepool_pool *pool)
 {
     expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+}
+
+void future_finish(lanepool_future *future)
+{
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    lanepool_future_release(future);
+}
+
+void text_append(void *context, const char *text, size_t size)
+{
+    strncat(context, text, size);
 }

@@ -67,4 +67,10 @@ void pool_end(lanepool_pool *pool);
 /* Waits until the pool is idle; fails the test if that does not work. */
 void pool_settle(lanepool_pool *pool);
 
+/* Waits for a task and lets go of its future; fails the test if that does not work. */
+void future_finish(lanepool_future *future);
+
+/* A lanepool_write_fn: adds to the text in `context`, which has room for it. */
+void text_append(void *context, const char *text, size_t size);
+
 #endif
