@@ -275,6 +275,40 @@ Test(snapshot, a_task_that_is_ready_in_a_paused_pool_is_explained)
     lanepool_future_release(future);
 }
 
+Test(snapshot, a_task_that_no_worker_runs_is_explained)
+{
+    int code = 0;
+    lanepool_future *pumped, *sequenced;
+    lanepool_pump *pump;
+    lanepool_executor *executor;
+    lanepool_sequence *sequence;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    expect_ok(lanepool_pump_create(pool, &pump));
+    expect_ok(lanepool_pool_executor(pool, &executor));
+    expect_ok(lanepool_sequence_create(executor, &sequence));
+    task.function = fail;
+    task.context = &code;
+    task.future = &pumped;
+    task.pump = pump;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_explained(pumped, " is ready and waits for its pump\n");
+    task.future = &sequenced;
+    task.pump = NULL;
+    expect_ok(lanepool_sequence_pause(sequence));
+    expect_ok(lanepool_sequence_submit(sequence, &task));
+    expect_explained(sequenced, "the task is one of a sequence, which run one after the other\n");
+    expect_ok(lanepool_sequence_resume(sequence));
+    future_finish(sequenced);
+    expect_ok(lanepool_sequence_destroy(sequence));
+    expect_ok(lanepool_executor_destroy(executor));
+    expect_ok(lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, NULL));
+    future_finish(pumped);
+    expect_ok(lanepool_pump_destroy(pump));
+    pool_end(pool);
+}
+
 Test(snapshot, an_idle_worker_is_told_what_it_waits_for)
 {
     struct text text = { .size = 0 };
