@@ -27,8 +27,8 @@ struct step {
     struct gate *gate;       /* may be NULL */
     int code;                /* what the function returns */
     void *value;             /* the result it sets */
-    uint64_t ticket;
-    size_t worker;
+    _Atomic uint64_t ticket; /* of the last task that started it: several may share a step */
+    _Atomic size_t worker;   /* that ran it */
     _Atomic uint32_t runs;
     _Atomic uint32_t cancels;
     _Atomic uint32_t releases; /* counted by step_release */
