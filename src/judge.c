@@ -128,7 +128,9 @@ lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_loc
     lanepool_i_task *chosen = NULL;
     lanepool_i_crew_clear(&pool->crew, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    if (load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
+    /* Looked at only now: what became ready after a stop is not to start. */
+    if (!lanepool_i_crew_is_stopped(&pool->crew) &&
+        load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
         chosen = choose_locked(pool, local, wait, &ready, &grants);
         if (chosen == NULL && wait->pump != NULL)
             chosen = choose_of_pump_locked(pool, local, wait, &grants);

@@ -263,17 +263,20 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     return LANEPOOL_OK;
 }
 
-/* Under the lock, so that two callers cannot both decide, nor mix their handbacks. */
-static bool decide_to_stop(lanepool_i_lifecycle *lifecycle, lanepool_handback_fn handback,
-                           void *context, uint32_t *before)
+/* Under the lock, so that two callers cannot both decide, nor mix their handbacks, and so that the
+ * workers have been stopped when either returns. Attention before that: the last worker to leave
+ * must look. */
+static bool decide_to_stop(lanepool_pool *pool, lanepool_handback_fn handback, void *context)
 {
+    lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_mutex_lock(&lifecycle->lock);
-    *before = load_seq(lifecycle->state);
-    bool decided = *before != LANEPOOL_I_STOPPING;
+    bool decided = load_seq(lifecycle->state) != LANEPOOL_I_STOPPING;
     if (decided) {
         lifecycle->handback = handback;
         lifecycle->handback_context = context;
-        *before = exchange_seq(lifecycle->state, LANEPOOL_I_STOPPING);
+        if (exchange_seq(lifecycle->state, LANEPOOL_I_STOPPING) == LANEPOOL_I_RUNNING)
+            fetch_add_seq(&lifecycle->attention, 1);
+        lanepool_i_crew_stop(&pool->crew);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return decided;
@@ -286,14 +289,9 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    uint32_t before;
-    if (lanepool_i_crew_is_stopped(&pool->crew) ||
-        !decide_to_stop(&pool->lifecycle, handback, context, &before))
+    if (lanepool_i_crew_is_stopped(&pool->crew) || !decide_to_stop(pool, handback, context))
         return LANEPOOL_SHUT_DOWN;
-    if (before == LANEPOOL_I_RUNNING)
-        fetch_add_seq(&pool->lifecycle.attention, 1);
     make_look(pool);
-    lanepool_i_crew_stop(&pool->crew);
     lanepool_i_timers_end(&pool->delays.timers);
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     return LANEPOOL_OK;

@@ -43,12 +43,13 @@ static void remove_first(lanepool_i_queue *queue)
     lanepool_i_mutex_unlock(&queue->lock);
 }
 
-/* The task at the head, if its worker has not arrived there before. */
-static lanepool_i_task *arrive_at_first(lanepool_i_queue *queue)
+/* The task at the head, if its worker has not arrived there before. A worker that halts does not:
+ * the look at that, under the lock, sees what was called before the task came to the head. */
+static lanepool_i_task *arrive_at_first(const lanepool_i_crew *crew, lanepool_i_queue *queue)
 {
     lanepool_i_task *task = NULL;
     lanepool_i_mutex_lock(&queue->lock);
-    if (queue->first != NULL && !queue->first->arrived) {
+    if (queue->first != NULL && !queue->first->arrived && load_relaxed(&crew->halt) == 0) {
         task = queue->first->task;
         queue->first->arrived = true;
     }
@@ -69,7 +70,7 @@ static bool has_own(lanepool_pool *pool, lanepool_i_worker *worker)
 static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_local *local = worker->local;
-    lanepool_i_task *task = arrive_at_first(&pool->queues.queues[worker->index]);
+    lanepool_i_task *task = arrive_at_first(&pool->crew, &pool->queues.queues[worker->index]);
     if (task == NULL)
         return NULL;
     uint32_t lanes = placed_of(task)->place_count;

@@ -196,20 +196,19 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     return task;
 }
 
-static lanepool_i_task *find(lanepool_i_worker *worker)
+lanepool_i_task *lanepool_i_worker_leave(lanepool_i_worker *worker, lanepool_i_task *task)
+{
+    lanepool_i_tasks ready = { NULL, NULL, 0 };
+    lanepool_i_tasks_add(&ready, task);
+    lanepool_i_crew_put_back(worker->crew, worker->index, &ready);
+    return NULL;
+}
+
+static lanepool_i_task *find_ready(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
-    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0)) {
-        crew->work->look(crew->owner, worker);
-        return NULL;
-    }
-    lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
-    if (task == NULL)
-        task = crew->work->own(crew->owner, worker);
-    if (task == NULL) {
-        task = take_spilled(crew);
-        worker->took_elsewhere |= task != NULL;
-    }
+    lanepool_i_task *task = take_spilled(crew);
+    worker->took_elsewhere |= task != NULL;
     if (task == NULL)
         task = lanepool_i_runq_take(&worker->queue);
     if (task == NULL)
@@ -220,6 +219,26 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
     }
     if (task == NULL)
         task = take_half_of_others(worker);
+    return task;
+}
+
+/* What stands in the worker's own lane is looked at there. */
+static lanepool_i_task *find(lanepool_i_worker *worker)
+{
+    lanepool_i_crew *crew = worker->crew;
+    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0)) {
+        crew->work->look(crew->owner, worker);
+        return NULL;
+    }
+    lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
+    if (task == NULL) {
+        task = crew->work->own(crew->owner, worker);
+        if (task != NULL)
+            return task;
+        task = find_ready(worker);
+    }
+    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0) && task != NULL)
+        return lanepool_i_worker_leave(worker, task);
     return task;
 }
 

@@ -25,9 +25,10 @@ extern "C" {
 /**
  * Pauses the pool: its workers start no more tasks.
  *
- * A worker that was just about to start a task may still do so. Tasks that their submitter runs
- * (lanepool_pool_submit_or_run()), and those that a thread runs while it waits inside a task, are
- * not held up. lanepool_pool_quiesce() waits for the resume, too.
+ * What is ready by now a worker may still start if it was just about to; a task that waits for
+ * another one which ends only after this call starts after the resume. Tasks that their submitter
+ * runs (lanepool_pool_submit_or_run()), and those that a thread runs while it waits inside a task,
+ * are not held up. lanepool_pool_quiesce() waits for the resume, too.
  *
  * @param pool The pool.
  * @retval LANEPOOL_OK        The pool is paused; once is enough to resume it.

@@ -492,11 +492,12 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_shutdown(lanepool
 /**
  * Stops as soon as the running tasks have returned; what has not started is handed back.
  *
- * Returns at once; lanepool_pool_await() waits for the end. A worker that was just about to start a
- * task may still do so. When the last running task has returned, each task that had not started
- * gets its one call, in submission order, on one of the pool's threads or a submitter's: `handback`
- * if there is one, else the task's own function with LANEPOOL_CALL_CANCELLED. All submits, from
- * inside tasks too, are refused from now on.
+ * Returns at once; lanepool_pool_await() waits for the end. What is ready by now a worker may still
+ * start if it was just about to; a task that waits for another one which ends only after this call
+ * does not start. When the last running task has returned, each task that had not started gets its
+ * one call, in submission order, on one of the pool's threads or a submitter's: `handback` if there
+ * is one, else the task's own function with LANEPOOL_CALL_CANCELLED. All submits, from inside tasks
+ * too, are refused from now on.
  *
  * @param pool     The pool.
  * @param handback May be NULL. Only the first shutdown-now's counts.

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=60
+scenario_count=61
 failed=0
 
 complain() {

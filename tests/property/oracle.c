@@ -246,6 +246,14 @@ static struct latest_end *end_of_barriers(struct judge *judge)
     return &judge->ends[judge->workload->params.key_count];
 }
 
+/* Whether the task has run although what it waited for ended only after a shutdown now. */
+static bool starts_after_stop(const struct judge *judge, uint32_t task, uint64_t waited_until)
+{
+    uint64_t stopped_at = oracle_when(&judge->log->stopped_at);
+
+    return stopped_at != 0 && waited_until > stopped_at && judge->log->tasks[task].call == CALL_RUN;
+}
+
 /* The task's call must begin after the end of all earlier ones that it conflicts with. */
 static void check_against_ends(struct judge *judge, uint32_t task, const char *order)
 {
@@ -256,9 +264,15 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
     if (!judge_has_place(judge, task)) {
         return;
     }
-    if (begin < (what->is_barrier ? all->any : all->exclusive)) {
+    uint64_t must_all = what->is_barrier ? all->any : all->exclusive;
+
+    if (begin < must_all) {
         judge_blame(&judge->verdict, "task %u and a barrier did not keep their order (by %s)", task,
                     order);
+    }
+    if (starts_after_stop(judge, task, must_all)) {
+        judge_blame(&judge->verdict,
+                    "task %u or a barrier before it started after the pool had stopped", task);
     }
     for (uint32_t i = 0; i < what->merged_count; i++) {
         const struct latest_end *end = &judge->ends[what->merged[i].key];
@@ -269,6 +283,12 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
             judge_blame(&judge->verdict,
                         "task %u started on key %u before an earlier task had finished (by %s)",
                         task, what->merged[i].key, order);
+        }
+        if (starts_after_stop(judge, task, must) &&
+            !oracle_misses(judge->log, judge->workload, task, what->merged[i].key)) {
+            judge_blame(&judge->verdict,
+                        "task %u started on key %u, which was held when the pool stopped", task,
+                        what->merged[i].key);
         }
     }
 }
@@ -350,13 +370,18 @@ static void check_pairs(struct judge *judge)
             uint32_t a = judge->by_ticket[i];
             uint32_t b = judge->by_ticket[j];
 
+            uint64_t must = oracle_when(&tasks[a].call_end);
+            bool is_early = oracle_when(&tasks[b].call_begin) <= must;
+
             if (!judge_has_place(judge, a) || !judge_has_place(judge, b) ||
-                oracle_when(&tasks[a].call_end) < oracle_when(&tasks[b].call_begin)) {
+                (!is_early && !starts_after_stop(judge, b, must))) {
                 continue;
             }
             if (workload_conflict(judge->workload, a, b)) {
                 judge_blame(&judge->verdict,
-                            "task %u started before conflicting task %u had finished", b, a);
+                            is_early ? "task %u started before conflicting task %u had finished"
+                                     : "task %u started after task %u, when the pool had stopped",
+                            b, a);
             }
         }
     }

@@ -180,7 +180,8 @@ struct oracle_log {
     struct oracle_visit quiesce;
     struct oracle_visit await;    /* by a thread beside the others */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
-    _Atomic uint64_t closing_at;  /* the same, of any shutdown */
+    _Atomic uint64_t stopped_at;  /* when it had returned; 0: never */
+    _Atomic uint64_t closing_at;  /* before a shutdown of any kind was called; 0: never */
     _Atomic uint64_t ending_at;   /* before the pool is ended for want of more to do */
     bool refused;                 /* the platform has refused something on purpose */
     const char *events;           /* what was wrong with the pool's events, or NULL */

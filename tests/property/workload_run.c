@@ -140,6 +140,7 @@ void run_stop(struct run *run, bool hands_back)
     note_closing(run);
     oracle_stamp_at(run->log, &run->log->stopping_at);
     status = lanepool_pool_shutdown_now(run->pool, hands_back ? run_hand_back : NULL, run);
+    oracle_stamp_at(run->log, &run->log->stopped_at);
     /* The drain may have come to its end before. */
     if (status != LANEPOOL_SHUT_DOWN || params->ending != END_BOTH) {
         run_note_failure(run, status);

@@ -39,6 +39,7 @@ extern const struct scenario_table scenarios_lane_limits;
 extern const struct scenario_table scenarios_fairness;
 extern const struct scenario_table scenarios_waits;
 extern const struct scenario_table scenarios_ends;
+extern const struct scenario_table scenarios_halts;
 extern const struct scenario_table scenarios_elastic;
 extern const struct scenario_table scenarios_periodic;
 extern const struct scenario_table scenarios_delays;

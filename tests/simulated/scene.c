@@ -202,7 +202,11 @@ lanepool_status scene_submit_or_run(struct scene_task *task)
 lanepool_status scene_stop(bool hands_back)
 {
     atomic_store_explicit(&scene.stops, true, memory_order_relaxed);
-    return lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back : NULL, &scene);
+    lanepool_status status =
+        lanepool_pool_shutdown_now(scene.pool, hands_back ? hand_back : NULL, &scene);
+    if (atomic_load(&scene.stopped) == 0)
+        note(&scene.stopped);
+    return status;
 }
 
 void scene_limit_lane(char key, size_t pending_max)

@@ -82,6 +82,8 @@ struct scene {
     uint32_t task_count;
     _Atomic uint64_t clock;
     _Atomic bool stops;          /* a shutdown now is called, or about to be */
+    _Atomic bool paused;         /* what could run does not have to */
+    _Atomic uint64_t stopped;    /* when one had returned */
     _Atomic uint32_t cancels;    /* calls that cancel, made */
     _Atomic uint32_t cancelling; /* the same, going on */
     _Atomic size_t counted;      /* tasks that calls have cancelled which tell how many */

@@ -57,6 +57,11 @@ static void judge_counts(void)
         sim_fail("%zu tasks were cancelled, and the calls say %zu", told, said);
 }
 
+static bool is_of_stopped_pool(const struct scene_task *task)
+{
+    return noted_at(&scene.stopped) != 0 && (task->pool == NULL || task->pool == scene.pool);
+}
+
 /* The order of two tasks of which the first has the smaller ticket. */
 static void judge_pair(const struct scene_task *first, const struct scene_task *second)
 {
@@ -72,6 +77,10 @@ static void judge_pair(const struct scene_task *first, const struct scene_task *
                  noted_index(second));
     if (both_ran && scene_conflict(first, second) && !scene_before(first, second))
         sim_fail("task %d began before task %d had ended", noted_index(second), noted_index(first));
+    if (both_ran && scene_conflict(first, second) && is_of_stopped_pool(first) &&
+        noted_at(&first->call_end) > noted_at(&scene.stopped))
+        sim_fail("task %d waited for task %d when the pool had stopped, and ran",
+                 noted_index(second), noted_index(first));
     if (none_ran && all_stopped && !scene_before(first, second))
         sim_fail("task %d was given back before task %d", noted_index(second), noted_index(first));
     if (noted_call(second) == SCENE_RAN && noted_call(first) != SCENE_RAN && all_stopped &&

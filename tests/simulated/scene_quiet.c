@@ -82,6 +82,8 @@ static void judge_waiting_tasks(void)
     bool excused[SCENE_TASKS_MAX] = { false };
     bool changed = true;
 
+    if (atomic_load(&scene.paused))
+        return;
     for (uint32_t i = 0; i < scene.task_count; i++)
         excused[i] = scene.tasks[i].pump != NULL && is_pending(&scene.tasks[i]);
     while (changed) {

@@ -43,6 +43,7 @@ static void collect(void)
     add_table(&scenarios_fairness);
     add_table(&scenarios_waits);
     add_table(&scenarios_ends);
+    add_table(&scenarios_halts);
     add_table(&scenarios_elastic);
     add_table(&scenarios_rules);
     add_table(&scenarios_seeing);
