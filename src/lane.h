@@ -17,8 +17,8 @@
  *
  * Who writes what: `last` and, while nothing waits or, for a gate or for one
  * that leaves the list, while the lane is odd, first[which]: the role's holder.
- * first[!which]: the one thread that advances. A lane never points at a granted entry, so a task's
- * block may go as soon as its releases are done.
+ * first[!which]: the one thread that advances. A lane never points at a granted
+ * entry, so a task's block may go as soon as its releases are done.
  *
  * Append, by the role's holder:
  *   nobody active, none waits  store {1, mode}: granted. No one else can change such a word.

@@ -222,7 +222,7 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
     return task;
 }
 
-/* What stands in the worker's own lane is looked at there. */
+/* What comes from the worker's own lane was taken there with a look whether to halt. */
 static lanepool_i_task *find(lanepool_i_worker *worker)
 {
     lanepool_i_crew *crew = worker->crew;
@@ -237,9 +237,7 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
             return task;
         task = find_ready(worker);
     }
-    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0) && task != NULL)
-        return lanepool_i_worker_leave(worker, task);
-    return task;
+    return lanepool_i_worker_unless_halted(worker, task);
 }
 
 /* --- searching and sleeping --- */

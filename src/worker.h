@@ -151,12 +151,18 @@ static inline bool lanepool_i_worker_quantum_is_over(const lanepool_i_worker *wo
            worker->now_ns - worker->looked_at_ns > worker->crew->quantum_ns;
 }
 
-/*
- * Every worker looks at `halt` after it has found a task, and leaves it where it stays ready if
- * there is one: NULL. What has found it saw whose end made it ready, so that a task which became
- * ready only after a stop, or a pause, was called does not start.
- */
+/* Puts a task back that the worker has found; returns NULL. */
 lanepool_i_task *lanepool_i_worker_leave(lanepool_i_worker *worker, lanepool_i_task *task);
+
+/* What a worker has found, or NULL, unless the crew has been halted. Who finds a task has seen the
+ * end that made it ready: so none starts that became ready only after a call that halts. */
+static inline lanepool_i_task *lanepool_i_worker_unless_halted(lanepool_i_worker *worker,
+                                                               lanepool_i_task *task)
+{
+    if (task != NULL && __builtin_expect(load_relaxed(&worker->crew->halt) != 0, 0))
+        return lanepool_i_worker_leave(worker, task);
+    return task;
+}
 
 /* The next task of a worker that has run one, if it stands in its own queue and nothing comes
  * before that: else NULL, and the worker is to look everywhere. */
@@ -165,10 +171,7 @@ static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
     const lanepool_i_crew *crew = worker->crew;
     if (lanepool_i_worker_quantum_is_over(worker) || load_relaxed(&crew->spill_count) != 0)
         return NULL;
-    lanepool_i_task *task = lanepool_i_runq_take(&worker->queue);
-    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0) && task != NULL)
-        return lanepool_i_worker_leave(worker, task);
-    return task;
+    return lanepool_i_worker_unless_halted(worker, lanepool_i_runq_take(&worker->queue));
 }
 
 /* Puts ready tasks into worker `index`'s queue, the rest into the spill, and wakes by the rule.
