@@ -43,16 +43,21 @@ static void expect_that_only(const struct scene_task *holder)
 }
 
 /* The judge finds who started after the stop. */
-static void scenario_65_what_waits_when_the_pool_stops_never_starts(void)
+static void stop_before_the_end_of_what_runs(void)
 {
-    open_with(2);
-    run_one_before_the_others();
     sim_explore_from_here();
     EXPECT_STATUS(OK, scene_stop(scene_variant(2) != 0));
     scene_open_gate(0);
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
     sim_explore_to_here();
     scene_end();
+}
+
+static void scenario_65_what_waits_when_the_pool_stops_never_starts(void)
+{
+    open_with(2);
+    run_one_before_the_others();
+    stop_before_the_end_of_what_runs();
 }
 
 static void scenario_65_what_waits_when_the_pool_pauses_starts_after_the_resume(void)
@@ -95,12 +100,7 @@ static void scenario_65_wait_inside_runs_nothing_that_waits_when_the_pool_stops(
         EXPECT_STATUS(OK, scene_submit(task));
     scene_wait_at_gate(1);
     scene_wait_at_gate(1);
-    sim_explore_from_here();
-    EXPECT_STATUS(OK, scene_stop(scene_variant(2) != 0));
-    scene_open_gate(0);
-    EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
-    sim_explore_to_here();
-    scene_end();
+    stop_before_the_end_of_what_runs();
 }
 
 SCENARIO_TABLE(
