@@ -22,14 +22,17 @@ static void place_all(lanepool_pool *pool, lanepool_i_local *local)
     lanepool_i_barriers_end(pool, local);
 }
 
-/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If it cannot
- * be closed then, an append may be half made, by a thread that this one must let go on. The rule is
- * not asked any more once it is closed: contexts of cancelled tasks are let go then. */
+/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If there is
+ * nothing to take and it cannot be closed, an append is half made, by a thread that this one must
+ * let go on; otherwise it does not, since those who send messages again and again, as for a
+ * quiesce, would send more meanwhile than is routed. The rule is not asked any more once it is
+ * closed: contexts of cancelled tasks are let go then. */
 static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
 {
     place_all(pool, local);
     while (!lanepool_i_inbox_try_close(&pool->router.inbox)) {
-        lanepool_i_yield();
+        if (!lanepool_i_inbox_more(&pool->router.inbox))
+            lanepool_i_yield();
         place_all(pool, local);
     }
 }
