@@ -3,10 +3,9 @@
 
 find_package(Threads REQUIRED)
 
-file(GLOB LANEPOOL_SOURCES CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/src/*.c
-    ${PROJECT_SOURCE_DIR}/src/platform/counter.c
-    ${PROJECT_SOURCE_DIR}/src/platform/posix.c)
+# Adapters are libraries of their own.
+file(GLOB_RECURSE LANEPOOL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
+list(FILTER LANEPOOL_SOURCES EXCLUDE REGEX "/src/adapters/")
 file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lanepool/*.h)
 
 function(lanepool_add_library name type)

@@ -13,6 +13,11 @@ headers='pthread|semaphore|time|sched|unistd|threads|malloc|sys/[a-z]+|linux/[a-
 found=0
 shopt -s nullglob
 
+sources() { # sources <pattern>: the library's files, but for the door itself
+    find "$project/src" -path "$project/src/platform" -prune -o -path "$project/src/adapters" -prune \
+        -o -name "$1" -print | sort
+}
+
 while IFS= read -r file; do
     # The preprocessor takes comments out, and expands nothing.
     code=$("${CC:-cc}" -fpreprocessed -dD -E -P "$file" 2>/dev/null)
@@ -20,17 +25,17 @@ while IFS= read -r file; do
         echo "$file: passes the door in src/platform/ by"
         found=1
     fi
-done < <(find "$project/src" -path "$project/src/platform" -prune -o -path "$project/src/adapters" -prune -o -name '*.[ch]' -print)
+done < <(sources '*.[ch]')
 
 # An atomic object that is read or written by name alone passes the door by, too: C allows it.
 if command -v clang >/dev/null; then
-    for file in "$project"/src/*.c; do
+    while IFS= read -r file; do
         if ! clang -std=c11 -fsyntax-only -Wno-everything -Werror=atomic-implicit-seq-cst \
             -I"$project/src" -I"$project/include" "$file"; then
             echo "$file: an atomic object without a named operation"
             found=1
         fi
-    done
+    done < <(sources '*.c')
 fi
 
 exit $found
