@@ -1,11 +1,11 @@
 /* Owns the uses of contexts: opening, sharing, lingering and closing them; see context.h. */
 #include "apart.h"
+#include "base/deadline.h"
+#include "base/thread_name.h"
 #include "contexts.h"
-#include "deadline.h"
 #include "places.h"
 #include "pool.h"
 #include "run.h"
-#include "threadname.h"
 
 /* --- calling the program --- */
 

@@ -22,11 +22,11 @@
 #ifndef LANEPOOL_SRC_CONTEXT_H
 #define LANEPOOL_SRC_CONTEXT_H
 
+#include "base/idle_time.h"
+#include "base/timer_heap.h"
 #include "lane.h"
 #include "lanepool/context.h"
-#include "linger.h"
 #include "local.h"
-#include "timers.h"
 
 typedef enum lanepool_i_context_state {
     LANEPOOL_I_CONTEXT_ABSENT,

@@ -1,7 +1,7 @@
 /* Owns the records of contexts, and their beginning and end; see contexts.h. */
 #include "contexts.h"
 
-#include "known.h"
+#include "base/versioned.h"
 #include "pool.h"
 
 #include <string.h>

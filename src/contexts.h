@@ -19,7 +19,7 @@ void lanepool_i_context_leave_list(lanepool_i_context *context);
 
 /* The keeper has come to a context's timer. */
 void lanepool_i_context_fire(lanepool_i_timer *timer);
-/* What else the keeper does; see timers.h. */
+/* What else the keeper does; see timer_heap.h. */
 extern const lanepool_i_clock_work lanepool_i_work_of_keeper;
 
 /* L: takes out what is remembered in vain, and chains it through `later`. */

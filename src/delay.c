@@ -2,12 +2,12 @@
  * Owns delayed tasks: their way from the heap of timers into the inbox, or out
  * of the pool; see delays.h.
  */
-#include "deadline.h"
+#include "base/deadline.h"
+#include "base/thread_name.h"
 #include "lane_limits.h"
 #include "periodic.h"
 #include "run.h"
 #include "submit.h"
-#include "threadname.h"
 
 static lanepool_future *future_of(const lanepool_i_task *task)
 {

@@ -18,9 +18,9 @@
 #ifndef LANEPOOL_SRC_DELAYS_H
 #define LANEPOOL_SRC_DELAYS_H
 
+#include "base/timer_heap.h"
 #include "lanepool/delay.h"
 #include "local.h"
-#include "timers.h"
 
 typedef struct lanepool_i_delayed lanepool_i_delayed;
 typedef struct lanepool_i_series lanepool_i_series;

@@ -5,9 +5,9 @@
 #ifndef LANEPOOL_SRC_DESCRIPTION_H
 #define LANEPOOL_SRC_DESCRIPTION_H
 
+#include "base/versioned.h"
 #include "failing.h"
 #include "handle.h"
-#include "known.h"
 #include "pool.h"
 #include "pump.h"
 

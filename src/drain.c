@@ -14,7 +14,7 @@
  */
 #include "sequence.h"
 
-#include "sizes.h"
+#include "base/sizes.h"
 
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence)
 {

@@ -1,7 +1,7 @@
 /* Owns executors, their errands and their alarm; see executor.h. */
 #include "executor.h"
 
-#include "known.h"
+#include "base/versioned.h"
 
 #include <string.h>
 

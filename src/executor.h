@@ -28,11 +28,11 @@
 #ifndef LANEPOOL_SRC_EXECUTOR_H
 #define LANEPOOL_SRC_EXECUTOR_H
 
-#include "atomic.h"
+#include "base/atomic.h"
+#include "base/fork.h"
+#include "base/timer_heap.h"
 #include "lanepool/executor.h"
 #include "lanepool/sequence.h"
-#include "origin.h"
-#include "timers.h"
 
 typedef struct lanepool_i_errand lanepool_i_errand;
 

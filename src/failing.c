@@ -1,9 +1,9 @@
 /* Owns what follows when a task has failed: retries, their delays, and their end; see failing.h. */
 #include "failing.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
+#include "base/versioned.h"
 #include "handback.h"
-#include "known.h"
 #include "lending.h"
 #include "pause.h"
 #include "places.h"

@@ -18,10 +18,10 @@
 #ifndef LANEPOOL_SRC_FAILING_H
 #define LANEPOOL_SRC_FAILING_H
 
+#include "base/timer_heap.h"
 #include "lane.h"
 #include "lanepool/failure.h"
 #include "member.h"
-#include "timers.h"
 
 struct lanepool_i_local;
 typedef struct lanepool_i_failing lanepool_i_failing;

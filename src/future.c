@@ -1,12 +1,12 @@
 /* Owns futures and their listeners; see future.h. Waiting inside a task is wait.c's. */
 #include "future.h"
 
+#include "base/planted.h"
 #include "member.h"
-#include "planted.h"
 
 #include <string.h>
 
-/* On one page: see origin.h. */
+/* On one page: see fork.h. */
 _Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LANEPOOL_I_APART,
                "the result stands beside the lock");
 

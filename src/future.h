@@ -12,10 +12,10 @@
 #ifndef LANEPOOL_SRC_FUTURE_H
 #define LANEPOOL_SRC_FUTURE_H
 
-#include "atomic.h"
+#include "base/atomic.h"
+#include "base/fork.h"
 #include "inbox.h"
 #include "lanepool/future.h"
-#include "origin.h"
 #include "platform/platform.h"
 
 struct lanepool_i_delayed;

@@ -4,7 +4,7 @@
  */
 #include "lanepool/group.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include "lanepool/cancel.h"
 #include "local.h"
 #include "member.h"

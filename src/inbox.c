@@ -1,8 +1,8 @@
 /* Owns the inbox's list; the protocol is in inbox.h. */
 #include "inbox.h"
 
-#include "planted.h"
-#include "sizes.h"
+#include "base/planted.h"
+#include "base/sizes.h"
 
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
 {

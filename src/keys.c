@@ -1,9 +1,9 @@
 /* Owns the index and the life of lanes; see keys.h. */
 #include "keys.h"
 
+#include "base/sizes.h"
 #include "handle.h"
 #include "pool.h"
-#include "sizes.h"
 
 #include <string.h>
 

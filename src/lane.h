@@ -42,7 +42,7 @@
 #ifndef LANEPOOL_SRC_LANE_H
 #define LANEPOOL_SRC_LANE_H
 
-#include "keyindex.h"
+#include "base/key_index.h"
 #include "latch.h"
 #include "trace.h"
 

@@ -19,8 +19,8 @@
 #ifndef LANEPOOL_SRC_LANESTORE_H
 #define LANEPOOL_SRC_LANESTORE_H
 
+#include "base/sizes.h"
 #include "lane.h"
-#include "sizes.h"
 
 typedef struct lanepool_i_lane_region lanepool_i_lane_region;
 

@@ -10,7 +10,7 @@
 #ifndef LANEPOOL_SRC_LATCH_H
 #define LANEPOOL_SRC_LATCH_H
 
-#include "planted.h"
+#include "base/planted.h"
 #include "task.h"
 
 /* What the latch of a narrow task with so many claims starts at. A single grant that finds 1 need

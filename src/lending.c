@@ -1,8 +1,8 @@
 /* Owns who stands before whom in lanes, and the levels of tasks; see lending.h. */
 #include "lending.h"
 
+#include "base/planted.h"
 #include "places.h"
-#include "planted.h"
 #include "walk.h"
 
 static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)

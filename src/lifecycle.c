@@ -5,7 +5,7 @@
 #include "lifecycle.h"
 
 #include "barrier.h"
-#include "deadline.h"
+#include "base/deadline.h"
 #include "handback.h"
 #include "pause.h"
 #include "pool.h"

@@ -14,7 +14,7 @@
 #ifndef LANEPOOL_SRC_LOCAL_H
 #define LANEPOOL_SRC_LOCAL_H
 
-#include "slab.h"
+#include "base/slab.h"
 #include "task.h"
 #include "trace.h"
 #include "worker.h"

@@ -10,7 +10,7 @@
  * An onlooker is posted, and taken out of the list, under the errand's lock:
  * whenever a drain leaves the sequence, or its errand becomes HANDED.
  */
-#include "deadline.h"
+#include "base/deadline.h"
 #include "pool.h"
 #include "sequence.h"
 

@@ -1,7 +1,7 @@
 /* Owns the sleepers and the word that counts them; the protocol is in park.h. */
 #include "park.h"
 
-#include "planted.h"
+#include "base/planted.h"
 
 #define ONE_SEARCHING ((uint64_t)1)
 #define ONE_SLEEPING  ((uint64_t)1 << 32)

@@ -37,7 +37,7 @@
 #ifndef LANEPOOL_SRC_PARK_H
 #define LANEPOOL_SRC_PARK_H
 
-#include "atomic.h"
+#include "base/atomic.h"
 #include "platform/platform.h"
 
 /* What a worker's flag says. */

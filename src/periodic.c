@@ -1,11 +1,11 @@
 /* Owns periodic tasks, from their submit to their last call; see periodic.h. */
 #include "periodic.h"
 
+#include "base/planted.h"
 #include "build.h"
 #include "description.h"
 #include "failing.h"
 #include "lane_limits.h"
-#include "planted.h"
 #include "series.h"
 #include "submit.h"
 

@@ -1,8 +1,8 @@
 /* Owns marks, early releases and what heirs get; see places.h. */
 #include "places.h"
 
+#include "base/planted.h"
 #include "lending.h"
-#include "planted.h"
 
 /* --- marks --- */
 

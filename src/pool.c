@@ -4,10 +4,10 @@
  */
 #include "pool.h"
 
-#include "known.h"
+#include "base/thread_name.h"
+#include "base/versioned.h"
 #include "lane_limits.h"
 #include "run.h"
-#include "threadname.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
  */
 #include "lanepool/pump.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include "member.h"
 #include "pool.h"
 #include "pump.h"

@@ -1,7 +1,7 @@
 /* Owns the epochs, and quiescing; see quiesce.h. */
 #include "quiesce.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include "pool.h"
 
 #include <string.h>

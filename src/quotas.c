@@ -1,7 +1,7 @@
 /* Owns the table of quotas; see quotas.h. */
 #include "quotas.h"
 
-#include "planted.h"
+#include "base/planted.h"
 
 bool lanepool_i_quotas_init(lanepool_i_quotas *quotas, uint64_t seed, size_t pending_max,
                             const lanepool_allocator *allocator)

@@ -13,7 +13,7 @@
 #ifndef LANEPOOL_SRC_QUOTAS_H
 #define LANEPOOL_SRC_QUOTAS_H
 
-#include "keyindex.h"
+#include "base/key_index.h"
 
 /* Guards: I immutable, L the admission's lock. */
 typedef struct lanepool_i_quota {

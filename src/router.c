@@ -2,7 +2,7 @@
 #include "router.h"
 
 #include "barrier.h"
-#include "planted.h"
+#include "base/planted.h"
 #include "poison.h"
 #include "pool.h"
 #include "run.h"

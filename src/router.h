@@ -15,10 +15,10 @@
 #ifndef LANEPOOL_SRC_ROUTER_H
 #define LANEPOOL_SRC_ROUTER_H
 
+#include "base/sizes.h"
 #include "inbox.h"
 #include "lane.h"
 #include "local.h"
-#include "sizes.h"
 
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_router {

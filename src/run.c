@@ -15,10 +15,10 @@
  */
 #include "run.h"
 
+#include "base/planted.h"
 #include "failing.h"
 #include "lane_limits.h"
 #include "periodic.h"
-#include "planted.h"
 #include "sequence.h"
 
 /* What outlives the task's lanes. */

@@ -13,7 +13,7 @@
 #ifndef LANEPOOL_SRC_RUNQ_H
 #define LANEPOOL_SRC_RUNQ_H
 
-#include "sizes.h"
+#include "base/sizes.h"
 #include "task.h"
 
 /* Guards: A atomic, P whoever set `putting`. */

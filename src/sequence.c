@@ -1,8 +1,8 @@
 /* Owns sequences as a program sees them: submits, cancelling, pauses; see sequence.h. */
 #include "sequence.h"
 
-#include "deadline.h"
-#include "known.h"
+#include "base/deadline.h"
+#include "base/versioned.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Owns the handles to periodic tasks; see series.h. */
 #include "series.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
 
 void lanepool_i_timer_init(lanepool_timer *timer, uint64_t period_ns, lanepool_period period)
 {

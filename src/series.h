@@ -5,7 +5,7 @@
 #ifndef LANEPOOL_SRC_SERIES_H
 #define LANEPOOL_SRC_SERIES_H
 
-#include "atomic.h"
+#include "base/atomic.h"
 #include "lanepool/delay.h"
 
 /* Guards: I immutable, A atomic. */

@@ -2,7 +2,7 @@
 #include "standstill.h"
 
 #include "barrier.h"
-#include "planted.h"
+#include "base/planted.h"
 
 /* How many tasks are kept; `holds`: they, or paused lanes, hold others up, none of them is just
  * being resolved, and nobody has still to be told that he may leave. */

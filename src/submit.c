@@ -5,8 +5,8 @@
  */
 #include "submit.h"
 
+#include "base/deadline.h"
 #include "build.h"
-#include "deadline.h"
 #include "lane_limits.h"
 #include "member.h"
 #include "run.h"

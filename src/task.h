@@ -22,8 +22,8 @@
 #ifndef LANEPOOL_SRC_TASK_H
 #define LANEPOOL_SRC_TASK_H
 
-#include "atomic.h"
-#include "keyindex.h"
+#include "base/atomic.h"
+#include "base/key_index.h"
 #include "lanepool/task.h"
 #include "platform/platform.h"
 #include "quotas.h"

@@ -11,7 +11,7 @@
  * caused it, on whichever thread, was written before its time was taken; on this
  * readers build (trace_reader.c).
  *
- * Times are ticks (anchors.h). To take one means to wait until all is there that the
+ * Times are ticks (clock_anchors.h). To take one means to wait until all is there that the
  * thread was reading, which is most of what an event costs. An event that *follows*
  * gets the time of the one before it in the ring: when that one's was taken, the
  * thread had seen all of others that may have caused the new one, and the two are
@@ -24,8 +24,8 @@
 #ifndef LANEPOOL_SRC_TRACE_H
 #define LANEPOOL_SRC_TRACE_H
 
-#include "anchors.h"
-#include "atomic.h"
+#include "base/atomic.h"
+#include "base/clock_anchors.h"
 #include "lanepool/trace.h"
 #include "task.h"
 

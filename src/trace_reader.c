@@ -8,7 +8,8 @@
  * first. What is younger is left for the next read, unless no ring has changed
  * since this one looked: then all that there is can be taken.
  *
- * Up to here times are ticks; they become the clock's when an event is handed out (anchors.h).
+ * Up to here times are ticks; they become the clock's when an event is handed out
+ * (clock_anchors.h).
  */
 #include "lanepool/trace.h"
 

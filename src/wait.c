@@ -4,7 +4,7 @@
  */
 #include "wait.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include "judge.h"
 #include "pool.h"
 #include "run.h"

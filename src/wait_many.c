@@ -5,7 +5,7 @@
  */
 #include "lanepool/wait_many.h"
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include "future.h"
 #include "lanepool/cancel.h"
 #include "local.h"

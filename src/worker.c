@@ -1,8 +1,8 @@
 /* Owns the workers' loop and the spill; see worker.h, and park.h for sleeping and waking. */
 #include "worker.h"
 
-#include "deadline.h"
-#include "planted.h"
+#include "base/deadline.h"
+#include "base/planted.h"
 
 /* --- the spill --- */
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "sizes.h"
+#include "base/sizes.h"
 #include "support/memory.h"
 
 enum { TICKET_BITS = 40 };

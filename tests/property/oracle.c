@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "property/judge.h"
-#include "sizes.h"
 #include "support/memory.h"
 #include "support/random.h"
 

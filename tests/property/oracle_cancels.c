@@ -7,8 +7,8 @@
  * only who stands behind it in a lane where its turn has not come; with a rule, those that conflict
  * with it, as long as what it has waited for.
  */
+#include "base/sizes.h"
 #include "property/judge.h"
-#include "sizes.h"
 
 /* --- who has cancelled what --- */
 

@@ -2,8 +2,8 @@
  * Delayed tasks: none starts before it is due, and from then on they have their places. Periodic
  * ones: their runs are such tasks, one behind the other; then comes the end, once.
  */
+#include "base/sizes.h"
 #include "property/judge.h"
-#include "sizes.h"
 
 enum { TICKET_BITS = 40 };
 

@@ -5,8 +5,8 @@
  * was made; that nothing conflicting starts between two of them is a part of order and exclusion,
  * where a task runs from its first attempt to its end.
  */
+#include "base/sizes.h"
 #include "property/judge.h"
-#include "sizes.h"
 
 enum { TICKET_BITS = 40 };
 

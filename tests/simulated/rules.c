@@ -1,8 +1,8 @@
 /* The program's own rule, when it behaves oddly; and calls that fail for want of something. */
+#include "base/sizes.h"
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
-#include "sizes.h"
 
 static void open_with_rule(lanepool_compatible_fn rule)
 {

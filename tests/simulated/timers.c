@@ -1,5 +1,5 @@
 /* Timers by themselves: each fires once or is removed, in order, never early. */
-#include "timers.h"
+#include "base/timer_heap.h"
 
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"

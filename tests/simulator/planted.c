@@ -3,8 +3,8 @@
  *
  *     planted [--seconds N] NUMBER...
  *
- * For each number (src/planted.h) a process of its own plants the error and runs workloads until
- * one fails or a sanitizer ends it. All must be found within so many seconds (10) each.
+ * For each number (src/base/planted.h) a process of its own plants the error and runs workloads
+ * until one fails or a sanitizer ends it. All must be found within so many seconds (10) each.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "planted.h"
+#include "base/planted.h"
 #include "simulator/simulated_property.h"
 #include "stress/arguments.h"
 #include "support/tally.h"

@@ -1,4 +1,4 @@
-#include "planted.h"
+#include "base/planted.h"
 
 #if defined(LANEPOOL_PLANTED)
 int lanepool_i_planted;

@@ -1,7 +1,7 @@
-/* Owns the heap of timers and the clock thread; see timers.h. */
-#include "timers.h"
+/* Owns the heap of timers and the clock thread; see timer_heap.h. */
+#include "base/timer_heap.h"
 
-#include "sizes.h"
+#include "base/sizes.h"
 
 /* --- the heap --- */
 

@@ -9,8 +9,8 @@
  * changed its ways. A gap beyond the upper bound says that keeping would
  * not have helped: the key counts as one that nothing is known of, and those are let go early.
  */
-#ifndef LANEPOOL_SRC_LINGER_H
-#define LANEPOOL_SRC_LINGER_H
+#ifndef LANEPOOL_SRC_BASE_IDLE_TIME_H
+#define LANEPOOL_SRC_BASE_IDLE_TIME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Owns the buckets: how they are made, split, joined and swept; see keyindex.h. */
-#include "keyindex.h"
+/* Owns the buckets: how they are made, split, joined and swept; see key_index.h. */
+#include "base/key_index.h"
 
 uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t size)
 {

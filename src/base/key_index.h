@@ -16,12 +16,12 @@
  *
  * Who may call at once: the role's holder only.
  */
-#ifndef LANEPOOL_SRC_KEYINDEX_H
-#define LANEPOOL_SRC_KEYINDEX_H
+#ifndef LANEPOOL_SRC_BASE_KEY_INDEX_H
+#define LANEPOOL_SRC_BASE_KEY_INDEX_H
 
-#include "allocator.h"
+#include "base/allocator.h"
+#include "base/sizes.h"
 #include "platform/platform.h"
-#include "sizes.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * compile them in and choose one by its number, to show that the tests find it;
  * elsewhere PLANTED() is false and nothing is left of them.
  */
-#ifndef LANEPOOL_SRC_PLANTED_H
-#define LANEPOOL_SRC_PLANTED_H
+#ifndef LANEPOOL_SRC_BASE_PLANTED_H
+#define LANEPOOL_SRC_BASE_PLANTED_H
 
 enum {
     LANEPOOL_I_RELAXED_LATCH = 1,    /* a latch is counted down without an order */

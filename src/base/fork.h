@@ -10,8 +10,8 @@
  * block of memory, on one page, and a child has each page as it was at one moment. That does not go
  * for what a group lists, if a member was entered or ended while the system copied the memory.
  */
-#ifndef LANEPOOL_SRC_ORIGIN_H
-#define LANEPOOL_SRC_ORIGIN_H
+#ifndef LANEPOOL_SRC_BASE_FORK_H
+#define LANEPOOL_SRC_BASE_FORK_H
 
 #include "platform/platform.h"
 

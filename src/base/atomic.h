@@ -6,8 +6,8 @@
  * that is what sleeping and waking rest on. No fences are used: thread
  * sanitizers do not follow them. Each operation is a door of the platform.
  */
-#ifndef LANEPOOL_SRC_ATOMIC_H
-#define LANEPOOL_SRC_ATOMIC_H
+#ifndef LANEPOOL_SRC_BASE_ATOMIC_H
+#define LANEPOOL_SRC_BASE_ATOMIC_H
 
 #include "platform/platform.h"
 

@@ -18,8 +18,8 @@
  *
  * The owner has its turn between timers, and says then when it wants the next one at the latest.
  */
-#ifndef LANEPOOL_SRC_TIMERS_H
-#define LANEPOOL_SRC_TIMERS_H
+#ifndef LANEPOOL_SRC_BASE_TIMER_HEAP_H
+#define LANEPOOL_SRC_BASE_TIMER_HEAP_H
 
 #include "lanepool/status.h"
 #include "platform/platform.h"

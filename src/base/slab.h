@@ -9,11 +9,11 @@
  * Who may call at once: cache functions, the cache's thread; the rest, any
  * thread. Taking and trimming lock; giving back does not.
  */
-#ifndef LANEPOOL_SRC_SLAB_H
-#define LANEPOOL_SRC_SLAB_H
+#ifndef LANEPOOL_SRC_BASE_SLAB_H
+#define LANEPOOL_SRC_BASE_SLAB_H
 
-#include "allocator.h"
-#include "atomic.h"
+#include "base/allocator.h"
+#include "base/atomic.h"
 #include "platform/platform.h"
 
 /* 64, 128, ... 2048 bytes; what is larger comes from the system. */

@@ -1,7 +1,7 @@
 /* How a pool's threads are called, for those who look at the process: "ledger/0", "ledger/clock".
  */
-#ifndef LANEPOOL_SRC_THREADNAME_H
-#define LANEPOOL_SRC_THREADNAME_H
+#ifndef LANEPOOL_SRC_BASE_THREAD_NAME_H
+#define LANEPOOL_SRC_BASE_THREAD_NAME_H
 
 #include "platform/platform.h"
 

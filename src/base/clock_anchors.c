@@ -1,5 +1,5 @@
-/* Owns the anchors; see anchors.h. */
-#include "anchors.h"
+/* Owns the anchors; see clock_anchors.h. */
+#include "base/clock_anchors.h"
 
 /* Of so many tries the one in which the thread was held up least. */
 #define TRIES 4

@@ -1,6 +1,6 @@
 /* Turns "at most so long" into a moment of the monotonic clock. */
-#ifndef LANEPOOL_SRC_DEADLINE_H
-#define LANEPOOL_SRC_DEADLINE_H
+#ifndef LANEPOOL_SRC_BASE_DEADLINE_H
+#define LANEPOOL_SRC_BASE_DEADLINE_H
 
 #include "platform/platform.h"
 

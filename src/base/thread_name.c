@@ -1,5 +1,5 @@
-/* Owns the names of a pool's threads; see threadname.h. */
-#include "threadname.h"
+/* Owns the names of a pool's threads; see thread_name.h. */
+#include "base/thread_name.h"
 
 #include <string.h>
 

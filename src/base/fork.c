@@ -1,5 +1,5 @@
-/* Owns the look at a lock that was found taken; see origin.h. */
-#include "origin.h"
+/* Owns the look at a lock that was found taken; see fork.h. */
+#include "base/fork.h"
 
 #define TRIES 10000 /* some milliseconds: no thread that is there holds the lock for so long */
 

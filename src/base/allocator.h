@@ -2,8 +2,8 @@
  * Where the memory comes from that grows with a pool's load: from the program's
  * allocator, if the pool has one, else through the platform's door.
  */
-#ifndef LANEPOOL_SRC_ALLOCATOR_H
-#define LANEPOOL_SRC_ALLOCATOR_H
+#ifndef LANEPOOL_SRC_BASE_ALLOCATOR_H
+#define LANEPOOL_SRC_BASE_ALLOCATOR_H
 
 #include "lanepool/pool.h"
 #include "platform/platform.h"

@@ -1,7 +1,7 @@
 /* Descriptions and options carry their size: one of a later version may be longer than what this
  * library knows, as long as it asks for nothing more. */
-#ifndef LANEPOOL_SRC_KNOWN_H
-#define LANEPOOL_SRC_KNOWN_H
+#ifndef LANEPOOL_SRC_BASE_VERSIONED_H
+#define LANEPOOL_SRC_BASE_VERSIONED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,11 +15,11 @@
  * may be a signal handler that has stopped the other. A reader that has missed
  * anchors takes those that there are: what lies between them is less exact.
  */
-#ifndef LANEPOOL_SRC_ANCHORS_H
-#define LANEPOOL_SRC_ANCHORS_H
+#ifndef LANEPOOL_SRC_BASE_CLOCK_ANCHORS_H
+#define LANEPOOL_SRC_BASE_CLOCK_ANCHORS_H
 
-#include "atomic.h"
-#include "sizes.h"
+#include "base/atomic.h"
+#include "base/sizes.h"
 
 typedef struct lanepool_i_anchor {
     uint64_t ticks;

@@ -3,8 +3,8 @@
  * spills, what is done in one go. A test build makes them so small that a few
  * tasks reach every boundary; nothing but speed and memory depends on them.
  */
-#ifndef LANEPOOL_SRC_SIZES_H
-#define LANEPOOL_SRC_SIZES_H
+#ifndef LANEPOOL_SRC_BASE_SIZES_H
+#define LANEPOOL_SRC_BASE_SIZES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,9 +8,9 @@
  * one under the lock. With one popper at a time, the chain below the top
  * cannot be taken and put back meanwhile, so the pop's swap cannot be fooled.
  */
-#include "slab.h"
+#include "base/slab.h"
 
-#include "sizes.h"
+#include "base/sizes.h"
 
 #include <string.h>
 
