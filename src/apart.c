@@ -3,9 +3,9 @@
 
 #include "failing.h"
 #include "lane_limits.h"
-#include "member.h"
 #include "run.h"
 #include "submit.h"
+#include "task/member.h"
 
 bool lanepool_i_aparts_init(lanepool_i_aparts *aparts)
 {

@@ -3,8 +3,8 @@
 
 #include "failing.h"
 #include "lane_limits.h"
-#include "member.h"
 #include "poison.h"
+#include "task/member.h"
 
 bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
 {

@@ -10,7 +10,7 @@
 #define LANEPOOL_SRC_BUILD_H
 
 #include "description.h"
-#include "latch.h"
+#include "task/countdown.h"
 
 #define LANEPOOL_I_NARROW_MAX   2
 #define LANEPOOL_I_NARROW_CLASS 0

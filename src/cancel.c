@@ -27,12 +27,12 @@
 #include "behind.h"
 #include "failing.h"
 #include "handle.h"
-#include "latch.h"
 #include "periodic.h"
 #include "places.h"
 #include "pool.h"
 #include "run.h"
 #include "sequence.h"
+#include "task/countdown.h"
 
 /* A task that is to be told: a copy of its front, without places. */
 struct told {

@@ -9,7 +9,7 @@
 #include "failing.h"
 #include "handle.h"
 #include "pool.h"
-#include "pump.h"
+#include "task/pump.h"
 
 static inline bool lanepool_i_description_is_bytes_or_lane(const lanepool_pool *pool,
                                                            const lanepool_claim *claim)

@@ -21,7 +21,7 @@
 #include "base/timer_heap.h"
 #include "lane.h"
 #include "lanepool/failure.h"
-#include "member.h"
+#include "task/member.h"
 
 struct lanepool_i_local;
 typedef struct lanepool_i_failing lanepool_i_failing;

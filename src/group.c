@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "lanepool/cancel.h"
 #include "local.h"
-#include "member.h"
+#include "task/member.h"
 
 #include <string.h>
 

@@ -9,10 +9,10 @@
 #include "barrier.h"
 #include "failing.h"
 #include "handle.h"
-#include "member.h"
 #include "periodic.h"
 #include "pool.h"
 #include "run.h"
+#include "task/member.h"
 
 /* --- collecting --- */
 

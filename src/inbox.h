@@ -22,7 +22,7 @@
 #ifndef LANEPOOL_SRC_INBOX_H
 #define LANEPOOL_SRC_INBOX_H
 
-#include "task.h"
+#include "task/task.h"
 
 /* Stands in `tail` when the inbox is closed. Never dereferenced. */
 #define LANEPOOL_I_INBOX_CLOSED ((lanepool_i_task *)1)

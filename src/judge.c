@@ -2,7 +2,7 @@
 #include "judge.h"
 
 #include "lending.h"
-#include "pump.h"
+#include "task/pump.h"
 
 /* --- the judgement --- */
 

@@ -43,8 +43,8 @@
 #define LANEPOOL_SRC_LANE_H
 
 #include "base/key_index.h"
-#include "latch.h"
-#include "trace.h"
+#include "task/countdown.h"
+#include "task/event_ring.h"
 
 /* Guards: A atomic, R role's holder, V the advancer (who also may be R). */
 typedef struct lanepool_i_lane {

@@ -18,7 +18,7 @@
 #ifndef LANEPOOL_SRC_LEVELS_H
 #define LANEPOOL_SRC_LEVELS_H
 
-#include "rank.h"
+#include "task/rank.h"
 
 /* Guards: I immutable, P the spill's lock. */
 typedef struct lanepool_i_levels {

@@ -15,8 +15,8 @@
 #define LANEPOOL_SRC_LOCAL_H
 
 #include "base/slab.h"
-#include "task.h"
-#include "trace.h"
+#include "task/event_ring.h"
+#include "task/task.h"
 #include "worker.h"
 
 typedef struct lanepool_i_local lanepool_i_local;

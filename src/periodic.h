@@ -15,7 +15,7 @@
 #define LANEPOOL_SRC_PERIODIC_H
 
 #include "delays.h"
-#include "task.h"
+#include "task/task.h"
 
 /* Whoever lets go of a run; counts it as delayed, and has it wait for its next turn, unless the
  * pool is watched: then the surveyor does so. */

@@ -12,10 +12,10 @@
 #include "lanepool/pump.h"
 
 #include "base/deadline.h"
-#include "member.h"
 #include "pool.h"
-#include "pump.h"
 #include "run.h"
+#include "task/member.h"
+#include "task/pump.h"
 #include "walk.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * The key router: the default rule in PER_KEY. Each key has a lane (keys.h); a
  * task has an entry in the lane of each of its claims, in the order of the
- * inbox (lane.h), and is ready when all of them are granted (latch.h).
+ * inbox (lane.h), and is ready when all of them are granted (countdown.h).
  */
 #include "handback.h"
 #include "lending.h"

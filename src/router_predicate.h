@@ -13,8 +13,8 @@
 #ifndef LANEPOOL_SRC_ROUTER_PREDICATE_H
 #define LANEPOOL_SRC_ROUTER_PREDICATE_H
 
-#include "edges.h"
 #include "router.h"
+#include "task/successors.h"
 
 typedef struct lanepool_i_group lanepool_i_group;
 typedef struct lanepool_i_kind lanepool_i_kind;

@@ -14,7 +14,7 @@
 #define LANEPOOL_SRC_RUNQ_H
 
 #include "base/sizes.h"
-#include "task.h"
+#include "task/task.h"
 
 /* Guards: A atomic, P whoever set `putting`. */
 typedef struct lanepool_i_runq {

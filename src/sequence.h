@@ -16,7 +16,7 @@
 #define LANEPOOL_SRC_SEQUENCE_H
 
 #include "executor.h"
-#include "future.h"
+#include "task/future.h"
 
 typedef struct lanepool_i_item lanepool_i_item;
 

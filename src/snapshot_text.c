@@ -2,7 +2,7 @@
 #include "snapshot_text.h"
 
 #include "platform/platform.h"
-#include "trace.h"
+#include "task/event_ring.h"
 
 #include <string.h>
 

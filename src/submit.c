@@ -8,8 +8,8 @@
 #include "base/deadline.h"
 #include "build.h"
 #include "lane_limits.h"
-#include "member.h"
 #include "run.h"
+#include "task/member.h"
 
 #include <string.h>
 

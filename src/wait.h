@@ -17,8 +17,8 @@
 #ifndef LANEPOOL_SRC_WAIT_H
 #define LANEPOOL_SRC_WAIT_H
 
-#include "future.h"
 #include "router.h"
+#include "task/future.h"
 
 /* Waits inside tasks may be nested so deep, since each stands on the stack of the one before. */
 #define LANEPOOL_I_NESTED_WAITS_MAX 64

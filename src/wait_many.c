@@ -6,11 +6,11 @@
 #include "lanepool/wait_many.h"
 
 #include "base/deadline.h"
-#include "future.h"
 #include "lanepool/cancel.h"
 #include "local.h"
 #include "pool.h"
 #include "run.h"
+#include "task/future.h"
 
 static bool are_futures(lanepool_future *const *futures, size_t count)
 {

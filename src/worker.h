@@ -25,7 +25,7 @@
 #include "levels.h"
 #include "park.h"
 #include "runq.h"
-#include "trace.h"
+#include "task/event_ring.h"
 
 typedef struct lanepool_i_crew lanepool_i_crew;
 typedef struct lanepool_i_worker lanepool_i_worker;

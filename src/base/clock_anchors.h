@@ -10,7 +10,7 @@
  * is younger than the one before, so the same ticks are the same time to all who
  * find the same anchors around them.
  *
- * They stand in a ring, which is written and read like those of events (trace.h).
+ * They stand in a ring, which is written and read like those of events (event_ring.h).
  * Whoever finds another one adding goes without: nobody waits here, since a reader
  * may be a signal handler that has stopped the other. A reader that has missed
  * anchors takes those that there are: what lies between them is less exact.

@@ -5,8 +5,8 @@
  * one exchange and then serves. An edge belongs to the task that waits; it has
  * been served before that task can run.
  */
-#ifndef LANEPOOL_SRC_EDGES_H
-#define LANEPOOL_SRC_EDGES_H
+#ifndef LANEPOOL_SRC_TASK_SUCCESSORS_H
+#define LANEPOOL_SRC_TASK_SUCCESSORS_H
 
 #include "lane.h"
 

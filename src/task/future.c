@@ -1,8 +1,8 @@
 /* Owns futures and their listeners; see future.h. Waiting inside a task is wait.c's. */
-#include "future.h"
+#include "task/future.h"
 
 #include "base/planted.h"
-#include "member.h"
+#include "task/member.h"
 
 #include <string.h>
 

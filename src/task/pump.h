@@ -9,10 +9,10 @@
  * a lane, or come here. So the pump's memory stays until all blocks of its tasks
  * have gone, and marks that come after its end are left to the workers.
  */
-#ifndef LANEPOOL_SRC_PUMP_H
-#define LANEPOOL_SRC_PUMP_H
+#ifndef LANEPOOL_SRC_TASK_PUMP_H
+#define LANEPOOL_SRC_TASK_PUMP_H
 
-#include "task.h"
+#include "task/task.h"
 
 struct lanepool_i_pumper;
 

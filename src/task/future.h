@@ -9,8 +9,8 @@
  * itself off under the lock, or finds that it is being served and waits for
  * that, which is a matter of a few instructions of the completing thread.
  */
-#ifndef LANEPOOL_SRC_FUTURE_H
-#define LANEPOOL_SRC_FUTURE_H
+#ifndef LANEPOOL_SRC_TASK_FUTURE_H
+#define LANEPOOL_SRC_TASK_FUTURE_H
 
 #include "base/atomic.h"
 #include "base/fork.h"

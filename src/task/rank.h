@@ -14,10 +14,10 @@
  *
  * Guards: I immutable, P the spill's lock, S the submitter until the append, W who runs it.
  */
-#ifndef LANEPOOL_SRC_RANK_H
-#define LANEPOOL_SRC_RANK_H
+#ifndef LANEPOOL_SRC_TASK_RANK_H
+#define LANEPOOL_SRC_TASK_RANK_H
 
-#include "task.h"
+#include "task/task.h"
 
 #define LANEPOOL_I_LEVELS (LANEPOOL_PRIORITY_MAX + 1)
 

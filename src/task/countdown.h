@@ -7,11 +7,11 @@
  * decrement that can see that it is the last one need not be made: the value 1
  * was left by the other arrivals, and reading it with acquire orders the same.
  */
-#ifndef LANEPOOL_SRC_LATCH_H
-#define LANEPOOL_SRC_LATCH_H
+#ifndef LANEPOOL_SRC_TASK_COUNTDOWN_H
+#define LANEPOOL_SRC_TASK_COUNTDOWN_H
 
 #include "base/planted.h"
-#include "task.h"
+#include "task/task.h"
 
 /* What the latch of a narrow task with so many claims starts at. A single grant that finds 1 need
  * not count: with one claim there is nothing that the router would have to hold back. */

@@ -21,13 +21,13 @@
  * A thread that goes leaves its ring to the next one that comes; rings stay until
  * the pool ends.
  */
-#ifndef LANEPOOL_SRC_TRACE_H
-#define LANEPOOL_SRC_TRACE_H
+#ifndef LANEPOOL_SRC_TASK_EVENT_RING_H
+#define LANEPOOL_SRC_TASK_EVENT_RING_H
 
 #include "base/atomic.h"
 #include "base/clock_anchors.h"
 #include "lanepool/trace.h"
-#include "task.h"
+#include "task/task.h"
 
 #define LANEPOOL_I_EVENT_WORDS 4
 

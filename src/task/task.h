@@ -19,8 +19,8 @@
  * Guard letters on fields: S the submitter until the append, R the role's
  * holder until the task is ready, A atomic, W who runs it.
  */
-#ifndef LANEPOOL_SRC_TASK_H
-#define LANEPOOL_SRC_TASK_H
+#ifndef LANEPOOL_SRC_TASK_TASK_H
+#define LANEPOOL_SRC_TASK_TASK_H
 
 #include "base/atomic.h"
 #include "base/key_index.h"

@@ -1,5 +1,5 @@
-/* Owns the rings and their list; see trace.h. */
-#include "trace.h"
+/* Owns the rings and their list; see event_ring.h. */
+#include "task/event_ring.h"
 
 #define ALL_TYPES UINT32_MAX
 

@@ -1,8 +1,8 @@
 /* Owns a group's list of members, and what happens to it when one ends; see member.h. */
-#include "member.h"
+#include "task/member.h"
 
 #include "failing.h"
-#include "pump.h"
+#include "task/pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_origin origin, lanepool_pool *pool,
