@@ -15,7 +15,7 @@
 #ifndef LANEPOOL_SRC_APART_H
 #define LANEPOOL_SRC_APART_H
 
-#include "lane.h"
+#include "lane/lane.h"
 #include "lanepool/held.h"
 #include "local.h"
 

@@ -24,7 +24,7 @@
 
 #include "base/idle_time.h"
 #include "base/timer_heap.h"
-#include "lane.h"
+#include "lane/lane.h"
 #include "lanepool/context.h"
 #include "local.h"
 

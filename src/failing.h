@@ -19,7 +19,7 @@
 #define LANEPOOL_SRC_FAILING_H
 
 #include "base/timer_heap.h"
-#include "lane.h"
+#include "lane/lane.h"
 #include "lanepool/failure.h"
 #include "task/member.h"
 

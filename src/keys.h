@@ -13,7 +13,7 @@
 #ifndef LANEPOOL_SRC_KEYS_H
 #define LANEPOOL_SRC_KEYS_H
 
-#include "lanestore.h"
+#include "lane/lane_memory.h"
 #include "local.h"
 
 /* Guards: I immutable, R role's holder. */

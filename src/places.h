@@ -9,7 +9,7 @@
 #ifndef LANEPOOL_SRC_PLACES_H
 #define LANEPOOL_SRC_PLACES_H
 
-#include "lane.h"
+#include "lane/lane.h"
 
 static inline lanepool_i_wide_entry *lanepool_i_places_wide(lanepool_i_task *task)
 {

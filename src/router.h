@@ -17,7 +17,7 @@
 
 #include "base/sizes.h"
 #include "inbox.h"
-#include "lane.h"
+#include "lane/lane.h"
 #include "local.h"
 
 /* Guards: A atomic, R role's holder. */

@@ -16,7 +16,7 @@
 #ifndef LANEPOOL_SRC_SURVEY_H
 #define LANEPOOL_SRC_SURVEY_H
 
-#include "lane.h"
+#include "lane/lane.h"
 #include "lanepool/snapshot.h"
 #include "local.h"
 

@@ -1,5 +1,5 @@
 /*
- * The lane's protocol as src/lane.c has it, for Spin: the role's holder appends
+ * The lane's protocol as src/lane/lane.c has it, for Spin: the role's holder appends
  * ENTRIES entries, each in either mode, and freezes and thaws the lane FREEZES
  * times at any moments; each entry's task releases as soon as it was granted.
  *

@@ -1,5 +1,5 @@
 /*
- * Tasks over two lanes: lanes as in src/lane.c, the latch as in src/task/countdown.h, placed
+ * Tasks over two lanes: lanes as in src/lane/lane.c, the latch as in src/task/countdown.h, placed
  * and released in order as in src/router_keys.c.
  *
  * The role's holder routes TASKS tasks; each claims one lane or both, in either

@@ -16,11 +16,11 @@
  * In a pool with priorities each lane has room *beside* it, as much as its own, at a fixed
  * distance.
  */
-#ifndef LANEPOOL_SRC_LANESTORE_H
-#define LANEPOOL_SRC_LANESTORE_H
+#ifndef LANEPOOL_SRC_LANE_LANE_MEMORY_H
+#define LANEPOOL_SRC_LANE_LANE_MEMORY_H
 
 #include "base/sizes.h"
-#include "lane.h"
+#include "lane/lane.h"
 
 typedef struct lanepool_i_lane_region lanepool_i_lane_region;
 

@@ -1,10 +1,10 @@
-/* Owns the regions that lanes live in; see lanestore.h. */
-#include "lanestore.h"
+/* Owns the regions that lanes live in; see lane_memory.h. */
+#include "lane/lane_memory.h"
 
 #define REGION_SIZE  LANEPOOL_I_LANE_REGION
 #define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
 
-/* The first lane's place is the header's. Guards as in lanestore.h. */
+/* The first lane's place is the header's. Guards as in lane_memory.h. */
 struct lanepool_i_lane_region {
     lanepool_i_lane_region *next; /* L while fresh, then R */
     lanepool_i_lane *free;        /* R: given back */

@@ -1,5 +1,5 @@
 /* Owns the lane's word and its protocol; both are explained in lane.h. */
-#include "lane.h"
+#include "lane/lane.h"
 
 #define ACTIVE_MASK   LANEPOOL_I_LANE_ACTIVE
 #define SHARED        LANEPOOL_I_LANE_SHARED

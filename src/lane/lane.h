@@ -39,8 +39,8 @@
  * every link up to `last` is made (release when it became even, acquire here).
  * A turn would have to come round (2^36 appends) during one advance to fool it.
  */
-#ifndef LANEPOOL_SRC_LANE_H
-#define LANEPOOL_SRC_LANE_H
+#ifndef LANEPOOL_SRC_LANE_LANE_H
+#define LANEPOOL_SRC_LANE_LANE_H
 
 #include "base/key_index.h"
 #include "task/countdown.h"
