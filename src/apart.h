@@ -17,7 +17,7 @@
 
 #include "lane/lane.h"
 #include "lanepool/held.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 typedef struct lanepool_detached lanepool_i_apart;
 

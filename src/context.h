@@ -26,7 +26,7 @@
 #include "base/timer_heap.h"
 #include "lane/lane.h"
 #include "lanepool/context.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 typedef enum lanepool_i_context_state {
     LANEPOOL_I_CONTEXT_ABSENT,

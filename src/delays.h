@@ -20,7 +20,7 @@
 
 #include "base/timer_heap.h"
 #include "lanepool/delay.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 typedef struct lanepool_i_delayed lanepool_i_delayed;
 typedef struct lanepool_i_series lanepool_i_series;

@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "lanepool/cancel.h"
-#include "local.h"
+#include "sched/thread_record.h"
 #include "task/member.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * one, or makes it the `head` if there was none: two steps. A node's place in
  * the order is fixed by the first; it can be routed after the second. A link
  * not yet made is not waited for: the taker stops there, and whoever completes
- * the link sees to it that someone comes (park.h).
+ * the link sees to it that someone comes (sleep.h).
  *
  * For that the appender looks at the sleepers after it made the link. It is not
  * the appender that pays for this order: its link is a plain store, which may

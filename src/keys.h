@@ -14,7 +14,7 @@
 #define LANEPOOL_SRC_KEYS_H
 
 #include "lane/lane_memory.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 /* Guards: I immutable, R role's holder. */
 typedef struct lanepool_i_keys {

@@ -23,7 +23,7 @@
 #define LANEPOOL_SRC_LIFECYCLE_H
 
 #include "lanepool/pool.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 enum { LANEPOOL_I_FORKED, LANEPOOL_I_RUNNING, LANEPOOL_I_DRAINING, LANEPOOL_I_STOPPING };
 

@@ -5,7 +5,6 @@
 #ifndef LANEPOOL_SRC_POOL_H
 #define LANEPOOL_SRC_POOL_H
 
-#include "admission.h"
 #include "apart.h"
 #include "context.h"
 #include "delays.h"
@@ -17,6 +16,7 @@
 #include "router_predicate.h"
 #include "router_workers.h"
 #include "rule.h"
+#include "sched/admission.h"
 #include "survey.h"
 #include "wait.h"
 #include "watchdog.h"

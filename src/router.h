@@ -8,7 +8,7 @@
  * Every give-back, by anyone: the role becomes free by an operation in the
  * total order of `seq` operations; then the giver looks at what is left (nodes
  * that can be taken, finished tasks to reap) and, if anything is, wakes by the
- * rule of park.h. If nobody can be woken because all workers are inside tasks,
+ * rule of sleep.h. If nobody can be woken because all workers are inside tasks,
  * it takes the role again to reap: someone may wait for a place. Whoever published something and
  * then found the role taken may therefore leave it at that.
  */
@@ -18,7 +18,7 @@
 #include "base/sizes.h"
 #include "inbox.h"
 #include "lane/lane.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_router {

@@ -4,7 +4,7 @@
 #ifndef LANEPOOL_SRC_SUBMIT_H
 #define LANEPOOL_SRC_SUBMIT_H
 
-#include "local.h"
+#include "sched/thread_record.h"
 
 /* A task without claims, admitted, with room for so many entries. INVALID, NOMEM or NO_THREAD:
  * nothing has changed. */

@@ -18,7 +18,7 @@
 
 #include "lane/lane.h"
 #include "lanepool/snapshot.h"
-#include "local.h"
+#include "sched/thread_record.h"
 
 /* The pool's word about it. */
 #define LANEPOOL_I_WATCHED    1u /* blocks of finished tasks are kept */

@@ -7,9 +7,9 @@
 
 #include "base/deadline.h"
 #include "lanepool/cancel.h"
-#include "local.h"
 #include "pool.h"
 #include "run.h"
+#include "sched/thread_record.h"
 #include "task/future.h"
 
 static bool are_futures(lanepool_future *const *futures, size_t count)

@@ -16,7 +16,7 @@
 #ifndef LANEPOOL_SRC_WATCHDOG_H
 #define LANEPOOL_SRC_WATCHDOG_H
 
-#include "local.h"
+#include "sched/thread_record.h"
 #include "survey.h"
 
 /* All of it is the clock thread's, once that has begun. A look that is due at 0 is due at once. */

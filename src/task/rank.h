@@ -3,7 +3,7 @@
  *
  * Its *priority* is what the program asked for. Its *level* is the highest of that and of what was
  * lent to it by tasks that wait for it. Where it stands among the ready tasks is its level, or
- * higher if it has waited there for long (levels.h).
+ * higher if it has waited there for long (priority_queue.h).
  *
  * Each of its places in a lane is a *borrower*: linked to the one ahead of it, granted or not, so
  * that whoever comes behind finds all whom it has to wait for (lending.h).

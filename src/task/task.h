@@ -26,7 +26,7 @@
 #include "base/key_index.h"
 #include "lanepool/task.h"
 #include "platform/platform.h"
-#include "quotas.h"
+#include "sched/lane_quota.h"
 
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;

@@ -1,6 +1,6 @@
 /*
  * The inbox and the router role, as src/inbox.c and src/router.c have them, with
- * the looks of src/worker.c before a worker sleeps or leaves a search.
+ * the looks of src/sched/worker.c before a worker sleeps or leaves a search.
  *
  * SUBMITTERS submitters append EACH nodes by the two steps of an append (tail,
  * then link) and route if they may; WORKERS workers look, search, sleep, route.

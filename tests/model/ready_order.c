@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lanepool/lanepool.h"
-#include "levels.h"
+#include "sched/priority_queue.h"
 #include "support/random.h"
 #include "support/test.h"
 

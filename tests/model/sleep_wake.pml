@@ -1,6 +1,6 @@
 /*
- * Sleeping and waking: src/park.c, with the loop and the looks of src/worker.c and
- * the putting of src/runq.c, in a store buffer machine.
+ * Sleeping and waking: src/sched/sleep.c, with the loop and the looks of src/sched/worker.c and
+ * the putting of src/sched/ready_ring.c, in a store buffer machine.
  *
  * PUBLISHERS threads put EACH times BATCH ready tasks into the ring of any worker,
  * and what does not fit into the spill; workers take, search, sleep. The task taken

@@ -10,8 +10,8 @@
  * Progress: taking is lock-free, putting wait-free. A head that is read before
  * 2^32 takes and swapped after them could be mistaken; nothing else wraps.
  */
-#ifndef LANEPOOL_SRC_RUNQ_H
-#define LANEPOOL_SRC_RUNQ_H
+#ifndef LANEPOOL_SRC_SCHED_READY_RING_H
+#define LANEPOOL_SRC_SCHED_READY_RING_H
 
 #include "base/sizes.h"
 #include "task/task.h"

@@ -8,7 +8,7 @@
  * Who must wait stands in a queue and is served in turn: by whoever finishes
  * tasks, which hands credits over, so that no one can slip in between.
  *
- * With limits per lane (quotas.h) a task is admitted for the pool and for all its
+ * With limits per lane (lane_quota.h) a task is admitted for the pool and for all its
  * lanes at once, or waits. Who waits is served in turn among those who want the
  * same lane: the oldest goes first who finds room and whom nobody before it is in
  * the way of. So one who waits for a lane that is full keeps neither another
@@ -20,11 +20,11 @@
  * in the total order of `seq` operations where a credit is one task. Where
  * credits are larger a finisher may see the waiter one task late.
  */
-#ifndef LANEPOOL_SRC_ADMISSION_H
-#define LANEPOOL_SRC_ADMISSION_H
+#ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
+#define LANEPOOL_SRC_SCHED_ADMISSION_H
 
-#include "local.h"
-#include "quotas.h"
+#include "sched/lane_quota.h"
+#include "sched/thread_record.h"
 
 typedef struct lanepool_i_applicant lanepool_i_applicant;
 

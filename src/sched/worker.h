@@ -10,21 +10,21 @@
  * first at what others would find: it calls `look`, and runs the oldest task of the spill or of
  * another queue, each in its turn.
  *
- * In an elastic crew workers may be absent (park.h). Who claims one starts its thread at once, on
+ * In an elastic crew workers may be absent (sleep.h). Who claims one starts its thread at once, on
  * its own, holding no lock: it may hold the router role. The new thread first waits until its
  * starter has written down its handle, and joins the thread that the worker had before, which has
  * nothing more to do than to end: from then on the worker is its own.
  *
- * With priorities all ready tasks stand in the spill, which is in their order then (levels.h), and
- * no queue takes any: a worker that has run one looks around each time, and takes the first of the
- * highest.
+ * With priorities all ready tasks stand in the spill, which is in their order then
+ * (priority_queue.h), and no queue takes any: a worker that has run one looks around each time, and
+ * takes the first of the highest.
  */
-#ifndef LANEPOOL_SRC_WORKER_H
-#define LANEPOOL_SRC_WORKER_H
+#ifndef LANEPOOL_SRC_SCHED_WORKER_H
+#define LANEPOOL_SRC_SCHED_WORKER_H
 
-#include "levels.h"
-#include "park.h"
-#include "runq.h"
+#include "sched/priority_queue.h"
+#include "sched/ready_ring.h"
+#include "sched/sleep.h"
 #include "task/event_ring.h"
 
 typedef struct lanepool_i_crew lanepool_i_crew;

@@ -1,5 +1,5 @@
-/* Owns the table of quotas; see quotas.h. */
-#include "quotas.h"
+/* Owns the table of quotas; see lane_quota.h. */
+#include "sched/lane_quota.h"
 
 #include "base/planted.h"
 

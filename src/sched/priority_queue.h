@@ -15,8 +15,8 @@
  * All is under the spill's lock. Cost: adding and raising O(1); taking O(levels), and O(1) for each
  * task that rises, which it does seven times at most.
  */
-#ifndef LANEPOOL_SRC_LEVELS_H
-#define LANEPOOL_SRC_LEVELS_H
+#ifndef LANEPOOL_SRC_SCHED_PRIORITY_QUEUE_H
+#define LANEPOOL_SRC_SCHED_PRIORITY_QUEUE_H
 
 #include "task/rank.h"
 

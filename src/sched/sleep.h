@@ -34,8 +34,8 @@
  * Who may call at once: wake functions and `absent`, any thread; the rest, worker `index`, or who
  * has claimed it.
  */
-#ifndef LANEPOOL_SRC_PARK_H
-#define LANEPOOL_SRC_PARK_H
+#ifndef LANEPOOL_SRC_SCHED_SLEEP_H
+#define LANEPOOL_SRC_SCHED_SLEEP_H
 
 #include "base/atomic.h"
 #include "platform/platform.h"

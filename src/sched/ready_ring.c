@@ -1,5 +1,5 @@
-/* Owns the ring; the protocol is in runq.h. */
-#include "runq.h"
+/* Owns the ring; the protocol is in ready_ring.h. */
+#include "sched/ready_ring.h"
 
 void lanepool_i_runq_init(lanepool_i_runq *queue, bool takes_tasks)
 {

@@ -1,5 +1,5 @@
-/* Owns the sleepers and the word that counts them; the protocol is in park.h. */
-#include "park.h"
+/* Owns the sleepers and the word that counts them; the protocol is in sleep.h. */
+#include "sched/sleep.h"
 
 #include "base/planted.h"
 

@@ -1,5 +1,5 @@
-/* Owns the per-thread records and their two lists; see local.h. */
-#include "local.h"
+/* Owns the per-thread records and their two lists; see thread_record.h. */
+#include "sched/thread_record.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Owns the credits and the queue of blocked submitters; see admission.h. */
-#include "admission.h"
+#include "sched/admission.h"
 
 #include "lanepool/pool.h"
 

@@ -1,5 +1,5 @@
-/* Owns the lists of ready tasks by level; see levels.h. */
-#include "levels.h"
+/* Owns the lists of ready tasks by level; see priority_queue.h. */
+#include "sched/priority_queue.h"
 
 #include "lanepool/future.h"
 

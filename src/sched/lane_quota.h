@@ -10,8 +10,8 @@
  * of is prepared before, and given back after, without it (lane_limits.c); only
  * the table's buckets are allocated and freed under the lock, a few at a time.
  */
-#ifndef LANEPOOL_SRC_QUOTAS_H
-#define LANEPOOL_SRC_QUOTAS_H
+#ifndef LANEPOOL_SRC_SCHED_LANE_QUOTA_H
+#define LANEPOOL_SRC_SCHED_LANE_QUOTA_H
 
 #include "base/key_index.h"
 

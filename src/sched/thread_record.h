@@ -11,13 +11,13 @@
  *
  * Guards: T the thread, A atomic, L the list's lock, I immutable.
  */
-#ifndef LANEPOOL_SRC_LOCAL_H
-#define LANEPOOL_SRC_LOCAL_H
+#ifndef LANEPOOL_SRC_SCHED_THREAD_RECORD_H
+#define LANEPOOL_SRC_SCHED_THREAD_RECORD_H
 
 #include "base/slab.h"
+#include "sched/worker.h"
 #include "task/event_ring.h"
 #include "task/task.h"
-#include "worker.h"
 
 typedef struct lanepool_i_local lanepool_i_local;
 

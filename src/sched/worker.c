@@ -1,5 +1,5 @@
-/* Owns the workers' loop and the spill; see worker.h, and park.h for sleeping and waking. */
-#include "worker.h"
+/* Owns the workers' loop and the spill; see worker.h, and sleep.h for sleeping and waking. */
+#include "sched/worker.h"
 
 #include "base/deadline.h"
 #include "base/planted.h"
