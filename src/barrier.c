@@ -2,7 +2,7 @@
 #include "barrier.h"
 
 #include "poison.h"
-#include "pool.h"
+#include "route/pool.h"
 
 static bool is_message(const lanepool_i_task *node)
 {

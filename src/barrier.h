@@ -18,7 +18,7 @@
 #ifndef LANEPOOL_SRC_BARRIER_H
 #define LANEPOOL_SRC_BARRIER_H
 
-#include "router.h"
+#include "route/router.h"
 
 /* A task that has its ticket takes its place; or it is a barrier, and is waited for. */
 void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,

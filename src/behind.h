@@ -2,7 +2,7 @@
 #ifndef LANEPOOL_SRC_BEHIND_H
 #define LANEPOOL_SRC_BEHIND_H
 
-#include "pool.h"
+#include "route/pool.h"
 
 /* As lanepool_lane_cancel(), of all lanes that a kept task holds. */
 lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_local *local,

@@ -8,7 +8,7 @@
  * end waits for it. If the pool is told to stop first, the caller gives up and
  * its task is handed back with the others.
  */
-#include "pool.h"
+#include "route/pool.h"
 #include "run.h"
 #include "task/member.h"
 

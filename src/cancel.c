@@ -5,7 +5,7 @@
  * Who decides. A task with a future: the future's `cancelled` against `started`,
  * under its lock. When several are cancelled at once, also those without: the
  * task's MARK against STARTED, by the role's holder while the pool is watched
- * (survey.h). Whoever starts a task then sets STARTED by one atomic operation,
+ * (census.h). Whoever starts a task then sets STARTED by one atomic operation,
  * which tells it of a MARK; what had started before stands in its thread's list,
  * or, where it keeps its places for a while after that, its latch says so.
  * A MARK without STARTED says that the task's reference to its future is now the
@@ -28,8 +28,8 @@
 #include "failing.h"
 #include "handle.h"
 #include "periodic.h"
-#include "places.h"
-#include "pool.h"
+#include "route/entries.h"
+#include "route/pool.h"
 #include "run.h"
 #include "sequence.h"
 #include "task/countdown.h"

@@ -3,8 +3,8 @@
 #include "base/deadline.h"
 #include "base/thread_name.h"
 #include "contexts.h"
-#include "places.h"
-#include "pool.h"
+#include "route/entries.h"
+#include "route/pool.h"
 #include "run.h"
 
 /* --- calling the program --- */

@@ -2,7 +2,7 @@
 #include "contexts.h"
 
 #include "base/versioned.h"
-#include "pool.h"
+#include "route/pool.h"
 
 #include <string.h>
 

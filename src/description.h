@@ -8,7 +8,7 @@
 #include "base/versioned.h"
 #include "failing.h"
 #include "handle.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "task/pump.h"
 
 static inline bool lanepool_i_description_is_bytes_or_lane(const lanepool_pool *pool,

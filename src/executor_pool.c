@@ -4,7 +4,7 @@
  */
 #include "executor.h"
 
-#include "pool.h"
+#include "route/pool.h"
 #include "sequence.h"
 
 /* The pool stops and will not run the task, nor accept another: what waits in the sequence is told

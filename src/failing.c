@@ -6,9 +6,9 @@
 #include "handback.h"
 #include "lending.h"
 #include "pause.h"
-#include "places.h"
 #include "poison.h"
-#include "pool.h"
+#include "route/entries.h"
+#include "route/pool.h"
 #include "run.h"
 
 /* --- policies --- */

@@ -3,8 +3,8 @@
 
 #include "behind.h"
 #include "failing.h"
-#include "places.h"
-#include "pool.h"
+#include "route/entries.h"
+#include "route/pool.h"
 #include "run.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "failing.h"
 #include "handle.h"
 #include "periodic.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "run.h"
 #include "task/member.h"
 

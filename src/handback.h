@@ -5,7 +5,7 @@
 #ifndef LANEPOOL_SRC_HANDBACK_H
 #define LANEPOOL_SRC_HANDBACK_H
 
-#include "router.h"
+#include "route/router.h"
 
 /* Role's holder, once no worker is left: closes the inbox and hands everything back. */
 void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local);

@@ -12,7 +12,7 @@
 #ifndef LANEPOOL_SRC_HANDLE_H
 #define LANEPOOL_SRC_HANDLE_H
 
-#include "router.h"
+#include "route/router.h"
 
 /* Guards: I immutable, R role's holder. */
 struct lanepool_lane {

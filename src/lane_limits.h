@@ -14,7 +14,7 @@
 #ifndef LANEPOOL_SRC_LANE_LIMITS_H
 #define LANEPOOL_SRC_LANE_LIMITS_H
 
-#include "pool.h"
+#include "route/pool.h"
 
 /* What the task is to be charged to: its quotas exist from now on. OK, with NULL if it claims
  * nothing or everything; or NOMEM. */

@@ -2,7 +2,7 @@
 #include "lending.h"
 
 #include "base/planted.h"
-#include "places.h"
+#include "route/entries.h"
 #include "walk.h"
 
 static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)

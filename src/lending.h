@@ -27,7 +27,7 @@
 #ifndef LANEPOOL_SRC_LENDING_H
 #define LANEPOOL_SRC_LENDING_H
 
-#include "pool.h"
+#include "route/pool.h"
 
 /* R: a wide task whose entries have found their lanes, and are in none yet. */
 void lanepool_i_lending_enter(lanepool_pool *pool, lanepool_i_task *task);

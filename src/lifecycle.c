@@ -1,15 +1,15 @@
 /*
  * Owns the state, shutting down in both ways, the hand-back, and awaiting; see
- * lifecycle.h. Quiescing without stopping is quiesce.c's.
+ * attention.h. Quiescing without stopping is quiesce.c's.
  */
-#include "lifecycle.h"
+#include "route/attention.h"
 
 #include "barrier.h"
 #include "base/deadline.h"
 #include "handback.h"
 #include "pause.h"
-#include "pool.h"
 #include "quiesce.h"
+#include "route/pool.h"
 #include "standstill.h"
 
 /* Someone who waits for the pool's end; on its stack. */

@@ -11,7 +11,7 @@
  * whenever a drain leaves the sequence, or its errand becomes HANDED.
  */
 #include "base/deadline.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "sequence.h"
 
 /* --- who may wait --- */

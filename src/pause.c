@@ -7,7 +7,7 @@
 #include "failing.h"
 #include "handle.h"
 #include "lanepool/pause.h"
-#include "pool.h"
+#include "route/pool.h"
 
 /* --- the pool --- */
 

@@ -7,8 +7,8 @@
 #ifndef LANEPOOL_SRC_PAUSE_H
 #define LANEPOOL_SRC_PAUSE_H
 
-#include "keys.h"
-#include "router.h"
+#include "route/lane_table.h"
+#include "route/router.h"
 
 /* Role's holder. */
 bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane);

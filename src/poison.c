@@ -2,8 +2,8 @@
 #include "poison.h"
 
 #include "lending.h"
-#include "places.h"
-#include "pool.h"
+#include "route/entries.h"
+#include "route/pool.h"
 
 /* --- which lanes are poisoned --- */
 

@@ -21,7 +21,7 @@
 #define LANEPOOL_SRC_POISON_H
 
 #include "failing.h"
-#include "router.h"
+#include "route/router.h"
 
 /* A task is built that does not wait in poisoned lanes: the router looks closer at it. */
 void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task);

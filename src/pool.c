@@ -2,7 +2,7 @@
  * Owns the pool's beginning and end: its options, the order in which its parts
  * are made and unmade, and what its workers work for.
  */
-#include "pool.h"
+#include "route/pool.h"
 
 #include "base/thread_name.h"
 #include "base/versioned.h"

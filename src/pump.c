@@ -12,7 +12,7 @@
 #include "lanepool/pump.h"
 
 #include "base/deadline.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "run.h"
 #include "task/member.h"
 #include "task/pump.h"

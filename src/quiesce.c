@@ -2,7 +2,7 @@
 #include "quiesce.h"
 
 #include "base/deadline.h"
-#include "pool.h"
+#include "route/pool.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef LANEPOOL_SRC_QUIESCE_H
 #define LANEPOOL_SRC_QUIESCE_H
 
-#include "router.h"
+#include "route/router.h"
 
 typedef struct lanepool_i_quiesce lanepool_i_quiesce;
 

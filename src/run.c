@@ -58,7 +58,7 @@ static inline void forget(lanepool_pool *pool, lanepool_i_local *local, lanepool
                           uint64_t word)
 {
     size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
-    /* After it has left the thread's list; see survey.h. */
+    /* After it has left the thread's list; see census.h. */
     if (__builtin_expect(load_seq(&pool->watch.word) == 0, 1) || PLANTED(UNWATCHED) ||
         !lanepool_i_watch_keeps(pool, local, task))
         lanepool_i_slab_give(&pool->slab, &local->cache, class, task);

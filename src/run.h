@@ -6,7 +6,7 @@
 #ifndef LANEPOOL_SRC_RUN_H
 #define LANEPOOL_SRC_RUN_H
 
-#include "pool.h"
+#include "route/pool.h"
 
 /* One call of a task's function; on the stack of the thread that makes it. */
 struct lanepool_run {

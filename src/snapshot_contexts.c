@@ -2,7 +2,7 @@
 #include "snapshot_contexts.h"
 
 #include "context.h"
-#include "pool.h"
+#include "route/pool.h"
 
 #define NAME_SIZE 72 /* with the final zero, as a lane's */
 

@@ -12,7 +12,7 @@
 #ifndef LANEPOOL_SRC_STANDSTILL_H
 #define LANEPOOL_SRC_STANDSTILL_H
 
-#include "pool.h"
+#include "route/pool.h"
 
 /* Role's holder, when some task is kept or some lane is paused by a failure. */
 bool lanepool_i_stands_still(lanepool_pool *pool, lanepool_i_local *local);

@@ -1,10 +1,10 @@
-/* Owns the watch over finished blocks, and the survey's arrays; see survey.h. */
-#include "survey.h"
+/* Owns the watch over finished blocks, and the survey's arrays; see census.h. */
+#include "route/census.h"
 
 #include "barrier.h"
 #include "failing.h"
 #include "periodic.h"
-#include "pool.h"
+#include "route/pool.h"
 
 #include <stdlib.h>
 #include <string.h>

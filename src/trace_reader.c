@@ -13,7 +13,7 @@
  */
 #include "lanepool/trace.h"
 
-#include "pool.h"
+#include "route/pool.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /*
- * Owns lanepool_future_wait(), outside of tasks and inside them; see wait.h. What
+ * Owns lanepool_future_wait(), outside of tasks and inside them; see waiters.h. What
  * the role's holder does for a wait is judge.c's.
  */
-#include "wait.h"
+#include "route/waiters.h"
 
 #include "base/deadline.h"
 #include "judge.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "run.h"
 #include "sequence.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/deadline.h"
 #include "lanepool/cancel.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "run.h"
 #include "sched/thread_record.h"
 #include "task/future.h"

@@ -2,7 +2,7 @@
 #include "walk.h"
 
 #include "barrier.h"
-#include "pool.h"
+#include "route/pool.h"
 
 static bool is_marked(const lanepool_i_task *task)
 {

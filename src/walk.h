@@ -12,7 +12,7 @@
 #ifndef LANEPOOL_SRC_WALK_H
 #define LANEPOOL_SRC_WALK_H
 
-#include "wait.h"
+#include "route/waiters.h"
 
 /* One wait inside a task; shared by the waiter, its message and its listener. Guards: I immutable,
  * A atomic, L the waits' lock, W the waiter. */

@@ -3,7 +3,7 @@
 #include "watchdog.h"
 
 #include "pause.h"
-#include "pool.h"
+#include "route/pool.h"
 
 /* A task that was seen running. */
 struct suspect {

@@ -5,7 +5,7 @@
  * given. A task that it sees, and sees again so much later, has been running for so long at least.
  * A task is known by its ticket, since its block may be another's by then; of two that share one,
  * a task and its heir, one follows the other at once. Two attempts at one task are not told apart.
- * What a task is, is copied while the pool is watched (survey.h), by the role's holder.
+ * What a task is, is copied while the pool is watched (census.h), by the role's holder.
  *
  * Progress is seen without the role, which may just be what is stuck: in the sum of tasks that have
  * finished, and in what each thread runs. Two looks that find the same have nothing between them.
@@ -16,8 +16,8 @@
 #ifndef LANEPOOL_SRC_WATCHDOG_H
 #define LANEPOOL_SRC_WATCHDOG_H
 
+#include "route/census.h"
 #include "sched/thread_record.h"
-#include "survey.h"
 
 /* All of it is the clock thread's, once that has begun. A look that is due at 0 is due at once. */
 typedef struct lanepool_i_watchdog {

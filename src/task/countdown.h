@@ -31,7 +31,7 @@ static inline void lanepool_i_latch_set(lanepool_i_task *task, uint32_t count)
 }
 
 /* Where tasks are reaped: what the latch of one that has started says. A plain store: who wants to
- * know has all others pass a barrier; see survey.h. */
+ * know has all others pass a barrier; see census.h. */
 #define LANEPOOL_I_LATCH_STARTED UINT32_MAX
 
 static inline void lanepool_i_latch_set_started(lanepool_i_task *task)

@@ -14,9 +14,9 @@
 
 #include "base/atomic.h"
 #include "base/fork.h"
-#include "inbox.h"
 #include "lanepool/future.h"
 #include "platform/platform.h"
+#include "route/inbox.h"
 
 struct lanepool_i_delayed;
 typedef struct lanepool_i_listener lanepool_i_listener;

@@ -3,7 +3,7 @@
  * they are ready wait here for a thread of the program's own to run them.
  *
  * To the pool a pump is one more caller that ready tasks are for: the list of
- * pumps, and what stands in them, are guarded by the waits' lock (wait.h).
+ * pumps, and what stands in them, are guarded by the waits' lock (waiters.h).
  *
  * A task that was cancelled has ended for the pump; its mark may still stand in
  * a lane, or come here. So the pump's memory stays until all blocks of its tasks

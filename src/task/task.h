@@ -168,7 +168,7 @@ static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
 }
 
 /* Of a wide task, also while another thread may be letting its block go: what is read then, the
- * link of a block that is kept (survey.h), is of no use; the task is a mark by then. */
+ * link of a block that is kept (census.h), is of no use; the task is a mark by then. */
 static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
 {
     return (lanepool_release_fn)load_acquire(&task->as.narrow[1].next);

@@ -1,5 +1,5 @@
 /*
- * The inbox and the router role, as src/inbox.c and src/router.c have them, with
+ * The inbox and the router role, as src/route/inbox.c and src/route/router.c have them, with
  * the looks of src/sched/worker.c before a worker sleeps or leaves a search.
  *
  * SUBMITTERS submitters append EACH nodes by the two steps of an append (tail,

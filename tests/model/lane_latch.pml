@@ -1,6 +1,6 @@
 /*
  * Tasks over two lanes: lanes as in src/lane/lane.c, the latch as in src/task/countdown.h, placed
- * and released in order as in src/router_keys.c.
+ * and released in order as in src/route/rule_keys.c.
  *
  * The role's holder routes TASKS tasks; each claims one lane or both, in either
  * mode, in all mixes. Tasks run as soon as they are ready, each on a thread of its

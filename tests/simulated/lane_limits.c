@@ -1,5 +1,5 @@
 /* Limits per lane: who waits for room meets ends, shutdowns, cancels and new limits. */
-#include "pool.h"
+#include "route/pool.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 

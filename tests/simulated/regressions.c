@@ -1,8 +1,8 @@
 /*
  * Situations in which the library once erred, each with what it must do there. The links meant are
- * those of the inbox (src/inbox.h), the role is the router's (src/router.h).
+ * those of the inbox (src/route/inbox.h), the role is the router's (src/route/router.h).
  */
-#include "pool.h"
+#include "route/pool.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 

@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "pool.h"
+#include "route/pool.h"
 #include "simulated/notes.h"
 
 static bool may_stand_before(const struct scene_task *other, const struct scene_task *task)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pool.h"
 #include "property/workload_run.h"
 #include "property/world.h"
+#include "route/pool.h"
 
 struct property {
     const struct workload *workload;

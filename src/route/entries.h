@@ -6,8 +6,8 @@
  * early, or leave all of them to an heir. The marks are the role's holder's, as
  * is the early release; who runs a task leaves its places to the heir.
  */
-#ifndef LANEPOOL_SRC_PLACES_H
-#define LANEPOOL_SRC_PLACES_H
+#ifndef LANEPOOL_SRC_ROUTE_ENTRIES_H
+#define LANEPOOL_SRC_ROUTE_ENTRIES_H
 
 #include "lane/lane.h"
 

@@ -1,10 +1,10 @@
 /* Owns the router role, the order of tickets, and the reaping of finished tasks; see router.h. */
-#include "router.h"
+#include "route/router.h"
 
 #include "barrier.h"
 #include "base/planted.h"
 #include "poison.h"
-#include "pool.h"
+#include "route/pool.h"
 #include "run.h"
 
 #define TAKEN 1u

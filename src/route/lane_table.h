@@ -10,8 +10,8 @@
  * Sweeping comes after a batch, never between the look-up and the use of a
  * task's lanes.
  */
-#ifndef LANEPOOL_SRC_KEYS_H
-#define LANEPOOL_SRC_KEYS_H
+#ifndef LANEPOOL_SRC_ROUTE_LANE_TABLE_H
+#define LANEPOOL_SRC_ROUTE_LANE_TABLE_H
 
 #include "lane/lane_memory.h"
 #include "sched/thread_record.h"

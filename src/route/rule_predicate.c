@@ -1,10 +1,10 @@
-/* Owns the chains; see router_predicate.h. */
-#include "router_predicate.h"
+/* Owns the chains; see rule_predicate.h. */
+#include "route/rule_predicate.h"
 
-#include "conflict.h"
 #include "handback.h"
-#include "kinds.h"
-#include "pool.h"
+#include "route/conflict.h"
+#include "route/pool.h"
+#include "route/rule_kinds.h"
 
 #define BLOCK_EDGES 3
 

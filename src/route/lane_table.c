@@ -1,9 +1,9 @@
-/* Owns the index and the life of lanes; see keys.h. */
-#include "keys.h"
+/* Owns the index and the life of lanes; see lane_table.h. */
+#include "route/lane_table.h"
 
 #include "base/sizes.h"
 #include "handle.h"
-#include "pool.h"
+#include "route/pool.h"
 
 #include <string.h>
 

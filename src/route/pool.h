@@ -2,23 +2,23 @@
  * The pool's own memory: the parts that every module of the upper layers works
  * on. Each part is owned by the module whose header defines it.
  */
-#ifndef LANEPOOL_SRC_POOL_H
-#define LANEPOOL_SRC_POOL_H
+#ifndef LANEPOOL_SRC_ROUTE_POOL_H
+#define LANEPOOL_SRC_ROUTE_POOL_H
 
 #include "apart.h"
 #include "context.h"
 #include "delays.h"
 #include "failing.h"
-#include "keys.h"
 #include "lanepool/pool.h"
-#include "lifecycle.h"
 #include "quiesce.h"
-#include "router_predicate.h"
-#include "router_workers.h"
-#include "rule.h"
+#include "route/attention.h"
+#include "route/census.h"
+#include "route/lane_table.h"
+#include "route/rule.h"
+#include "route/rule_predicate.h"
+#include "route/rule_workers.h"
+#include "route/waiters.h"
 #include "sched/admission.h"
-#include "survey.h"
-#include "wait.h"
 #include "watchdog.h"
 
 struct lanepool_pool {

@@ -1,14 +1,14 @@
 /*
  * What the conflict rule and the layout decide: how tasks are placed and let
- * go. One implementation for each: keys (router_keys.c), a predicate
- * (router_predicate.c), lanes per worker (router_workers.c).
+ * go. One implementation for each: keys (rule_keys.c), a predicate
+ * (rule_predicate.c), lanes per worker (rule_workers.c).
  */
-#ifndef LANEPOOL_SRC_RULE_H
-#define LANEPOOL_SRC_RULE_H
+#ifndef LANEPOOL_SRC_ROUTE_RULE_H
+#define LANEPOOL_SRC_ROUTE_RULE_H
 
 #include "lanepool/pool.h"
-#include "router.h"
-#include "survey.h"
+#include "route/census.h"
+#include "route/router.h"
 
 typedef struct lanepool_i_rule {
     bool all_wide;

@@ -1,8 +1,8 @@
-/* Owns kinds, their groups, and the answers kept about them; see kinds.h. */
-#include "kinds.h"
+/* Owns kinds, their groups, and the answers kept about them; see rule_kinds.h. */
+#include "route/rule_kinds.h"
 
-#include "conflict.h"
-#include "pool.h"
+#include "route/conflict.h"
+#include "route/pool.h"
 
 #include <string.h>
 

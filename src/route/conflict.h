@@ -1,8 +1,8 @@
 /* Asks the caller's rule about two tasks. */
-#ifndef LANEPOOL_SRC_CONFLICT_H
-#define LANEPOOL_SRC_CONFLICT_H
+#ifndef LANEPOOL_SRC_ROUTE_CONFLICT_H
+#define LANEPOOL_SRC_ROUTE_CONFLICT_H
 
-#include "pool.h"
+#include "route/pool.h"
 
 /* A wide task's front is what the rule sees of it. */
 static inline const lanepool_task_view *lanepool_i_task_view(const lanepool_i_task *task)

@@ -15,10 +15,10 @@
  *
  * A finished task stays where it is recorded until the role's holder reaps it.
  */
-#ifndef LANEPOOL_SRC_ROUTER_WORKERS_H
-#define LANEPOOL_SRC_ROUTER_WORKERS_H
+#ifndef LANEPOOL_SRC_ROUTE_RULE_WORKERS_H
+#define LANEPOOL_SRC_ROUTE_RULE_WORKERS_H
 
-#include "router.h"
+#include "route/router.h"
 
 /* What a survey has found of a place: it was gone already, behind others, or the first. */
 typedef enum lanepool_i_surveyed {

@@ -1,9 +1,9 @@
-/* Owns the workers' lanes and the covering rule; see router_workers.h. */
-#include "router_workers.h"
+/* Owns the workers' lanes and the covering rule; see rule_workers.h. */
+#include "route/rule_workers.h"
 
-#include "conflict.h"
 #include "handback.h"
-#include "pool.h"
+#include "route/conflict.h"
+#include "route/pool.h"
 
 #include <string.h>
 

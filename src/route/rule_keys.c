@@ -1,13 +1,13 @@
 /*
- * The key router: the default rule in PER_KEY. Each key has a lane (keys.h); a
+ * The key router: the default rule in PER_KEY. Each key has a lane (lane_table.h); a
  * task has an entry in the lane of each of its claims, in the order of the
  * inbox (lane.h), and is ready when all of them are granted (countdown.h).
  */
 #include "handback.h"
 #include "lending.h"
 #include "pause.h"
-#include "places.h"
-#include "pool.h"
+#include "route/entries.h"
+#include "route/pool.h"
 
 static uint32_t narrow_type(uint64_t word, size_t i)
 {

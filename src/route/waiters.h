@@ -14,10 +14,10 @@
  * no worker is free, when tasks become ready. Helping takes the role: a ready
  * task is needed if the walk from it leads to the awaited one.
  */
-#ifndef LANEPOOL_SRC_WAIT_H
-#define LANEPOOL_SRC_WAIT_H
+#ifndef LANEPOOL_SRC_ROUTE_WAITERS_H
+#define LANEPOOL_SRC_ROUTE_WAITERS_H
 
-#include "router.h"
+#include "route/router.h"
 #include "task/future.h"
 
 /* Waits inside tasks may be nested so deep, since each stands on the stack of the one before. */

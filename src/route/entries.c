@@ -1,5 +1,5 @@
-/* Owns marks, early releases and what heirs get; see places.h. */
-#include "places.h"
+/* Owns marks, early releases and what heirs get; see entries.h. */
+#include "route/entries.h"
 
 #include "base/planted.h"
 #include "lending.h"

@@ -14,10 +14,10 @@
  *
  * Role's holder, but for leaving a group.
  */
-#ifndef LANEPOOL_SRC_KINDS_H
-#define LANEPOOL_SRC_KINDS_H
+#ifndef LANEPOOL_SRC_ROUTE_RULE_KINDS_H
+#define LANEPOOL_SRC_ROUTE_RULE_KINDS_H
 
-#include "router_predicate.h"
+#include "route/rule_predicate.h"
 
 /* Makes the scanned task wait for the pending tasks with a kind that it conflicts with. */
 void lanepool_i_kinds_scan(lanepool_i_scan *scan);

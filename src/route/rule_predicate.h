@@ -8,12 +8,12 @@
  * has finished. It waits for every conflict found, and becomes the tail of one
  * chain whose tail it conflicts with, or the only entry of a new one.
  *
- * Tasks of a kind stand in groups; see kinds.h.
+ * Tasks of a kind stand in groups; see rule_kinds.h.
  */
-#ifndef LANEPOOL_SRC_ROUTER_PREDICATE_H
-#define LANEPOOL_SRC_ROUTER_PREDICATE_H
+#ifndef LANEPOOL_SRC_ROUTE_RULE_PREDICATE_H
+#define LANEPOOL_SRC_ROUTE_RULE_PREDICATE_H
 
-#include "router.h"
+#include "route/router.h"
 #include "task/successors.h"
 
 typedef struct lanepool_i_group lanepool_i_group;

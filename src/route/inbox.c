@@ -1,5 +1,5 @@
 /* Owns the inbox's list; the protocol is in inbox.h. */
-#include "inbox.h"
+#include "route/inbox.h"
 
 #include "base/planted.h"
 #include "base/sizes.h"

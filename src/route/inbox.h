@@ -19,8 +19,8 @@
  * Who may call at once: append, any number of threads (lock-free; with one
  * appender, wait-free); left, any thread; the rest, the role's holder.
  */
-#ifndef LANEPOOL_SRC_INBOX_H
-#define LANEPOOL_SRC_INBOX_H
+#ifndef LANEPOOL_SRC_ROUTE_INBOX_H
+#define LANEPOOL_SRC_ROUTE_INBOX_H
 
 #include "task/task.h"
 

@@ -12,12 +12,12 @@
  * it takes the role again to reap: someone may wait for a place. Whoever published something and
  * then found the role taken may therefore leave it at that.
  */
-#ifndef LANEPOOL_SRC_ROUTER_H
-#define LANEPOOL_SRC_ROUTER_H
+#ifndef LANEPOOL_SRC_ROUTE_ROUTER_H
+#define LANEPOOL_SRC_ROUTE_ROUTER_H
 
 #include "base/sizes.h"
-#include "inbox.h"
 #include "lane/lane.h"
+#include "route/inbox.h"
 #include "sched/thread_record.h"
 
 /* Guards: A atomic, R role's holder. */

@@ -13,8 +13,8 @@
  * pays for this order: it has all other threads pass a barrier in between. Where there is no such
  * barrier, both sides use the total order of `seq` operations.
  */
-#ifndef LANEPOOL_SRC_SURVEY_H
-#define LANEPOOL_SRC_SURVEY_H
+#ifndef LANEPOOL_SRC_ROUTE_CENSUS_H
+#define LANEPOOL_SRC_ROUTE_CENSUS_H
 
 #include "lane/lane.h"
 #include "lanepool/snapshot.h"
