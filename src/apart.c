@@ -1,10 +1,10 @@
 /* Owns detaching, completing, early release and handing over; see apart.h. */
 #include "apart.h"
 
+#include "core/pool_submit.h"
+#include "core/run.h"
 #include "failing.h"
 #include "lane_limits.h"
-#include "run.h"
-#include "submit.h"
 #include "task/member.h"
 
 bool lanepool_i_aparts_init(lanepool_i_aparts *aparts)

@@ -25,12 +25,12 @@
 #include "barrier.h"
 #include "base/planted.h"
 #include "behind.h"
+#include "core/run.h"
 #include "failing.h"
 #include "handle.h"
 #include "periodic.h"
 #include "route/entries.h"
 #include "route/pool.h"
-#include "run.h"
 #include "sequence.h"
 #include "task/countdown.h"
 

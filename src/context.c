@@ -3,9 +3,9 @@
 #include "base/deadline.h"
 #include "base/thread_name.h"
 #include "contexts.h"
+#include "core/run.h"
 #include "route/entries.h"
 #include "route/pool.h"
-#include "run.h"
 
 /* --- calling the program --- */
 

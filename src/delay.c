@@ -4,10 +4,10 @@
  */
 #include "base/deadline.h"
 #include "base/thread_name.h"
+#include "core/pool_submit.h"
+#include "core/run.h"
 #include "lane_limits.h"
 #include "periodic.h"
-#include "run.h"
-#include "submit.h"
 
 static lanepool_future *future_of(const lanepool_i_task *task)
 {

@@ -3,13 +3,13 @@
 
 #include "base/deadline.h"
 #include "base/versioned.h"
+#include "core/run.h"
 #include "handback.h"
 #include "lending.h"
 #include "pause.h"
 #include "poison.h"
 #include "route/entries.h"
 #include "route/pool.h"
-#include "run.h"
 
 /* --- policies --- */
 

@@ -2,10 +2,10 @@
 #include "lanepool/failure.h"
 
 #include "behind.h"
+#include "core/run.h"
 #include "failing.h"
 #include "route/entries.h"
 #include "route/pool.h"
-#include "run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,11 +7,11 @@
 #include "handback.h"
 
 #include "barrier.h"
+#include "core/run.h"
 #include "failing.h"
 #include "handle.h"
 #include "periodic.h"
 #include "route/pool.h"
-#include "run.h"
 #include "task/member.h"
 
 /* --- collecting --- */

@@ -1,5 +1,5 @@
 /* Owns the tasks of sequences, from their making to the last of them; see sequence.h. */
-#include "run.h"
+#include "core/run.h"
 #include "sequence.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Owns what tasks and handles are charged to, from and to the slab; see lane_limits.h. */
 #include "lane_limits.h"
 
-#include "build.h"
+#include "core/task_build.h"
 
 #include <string.h>
 

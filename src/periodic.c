@@ -2,12 +2,12 @@
 #include "periodic.h"
 
 #include "base/planted.h"
-#include "build.h"
-#include "description.h"
+#include "core/pool_submit.h"
+#include "core/task_build.h"
+#include "core/task_check.h"
 #include "failing.h"
 #include "lane_limits.h"
 #include "series.h"
-#include "submit.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 
 #include "base/thread_name.h"
 #include "base/versioned.h"
+#include "core/run.h"
 #include "lane_limits.h"
-#include "run.h"
 
 #include <string.h>
 

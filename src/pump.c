@@ -12,8 +12,8 @@
 #include "lanepool/pump.h"
 
 #include "base/deadline.h"
+#include "core/run.h"
 #include "route/pool.h"
-#include "run.h"
 #include "task/member.h"
 #include "task/pump.h"
 #include "walk.h"

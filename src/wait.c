@@ -5,9 +5,9 @@
 #include "route/waiters.h"
 
 #include "base/deadline.h"
+#include "core/run.h"
 #include "judge.h"
 #include "route/pool.h"
-#include "run.h"
 #include "sequence.h"
 
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "lanepool/wait_many.h"
 
 #include "base/deadline.h"
+#include "core/run.h"
 #include "lanepool/cancel.h"
 #include "route/pool.h"
-#include "run.h"
 #include "sched/thread_record.h"
 #include "task/future.h"
 

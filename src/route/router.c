@@ -3,9 +3,9 @@
 
 #include "barrier.h"
 #include "base/planted.h"
+#include "core/run.h"
 #include "poison.h"
 #include "route/pool.h"
-#include "run.h"
 
 #define TAKEN 1u
 #define ASKED 2u

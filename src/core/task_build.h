@@ -6,10 +6,10 @@
  *
  * Who may call: the thread of the record that is passed.
  */
-#ifndef LANEPOOL_SRC_BUILD_H
-#define LANEPOOL_SRC_BUILD_H
+#ifndef LANEPOOL_SRC_CORE_TASK_BUILD_H
+#define LANEPOOL_SRC_CORE_TASK_BUILD_H
 
-#include "description.h"
+#include "core/task_check.h"
 #include "task/countdown.h"
 
 #define LANEPOOL_I_NARROW_MAX   2

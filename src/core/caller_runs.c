@@ -8,8 +8,8 @@
  * end waits for it. If the pool is told to stop first, the caller gives up and
  * its task is handed back with the others.
  */
+#include "core/run.h"
 #include "route/pool.h"
-#include "run.h"
 #include "task/member.h"
 
 static bool is_stopping(const lanepool_pool *pool)

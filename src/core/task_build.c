@@ -1,5 +1,5 @@
-/* Owns wide blocks, and what is undone of blocks; see build.h. */
-#include "build.h"
+/* Owns wide blocks, and what is undone of blocks; see task_build.h. */
+#include "core/task_build.h"
 
 #include "failing.h"
 #include "lane_limits.h"

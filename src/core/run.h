@@ -3,8 +3,8 @@
  * its release callback, its block; and the chain of successors that the same
  * worker runs next, up to a quantum.
  */
-#ifndef LANEPOOL_SRC_RUN_H
-#define LANEPOOL_SRC_RUN_H
+#ifndef LANEPOOL_SRC_CORE_RUN_H
+#define LANEPOOL_SRC_CORE_RUN_H
 
 #include "route/pool.h"
 

@@ -2,8 +2,8 @@
  * What a task's description asks for, and whether it may: nothing has been done
  * yet when it is refused.
  */
-#ifndef LANEPOOL_SRC_DESCRIPTION_H
-#define LANEPOOL_SRC_DESCRIPTION_H
+#ifndef LANEPOOL_SRC_CORE_TASK_CHECK_H
+#define LANEPOOL_SRC_CORE_TASK_CHECK_H
 
 #include "base/versioned.h"
 #include "failing.h"

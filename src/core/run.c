@@ -13,7 +13,7 @@
  * left: it passes, and its lanes move on. If one of the program's callbacks is to run
  * here, the successors go to a queue before it, where others can take them.
  */
-#include "run.h"
+#include "core/run.h"
 
 #include "base/planted.h"
 #include "failing.h"

@@ -3,12 +3,12 @@
  * admitted, its block is filled, it is appended. What can fail fails before the
  * append; from then on the task is accepted and will be called once.
  */
-#include "submit.h"
+#include "core/pool_submit.h"
 
 #include "base/deadline.h"
-#include "build.h"
+#include "core/run.h"
+#include "core/task_build.h"
 #include "lane_limits.h"
-#include "run.h"
 #include "task/member.h"
 
 #include <string.h>

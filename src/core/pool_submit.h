@@ -1,8 +1,8 @@
 /*
  * The steps of making a task that does not come through the inbox, or comes later.
  */
-#ifndef LANEPOOL_SRC_SUBMIT_H
-#define LANEPOOL_SRC_SUBMIT_H
+#ifndef LANEPOOL_SRC_CORE_POOL_SUBMIT_H
+#define LANEPOOL_SRC_CORE_POOL_SUBMIT_H
 
 #include "sched/thread_record.h"
 
