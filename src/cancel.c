@@ -22,13 +22,13 @@
  */
 #include "lanepool/cancel.h"
 
-#include "barrier.h"
 #include "base/planted.h"
 #include "behind.h"
 #include "core/run.h"
-#include "failing.h"
-#include "handle.h"
-#include "periodic.h"
+#include "feature/barrier.h"
+#include "feature/claim_handle.h"
+#include "feature/delay_every.h"
+#include "feature/retry.h"
 #include "route/entries.h"
 #include "route/pool.h"
 #include "sequence.h"

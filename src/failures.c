@@ -1,9 +1,9 @@
-/* Owns the list of kept tasks as plain data, and what is to become of them; see failing.h. */
+/* Owns the list of kept tasks as plain data, and what is to become of them; see retry.h. */
 #include "lanepool/failure.h"
 
 #include "behind.h"
 #include "core/run.h"
-#include "failing.h"
+#include "feature/retry.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

@@ -6,11 +6,11 @@
  */
 #include "handback.h"
 
-#include "barrier.h"
 #include "core/run.h"
-#include "failing.h"
-#include "handle.h"
-#include "periodic.h"
+#include "feature/barrier.h"
+#include "feature/claim_handle.h"
+#include "feature/delay_every.h"
+#include "feature/retry.h"
 #include "route/pool.h"
 #include "task/member.h"
 

@@ -1,7 +1,7 @@
 /* Owns the judgement of waits inside tasks, and the choice of what they need; see judge.h. */
 #include "judge.h"
 
-#include "lending.h"
+#include "feature/priority.h"
 #include "task/pump.h"
 
 /* --- the judgement --- */

@@ -4,10 +4,10 @@
  */
 #include "route/attention.h"
 
-#include "barrier.h"
 #include "base/deadline.h"
+#include "feature/barrier.h"
+#include "feature/pause.h"
 #include "handback.h"
-#include "pause.h"
 #include "quiesce.h"
 #include "route/pool.h"
 #include "standstill.h"

@@ -7,7 +7,7 @@
 #include "base/thread_name.h"
 #include "base/versioned.h"
 #include "core/run.h"
-#include "lane_limits.h"
+#include "feature/lane_limit.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  * end; it finds that when its run has ended, under the errand's lock, before it
  * could wait again.
  */
+#include "feature/delay_timer.h"
 #include "sequence.h"
-#include "series.h"
 
 typedef struct lanepool_i_recurrence {
     lanepool_timer timer;    /* the first member: the program's handle */

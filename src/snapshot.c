@@ -4,9 +4,9 @@
  */
 #include "lanepool/snapshot.h"
 
-#include "delays.h"
-#include "lane_limits.h"
-#include "lending.h"
+#include "feature/delay.h"
+#include "feature/lane_limit.h"
+#include "feature/priority.h"
 #include "snapshot_contexts.h"
 #include "snapshot_text.h"
 

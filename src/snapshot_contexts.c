@@ -1,7 +1,7 @@
 /* Owns what a snapshot says of contexts. */
 #include "snapshot_contexts.h"
 
-#include "context.h"
+#include "feature/context.h"
 #include "route/pool.h"
 
 #define NAME_SIZE 72 /* with the final zero, as a lane's */

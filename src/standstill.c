@@ -1,8 +1,8 @@
 /* Owns the count that tells whether all that is left is held up; see standstill.h. */
 #include "standstill.h"
 
-#include "barrier.h"
 #include "base/planted.h"
+#include "feature/barrier.h"
 
 /* How many tasks are kept; `holds`: they, or paused lanes, hold others up, none of them is just
  * being resolved, and nobody has still to be told that he may leave. */

@@ -1,9 +1,9 @@
 /* Owns the watch over finished blocks, and the survey's arrays; see census.h. */
 #include "route/census.h"
 
-#include "barrier.h"
-#include "failing.h"
-#include "periodic.h"
+#include "feature/barrier.h"
+#include "feature/delay_every.h"
+#include "feature/retry.h"
 #include "route/pool.h"
 
 #include <stdlib.h>

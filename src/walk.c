@@ -1,7 +1,7 @@
 /* Owns the marks on tasks during a walk; see walk.h. */
 #include "walk.h"
 
-#include "barrier.h"
+#include "feature/barrier.h"
 #include "route/pool.h"
 
 static bool is_marked(const lanepool_i_task *task)

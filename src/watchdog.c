@@ -2,7 +2,7 @@
  * watchdog.h. */
 #include "watchdog.h"
 
-#include "pause.h"
+#include "feature/pause.h"
 #include "route/pool.h"
 
 /* A task that was seen running. */

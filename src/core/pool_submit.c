@@ -8,7 +8,7 @@
 #include "base/deadline.h"
 #include "core/run.h"
 #include "core/task_build.h"
-#include "lane_limits.h"
+#include "feature/lane_limit.h"
 #include "task/member.h"
 
 #include <string.h>

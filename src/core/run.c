@@ -16,9 +16,9 @@
 #include "core/run.h"
 
 #include "base/planted.h"
-#include "failing.h"
-#include "lane_limits.h"
-#include "periodic.h"
+#include "feature/delay_every.h"
+#include "feature/lane_limit.h"
+#include "feature/retry.h"
 #include "sequence.h"
 
 /* What outlives the task's lanes. */
@@ -31,7 +31,7 @@ typedef struct ending {
 /* What has become of a task that was taken to be run. */
 enum outcome {
     ENDS,       /* its function has returned */
-    ENDS_APART, /* likewise, but that may not be the end of it, or not all; see apart.h */
+    ENDS_APART, /* likewise, but that may not be the end of it, or not all; see detach.h */
     WAS_MARK    /* it was cancelled before */
 };
 

@@ -18,7 +18,7 @@ struct lanepool_run {
     lanepool_run *outer;   /* the call that this thread is in, if it waits inside a task */
     lanepool_i_task *task; /* NULL: a sequence's */
     void *value;           /* for the future */
-    struct lanepool_detached *apart; /* NULL: the task ends with the function; see apart.h */
+    struct lanepool_detached *apart; /* NULL: the task ends with the function; see detach.h */
     size_t worker;                   /* SIZE_MAX: not a worker's to run */
 };
 

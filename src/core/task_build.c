@@ -1,9 +1,9 @@
 /* Owns wide blocks, and what is undone of blocks; see task_build.h. */
 #include "core/task_build.h"
 
-#include "failing.h"
-#include "lane_limits.h"
-#include "poison.h"
+#include "feature/lane_limit.h"
+#include "feature/poison.h"
+#include "feature/retry.h"
 #include "task/member.h"
 
 bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)

@@ -6,8 +6,8 @@
 #define LANEPOOL_SRC_CORE_TASK_CHECK_H
 
 #include "base/versioned.h"
-#include "failing.h"
-#include "handle.h"
+#include "feature/claim_handle.h"
+#include "feature/retry.h"
 #include "route/pool.h"
 #include "task/pump.h"
 

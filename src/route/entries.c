@@ -2,7 +2,7 @@
 #include "route/entries.h"
 
 #include "base/planted.h"
-#include "lending.h"
+#include "feature/priority.h"
 
 /* --- marks --- */
 

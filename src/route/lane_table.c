@@ -2,7 +2,7 @@
 #include "route/lane_table.h"
 
 #include "base/sizes.h"
-#include "handle.h"
+#include "feature/claim_handle.h"
 #include "route/pool.h"
 
 #include <string.h>

@@ -5,10 +5,10 @@
 #ifndef LANEPOOL_SRC_ROUTE_POOL_H
 #define LANEPOOL_SRC_ROUTE_POOL_H
 
-#include "apart.h"
-#include "context.h"
-#include "delays.h"
-#include "failing.h"
+#include "feature/context.h"
+#include "feature/delay.h"
+#include "feature/detach.h"
+#include "feature/retry.h"
 #include "lanepool/pool.h"
 #include "quiesce.h"
 #include "route/attention.h"

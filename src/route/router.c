@@ -1,10 +1,10 @@
 /* Owns the router role, the order of tickets, and the reaping of finished tasks; see router.h. */
 #include "route/router.h"
 
-#include "barrier.h"
 #include "base/planted.h"
 #include "core/run.h"
-#include "poison.h"
+#include "feature/barrier.h"
+#include "feature/poison.h"
 #include "route/pool.h"
 
 #define TAKEN 1u

@@ -3,9 +3,9 @@
  * task has an entry in the lane of each of its claims, in the order of the
  * inbox (lane.h), and is ready when all of them are granted (countdown.h).
  */
+#include "feature/pause.h"
+#include "feature/priority.h"
 #include "handback.h"
-#include "lending.h"
-#include "pause.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

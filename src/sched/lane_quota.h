@@ -7,7 +7,7 @@
  * keeps it, or it has a limit of its own; so keys that nobody uses leave nothing.
  *
  * Who may call at once: whoever holds the admission's lock. What a charge is made
- * of is prepared before, and given back after, without it (lane_limits.c); only
+ * of is prepared before, and given back after, without it (lane_limit.c); only
  * the table's buckets are allocated and freed under the lock, a few at a time.
  */
 #ifndef LANEPOOL_SRC_SCHED_LANE_QUOTA_H

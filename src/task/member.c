@@ -1,7 +1,7 @@
 /* Owns a group's list of members, and what happens to it when one ends; see member.h. */
 #include "task/member.h"
 
-#include "failing.h"
+#include "feature/retry.h"
 #include "task/pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,

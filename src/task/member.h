@@ -35,7 +35,7 @@ struct lanepool_i_member {
     lanepool_future future;       /* the first: a member is found from its future */
     lanepool_group *group;        /* I: or NULL; alive as long as the member is pending */
     lanepool_pump *pump;          /* I: or NULL; likewise */
-    bool has_policy;              /* I: it is a lanepool_i_failing's; see failing.h */
+    bool has_policy;              /* I: it is a lanepool_i_failing's; see retry.h */
     void *context;                /* I: the task's */
     lanepool_i_link link;         /* L: while it is pending */
     lanepool_i_member *next_kept; /* L: once it has ended */

@@ -6,7 +6,7 @@
  * higher if it has waited there for long (priority_queue.h).
  *
  * Each of its places in a lane is a *borrower*: linked to the one ahead of it, granted or not, so
- * that whoever comes behind finds all whom it has to wait for (lending.h).
+ * that whoever comes behind finds all whom it has to wait for (priority.h).
  *
  * Tasks of such a pool are all wide. With claims the rank stands behind the entries, and the block
  * says where, in the place of a kind, which they cannot have; with a rule of the program's it ends

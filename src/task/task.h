@@ -108,8 +108,8 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_FOR_PUMP     ((uint64_t)1 << 7) /* of a wide one: its pump runs it */
 #define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a narrow task's entries */
 #define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a narrow task's entries */
-#define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9)  /* without entries: conflicts with all tasks */
-#define LANEPOOL_I_PERIODIC     ((uint64_t)1 << 12) /* wide, which has no types here: periodic.h */
+#define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9) /* without entries: conflicts with all tasks */
+#define LANEPOOL_I_PERIODIC     ((uint64_t)1 << 12) /* wide, which has no types here: delay_every.h */
 #define LANEPOOL_I_MESSAGE      ((uint64_t)1 << 13) /* not to be routed: an order to the router */
 #define LANEPOOL_I_EPOCH_SHIFT  14                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)

@@ -19,8 +19,8 @@
  * Records of closed contexts are remembered for what is known of their keys' pace; the oldest are
  * dropped when they are too many, or when they are too old to say anything.
  */
-#ifndef LANEPOOL_SRC_CONTEXT_H
-#define LANEPOOL_SRC_CONTEXT_H
+#ifndef LANEPOOL_SRC_FEATURE_CONTEXT_H
+#define LANEPOOL_SRC_FEATURE_CONTEXT_H
 
 #include "base/idle_time.h"
 #include "base/timer_heap.h"

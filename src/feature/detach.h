@@ -12,8 +12,8 @@
  * The handle is the program's from the detaching to the completion, on any thread; everything else
  * here is called by who runs the task, or ends it.
  */
-#ifndef LANEPOOL_SRC_APART_H
-#define LANEPOOL_SRC_APART_H
+#ifndef LANEPOOL_SRC_FEATURE_DETACH_H
+#define LANEPOOL_SRC_FEATURE_DETACH_H
 
 #include "lane/lane.h"
 #include "lanepool/held.h"

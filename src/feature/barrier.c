@@ -1,7 +1,7 @@
 /* Owns the barrier and what is held back behind it; see barrier.h. */
-#include "barrier.h"
+#include "feature/barrier.h"
 
-#include "poison.h"
+#include "feature/poison.h"
 #include "route/pool.h"
 
 static bool is_message(const lanepool_i_task *node)

@@ -5,7 +5,7 @@
  * when its time comes. Until then its block belongs to what stands in the heap
  * of timers. When it is due, the clock thread appends it to the inbox, many at
  * a time; only then it gets its ticket and its place. A periodic task
- * (periodic.h) goes back to the heap after each run.
+ * (delay_every.h) goes back to the heap after each run.
  *
  * Who takes the timer out of the heap has the task: the clock thread when it is
  * due, whoever cancels it, the clock thread in a drain, the hand-back.
@@ -15,8 +15,8 @@
  * The clock thread counts as a worker (`workers_left`) while it is in its loop, so
  * that a hand-back begins when it has passed on whatever it had taken.
  */
-#ifndef LANEPOOL_SRC_DELAYS_H
-#define LANEPOOL_SRC_DELAYS_H
+#ifndef LANEPOOL_SRC_FEATURE_DELAY_H
+#define LANEPOOL_SRC_FEATURE_DELAY_H
 
 #include "base/timer_heap.h"
 #include "lanepool/delay.h"

@@ -1,7 +1,7 @@
 /* Owns what becomes of tasks that wait in poisoned lanes; see poison.h. */
-#include "poison.h"
+#include "feature/poison.h"
 
-#include "lending.h"
+#include "feature/priority.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

@@ -2,10 +2,10 @@
  * Owns pausing and resuming, and the list of gates. A gate that was opened
  * stays in the list until it has passed; whoever next comes by frees it.
  */
-#include "pause.h"
+#include "feature/pause.h"
 
-#include "failing.h"
-#include "handle.h"
+#include "feature/claim_handle.h"
+#include "feature/retry.h"
 #include "lanepool/pause.h"
 #include "route/pool.h"
 

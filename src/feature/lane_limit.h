@@ -11,8 +11,8 @@
  *
  * Without limits per lane nothing here is called.
  */
-#ifndef LANEPOOL_SRC_LANE_LIMITS_H
-#define LANEPOOL_SRC_LANE_LIMITS_H
+#ifndef LANEPOOL_SRC_FEATURE_LANE_LIMIT_H
+#define LANEPOOL_SRC_FEATURE_LANE_LIMIT_H
 
 #include "route/pool.h"
 

@@ -1,5 +1,5 @@
-/* Owns what tasks and handles are charged to, from and to the slab; see lane_limits.h. */
-#include "lane_limits.h"
+/* Owns what tasks and handles are charged to, from and to the slab; see lane_limit.h. */
+#include "feature/lane_limit.h"
 
 #include "core/task_build.h"
 

@@ -1,10 +1,10 @@
-/* Owns detaching, completing, early release and handing over; see apart.h. */
-#include "apart.h"
+/* Owns detaching, completing, early release and handing over; see detach.h. */
+#include "feature/detach.h"
 
 #include "core/pool_submit.h"
 #include "core/run.h"
-#include "failing.h"
-#include "lane_limits.h"
+#include "feature/lane_limit.h"
+#include "feature/retry.h"
 #include "task/member.h"
 
 bool lanepool_i_aparts_init(lanepool_i_aparts *aparts)

@@ -1,7 +1,7 @@
-/* Owns the handles of held lanes; see handle.h. */
-#include "handle.h"
+/* Owns the handles of held lanes; see claim_handle.h. */
+#include "feature/claim_handle.h"
 
-#include "lane_limits.h"
+#include "feature/lane_limit.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * Workers look at the halt before they take a task, which is a hint, and with their flag set before
  * they sleep, in the total order: who resumes clears it first and then wakes everybody.
  */
-#ifndef LANEPOOL_SRC_PAUSE_H
-#define LANEPOOL_SRC_PAUSE_H
+#ifndef LANEPOOL_SRC_FEATURE_PAUSE_H
+#define LANEPOOL_SRC_FEATURE_PAUSE_H
 
 #include "route/lane_table.h"
 #include "route/router.h"

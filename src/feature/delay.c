@@ -1,13 +1,13 @@
 /*
  * Owns delayed tasks: their way from the heap of timers into the inbox, or out
- * of the pool; see delays.h.
+ * of the pool; see delay.h.
  */
 #include "base/deadline.h"
 #include "base/thread_name.h"
 #include "core/pool_submit.h"
 #include "core/run.h"
-#include "lane_limits.h"
-#include "periodic.h"
+#include "feature/delay_every.h"
+#include "feature/lane_limit.h"
 
 static lanepool_future *future_of(const lanepool_i_task *task)
 {

@@ -15,8 +15,8 @@
  * A task that is to end without another call says that it `ends`, and stands ready: the
  * worker that takes it lets it end.
  */
-#ifndef LANEPOOL_SRC_FAILING_H
-#define LANEPOOL_SRC_FAILING_H
+#ifndef LANEPOOL_SRC_FEATURE_RETRY_H
+#define LANEPOOL_SRC_FEATURE_RETRY_H
 
 #include "base/timer_heap.h"
 #include "lane/lane.h"

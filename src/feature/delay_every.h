@@ -11,10 +11,10 @@
  * stopped through the future that every run has, the *gate*: under its lock the
  * run either starts or finds that it is not to.
  */
-#ifndef LANEPOOL_SRC_PERIODIC_H
-#define LANEPOOL_SRC_PERIODIC_H
+#ifndef LANEPOOL_SRC_FEATURE_DELAY_EVERY_H
+#define LANEPOOL_SRC_FEATURE_DELAY_EVERY_H
 
-#include "delays.h"
+#include "feature/delay.h"
 #include "task/task.h"
 
 /* Whoever lets go of a run; counts it as delayed, and has it wait for its next turn, unless the

@@ -15,8 +15,8 @@
  *
  * All is the role's holder's.
  */
-#ifndef LANEPOOL_SRC_BARRIER_H
-#define LANEPOOL_SRC_BARRIER_H
+#ifndef LANEPOOL_SRC_FEATURE_BARRIER_H
+#define LANEPOOL_SRC_FEATURE_BARRIER_H
 
 #include "route/router.h"
 

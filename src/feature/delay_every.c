@@ -1,13 +1,13 @@
-/* Owns periodic tasks, from their submit to their last call; see periodic.h. */
-#include "periodic.h"
+/* Owns periodic tasks, from their submit to their last call; see delay_every.h. */
+#include "feature/delay_every.h"
 
 #include "base/planted.h"
 #include "core/pool_submit.h"
 #include "core/task_build.h"
 #include "core/task_check.h"
-#include "failing.h"
-#include "lane_limits.h"
-#include "series.h"
+#include "feature/delay_timer.h"
+#include "feature/lane_limit.h"
+#include "feature/retry.h"
 
 #include <string.h>
 

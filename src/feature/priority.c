@@ -1,5 +1,5 @@
-/* Owns who stands before whom in lanes, and the levels of tasks; see lending.h. */
-#include "lending.h"
+/* Owns who stands before whom in lanes, and the levels of tasks; see priority.h. */
+#include "feature/priority.h"
 
 #include "base/planted.h"
 #include "route/entries.h"

@@ -24,8 +24,8 @@
  * Who may call: as guarded by the rule's functions that they belong to (rule.h): R the role's
  * holder, W who runs the task.
  */
-#ifndef LANEPOOL_SRC_LENDING_H
-#define LANEPOOL_SRC_LENDING_H
+#ifndef LANEPOOL_SRC_FEATURE_PRIORITY_H
+#define LANEPOOL_SRC_FEATURE_PRIORITY_H
 
 #include "route/pool.h"
 

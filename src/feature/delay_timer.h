@@ -1,9 +1,9 @@
 /*
  * A handle to a periodic task, and when its runs are due, whatever runs them: a
- * pool (periodic.c) or a sequence (recurrence.c). Their records begin with it.
+ * pool (delay_every.c) or a sequence (recurrence.c). Their records begin with it.
  */
-#ifndef LANEPOOL_SRC_SERIES_H
-#define LANEPOOL_SRC_SERIES_H
+#ifndef LANEPOOL_SRC_FEATURE_DELAY_TIMER_H
+#define LANEPOOL_SRC_FEATURE_DELAY_TIMER_H
 
 #include "base/atomic.h"
 #include "lanepool/delay.h"

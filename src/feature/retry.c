@@ -1,13 +1,13 @@
-/* Owns what follows when a task has failed: retries, their delays, and their end; see failing.h. */
-#include "failing.h"
+/* Owns what follows when a task has failed: retries, their delays, and their end; see retry.h. */
+#include "feature/retry.h"
 
 #include "base/deadline.h"
 #include "base/versioned.h"
 #include "core/run.h"
+#include "feature/pause.h"
+#include "feature/poison.h"
+#include "feature/priority.h"
 #include "handback.h"
-#include "lending.h"
-#include "pause.h"
-#include "poison.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

@@ -1,5 +1,5 @@
 /*
- * What tasks do that wait in a poisoned lane (failing.h), as their policies say: wait,
+ * What tasks do that wait in a poisoned lane (retry.h), as their policies say: wait,
  * or give their place up there, and run over the others, or are refused.
  *
  * The place is taken out of the lane's list by the role's holder, which has stopped the
@@ -17,10 +17,10 @@
  * a lock, so one of the two sees the other. A task that is routed is held by its latch until it has
  * looked at all its lanes.
  */
-#ifndef LANEPOOL_SRC_POISON_H
-#define LANEPOOL_SRC_POISON_H
+#ifndef LANEPOOL_SRC_FEATURE_POISON_H
+#define LANEPOOL_SRC_FEATURE_POISON_H
 
-#include "failing.h"
+#include "feature/retry.h"
 #include "route/router.h"
 
 /* A task is built that does not wait in poisoned lanes: the router looks closer at it. */

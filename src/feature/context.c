@@ -1,9 +1,9 @@
 /* Owns the uses of contexts: opening, sharing, lingering and closing them; see context.h. */
-#include "apart.h"
 #include "base/deadline.h"
 #include "base/thread_name.h"
-#include "contexts.h"
 #include "core/run.h"
+#include "feature/context_table.h"
+#include "feature/detach.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

@@ -1,5 +1,5 @@
-/* Owns the records of contexts, and their beginning and end; see contexts.h. */
-#include "contexts.h"
+/* Owns the records of contexts, and their beginning and end; see context_table.h. */
+#include "feature/context_table.h"
 
 #include "base/versioned.h"
 #include "route/pool.h"

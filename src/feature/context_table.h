@@ -3,10 +3,10 @@
  * that they stand in. Who may call what is said in context.h; nothing here calls
  * the program.
  */
-#ifndef LANEPOOL_SRC_CONTEXTS_H
-#define LANEPOOL_SRC_CONTEXTS_H
+#ifndef LANEPOOL_SRC_FEATURE_CONTEXT_TABLE_H
+#define LANEPOOL_SRC_FEATURE_CONTEXT_TABLE_H
 
-#include "context.h"
+#include "feature/context.h"
 
 /* The key's record with the lock held, made if there is none; NULL without it: memory is lacking.
  */

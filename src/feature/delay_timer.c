@@ -1,5 +1,5 @@
-/* Owns the handles to periodic tasks; see series.h. */
-#include "series.h"
+/* Owns the handles to periodic tasks; see delay_timer.h. */
+#include "feature/delay_timer.h"
 
 #include "base/deadline.h"
 
