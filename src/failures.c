@@ -1,11 +1,11 @@
 /* Owns the list of kept tasks as plain data, and what is to become of them; see retry.h. */
 #include "lanepool/failure.h"
 
-#include "behind.h"
 #include "core/run.h"
 #include "feature/retry.h"
 #include "route/entries.h"
 #include "route/pool.h"
+#include "wait/cancel.h"
 
 #include <stdlib.h>
 #include <string.h>

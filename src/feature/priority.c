@@ -3,7 +3,7 @@
 
 #include "base/planted.h"
 #include "route/entries.h"
-#include "walk.h"
+#include "wait/wait_graph.h"
 
 static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)
 {
@@ -161,7 +161,7 @@ void lanepool_i_lending_look(lanepool_pool *pool, lanepool_i_task *task, uint32_
 
 /* --- through waits --- */
 
-/* The awaited task cannot go while the future's lock is held; see judge.c. */
+/* The awaited task cannot go while the future's lock is held; see deadlock.c. */
 static bool lend_through(lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     lanepool_future *future = wait->future;

@@ -3,7 +3,7 @@
  * run these.
  *
  * A thread that waits inside a task of a pump is the one that has to run others
- * of it: it looks for what it needs there, too (wait.c).
+ * of it: it looks for what it needs there, too (future_wait.c).
  *
  * A thread in a pump counts as a worker that has not left its loop, so that the
  * pool's end waits for it. Once the pool stops it takes nothing more: what
@@ -16,7 +16,7 @@
 #include "route/pool.h"
 #include "task/member.h"
 #include "task/pump.h"
-#include "walk.h"
+#include "wait/wait_graph.h"
 
 #include <string.h>
 

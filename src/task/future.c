@@ -1,4 +1,4 @@
-/* Owns futures and their listeners; see future.h. Waiting inside a task is wait.c's. */
+/* Owns futures and their listeners; see future.h. Waiting inside a task is future_wait.c's. */
 #include "task/future.h"
 
 #include "base/planted.h"

@@ -1,6 +1,6 @@
 /* Cancelling what waits behind a task that is kept; see cancel.c. */
-#ifndef LANEPOOL_SRC_BEHIND_H
-#define LANEPOOL_SRC_BEHIND_H
+#ifndef LANEPOOL_SRC_WAIT_CANCEL_H
+#define LANEPOOL_SRC_WAIT_CANCEL_H
 
 #include "route/pool.h"
 

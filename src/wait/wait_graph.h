@@ -9,8 +9,8 @@
  *
  * Role's holder, with the waits' lock held, from begin to end.
  */
-#ifndef LANEPOOL_SRC_WALK_H
-#define LANEPOOL_SRC_WALK_H
+#ifndef LANEPOOL_SRC_WAIT_WAIT_GRAPH_H
+#define LANEPOOL_SRC_WAIT_WAIT_GRAPH_H
 
 #include "route/waiters.h"
 

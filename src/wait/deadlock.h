@@ -1,12 +1,12 @@
 /*
  * What the role's holder does for a wait inside a task: says whether it may wait
  * at all, and finds a ready task that has to run before the awaited one can end.
- * Both walk over who waits for whom (walk.h).
+ * Both walk over who waits for whom (wait_graph.h).
  */
-#ifndef LANEPOOL_SRC_JUDGE_H
-#define LANEPOOL_SRC_JUDGE_H
+#ifndef LANEPOOL_SRC_WAIT_DEADLOCK_H
+#define LANEPOOL_SRC_WAIT_DEADLOCK_H
 
-#include "walk.h"
+#include "wait/wait_graph.h"
 
 /* A wait's verdict. NOT_KNOWN: for lack of memory, tasks do not stand yet behind all that they wait
  * for. */

@@ -1,14 +1,14 @@
 /*
  * Owns lanepool_future_wait(), outside of tasks and inside them; see waiters.h. What
- * the role's holder does for a wait is judge.c's.
+ * the role's holder does for a wait is deadlock.c's.
  */
 #include "route/waiters.h"
 
 #include "base/deadline.h"
 #include "core/run.h"
-#include "judge.h"
 #include "route/pool.h"
 #include "sequence.h"
+#include "wait/deadlock.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Owns the marks on tasks during a walk; see walk.h. */
-#include "walk.h"
+/* Owns the marks on tasks during a walk; see wait_graph.h. */
+#include "wait/wait_graph.h"
 
 #include "feature/barrier.h"
 #include "route/pool.h"

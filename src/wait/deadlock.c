@@ -1,5 +1,5 @@
-/* Owns the judgement of waits inside tasks, and the choice of what they need; see judge.h. */
-#include "judge.h"
+/* Owns the judgement of waits inside tasks, and the choice of what they need; see deadlock.h. */
+#include "wait/deadlock.h"
 
 #include "feature/priority.h"
 #include "task/pump.h"

@@ -23,7 +23,6 @@
 #include "lanepool/cancel.h"
 
 #include "base/planted.h"
-#include "behind.h"
 #include "core/run.h"
 #include "feature/barrier.h"
 #include "feature/claim_handle.h"
@@ -33,6 +32,7 @@
 #include "route/pool.h"
 #include "sequence.h"
 #include "task/countdown.h"
+#include "wait/cancel.h"
 
 /* A task that is to be told: a copy of its front, without places. */
 struct told {
