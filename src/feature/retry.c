@@ -7,7 +7,7 @@
 #include "feature/pause.h"
 #include "feature/poison.h"
 #include "feature/priority.h"
-#include "handback.h"
+#include "pool/hand_back.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

@@ -10,7 +10,7 @@
 #include "feature/detach.h"
 #include "feature/retry.h"
 #include "lanepool/pool.h"
-#include "quiesce.h"
+#include "pool/pool_quiesce.h"
 #include "route/attention.h"
 #include "route/census.h"
 #include "route/lane_table.h"

@@ -25,7 +25,7 @@ typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
     uint64_t next_ticket;                       /* R */
     uint64_t placings;                          /* R: counts where a task's own number is needed */
-    uint64_t epoch;                             /* R: newest; see quiesce.h */
+    uint64_t epoch;                             /* R: newest; see pool_quiesce.h */
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
     lanepool_i_task *barrier;                   /* R: the one that is waited for; see barrier.h */

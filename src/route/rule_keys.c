@@ -5,7 +5,7 @@
  */
 #include "feature/pause.h"
 #include "feature/priority.h"
-#include "handback.h"
+#include "pool/hand_back.h"
 #include "route/entries.h"
 #include "route/pool.h"
 

@@ -1,7 +1,7 @@
 /* Owns the chains; see rule_predicate.h. */
 #include "route/rule_predicate.h"
 
-#include "handback.h"
+#include "pool/hand_back.h"
 #include "route/conflict.h"
 #include "route/pool.h"
 #include "route/rule_kinds.h"

@@ -1,7 +1,7 @@
 /* Owns the workers' lanes and the covering rule; see rule_workers.h. */
 #include "route/rule_workers.h"
 
-#include "handback.h"
+#include "pool/hand_back.h"
 #include "route/conflict.h"
 #include "route/pool.h"
 

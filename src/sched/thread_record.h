@@ -37,7 +37,7 @@ struct lanepool_i_local {
     uint32_t callbacks;                 /* T: other callbacks of this pool that it is in */
     uint32_t watch_callbacks; /* T: of these the watchdog's, under which nothing is held */
     uint32_t waits;           /* T: waits inside tasks, nested */
-    uint64_t epoch;           /* T: bits of the task that it ran last; see quiesce.h */
+    uint64_t epoch;           /* T: bits of the task that it ran last; see pool_quiesce.h */
 
     _Alignas(LANEPOOL_I_APART) _Atomic uint64_t accepted; /* A: T writes */
     _Atomic uint64_t ran;                                 /* A: T writes: tasks that it called */

@@ -1,6 +1,6 @@
 /*
- * The end of a pool: src/lifecycle.c, with its parts in src/handback.c, src/core/caller_runs.c,
- * src/quiesce.c and src/core/pool_submit.c.
+ * The end of a pool: src/pool/pool_shutdown.c, with its parts in src/pool/hand_back.c, src/core/caller_runs.c,
+ * src/pool/pool_quiesce.c and src/core/pool_submit.c.
  *
  * SUBMITTERS threads submit a task each, with CALLER one more thread submits a task
  * that it runs itself, with QUIESCE another one quiesces; meanwhile STOPPERS threads

@@ -2,8 +2,8 @@
  * The end of a pool that was told to stop: every task that had not started
  * gets its one call, in submission order.
  */
-#ifndef LANEPOOL_SRC_HANDBACK_H
-#define LANEPOOL_SRC_HANDBACK_H
+#ifndef LANEPOOL_SRC_POOL_HAND_BACK_H
+#define LANEPOOL_SRC_POOL_HAND_BACK_H
 
 #include "route/router.h"
 

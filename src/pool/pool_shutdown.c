@@ -1,16 +1,16 @@
 /*
  * Owns the state, shutting down in both ways, the hand-back, and awaiting; see
- * attention.h. Quiescing without stopping is quiesce.c's.
+ * attention.h. Quiescing without stopping is pool_quiesce.c's.
  */
 #include "route/attention.h"
 
 #include "base/deadline.h"
 #include "feature/barrier.h"
 #include "feature/pause.h"
-#include "handback.h"
-#include "quiesce.h"
+#include "pool/hand_back.h"
+#include "pool/pool_quiesce.h"
+#include "pool/stalled.h"
 #include "route/pool.h"
-#include "standstill.h"
 
 /* Someone who waits for the pool's end; on its stack. */
 struct lanepool_i_visitor {

@@ -1,5 +1,5 @@
-/* Owns the epochs, and quiescing; see quiesce.h. */
-#include "quiesce.h"
+/* Owns the epochs, and quiescing; see pool_quiesce.h. */
+#include "pool/pool_quiesce.h"
 
 #include "base/deadline.h"
 #include "route/pool.h"

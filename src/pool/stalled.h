@@ -9,8 +9,8 @@
  * while it drops what waits; or a look at the barrier that is due; or the message that a lane is
  * poisoned, which is counted.
  */
-#ifndef LANEPOOL_SRC_STANDSTILL_H
-#define LANEPOOL_SRC_STANDSTILL_H
+#ifndef LANEPOOL_SRC_POOL_STALLED_H
+#define LANEPOOL_SRC_POOL_STALLED_H
 
 #include "route/pool.h"
 

@@ -4,7 +4,7 @@
  * is allocated: the tasks are linked through themselves, their entries become
  * claims in place, and the order comes from merging lists.
  */
-#include "handback.h"
+#include "pool/hand_back.h"
 
 #include "core/run.h"
 #include "feature/barrier.h"

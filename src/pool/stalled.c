@@ -1,5 +1,5 @@
-/* Owns the count that tells whether all that is left is held up; see standstill.h. */
-#include "standstill.h"
+/* Owns the count that tells whether all that is left is held up; see stalled.h. */
+#include "pool/stalled.h"
 
 #include "base/planted.h"
 #include "feature/barrier.h"

@@ -9,8 +9,8 @@
  *
  * Epochs are numbered from 0; counters are used in turn and never reset.
  */
-#ifndef LANEPOOL_SRC_QUIESCE_H
-#define LANEPOOL_SRC_QUIESCE_H
+#ifndef LANEPOOL_SRC_POOL_POOL_QUIESCE_H
+#define LANEPOOL_SRC_POOL_POOL_QUIESCE_H
 
 #include "route/router.h"
 
