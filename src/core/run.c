@@ -19,7 +19,7 @@
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"
 #include "feature/retry.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 /* What outlives the task's lanes. */
 typedef struct ending {

@@ -1,6 +1,6 @@
 /*
  * A handle to a periodic task, and when its runs are due, whatever runs them: a
- * pool (delay_every.c) or a sequence (recurrence.c). Their records begin with it.
+ * pool (delay_every.c) or a sequence (sequence_every.c). Their records begin with it.
  */
 #ifndef LANEPOOL_SRC_FEATURE_DELAY_TIMER_H
 #define LANEPOOL_SRC_FEATURE_DELAY_TIMER_H

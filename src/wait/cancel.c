@@ -30,7 +30,7 @@
 #include "feature/retry.h"
 #include "route/entries.h"
 #include "route/pool.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 #include "task/countdown.h"
 #include "wait/cancel.h"
 

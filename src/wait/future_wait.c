@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "core/run.h"
 #include "route/pool.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 #include "wait/deadlock.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Owns the tasks of sequences, from their making to the last of them; see sequence.h. */
 #include "core/run.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 #include <string.h>
 

@@ -25,8 +25,8 @@
  *
  * Locks: an errand's, then a future's or the timers'; the executor's with none.
  */
-#ifndef LANEPOOL_SRC_EXECUTOR_H
-#define LANEPOOL_SRC_EXECUTOR_H
+#ifndef LANEPOOL_SRC_SEQUENCE_EXECUTOR_H
+#define LANEPOOL_SRC_SEQUENCE_EXECUTOR_H
 
 #include "base/atomic.h"
 #include "base/fork.h"

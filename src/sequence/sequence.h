@@ -12,10 +12,10 @@
  * included. After such a call the sequence may be gone, or the errand another
  * one's: the drain goes by what the errand says then.
  */
-#ifndef LANEPOOL_SRC_SEQUENCE_H
-#define LANEPOOL_SRC_SEQUENCE_H
+#ifndef LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
+#define LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 
-#include "executor.h"
+#include "sequence/executor.h"
 #include "task/future.h"
 
 typedef struct lanepool_i_item lanepool_i_item;
@@ -49,7 +49,7 @@ typedef struct lanepool_i_items {
     lanepool_i_item *last;
 } lanepool_i_items;
 
-/* Someone who waits for a state of the sequence; see onlook.c. */
+/* Someone who waits for a state of the sequence; see sequence_wait.c. */
 typedef struct lanepool_i_onlooker {
     struct lanepool_i_onlooker *next; /* L */
     bool posted;                      /* L: it stands in the list no more */
@@ -67,7 +67,7 @@ struct lanepool_sequence {
     lanepool_i_onlooker *onlookers; /* L */
 };
 
-/* --- item.c --- */
+/* --- sequence_task.c --- */
 
 /* With its future, if one is asked for. NULL with the status set: nothing was made. */
 lanepool_i_item *lanepool_i_item_make(lanepool_i_errand *errand, const lanepool_task *task,
@@ -102,7 +102,7 @@ void lanepool_i_drain_hand_over(lanepool_i_errand *errand);
 bool lanepool_i_drain_here_locked(lanepool_i_errand *errand, lanepool_future *until);
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence);
 
-/* --- recurrence.c --- */
+/* --- sequence_every.c --- */
 
 /* The task is about to wait for its next turn. False: it is not to have one. */
 bool lanepool_i_recurrence_waits(lanepool_i_item *item);
@@ -111,7 +111,7 @@ void lanepool_i_recurrence_ran(lanepool_i_item *item);
 /* The task has had its last call. */
 void lanepool_i_recurrence_let_go(struct lanepool_i_recurrence *recurrence);
 
-/* --- onlook.c --- */
+/* --- sequence_wait.c --- */
 
 /* Waits for a sequence's task, as lanepool_future_wait() says. */
 lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns);

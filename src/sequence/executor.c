@@ -1,5 +1,5 @@
 /* Owns executors, their errands and their alarm; see executor.h. */
-#include "executor.h"
+#include "sequence/executor.h"
 
 #include "base/versioned.h"
 

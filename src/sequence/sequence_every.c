@@ -8,7 +8,7 @@
  * could wait again.
  */
 #include "feature/delay_timer.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 typedef struct lanepool_i_recurrence {
     lanepool_timer timer;    /* the first member: the program's handle */

@@ -12,7 +12,7 @@
  */
 #include "base/deadline.h"
 #include "route/pool.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 /* --- who may wait --- */
 

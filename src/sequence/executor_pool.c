@@ -2,10 +2,10 @@
  * A pool's workers as an executor: each errand is handed over as a task without
  * claims, whose context it is.
  */
-#include "executor.h"
+#include "sequence/executor.h"
 
 #include "route/pool.h"
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 /* The pool stops and will not run the task, nor accept another: what waits in the sequence is told
  * now, since it is not handed back. */

@@ -1,5 +1,5 @@
 /* Owns sequences as a program sees them: submits, cancelling, pauses; see sequence.h. */
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 #include "base/deadline.h"
 #include "base/versioned.h"

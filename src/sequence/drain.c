@@ -12,7 +12,7 @@
  * sequence takes an errand that is HANDED before the executor comes to it, and
  * drains as far as it needs.
  */
-#include "sequence.h"
+#include "sequence/sequence.h"
 
 #include "base/sizes.h"
 
