@@ -7,8 +7,8 @@
 #include "feature/delay.h"
 #include "feature/lane_limit.h"
 #include "feature/priority.h"
+#include "inspect/snapshot_text.h"
 #include "snapshot_contexts.h"
-#include "snapshot_text.h"
 
 #include <stdlib.h>
 #include <string.h>

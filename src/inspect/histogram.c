@@ -1,5 +1,5 @@
 /* Owns the buckets; see histogram.h. */
-#include "histogram.h"
+#include "inspect/histogram.h"
 
 /* The first 16 buckets hold one value each; then a power of two has 16. */
 static size_t bucket_of(uint64_t ns)

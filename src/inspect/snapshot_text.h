@@ -2,8 +2,8 @@
  * What a snapshot is written with: text in pieces, names of tasks and lanes as
  * all writers give them.
  */
-#ifndef LANEPOOL_SRC_SNAPSHOT_TEXT_H
-#define LANEPOOL_SRC_SNAPSHOT_TEXT_H
+#ifndef LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
+#define LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
 
 #include "lanepool/future.h"
 #include "lanepool/snapshot.h"

@@ -1,5 +1,5 @@
 /* Owns the graph of a snapshot: a node for each task, an arrow to whom it stands behind. */
-#include "snapshot_text.h"
+#include "inspect/snapshot_text.h"
 
 static const char *fill_of(lanepool_snapshot_state state)
 {

@@ -5,7 +5,7 @@
  */
 #include "lanepool/times.h"
 
-#include "histogram.h"
+#include "inspect/histogram.h"
 #include "platform/platform.h"
 
 #include <string.h>

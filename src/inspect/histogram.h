@@ -2,8 +2,8 @@
  * Durations in a histogram of a fixed size: 16 buckets for each power of two, so
  * that a bucket's upper end is at most a sixteenth above its lower end.
  */
-#ifndef LANEPOOL_SRC_HISTOGRAM_H
-#define LANEPOOL_SRC_HISTOGRAM_H
+#ifndef LANEPOOL_SRC_INSPECT_HISTOGRAM_H
+#define LANEPOOL_SRC_INSPECT_HISTOGRAM_H
 
 #include "lanepool/times.h"
 

@@ -1,5 +1,5 @@
 /* Owns the text form of a snapshot and of reasons; see snapshot_text.h. */
-#include "snapshot_text.h"
+#include "inspect/snapshot_text.h"
 
 #include "platform/platform.h"
 #include "task/event_ring.h"
