@@ -10,6 +10,7 @@
 #include "feature/detach.h"
 #include "feature/retry.h"
 #include "lanepool/pool.h"
+#include "observe/watchdog.h"
 #include "pool/pool_quiesce.h"
 #include "route/attention.h"
 #include "route/census.h"
@@ -19,7 +20,6 @@
 #include "route/rule_workers.h"
 #include "route/waiters.h"
 #include "sched/admission.h"
-#include "watchdog.h"
 
 struct lanepool_pool {
     lanepool_options options;               /* I: with every default filled in */

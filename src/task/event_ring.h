@@ -9,7 +9,7 @@
  *
  * An event is written before other threads can see what it tells of. So what
  * caused it, on whichever thread, was written before its time was taken; on this
- * readers build (trace_reader.c).
+ * readers build (trace.c).
  *
  * Times are ticks (clock_anchors.h). To take one means to wait until all is there that the
  * thread was reading, which is most of what an event costs. An event that *follows*

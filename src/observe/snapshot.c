@@ -8,7 +8,7 @@
 #include "feature/lane_limit.h"
 #include "feature/priority.h"
 #include "inspect/snapshot_text.h"
-#include "snapshot_contexts.h"
+#include "observe/snapshot_contexts.h"
 
 #include <stdlib.h>
 #include <string.h>

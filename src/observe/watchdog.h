@@ -13,8 +13,8 @@
  * Moments are taken to the watchdog's disadvantage: a task was seen before the moment that is
  * written down, and seen again after the moment that it is compared with.
  */
-#ifndef LANEPOOL_SRC_WATCHDOG_H
-#define LANEPOOL_SRC_WATCHDOG_H
+#ifndef LANEPOOL_SRC_OBSERVE_WATCHDOG_H
+#define LANEPOOL_SRC_OBSERVE_WATCHDOG_H
 
 #include "route/census.h"
 #include "sched/thread_record.h"

@@ -1,6 +1,6 @@
 /* The contexts of keys in a snapshot. */
-#ifndef LANEPOOL_SRC_SNAPSHOT_CONTEXTS_H
-#define LANEPOOL_SRC_SNAPSHOT_CONTEXTS_H
+#ifndef LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
+#define LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 
 #include "lanepool/snapshot.h"
 

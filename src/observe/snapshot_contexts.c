@@ -1,5 +1,5 @@
 /* Owns what a snapshot says of contexts. */
-#include "snapshot_contexts.h"
+#include "observe/snapshot_contexts.h"
 
 #include "feature/context.h"
 #include "route/pool.h"

@@ -1,6 +1,6 @@
 /* Owns the looks at what runs and at what gets on, and the calls that come of them; see
  * watchdog.h. */
-#include "watchdog.h"
+#include "observe/watchdog.h"
 
 #include "feature/pause.h"
 #include "route/pool.h"
