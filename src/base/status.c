@@ -1,9 +1,5 @@
 /* Owns the texts of the statuses, all made from the one table in status.h. */
 #include "lanepool/status.h"
-#include "lanepool/version.h"
-
-#define TEXT_OF(number)                   #number
-#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
 const char *lanepool_status_name(lanepool_status status)
 {
@@ -27,9 +23,4 @@ const char *lanepool_status_text(lanepool_status status)
 #undef STATUS_CASE
     }
     return "unknown status";
-}
-
-const char *lanepool_version(void)
-{
-    return VERSION_TEXT(LANEPOOL_VERSION_MAJOR, LANEPOOL_VERSION_MINOR, LANEPOOL_VERSION_PATCH);
 }

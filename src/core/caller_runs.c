@@ -8,9 +8,11 @@
  * end waits for it. If the pool is told to stop first, the caller gives up and
  * its task is handed back with the others.
  */
+#include "core/caller_runs.h"
 #include "core/run.h"
+#include "feature/pump.h"
+#include "future/member.h"
 #include "route/pool.h"
-#include "task/member.h"
 
 static bool is_stopping(const lanepool_pool *pool)
 {
@@ -54,13 +56,6 @@ bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
     }
     lanepool_i_mutex_unlock(&waits->lock);
     return caller != NULL;
-}
-
-void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom)
-{
-    for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
-        lanepool_i_waiter_post_locked(&caller->waiter, whom);
-    lanepool_i_pumps_post_locked(waits, whom);
 }
 
 size_t lanepool_i_waits_called_max_locked(const lanepool_i_waits *waits)

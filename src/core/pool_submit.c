@@ -6,10 +6,11 @@
 #include "core/pool_submit.h"
 
 #include "base/deadline.h"
+#include "core/caller_runs.h"
 #include "core/run.h"
 #include "core/task_build.h"
 #include "feature/lane_limit.h"
-#include "task/member.h"
+#include "future/member.h"
 
 #include <string.h>
 

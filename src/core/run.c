@@ -17,9 +17,9 @@
 
 #include "base/planted.h"
 #include "feature/delay_every.h"
+#include "feature/detach.h"
 #include "feature/lane_limit.h"
 #include "feature/retry.h"
-#include "sequence/sequence.h"
 
 /* What outlives the task's lanes. */
 typedef struct ending {
@@ -306,7 +306,6 @@ static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_local *
                                          lanepool_i_grants *grants)
 {
     bool detached = end->apart->detached;
-    lanepool_i_contexts_leave_all(pool, end->apart->uses);
     lanepool_i_task *heir = lanepool_i_apart_end(pool, end->apart);
     settle(pool, local, task, end, heir == NULL, grants);
     if (heir != NULL)
@@ -446,7 +445,7 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_local *local)
         lanepool_i_grants grants;
         ending end = { future_of(task, load_relaxed(&task->word)),
                        { LANEPOOL_ABANDONED, 0, NULL },
-                       lanepool_i_apart_of(&pool->aparts, task) };
+                       lanepool_i_apart_of(pool->aparts, task) };
         end_call(pool, local, task, end.apart == NULL ? ENDS : ENDS_APART, &end, &grants);
         lanepool_i_router_put_ready(pool, local, &grants.ready);
     }
@@ -490,28 +489,3 @@ int lanepool_i_run_nothing(lanepool_run *run, void *context, lanepool_call call)
 }
 
 /* --- what a function can ask of its call --- */
-
-void lanepool_run_set_result(lanepool_run *run, void *value)
-{
-    run->value = value;
-}
-
-lanepool_pool *lanepool_run_pool(const lanepool_run *run)
-{
-    return run->pool;
-}
-
-uint64_t lanepool_run_ticket(const lanepool_run *run)
-{
-    return run->task != NULL ? lanepool_i_task_ticket(run->task) : run->item->number;
-}
-
-size_t lanepool_run_worker(const lanepool_run *run)
-{
-    return run->worker;
-}
-
-void *lanepool_run_worker_context(const lanepool_run *run)
-{
-    return run->worker != SIZE_MAX ? run->local->worker->context : NULL;
-}

@@ -13,7 +13,7 @@ struct lanepool_run {
     lanepool_pool *pool; /* NULL: a sequence's task */
     union {
         lanepool_i_local *local;
-        struct lanepool_i_item *item; /* of a sequence */
+        const struct lanepool_i_sequence_call *of_sequence;
     };
     lanepool_run *outer;   /* the call that this thread is in, if it waits inside a task */
     lanepool_i_task *task; /* NULL: a sequence's */

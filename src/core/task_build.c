@@ -4,13 +4,7 @@
 #include "feature/lane_limit.h"
 #include "feature/poison.h"
 #include "feature/retry.h"
-#include "task/member.h"
-
-bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
-{
-    return pool->options.priorities && task->priority <= LANEPOOL_PRIORITY_MAX &&
-           task->tag <= LANEPOOL_TAG_MAX;
-}
+#include "future/member.h"
 
 static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
 {
@@ -103,13 +97,13 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
 
 static bool has_member(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return lanepool_i_description_is_member(task) || pool->failures.has_policy;
+    return lanepool_i_description_is_member(task) || pool->failures->has_policy;
 }
 
 static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *block,
                                       const lanepool_task *task, lanepool_status *status)
 {
-    if (task->on_failure != NULL || pool->failures.has_policy)
+    if (task->on_failure != NULL || pool->failures->has_policy)
         return lanepool_i_failing_create(pool, block, task, status);
     return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member),
                                     pool->origin, pool, block, task, status);

@@ -6,10 +6,16 @@
 #define LANEPOOL_SRC_CORE_TASK_CHECK_H
 
 #include "base/versioned.h"
-#include "feature/claim_handle.h"
-#include "feature/retry.h"
+#include "future/member.h"
+#include "future/pump.h"
+#include "lanepool/failure.h"
+#include "route/lane_handle.h"
 #include "route/pool.h"
-#include "task/pump.h"
+
+/* Whether a failure policy is in range, and offered by this pool; and whether it asks for anything.
+ */
+bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy);
+bool lanepool_i_policy_says_something(const lanepool_failure_policy *policy);
 
 static inline bool lanepool_i_description_is_bytes_or_lane(const lanepool_pool *pool,
                                                            const lanepool_claim *claim)

@@ -1,21 +1,9 @@
 /* Owns the handles of held lanes; see claim_handle.h. */
-#include "feature/claim_handle.h"
+#include "route/lane_handle.h"
 
 #include "feature/lane_limit.h"
 
 #include <string.h>
-
-lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *local,
-                                        lanepool_lane *handle)
-{
-    if (handle->lane == NULL) {
-        bool is_new;
-        handle->lane = lanepool_i_keys_resolve(pool, local, &handle->key, &is_new);
-        handle->lane->key.held++;
-        handle->has_own_bytes &= !is_new;
-    }
-    return handle->lane;
-}
 
 static bool is_plain_key(const lanepool_claim *key)
 {
@@ -97,4 +85,19 @@ void lanepool_lane_release(lanepool_lane *handle)
     if (handle->has_own_bytes)
         lanepool_i_key_bytes_end(handle->key.value.bytes);
     lanepool_i_memory_free(handle);
+}
+
+/* The handle keeps the quota meanwhile. Those who wait for the lane may go on now. */
+lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max)
+{
+    if (lane == NULL || !lane->pool->limits_lanes)
+        return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(lane->pool))
+        return LANEPOOL_FORKED;
+    lanepool_i_admission *admission = &lane->pool->admission;
+    lanepool_i_mutex_lock(&admission->lock);
+    lane->quota->pending_max = pending_max;
+    lanepool_i_mutex_unlock(&admission->lock);
+    lanepool_i_admission_serve(admission, true);
+    return LANEPOOL_OK;
 }

@@ -22,7 +22,7 @@ static int call_open(lanepool_i_local *local, lanepool_i_context *context)
     lanepool_claim key = claim_of(context);
     context->value = NULL;
     local->callbacks++;
-    int code = pool->contexts.options.open(pool->options.user, &key, &context->value);
+    int code = pool->contexts->options.open(pool->options.user, &key, &context->value);
     local->callbacks--;
     return code;
 }
@@ -32,7 +32,7 @@ static bool call_use(lanepool_i_local *local, const lanepool_i_context *context)
     const lanepool_pool *pool = context->pool;
     lanepool_claim key = claim_of(context);
     local->callbacks++;
-    bool good = pool->contexts.options.use(pool->options.user, &key, context->value);
+    bool good = pool->contexts->options.use(pool->options.user, &key, context->value);
     local->callbacks--;
     return good;
 }
@@ -41,10 +41,10 @@ static void call_close(lanepool_i_local *local, const lanepool_i_context *contex
 {
     const lanepool_pool *pool = context->pool;
     lanepool_claim key = claim_of(context);
-    if (pool->contexts.options.close == NULL)
+    if (pool->contexts->options.close == NULL)
         return;
     local->callbacks++;
-    pool->contexts.options.close(pool->options.user, &key, context->value);
+    pool->contexts->options.close(pool->options.user, &key, context->value);
     local->callbacks--;
 }
 
@@ -86,7 +86,7 @@ static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i
 
 static void become_absent(lanepool_i_context *context, bool was_open)
 {
-    lanepool_i_contexts *contexts = &context->pool->contexts;
+    lanepool_i_contexts *contexts = context->pool->contexts;
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&contexts->lock);
     contexts->open_count -= was_open;
@@ -110,7 +110,7 @@ static void close_context(lanepool_i_local *local, lanepool_i_context *context)
 
 static lanepool_status open_context(lanepool_i_local *local, lanepool_i_context *context, int *code)
 {
-    lanepool_i_contexts *contexts = &context->pool->contexts;
+    lanepool_i_contexts *contexts = context->pool->contexts;
     *code = call_open(local, context);
     if (*code != 0) {
         become_absent(context, false);
@@ -126,7 +126,7 @@ static lanepool_status open_context(lanepool_i_local *local, lanepool_i_context 
 /* What has lingered is asked whether it is still good; if not, the task opens it anew. */
 static lanepool_status ask_context(lanepool_i_local *local, lanepool_i_context *context, int *code)
 {
-    lanepool_i_contexts *contexts = &context->pool->contexts;
+    lanepool_i_contexts *contexts = context->pool->contexts;
     bool good = call_use(local, context);
     if (!good)
         call_close(local, context);
@@ -145,7 +145,7 @@ static lanepool_status ask_context(lanepool_i_local *local, lanepool_i_context *
 static void note_gap_locked(lanepool_i_context *context)
 {
     uint64_t now_ns = lanepool_i_clock_now();
-    const lanepool_context_options *options = &context->pool->contexts.options;
+    const lanepool_context_options *options = &context->pool->contexts->options;
     if (context->idle_since_ns == 0)
         return;
     uint64_t gap_ns = now_ns > context->idle_since_ns ? now_ns - context->idle_since_ns : 0;
@@ -155,7 +155,7 @@ static void note_gap_locked(lanepool_i_context *context)
 /* The record is not BUSY; returns what it was, in which it is the caller's to go on. */
 static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, uint64_t ticket)
 {
-    lanepool_i_contexts *contexts = &context->pool->contexts;
+    lanepool_i_contexts *contexts = context->pool->contexts;
     if (context->uses++ > 0)
         return LANEPOOL_I_CONTEXT_OPEN;
     lanepool_i_context_state was = context->state;
@@ -179,13 +179,13 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
     while ((context = lanepool_i_contexts_lock_record(pool, key)) != NULL) {
         *begun = context;
         if (context->state == LANEPOOL_I_CONTEXT_BUSY) {
-            lanepool_status status = wait_while_busy(&pool->contexts, context, ticket);
+            lanepool_status status = wait_while_busy(pool->contexts, context, ticket);
             if (status != LANEPOOL_OK)
                 return status;
             continue;
         }
         lanepool_i_context_state was = begin_use_locked(context, ticket);
-        lanepool_i_mutex_unlock(&pool->contexts.lock);
+        lanepool_i_mutex_unlock(&pool->contexts->lock);
         switch (was) {
         case LANEPOOL_I_CONTEXT_ABSENT:
             return open_context(local, context, code);
@@ -231,7 +231,7 @@ static void begin_to_linger_locked(lanepool_i_contexts *contexts, lanepool_i_con
 
 static void end_use(lanepool_pool *pool, lanepool_i_context_use *use)
 {
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
     if (--use->context->uses == 0)
         begin_to_linger_locked(contexts, use->context);
@@ -267,7 +267,7 @@ void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **use
 void lanepool_i_context_fire(lanepool_i_timer *timer)
 {
     lanepool_i_context *context = (lanepool_i_context *)timer;
-    lanepool_i_contexts *contexts = &context->pool->contexts;
+    lanepool_i_contexts *contexts = context->pool->contexts;
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&contexts->lock);
     context->fires = false;
@@ -288,14 +288,14 @@ static bool begin(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_name_keeper(pool->name);
-    lanepool_i_local_enter(pool->contexts.keeper);
+    lanepool_i_local_enter(pool->contexts->keeper);
     return true;
 }
 
 static uint64_t pause(void *owner)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&contexts->lock);
     lanepool_i_context *dropped = lanepool_i_contexts_drop(contexts, now_ns);
@@ -308,7 +308,7 @@ static uint64_t pause(void *owner)
 static void end(void *owner)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_timer *timer;
     while ((timer = lanepool_i_timers_take(&contexts->timers)) != NULL) {
         lanepool_i_context *context = (lanepool_i_context *)timer;
@@ -378,7 +378,7 @@ lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *cl
     *code = 0;
     if (context != NULL)
         *context = NULL;
-    if (context == NULL || !lanepool_i_apart_is_run(run) || run->pool->contexts.buckets == NULL)
+    if (context == NULL || !lanepool_i_apart_is_run(run) || run->pool->contexts->buckets == NULL)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(run->pool))
         return LANEPOOL_FORKED;

@@ -91,7 +91,7 @@ static lanepool_i_context *make(lanepool_pool *pool, const lanepool_i_key *key)
 /* Memory is had without the lock; meanwhile a reader beside may have made the record. */
 lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const lanepool_i_key *key)
 {
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_context *made = NULL;
     for (;;) {
         lanepool_i_mutex_lock(&contexts->lock);
@@ -148,7 +148,7 @@ void lanepool_i_contexts_free(lanepool_i_context *chain)
 
 size_t lanepool_i_contexts_count(lanepool_pool *pool)
 {
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     if (contexts->buckets == NULL)
         return 0;
     lanepool_i_mutex_lock(&contexts->lock);
@@ -207,7 +207,7 @@ static bool make_buckets(lanepool_i_contexts *contexts)
 
 bool lanepool_i_contexts_init(lanepool_pool *pool)
 {
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     if (contexts->options.open == NULL)
         return true;
     contexts->keeper = lanepool_i_local_make_for_worker(pool, &pool->locals, NULL);
@@ -228,20 +228,20 @@ retire_keeper:
 
 bool lanepool_i_contexts_start(lanepool_pool *pool)
 {
-    return pool->contexts.buckets == NULL || lanepool_i_timers_start(&pool->contexts.timers);
+    return pool->contexts->buckets == NULL || lanepool_i_timers_start(&pool->contexts->timers);
 }
 
 void lanepool_i_contexts_end(lanepool_pool *pool)
 {
-    if (pool->contexts.buckets == NULL)
+    if (pool->contexts->buckets == NULL)
         return;
-    lanepool_i_timers_end(&pool->contexts.timers);
-    lanepool_i_timers_join(&pool->contexts.timers);
+    lanepool_i_timers_end(&pool->contexts->timers);
+    lanepool_i_timers_join(&pool->contexts->timers);
 }
 
 void lanepool_i_contexts_fini(lanepool_pool *pool)
 {
-    lanepool_i_contexts *contexts = &pool->contexts;
+    lanepool_i_contexts *contexts = pool->contexts;
     if (contexts->buckets == NULL)
         return;
     lanepool_i_timers_fini(&contexts->timers);

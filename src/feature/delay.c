@@ -8,6 +8,7 @@
 #include "core/run.h"
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"
+#include "observe/watchdog.h"
 
 static lanepool_future *future_of(const lanepool_i_task *task)
 {
@@ -18,17 +19,17 @@ static lanepool_future *future_of(const lanepool_i_task *task)
 
 void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_local *local, size_t count)
 {
-    lanepool_i_mutex_lock(&pool->delays.lock);
-    pool->delays.count -= count;
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_lock(&pool->delays->lock);
+    pool->delays->count -= count;
+    lanepool_i_mutex_unlock(&pool->delays->lock);
     lanepool_i_lifecycle_attend(pool, local);
 }
 
 size_t lanepool_i_delays_count(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->delays.lock);
-    size_t count = pool->delays.count;
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_lock(&pool->delays->lock);
+    size_t count = pool->delays->count;
+    lanepool_i_mutex_unlock(&pool->delays->lock);
     return count;
 }
 
@@ -67,8 +68,8 @@ static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
 /* The tasks have been appended: who waits inside a task for one of them can be judged now. */
 static void free_due_once(lanepool_pool *pool)
 {
-    lanepool_i_delayed *delayed = pool->delays.due_once;
-    pool->delays.due_once = NULL;
+    lanepool_i_delayed *delayed = pool->delays->due_once;
+    pool->delays->due_once = NULL;
     bool awaited = false;
     while (delayed != NULL) {
         lanepool_i_delayed *next = delayed->next;
@@ -90,8 +91,8 @@ static void free_due_once(lanepool_pool *pool)
 /* Appends what is due; returns how many. */
 static size_t append_due(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_tasks due = pool->delays.due;
-    pool->delays.due = (lanepool_i_tasks){ NULL, NULL, 0 };
+    lanepool_i_tasks due = pool->delays->due;
+    pool->delays->due = (lanepool_i_tasks){ NULL, NULL, 0 };
     append(pool, local, &due);
     free_due_once(pool);
     return due.count;
@@ -171,7 +172,7 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lane
         lanepool_i_mutex_lock(&future->lock);
         lanepool_i_delayed *delayed = future->delayed;
         bool taken =
-            delayed != NULL && lanepool_i_timers_remove(&pool->delays.timers, &delayed->timer);
+            delayed != NULL && lanepool_i_timers_remove(&pool->delays->timers, &delayed->timer);
         if (taken) {
             lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
             call_off_locked(future);
@@ -190,7 +191,7 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lane
 static bool cancel_next(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_delayed *delayed =
-        (lanepool_i_delayed *)lanepool_i_timers_take(&pool->delays.timers);
+        (lanepool_i_delayed *)lanepool_i_timers_take(&pool->delays->timers);
     if (delayed == NULL)
         return false;
     if (delayed->series != NULL) {
@@ -228,7 +229,7 @@ static void cancel_in_drain(lanepool_pool *pool, lanepool_i_local *local)
 void lanepool_i_delays_fire(lanepool_i_timer *timer)
 {
     lanepool_i_delayed *delayed = (lanepool_i_delayed *)timer;
-    lanepool_i_delays *delays = &delayed->pool->delays;
+    lanepool_i_delays *delays = delayed->pool->delays;
     if (delayed->series != NULL && lanepool_i_periodic_is_over(delayed->series)) {
         delayed->next = delays->over_series;
         delays->over_series = delayed;
@@ -242,21 +243,21 @@ static bool begin(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_name_clock(pool->name);
-    lanepool_i_mutex_lock(&pool->delays.lock);
-    bool may_begin = !pool->delays.over;
+    lanepool_i_mutex_lock(&pool->delays->lock);
+    bool may_begin = !pool->delays->over;
     if (may_begin)
         fetch_add_seq(&pool->lifecycle.workers_left, 1);
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_unlock(&pool->delays->lock);
     if (may_begin)
-        lanepool_i_local_enter(load_acquire(&pool->delays.clock));
+        lanepool_i_local_enter(load_acquire(&pool->delays->clock));
     return may_begin;
 }
 
 static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_delayed *delayed;
-    while ((delayed = pool->delays.over_series) != NULL) {
-        pool->delays.over_series = delayed->next;
+    while ((delayed = pool->delays->over_series) != NULL) {
+        pool->delays->over_series = delayed->next;
         lanepool_i_periodic_end(pool, local, delayed->series);
     }
 }
@@ -265,7 +266,7 @@ static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
 static uint64_t pass_on(void *owner)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
+    lanepool_i_local *local = load_relaxed(&pool->delays->clock);
     size_t appended = append_due(pool, local);
     if (appended > 0) {
         lanepool_i_router_appended(pool, local);
@@ -284,7 +285,7 @@ static uint64_t pass_on(void *owner)
 static void end(void *owner)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
+    lanepool_i_local *local = load_relaxed(&pool->delays->clock);
     lanepool_i_lifecycle_worker_left(pool, local);
     lanepool_i_local_leave(local);
 }
@@ -295,12 +296,12 @@ static const lanepool_i_clock_work work_of_clock = { begin, pass_on, end };
 static bool make_clock_record(lanepool_pool *pool)
 {
     lanepool_i_local *none = NULL;
-    if (load_acquire(&pool->delays.clock) != NULL)
+    if (load_acquire(&pool->delays->clock) != NULL)
         return true;
     lanepool_i_local *local = lanepool_i_local_make_for_worker(pool, &pool->locals, NULL);
     if (local == NULL)
         return false;
-    if (!cas_acq_rel(&pool->delays.clock, &none, local))
+    if (!cas_acq_rel(&pool->delays->clock, &none, local))
         lanepool_i_local_retire(local);
     return true;
 }
@@ -308,9 +309,9 @@ static bool make_clock_record(lanepool_pool *pool)
 /* No task is accepted any more: the clock thread may have been told to end. */
 static bool is_closed(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->delays.lock);
-    bool closed = pool->delays.closed;
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_lock(&pool->delays->lock);
+    bool closed = pool->delays->closed;
+    lanepool_i_mutex_unlock(&pool->delays->lock);
     return closed;
 }
 
@@ -318,7 +319,7 @@ lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool)
 {
     if (!make_clock_record(pool))
         return LANEPOOL_NOMEM;
-    if (lanepool_i_timers_start(&pool->delays.timers))
+    if (lanepool_i_timers_start(&pool->delays->timers))
         return LANEPOOL_OK;
     return is_closed(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_NO_THREAD;
 }
@@ -327,7 +328,7 @@ lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool)
 
 bool lanepool_i_delays_init(lanepool_pool *pool)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     if (!lanepool_i_timers_init(&delays->timers, &work_of_clock, pool))
         return false;
     if (lanepool_i_mutex_init(&delays->lock))
@@ -338,16 +339,16 @@ bool lanepool_i_delays_init(lanepool_pool *pool)
 
 void lanepool_i_delays_fini(lanepool_pool *pool)
 {
-    lanepool_i_local *clock = load_relaxed(&pool->delays.clock);
-    lanepool_i_timers_fini(&pool->delays.timers);
-    lanepool_i_mutex_fini(&pool->delays.lock);
+    lanepool_i_local *clock = load_relaxed(&pool->delays->clock);
+    lanepool_i_timers_fini(&pool->delays->timers);
+    lanepool_i_mutex_fini(&pool->delays->lock);
     if (clock != NULL)
         lanepool_i_local_retire(clock);
 }
 
 void lanepool_i_delays_close(lanepool_pool *pool)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     delays->ends_series = true;
     delays->closed |= !pool->options.drain_waits_for_delayed;
@@ -356,7 +357,7 @@ void lanepool_i_delays_close(lanepool_pool *pool)
 
 bool lanepool_i_delays_try_close(lanepool_pool *pool)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool none = delays->count == 0;
     if (none)
@@ -367,7 +368,7 @@ bool lanepool_i_delays_try_close(lanepool_pool *pool)
 
 void lanepool_i_delays_reopen(lanepool_pool *pool)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     delays->closed = !pool->options.drain_waits_for_delayed;
     lanepool_i_mutex_unlock(&delays->lock);
@@ -375,7 +376,7 @@ void lanepool_i_delays_reopen(lanepool_pool *pool)
 
 bool lanepool_i_delays_stop(lanepool_pool *pool)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool alone = load_seq(&pool->lifecycle.workers_left) == 0;
     if (alone) {
@@ -391,21 +392,21 @@ bool lanepool_i_delays_stop(lanepool_pool *pool)
 void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_timer *timer;
-    lanepool_i_mutex_lock(&pool->delays.lock);
-    while ((timer = lanepool_i_timers_take(&pool->delays.timers)) != NULL)
-        add_due(&pool->delays, (lanepool_i_delayed *)timer);
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_lock(&pool->delays->lock);
+    while ((timer = lanepool_i_timers_take(&pool->delays->timers)) != NULL)
+        add_due(pool->delays, (lanepool_i_delayed *)timer);
+    lanepool_i_mutex_unlock(&pool->delays->lock);
     size_t count = append_due(pool, local);
-    lanepool_i_mutex_lock(&pool->delays.lock);
-    pool->delays.count -= count;
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_lock(&pool->delays->lock);
+    pool->delays->count -= count;
+    lanepool_i_mutex_unlock(&pool->delays->lock);
 }
 
 /* --- submitting --- */
 
 static bool enter(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64_t due_ns)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool open = !delays->closed;
     if (open) {

@@ -65,11 +65,11 @@ static void unlink_locked(lanepool_i_series *series)
 static void let_go_of_series(lanepool_pool *pool, lanepool_i_series *series)
 {
     lanepool_future *gate = series->gate;
-    lanepool_i_mutex_lock(&pool->delays.lock);
+    lanepool_i_mutex_lock(&pool->delays->lock);
     series->over = true;
     series->gate = NULL;
     unlink_locked(series);
-    lanepool_i_mutex_unlock(&pool->delays.lock);
+    lanepool_i_mutex_unlock(&pool->delays->lock);
     lanepool_future_release(gate);
     for (size_t i = 0; i < series->held; i++)
         lanepool_lane_release(series->claims[i].key.lane);
@@ -87,7 +87,7 @@ void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_local *local,
 
 bool lanepool_i_periodic_is_over(lanepool_i_series *series)
 {
-    lanepool_i_delays *delays = &series->delayed.pool->delays;
+    lanepool_i_delays *delays = series->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool over = series->over;
     lanepool_i_mutex_unlock(&delays->lock);
@@ -104,7 +104,7 @@ static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_series *series
 
 void lanepool_i_periodic_end_all(lanepool_pool *pool)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     bool more = true;
     while (more) {
         lanepool_i_mutex_lock(&delays->lock);
@@ -136,7 +136,7 @@ static lanepool_status cancel(lanepool_timer *timer)
         return LANEPOOL_DONE;
     if (lanepool_i_pool_is_forked(series->delayed.pool))
         return LANEPOOL_FORKED;
-    lanepool_i_delays *delays = &series->delayed.pool->delays;
+    lanepool_i_delays *delays = series->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool over = series->over;
     bool runs = series->gate != NULL && stop_run(series->gate);
@@ -188,7 +188,7 @@ static void end_in_handback(lanepool_pool *pool, lanepool_i_local *local, lanepo
 /* Who decides that it is over, and who decides that it waits, do so under the lock. */
 void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_series *series = series_of(task);
     uint64_t due_ns = lanepool_i_timer_next_due(&series->timer, series->delayed.timer.due_ns);
     refill(pool, local, task, series);
@@ -203,7 +203,7 @@ void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lan
 /* Counted before the run counts as finished: a drain is not to end in between. */
 void lanepool_i_periodic_rest(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
 {
-    lanepool_i_delays *delays = &pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     if (task->as.wide.future->result.status == LANEPOOL_CANCELLED) {
         end_in_handback(pool, local, task);
         return;
@@ -319,8 +319,7 @@ static lanepool_status start(lanepool_pool *pool, lanepool_i_series *series, int
     series->description.claim_count =
         lanepool_i_task_count(block); /* none, if it claims everything */
     status = lanepool_i_delays_ready_clock(pool);
-    if (status == LANEPOOL_OK &&
-        !enter(&pool->delays, series, lanepool_i_timer_first_due(delay_ns)))
+    if (status == LANEPOOL_OK && !enter(pool->delays, series, lanepool_i_timer_first_due(delay_ns)))
         status = LANEPOOL_SHUT_DOWN;
     if (status != LANEPOOL_OK)
         lanepool_i_submit_undo(pool, local, block, &description);

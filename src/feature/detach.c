@@ -1,11 +1,13 @@
 /* Owns detaching, completing, early release and handing over; see detach.h. */
 #include "feature/detach.h"
 
+#include "core/caller_runs.h"
 #include "core/pool_submit.h"
 #include "core/run.h"
+#include "feature/context.h"
 #include "feature/lane_limit.h"
 #include "feature/retry.h"
-#include "task/member.h"
+#include "future/member.h"
 
 bool lanepool_i_aparts_init(lanepool_i_aparts *aparts)
 {
@@ -76,7 +78,7 @@ lanepool_i_apart *lanepool_i_apart_record(lanepool_run *run)
     lanepool_i_apart *apart = lanepool_i_memory_alloc(sizeof *apart);
     if (apart == NULL)
         return NULL;
-    lanepool_i_aparts *aparts = &run->pool->aparts;
+    lanepool_i_aparts *aparts = run->pool->aparts;
     *apart = (lanepool_i_apart){ .pool = run->pool, .task = run->task };
     atomic_init(&apart->state, LANEPOOL_I_APART_CALLED);
     lanepool_i_mutex_lock(&aparts->lock);
@@ -100,7 +102,8 @@ bool lanepool_i_apart_returned(lanepool_i_apart *apart, lanepool_result *result)
 lanepool_i_task *lanepool_i_apart_end(lanepool_pool *pool, lanepool_i_apart *apart)
 {
     lanepool_i_task *heir = apart->heir;
-    unlink(&pool->aparts, apart);
+    lanepool_i_contexts_leave_all(pool, apart->uses);
+    unlink(pool->aparts, apart);
     if (heir != NULL) {
         pool->rule->inherit(pool, apart->task, heir);
         if (pool->limits_lanes)
@@ -256,7 +259,7 @@ static lanepool_status submit_heir(lanepool_run *run, lanepool_i_apart *apart,
     status = lanepool_i_waits_with_role(pool, local, UINT64_MAX, count_heir, &handing_over);
     if (status == LANEPOOL_OK) {
         join_group(task->group, heir);
-        note_heir(&pool->aparts, apart, heir);
+        note_heir(pool->aparts, apart, heir);
     } else {
         lanepool_i_submit_take_back(pool, local, task, heir);
     }

@@ -132,21 +132,6 @@ void lanepool_i_lane_limits_let_go(lanepool_pool *pool, lanepool_i_local *local,
     give_quotas(pool, local, spare);
 }
 
-/* The handle keeps the quota meanwhile. Those who wait for the lane may go on now. */
-lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max)
-{
-    if (lane == NULL || !lane->pool->limits_lanes)
-        return LANEPOOL_INVALID;
-    if (lanepool_i_pool_is_forked(lane->pool))
-        return LANEPOOL_FORKED;
-    lanepool_i_admission *admission = &lane->pool->admission;
-    lanepool_i_mutex_lock(&admission->lock);
-    lane->quota->pending_max = pending_max;
-    lanepool_i_mutex_unlock(&admission->lock);
-    lanepool_i_admission_serve(admission, true);
-    return LANEPOOL_OK;
-}
-
 /* --- seeing it --- */
 
 void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,

@@ -4,9 +4,10 @@
  */
 #include "feature/pause.h"
 
-#include "feature/claim_handle.h"
+#include "core/caller_runs.h"
 #include "feature/retry.h"
 #include "lanepool/pause.h"
+#include "route/lane_handle.h"
 #include "route/pool.h"
 
 /* --- the pool --- */
@@ -65,19 +66,6 @@ static void free_passed(lanepool_i_keys *keys)
     }
 }
 
-static lanepool_i_gate *find(const lanepool_i_keys *keys, const lanepool_i_lane *lane)
-{
-    lanepool_i_gate *gate = keys->gates;
-    while (gate != NULL && gate->lane != lane)
-        gate = gate->next;
-    return gate;
-}
-
-bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane)
-{
-    return find(keys, lane) != NULL;
-}
-
 bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys)
 {
     const lanepool_i_gate *gate = keys->gates;
@@ -128,7 +116,7 @@ static uint64_t next_placed(const lanepool_i_router *router)
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants)
 {
-    lanepool_i_gate *closed = find(&pool->keys, lane);
+    lanepool_i_gate *closed = lanepool_i_keys_gate(&pool->keys, lane);
     lanepool_i_gate *either = closed != NULL ? closed : gate;
     if (gate->is_of_failure && (closed == NULL || !closed->is_of_failure)) {
         either->is_of_failure = true;
@@ -157,7 +145,7 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, void *contex
 {
     struct change *change = context;
     lanepool_i_lane *lane = lanepool_i_handle_lane(pool, local, change->handle);
-    lanepool_i_gate *closed = find(&pool->keys, lane);
+    lanepool_i_gate *closed = lanepool_i_keys_gate(&pool->keys, lane);
     if (change->gate != NULL)
         close_gate(pool, lane, change, grants);
     else if (closed != NULL)

@@ -10,8 +10,6 @@
 #include "route/lane_table.h"
 #include "route/router.h"
 
-/* Role's holder. */
-bool lanepool_i_lane_is_paused(const lanepool_i_keys *keys, const lanepool_i_lane *lane);
 /* Role's holder: whether any lane is paused. */
 bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys);
 /* Role's holder: a task has failed, and its lane is paused before it ends; false: it is already. */

@@ -76,7 +76,7 @@ static lanepool_i_failing *goes_without(const lanepool_i_task *task)
     lanepool_i_failing *failing = lanepool_i_failing_of(task);
     if (failing == NULL || failing->policy.at_poison == LANEPOOL_AT_POISON_WAIT)
         return NULL;
-    return has_room_nowhere(&failing->pool->failures) ? failing : NULL;
+    return has_room_nowhere(failing->pool->failures) ? failing : NULL;
 }
 
 /* Its arrival in the void is counted as one in the lane would be. */
@@ -84,7 +84,7 @@ static void give_up(lanepool_i_failing *failing, lanepool_i_lane *lane, size_t i
                     lanepool_i_grants *grants)
 {
     lanepool_i_task *task = failing->task;
-    lanepool_i_lane *nowhere = &failing->pool->failures.nowhere;
+    lanepool_i_lane *nowhere = &failing->pool->failures->nowhere;
     lanepool_i_wide_entry *entry = &lanepool_i_places_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     if (failing->pool->options.priorities)
@@ -128,7 +128,7 @@ static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gr
 {
     if (!lanepool_i_lane_freeze(lane))
         return;
-    if (is_poisoned(&pool->failures, lane)) {
+    if (is_poisoned(pool->failures, lane)) {
         give_up_each(lane, grants);
         lanepool_i_lane_join(lane, grants);
     }
@@ -140,9 +140,9 @@ static void leave_place(lanepool_pool *pool, lanepool_i_failing *failing, size_t
                         lanepool_i_grants *grants)
 {
     lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
-    if (!is_poisoned(&pool->failures, lane) || !lanepool_i_lane_freeze(lane))
+    if (!is_poisoned(pool->failures, lane) || !lanepool_i_lane_freeze(lane))
         return;
-    if (is_poisoned(&pool->failures, lane) && !lanepool_i_place_is_granted(lane, failing->task))
+    if (is_poisoned(pool->failures, lane) && !lanepool_i_place_is_granted(lane, failing->task))
         give_up(failing, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }
@@ -151,7 +151,7 @@ static void leave_place(lanepool_pool *pool, lanepool_i_failing *failing, size_t
 
 void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
 {
-    store_seq(&pool->failures.is_avoided, true);
+    store_seq(&pool->failures->is_avoided, true);
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_MESSAGE);
 }
 
@@ -179,7 +179,7 @@ static lanepool_i_failing *failing_of(lanepool_i_message *message)
 /* False: it is not kept any more. It stays in its lanes while the lock is held. */
 static bool nth_lane(lanepool_i_failing *failing, size_t i, lanepool_i_lane **lane)
 {
-    lanepool_i_failures *failures = &failing->pool->failures;
+    lanepool_i_failures *failures = failing->pool->failures;
     lanepool_i_mutex_lock(&failures->lock);
     bool is_there = failing->is_kept && i < lanepool_i_task_count(failing->task);
     if (is_there)
@@ -196,10 +196,10 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_m
     lanepool_i_failing *failing = failing_of(message);
     lanepool_i_lane *lane;
     lanepool_i_failing_received(pool);
-    lanepool_i_mutex_lock(&pool->failures.lock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
     failing->is_told = false;
-    pool->failures.told--;
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    pool->failures->told--;
+    lanepool_i_mutex_unlock(&pool->failures->lock);
     for (size_t i = 0; nth_lane(failing, i, &lane); i++)
         leave_lane(pool, lane, grants);
     lanepool_future_release(&failing->member.future);
@@ -207,10 +207,10 @@ static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_m
 
 bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing)
 {
-    if (!load_seq(&failing->pool->failures.is_avoided) || failing->is_told)
+    if (!load_seq(&failing->pool->failures->is_avoided) || failing->is_told)
         return false;
     failing->is_told = true;
-    failing->pool->failures.told++;
+    failing->pool->failures->told++;
     (void)lanepool_future_retain(&failing->member.future);
     return true;
 }

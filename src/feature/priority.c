@@ -3,7 +3,6 @@
 
 #include "base/planted.h"
 #include "route/entries.h"
-#include "wait/wait_graph.h"
 
 static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)
 {

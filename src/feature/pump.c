@@ -13,10 +13,10 @@
 
 #include "base/deadline.h"
 #include "core/run.h"
+#include "feature/pump.h"
+#include "future/member.h"
+#include "future/pump.h"
 #include "route/pool.h"
-#include "task/member.h"
-#include "task/pump.h"
-#include "wait/wait_graph.h"
 
 #include <string.h>
 

@@ -4,37 +4,15 @@
 #include "base/deadline.h"
 #include "base/versioned.h"
 #include "core/run.h"
+#include "core/task_check.h"
+#include "feature/delay.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
 #include "feature/priority.h"
-#include "pool/hand_back.h"
 #include "route/entries.h"
 #include "route/pool.h"
 
 /* --- policies --- */
-
-static bool says_something(const lanepool_failure_policy *policy)
-{
-    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON ||
-           policy->at_poison != LANEPOOL_AT_POISON_WAIT;
-}
-
-/* Of their own, each for a key. */
-static bool needs_lanes(const lanepool_failure_policy *policy)
-{
-    return policy->at_end == LANEPOOL_FAILURE_PAUSE || policy->at_poison != LANEPOOL_AT_POISON_WAIT;
-}
-
-/* With lanes per worker a ready task stands in its worker's own lane, to which nothing comes back.
- */
-bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
-{
-    return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
-           (unsigned)policy->at_end <= LANEPOOL_FAILURE_PAUSE &&
-           (unsigned)policy->at_poison <= LANEPOOL_AT_POISON_GO_WITHOUT &&
-           (pool->rule->release != NULL || !needs_lanes(policy)) &&
-           (pool->options.layout == LANEPOOL_PER_KEY || !says_something(policy));
-}
 
 bool lanepool_i_failures_read_policy(lanepool_pool *pool)
 {
@@ -43,8 +21,8 @@ bool lanepool_i_failures_read_policy(lanepool_pool *pool)
         return true;
     if (!lanepool_i_policy_is_valid(pool, given))
         return false;
-    pool->failures.policy = *given;
-    pool->failures.has_policy = says_something(given);
+    pool->failures->policy = *given;
+    pool->failures->has_policy = lanepool_i_policy_says_something(given);
     pool->options.on_failure = NULL;
     return true;
 }
@@ -80,7 +58,7 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
 {
     bool is_own = description->on_failure != NULL;
     const lanepool_failure_policy *policy =
-        is_own ? description->on_failure : &pool->failures.policy;
+        is_own ? description->on_failure : &pool->failures->policy;
     if (policy->retries > 0 && policy->delay_ns > 0) {
         *status = lanepool_i_delays_ready_clock(pool);
         if (*status != LANEPOOL_OK)
@@ -141,9 +119,9 @@ static void link_locked(lanepool_i_failures *failures, lanepool_i_failing *faili
 
 bool lanepool_i_failing_holds_some(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    bool some = pool->failures.kept + pool->failures.paused > 0;
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    bool some = pool->failures->kept + pool->failures->paused > 0;
+    lanepool_i_mutex_unlock(&pool->failures->lock);
     return some;
 }
 
@@ -153,24 +131,24 @@ bool lanepool_i_failing_send(lanepool_pool *pool, lanepool_i_local *local,
                              lanepool_i_failing *failing)
 {
     failing->message.urgent = true;
-    fetch_add_seq(&pool->failures.messages, 1);
+    fetch_add_seq(&pool->failures->messages, 1);
     bool sent = lanepool_i_router_send(pool, local, &failing->message);
     if (!sent)
-        fetch_sub_seq(&pool->failures.messages, 1);
+        fetch_sub_seq(&pool->failures->messages, 1);
     return sent;
 }
 
 void lanepool_i_failing_received(lanepool_pool *pool)
 {
-    fetch_sub_seq(&pool->failures.messages, 1);
+    fetch_sub_seq(&pool->failures->messages, 1);
 }
 
 void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by)
 {
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    pool->failures.paused += by;
-    pool->failures.changes++;
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    pool->failures->paused += by;
+    pool->failures->changes++;
+    lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
 void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
@@ -212,10 +190,10 @@ static uint64_t delay_of(const lanepool_i_failing *failing)
 static void try_later(lanepool_pool *pool, lanepool_i_failing *failing, uint64_t delay_ns)
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    link_locked(&pool->failures, failing);
-    lanepool_i_timers_add(&pool->delays.timers, &failing->timer, is_asked(failing) ? 0 : due_ns);
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    link_locked(pool->failures, failing);
+    lanepool_i_timers_add(&pool->delays->timers, &failing->timer, is_asked(failing) ? 0 : due_ns);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
 /* A retry, once started, is waited for like the first attempt. By whoever has the task, who reads
@@ -261,15 +239,15 @@ static bool is_to_be_kept(const lanepool_i_failing *failing)
 
 static void keep(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
 {
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    link_locked(&pool->failures, failing);
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    link_locked(pool->failures, failing);
     failing->is_kept = true;
-    pool->failures.kept++;
-    pool->failures.changes++;
+    pool->failures->kept++;
+    pool->failures->changes++;
     if (pool->rule->route_held != NULL)
-        lanepool_i_poison_enter_locked(&pool->failures, failing->task);
+        lanepool_i_poison_enter_locked(pool->failures, failing->task);
     bool tells = lanepool_i_poison_tells_locked(failing);
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
     if (tells)
         lanepool_i_poison_tell(pool, local, failing);
 }
@@ -349,10 +327,10 @@ static void fire(lanepool_i_timer *timer)
     lanepool_i_failing *failing =
         (lanepool_i_failing *)((char *)timer - offsetof(lanepool_i_failing, timer));
     lanepool_pool *pool = failing->pool;
-    lanepool_i_local *local = load_relaxed(&pool->delays.clock);
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    lanepool_i_failing_take_locked(&pool->failures, failing);
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_local *local = load_relaxed(&pool->delays->clock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    lanepool_i_failing_take_locked(pool->failures, failing);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
     if (is_asked(failing))
         come_to_end(pool, local, failing);
     else
@@ -428,8 +406,8 @@ void lanepool_i_failing_has_given_up(const lanepool_i_task *task)
 /* If it waits for its time, that comes at once. */
 static void hasten_locked(lanepool_pool *pool, lanepool_i_failing *failing)
 {
-    if (failing->link != NULL && lanepool_i_timers_remove(&pool->delays.timers, &failing->timer))
-        lanepool_i_timers_add(&pool->delays.timers, &failing->timer, 0);
+    if (failing->link != NULL && lanepool_i_timers_remove(&pool->delays->timers, &failing->timer))
+        lanepool_i_timers_add(&pool->delays->timers, &failing->timer, 0);
 }
 
 void lanepool_i_failing_asked(lanepool_future *future)
@@ -437,30 +415,22 @@ void lanepool_i_failing_asked(lanepool_future *future)
     lanepool_i_failing *failing = lanepool_i_failing_of_future(future);
     if (failing == NULL)
         return;
-    lanepool_i_mutex_lock(&failing->pool->failures.lock);
+    lanepool_i_mutex_lock(&failing->pool->failures->lock);
     hasten_locked(failing->pool, failing);
-    lanepool_i_mutex_unlock(&failing->pool->failures.lock);
+    lanepool_i_mutex_unlock(&failing->pool->failures->lock);
 }
 
 void lanepool_i_failing_ask_all(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    for (lanepool_i_failing *failing = pool->failures.first; failing != NULL;
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    for (lanepool_i_failing *failing = pool->failures->first; failing != NULL;
          failing = failing->next) {
         if (failing->is_kept)
             continue;
         store_relaxed(&failing->member.future.asked, true);
         hasten_locked(pool, failing);
     }
-    lanepool_i_mutex_unlock(&pool->failures.lock);
-}
-
-unsigned lanepool_run_attempt(const lanepool_run *run)
-{
-    const lanepool_i_failing *failing = NULL;
-    if (run->task != NULL && run->apart != LANEPOOL_I_NOT_A_RUN)
-        failing = lanepool_i_failing_of(run->task);
-    return failing != NULL ? failing->failed + 1 : 1;
+    lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
 /* --- the pool's end --- */
@@ -468,12 +438,12 @@ unsigned lanepool_run_attempt(const lanepool_run *run)
 /* The clock thread has ended: what waits in the timers' heap does so for ever. */
 void lanepool_i_failing_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
-    lanepool_i_mutex_lock(&pool->failures.lock);
-    while (pool->failures.first != NULL) {
-        lanepool_i_collect(pool->failures.first->task, tasks);
-        lanepool_i_failing_take_locked(&pool->failures, pool->failures.first);
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    while (pool->failures->first != NULL) {
+        lanepool_i_tasks_collect(tasks, pool->failures->first->task);
+        lanepool_i_failing_take_locked(pool->failures, pool->failures->first);
     }
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
 bool lanepool_i_failing_end_stopped(lanepool_pool *pool, lanepool_i_local *local,

@@ -5,6 +5,7 @@
 #include "lanepool/snapshot.h"
 
 #include "platform/platform.h"
+#include "task/task.h"
 
 #include <string.h>
 
@@ -139,4 +140,22 @@ lanepool_status lanepool_snapshot_explain(const lanepool_snapshot *snapshot, siz
     lanepool_i_memory_free(search.passed);
     lanepool_i_memory_free(search.rollups_ahead);
     return status;
+}
+
+/* --- looking something up --- */
+
+size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
+{
+    size_t low = 0;
+    size_t high = snapshot->task_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lanepool_i_ticket_before(snapshot->tasks[middle].ticket, ticket))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < snapshot->task_count && snapshot->tasks[low].ticket == ticket
+               ? low
+               : LANEPOOL_SNAPSHOT_NONE;
 }

@@ -4,11 +4,13 @@
  */
 #include "lanepool/snapshot.h"
 
+#include "core/caller_runs.h"
 #include "feature/delay.h"
 #include "feature/lane_limit.h"
 #include "feature/priority.h"
 #include "inspect/snapshot_text.h"
 #include "observe/snapshot_contexts.h"
+#include "observe/take_census.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -439,19 +441,3 @@ lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn writ
 }
 
 /* --- looking something up --- */
-
-size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
-{
-    size_t low = 0;
-    size_t high = snapshot->task_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lanepool_i_ticket_before(snapshot->tasks[middle].ticket, ticket))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < snapshot->task_count && snapshot->tasks[low].ticket == ticket
-               ? low
-               : LANEPOOL_SNAPSHOT_NONE;
-}

@@ -94,7 +94,7 @@ static void count_one(struct look *look, lanepool_i_context *context)
 
 static void count_most(struct look *look)
 {
-    lanepool_i_contexts *contexts = &look->pool->contexts;
+    lanepool_i_contexts *contexts = look->pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
     each_locked(contexts, count_one, look);
     lanepool_i_mutex_unlock(&contexts->lock);
@@ -118,7 +118,7 @@ static void pin_one(struct look *look, lanepool_i_context *context)
 
 static void pin(struct look *look)
 {
-    lanepool_i_contexts *contexts = &look->pool->contexts;
+    lanepool_i_contexts *contexts = look->pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
     each_locked(contexts, pin_one, look);
     lanepool_i_mutex_unlock(&contexts->lock);
@@ -126,10 +126,10 @@ static void pin(struct look *look)
 
 static void unpin(struct look *look)
 {
-    lanepool_i_mutex_lock(&look->pool->contexts.lock);
+    lanepool_i_mutex_lock(&look->pool->contexts->lock);
     for (size_t i = 0; i < look->contexts->count; i++)
         look->pinned[i]->pins--;
-    lanepool_i_mutex_unlock(&look->pool->contexts.lock);
+    lanepool_i_mutex_unlock(&look->pool->contexts->lock);
 }
 
 /* The program says how keys are called, so that is asked without the lock. */
@@ -157,7 +157,7 @@ bool lanepool_i_snapshot_contexts_take(lanepool_pool *pool, const lanepool_snaps
                                        lanepool_i_snapshot_contexts *contexts)
 {
     struct look look = { pool, snapshot, tasks, NULL, 0, contexts };
-    if (pool->contexts.buckets == NULL)
+    if (pool->contexts->buckets == NULL)
         return true;
     count_most(&look);
     if (look.most == 0)

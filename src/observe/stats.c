@@ -1,6 +1,8 @@
 /* Owns the snapshot of the counters; each counter is kept by the module that it counts for. */
 #include "lanepool/stats.h"
 
+#include "feature/context.h"
+#include "feature/delay.h"
 #include "route/pool.h"
 
 static uint64_t ready_of(const lanepool_pool *pool, size_t index)

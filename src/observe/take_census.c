@@ -1,8 +1,10 @@
 /* Owns the watch over finished blocks, and the survey's arrays; see census.h. */
-#include "route/census.h"
+#include "observe/take_census.h"
 
+#include "core/caller_runs.h"
 #include "feature/barrier.h"
 #include "feature/delay_every.h"
+#include "feature/detach.h"
 #include "feature/retry.h"
 #include "route/pool.h"
 
@@ -11,171 +13,7 @@
 
 #define ROOM 64 /* for so many more at first, where it cannot be known */
 
-/* --- the watch --- */
-
-/* Stands in `kept` while nobody looks. Never dereferenced. */
-#define CLOSED ((lanepool_i_task *)1)
-
-void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier)
-{
-    atomic_init(&watch->word, has_barrier ? 0 : LANEPOOL_I_NO_BARRIER);
-    atomic_init(&watch->kept, CLOSED);
-}
-
-/* Of a wide task that is where its release callback was, which has been called. */
-static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
-{
-    return &task->as.narrow[1].next;
-}
-
-bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
-{
-    lanepool_i_watch *watch = &pool->watch;
-    if ((load_seq(&watch->word) & LANEPOOL_I_NO_BARRIER) != 0)
-        store_seq(&local->running, load_relaxed(&local->running));
-    lanepool_i_task *top = load_seq(&watch->kept);
-    do {
-        if (top == CLOSED)
-            return false;
-        /* Release: who reads it in place of the callback sees that the task is a mark. */
-        store_release(kept_link(task), (uintptr_t)top);
-    } while (!cas_seq(&watch->kept, &top, task));
-    return true;
-}
-
-static void begin_watch(lanepool_i_watch *watch)
-{
-    uint32_t word = load_relaxed(&watch->word);
-    store_seq(&watch->kept, NULL);
-    store_seq(&watch->word, word | LANEPOOL_I_WATCHED);
-    if ((word & LANEPOOL_I_NO_BARRIER) == 0)
-        lanepool_i_barrier_others();
-}
-
-static void end_watch(lanepool_pool *pool, lanepool_i_local *local)
-{
-    uint32_t word = load_relaxed(&pool->watch.word);
-    store_seq(&pool->watch.word, word & ~LANEPOOL_I_WATCHED);
-    lanepool_i_task *task = exchange_seq(&pool->watch.kept, CLOSED);
-    while (task != NULL) {
-        lanepool_i_task *next = (lanepool_i_task *)load_relaxed(kept_link(task));
-        if (lanepool_i_word_is_periodic(load_relaxed(&task->word)))
-            lanepool_i_periodic_again(pool, local, task);
-        else
-            lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
-        task = next;
-    }
-}
-
-/* --- arrays --- */
-
-bool lanepool_i_array_reserve(lanepool_i_array *array, size_t more, size_t size)
-{
-    if (array->capacity - array->count >= more)
-        return true;
-    size_t capacity =
-        2 * array->capacity > array->count + more ? 2 * array->capacity : array->count + more;
-    void *items = lanepool_i_memory_alloc(capacity * size);
-    if (items == NULL)
-        return false;
-    if (array->count > 0)
-        memcpy(items, array->items, array->count * size);
-    lanepool_i_memory_free(array->items);
-    array->items = items;
-    array->capacity = capacity;
-    return true;
-}
-
-void *lanepool_i_array_add(lanepool_i_array *array, size_t size)
-{
-    if (!lanepool_i_array_reserve(array, 1, size))
-        return NULL;
-    return (char *)array->items + array->count++ * size;
-}
-
-void lanepool_i_array_fini(lanepool_i_array *array)
-{
-    lanepool_i_memory_free(array->items);
-    *array = (lanepool_i_array){ NULL, 0, 0 };
-}
-
 /* --- what is seen --- */
-
-static void add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
-                     lanepool_snapshot_state state, size_t worker)
-{
-    lanepool_i_seen *seen = lanepool_i_array_add(&survey->seen, sizeof *seen);
-    if (seen == NULL)
-        survey->lacking = true;
-    else
-        *seen = (lanepool_i_seen){
-            .task = task, .ticket = lanepool_i_task_ticket(task), .state = state, .worker = worker
-        };
-}
-
-/* Where lanes are not stopped the rule names each task once, and those that do not wait, too: the
- * latch says which. */
-static void count_unstopped(lanepool_i_survey *survey, const lanepool_i_task *task)
-{
-    survey->waiting +=
-        load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_latch_says_started(task);
-}
-
-/* In a stopped lane; a task that waits is in no list, and stays there. */
-static void count_stopped(lanepool_i_survey *survey, lanepool_i_task *task)
-{
-    if (lanepool_i_is_gate(task) ||
-        (fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) != 0)
-        return;
-    lanepool_i_tasks_add(&survey->counted, task);
-    survey->waiting++;
-}
-
-/* A mark waits for nothing that anyone would want to know. */
-void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task)
-{
-    if (survey->counts && survey->pool->rule->reap != NULL)
-        count_unstopped(survey, task);
-    else if (survey->counts)
-        count_stopped(survey, task);
-    else if (!lanepool_i_task_is_mark(task))
-        add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
-}
-
-static void add_place(lanepool_i_survey *survey, const lanepool_snapshot_entry *entry,
-                      const void *place)
-{
-    lanepool_snapshot_entry *added = lanepool_i_array_add(&survey->entries, sizeof *added);
-    const void **added_place = lanepool_i_array_add(&survey->places, sizeof *added_place);
-    if (added == NULL || added_place == NULL) {
-        survey->lacking = true;
-        return;
-    }
-    *added = *entry;
-    *added_place = place;
-}
-
-void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
-                                 lanepool_mode mode, bool granted)
-{
-    lanepool_snapshot_entry entry = {
-        .task = task, .behind = LANEPOOL_SNAPSHOT_NONE, .mode = (uint32_t)mode, .granted = granted
-    };
-    add_place(survey, &entry, lane);
-}
-
-void lanepool_i_survey_add_missing(lanepool_i_survey *survey, size_t task)
-{
-    ((lanepool_i_seen *)survey->seen.items)[task].missing++;
-}
-
-void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind)
-{
-    lanepool_snapshot_entry entry = { .task = task,
-                                      .lane = LANEPOOL_SNAPSHOT_NONE,
-                                      .behind = behind };
-    add_place(survey, &entry, NULL);
-}
 
 static void found_waiting(lanepool_i_task *task, void *context)
 {
@@ -185,7 +23,7 @@ static void found_waiting(lanepool_i_task *task, void *context)
 static void found_ready(lanepool_i_task *task, void *context)
 {
     if (!lanepool_i_task_is_mark(task))
-        add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
+        lanepool_i_survey_add_seen(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
 }
 
 static size_t room_of(const lanepool_i_survey *survey)
@@ -222,7 +60,7 @@ static bool copy_called(lanepool_i_survey *survey)
 static void add_running(lanepool_i_survey *survey, size_t worker, lanepool_i_task *task,
                         bool innermost)
 {
-    add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
+    lanepool_i_survey_add_seen(survey, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
     ((lanepool_i_seen *)survey->seen.items)[survey->seen.count - 1].innermost = innermost;
 }
 
@@ -269,7 +107,7 @@ static void add_detached(lanepool_i_survey *survey, lanepool_i_task *task)
 /* Those that go on though their functions have returned. */
 static bool copy_apart(lanepool_i_survey *survey)
 {
-    lanepool_i_aparts *aparts = &survey->pool->aparts;
+    lanepool_i_aparts *aparts = survey->pool->aparts;
     bool has_room = true;
     lanepool_i_mutex_lock(&aparts->lock);
     for (const lanepool_i_apart *apart = aparts->first; apart != NULL && has_room;
@@ -286,9 +124,10 @@ static bool copy_apart(lanepool_i_survey *survey)
 
 static void add_failed(lanepool_i_survey *survey, const lanepool_i_failing *failing)
 {
-    add_seen(survey, failing->task,
-             failing->is_kept ? LANEPOOL_SNAPSHOT_KEPT : LANEPOOL_SNAPSHOT_RETRYING,
-             LANEPOOL_SNAPSHOT_NONE);
+    lanepool_i_survey_add_seen(survey, failing->task,
+                               failing->is_kept ? LANEPOOL_SNAPSHOT_KEPT
+                                                : LANEPOOL_SNAPSHOT_RETRYING,
+                               LANEPOOL_SNAPSHOT_NONE);
     lanepool_i_seen *seen = (lanepool_i_seen *)survey->seen.items + survey->seen.count - 1;
     seen->attempts = failing->failed;
     seen->retry_ns = failing->is_kept ? 0 : failing->timer.due_ns;
@@ -297,7 +136,7 @@ static void add_failed(lanepool_i_survey *survey, const lanepool_i_failing *fail
 /* Those that have failed, and go on all the same. */
 static bool copy_failed(lanepool_i_survey *survey)
 {
-    lanepool_i_failures *failures = &survey->pool->failures;
+    lanepool_i_failures *failures = survey->pool->failures;
     bool has_room = true;
     lanepool_i_mutex_lock(&failures->lock);
     for (const lanepool_i_failing *failing = failures->first; failing != NULL && has_room;
@@ -408,7 +247,7 @@ static void add_entries(lanepool_i_survey *survey, size_t index)
 void lanepool_i_survey_look(lanepool_i_survey *survey)
 {
     const lanepool_i_rule *rule = survey->pool->rule;
-    begin_watch(&survey->pool->watch);
+    lanepool_i_watch_begin(&survey->pool->watch);
     rule->survey_begin(survey);
     lanepool_i_barrier_each(&survey->pool->router, found_waiting, survey);
     add_ready(survey);
@@ -423,7 +262,7 @@ void lanepool_i_survey_look(lanepool_i_survey *survey)
 
 void lanepool_i_survey_look_at_running(lanepool_i_survey *survey)
 {
-    begin_watch(&survey->pool->watch);
+    lanepool_i_watch_begin(&survey->pool->watch);
     copy_locked(survey, copy_running);
     copy_locked(survey, copy_apart);
     sort_seen(survey);
@@ -453,9 +292,21 @@ void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grant
     survey->pool->rule->survey_end(survey, grants);
 }
 
+static void free_kept(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+{
+    while (task != NULL) {
+        lanepool_i_task *next = lanepool_i_watch_next(task);
+        if (lanepool_i_word_is_periodic(load_relaxed(&task->word)))
+            lanepool_i_periodic_again(pool, local, task);
+        else
+            lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+        task = next;
+    }
+}
+
 void lanepool_i_survey_end(lanepool_i_survey *survey)
 {
-    end_watch(survey->pool, survey->local);
+    free_kept(survey->pool, survey->local, lanepool_i_watch_end(&survey->pool->watch));
 }
 
 void lanepool_i_survey_fini(lanepool_i_survey *survey)

@@ -2,7 +2,13 @@
  * watchdog.h. */
 #include "observe/watchdog.h"
 
+#include "base/timer_heap.h"
+#include "core/caller_runs.h"
+#include "feature/delay.h"
+#include "feature/detach.h"
 #include "feature/pause.h"
+#include "feature/pump.h"
+#include "observe/take_census.h"
 #include "route/pool.h"
 
 /* A task that was seen running. */
@@ -96,7 +102,7 @@ static void compare(lanepool_pool *pool, struct look *look, const lanepool_i_sur
     size_t at = 0;
     for (size_t i = 0; i < survey->seen.count; i++) {
         const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
-        const struct suspect *before = find(&pool->watchdog.running, &at, seen->ticket);
+        const struct suspect *before = find(&pool->watchdog->running, &at, seen->ticket);
         struct suspect *suspect = (struct suspect *)look->running.items + i;
         *suspect = before != NULL ? *before : (struct suspect){ seen->ticket, seen_ns, false };
         judge(pool, look, seen, suspect);
@@ -113,8 +119,8 @@ static void look_at_running(lanepool_pool *pool, lanepool_i_local *local, void *
     if (!survey.lacking &&
         lanepool_i_array_reserve(&look->running, survey.seen.count + 1, sizeof(struct suspect))) {
         compare(pool, look, &survey);
-        lanepool_i_array_fini(&pool->watchdog.running);
-        pool->watchdog.running = look->running;
+        lanepool_i_array_fini(&pool->watchdog->running);
+        pool->watchdog->running = look->running;
     }
     lanepool_i_survey_end(&survey);
     lanepool_i_survey_fini(&survey);
@@ -140,7 +146,7 @@ static void look_for_slow(lanepool_pool *pool, lanepool_i_local *local)
                                      &look);
     tell_of_slow(pool, local, &look);
     lanepool_i_array_fini(&look.slow);
-    pool->watchdog.slow_look_ns = later(lanepool_i_clock_now(), period_ns);
+    pool->watchdog->slow_look_ns = later(lanepool_i_clock_now(), period_ns);
 }
 
 /* --- a pool that does not get on --- */
@@ -173,7 +179,7 @@ static bool has_ready_in_pumps(lanepool_i_waits *waits)
 static bool is_held_up(lanepool_pool *pool, lanepool_i_local *local, size_t inside)
 {
     bool closed = false;
-    if (inside > 0 || lanepool_i_crew_has_ready(&pool->crew) || has_detached(&pool->aparts) ||
+    if (inside > 0 || lanepool_i_crew_has_ready(&pool->crew) || has_detached(pool->aparts) ||
         has_ready_in_pumps(&pool->waits))
         return false;
     (void)lanepool_i_waits_with_role(
@@ -194,16 +200,16 @@ static void tell_of_stall(lanepool_pool *pool, lanepool_i_local *local, const la
 /* What has finished is added up before what was accepted, so that at least as much is pending. */
 static bool has_moved(lanepool_pool *pool, lanepool_stall *stall)
 {
-    uint64_t before = pool->watchdog.finished;
+    uint64_t before = pool->watchdog->finished;
     bool moved = lanepool_i_locals_have_moved(&pool->locals, &stall->threads);
-    pool->watchdog.finished = lanepool_i_locals_finished(&pool->locals);
-    stall->pending = lanepool_i_locals_accepted(&pool->locals) - pool->watchdog.finished;
-    return moved || pool->watchdog.finished != before;
+    pool->watchdog->finished = lanepool_i_locals_finished(&pool->locals);
+    stall->pending = lanepool_i_locals_accepted(&pool->locals) - pool->watchdog->finished;
+    return moved || pool->watchdog->finished != before;
 }
 
 static void look_for_stall(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_watchdog *watchdog = &pool->watchdog;
+    lanepool_i_watchdog *watchdog = pool->watchdog;
     lanepool_stall stall = { .pool = pool };
     uint64_t began_ns = lanepool_i_clock_now();
     bool moved = has_moved(pool, &stall);
@@ -229,7 +235,7 @@ static void look_for_stall(lanepool_pool *pool, lanepool_i_local *local)
 
 static uint64_t next_look(const lanepool_pool *pool)
 {
-    const lanepool_i_watchdog *watchdog = &pool->watchdog;
+    const lanepool_i_watchdog *watchdog = pool->watchdog;
     uint64_t slow_ns = pool->options.on_slow_task != NULL ? watchdog->slow_look_ns : UINT64_MAX;
     uint64_t stall_ns = pool->options.on_stalled != NULL ? watchdog->stall_look_ns : UINT64_MAX;
     return slow_ns < stall_ns ? slow_ns : stall_ns;
@@ -241,9 +247,9 @@ uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_local *local)
     if ((options->on_slow_task == NULL && options->on_stalled == NULL) || is_over(pool))
         return UINT64_MAX;
     uint64_t now_ns = lanepool_i_clock_now();
-    if (options->on_stalled != NULL && now_ns >= pool->watchdog.stall_look_ns)
+    if (options->on_stalled != NULL && now_ns >= pool->watchdog->stall_look_ns)
         look_for_stall(pool, local);
-    if (options->on_slow_task != NULL && now_ns >= pool->watchdog.slow_look_ns)
+    if (options->on_slow_task != NULL && now_ns >= pool->watchdog->slow_look_ns)
         look_for_slow(pool, local);
     return next_look(pool);
 }
@@ -252,10 +258,10 @@ lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool)
 {
     if (pool->options.on_slow_task == NULL && pool->options.on_stalled == NULL)
         return LANEPOOL_OK;
-    pool->watchdog.still_since_ns = lanepool_i_clock_now();
+    pool->watchdog->still_since_ns = lanepool_i_clock_now();
     lanepool_status status = lanepool_i_delays_ready_clock(pool);
     if (status == LANEPOOL_OK)
-        lanepool_i_timers_interrupt(&pool->delays.timers);
+        lanepool_i_timers_interrupt(&pool->delays->timers);
     return status;
 }
 

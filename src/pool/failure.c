@@ -2,6 +2,7 @@
 #include "lanepool/failure.h"
 
 #include "core/run.h"
+#include "feature/detach.h"
 #include "feature/retry.h"
 #include "route/entries.h"
 #include "route/pool.h"
@@ -44,7 +45,7 @@ static lanepool_claim claim_of(lanepool_i_task *task, size_t i)
 static void measure_locked(const lanepool_pool *pool, struct room *room)
 {
     *room = (struct room){ 0, 0, 0 };
-    for (const lanepool_i_failing *failing = pool->failures.first; failing != NULL;
+    for (const lanepool_i_failing *failing = pool->failures->first; failing != NULL;
          failing = failing->next) {
         if (!failing->is_kept)
             continue;
@@ -121,14 +122,14 @@ static bool fits(const struct room *needed, const struct room *room)
 static bool copy(lanepool_pool *pool, struct listed *listed, const struct room *room,
                  struct room *needed)
 {
-    lanepool_i_mutex_lock(&pool->failures.lock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
     measure_locked(pool, needed);
     bool has_room = fits(needed, room);
-    for (const lanepool_i_failing *failing = has_room ? pool->failures.first : NULL;
+    for (const lanepool_i_failing *failing = has_room ? pool->failures->first : NULL;
          failing != NULL; failing = failing->next)
         if (failing->is_kept)
             add_task(pool, listed, failing);
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
     return has_room;
 }
 
@@ -237,12 +238,12 @@ static lanepool_status drop(lanepool_pool *pool, lanepool_i_local *local,
                             lanepool_i_failing *failing)
 {
     lanepool_status status = lanepool_i_cancel_behind(pool, local, failing->task);
-    lanepool_i_mutex_lock(&pool->failures.lock);
+    lanepool_i_mutex_lock(&pool->failures->lock);
     failing->is_resolved = false;
-    pool->failures.dropped--;
+    pool->failures->dropped--;
     if (status == LANEPOOL_OK)
-        lanepool_i_failing_take_locked(&pool->failures, failing);
-    lanepool_i_mutex_unlock(&pool->failures.lock);
+        lanepool_i_failing_take_locked(pool->failures, failing);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
     if (status == LANEPOOL_OK)
         skip(pool, local, failing);
     else
@@ -254,7 +255,7 @@ static lanepool_status resolve(lanepool_pool *pool, lanepool_i_local *local, uin
                                lanepool_resolution how)
 {
     lanepool_i_failing *failing;
-    lanepool_status status = take(&pool->failures, ticket, how, &failing);
+    lanepool_status status = take(pool->failures, ticket, how, &failing);
     if (status != LANEPOOL_OK)
         return status;
     if (how == LANEPOOL_RESOLVE_RETRY)
@@ -285,4 +286,12 @@ lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lane
                                  : resolve(pool, local, ticket, how);
     lanepool_i_lifecycle_worker_left(pool, local);
     return status;
+}
+
+unsigned lanepool_run_attempt(const lanepool_run *run)
+{
+    const lanepool_i_failing *failing = NULL;
+    if (run->task != NULL && run->apart != LANEPOOL_I_NOT_A_RUN)
+        failing = lanepool_i_failing_of(run->task);
+    return failing != NULL ? failing->failed + 1 : 1;
 }

@@ -8,11 +8,12 @@
 
 #include "core/run.h"
 #include "feature/barrier.h"
-#include "feature/claim_handle.h"
 #include "feature/delay_every.h"
+#include "feature/pump.h"
 #include "feature/retry.h"
+#include "future/member.h"
+#include "route/lane_handle.h"
 #include "route/pool.h"
-#include "task/member.h"
 
 /* --- collecting --- */
 
@@ -84,13 +85,6 @@ static lanepool_i_task *sort(lanepool_i_tasks *tasks)
     return sorted;
 }
 
-/* A ready task may also have a place in what the rule keeps: the mark says that it was found. */
-void lanepool_i_collect(lanepool_i_task *task, lanepool_i_tasks *tasks)
-{
-    if ((fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) == 0)
-        lanepool_i_tasks_add(tasks, task);
-}
-
 static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
@@ -98,7 +92,7 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
     lanepool_i_crew_clear(&pool->crew, &ready);
     lanepool_i_pumps_clear(&pool->waits, &ready);
     while ((task = lanepool_i_tasks_take(&ready)) != NULL)
-        lanepool_i_collect(task, tasks);
+        lanepool_i_tasks_collect(tasks, task);
 }
 
 /* --- handing back --- */

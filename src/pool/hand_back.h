@@ -10,7 +10,4 @@
 /* Role's holder, once no worker is left: closes the inbox and hands everything back. */
 void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local);
 
-/* Adds a task to the list unless it was found before. */
-void lanepool_i_collect(lanepool_i_task *task, lanepool_i_tasks *tasks);
-
 #endif

@@ -36,7 +36,7 @@ static bool is_done(lanepool_pool *pool, uint64_t epoch)
 
 static void pass_done_epochs(lanepool_pool *pool)
 {
-    lanepool_i_quiesces *quiesces = &pool->quiesces;
+    lanepool_i_quiesces *quiesces = pool->quiesces;
     while (quiesces->oldest < pool->router.epoch && is_done(pool, quiesces->oldest))
         quiesces->oldest++;
 }
@@ -45,7 +45,7 @@ static void pass_done_epochs(lanepool_pool *pool)
 static bool begin_epoch(lanepool_pool *pool)
 {
     pass_done_epochs(pool);
-    bool room = pool->router.epoch + 1 - pool->quiesces.oldest < LANEPOOL_I_EPOCHS;
+    bool room = pool->router.epoch + 1 - pool->quiesces->oldest < LANEPOOL_I_EPOCHS;
     if (room)
         pool->router.epoch++;
     return room;
@@ -71,7 +71,7 @@ static void end(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
 
 void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
 {
-    lanepool_i_quiesces *quiesces = &pool->quiesces;
+    lanepool_i_quiesces *quiesces = pool->quiesces;
     if (quiesces->first == NULL)
         return;
     pass_done_epochs(pool);
@@ -103,8 +103,8 @@ static void begin(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
     fetch_add_seq(&pool->lifecycle.attention, 1);
     quiesce->last_epoch = pool->router.epoch;
     (void)begin_epoch(pool);
-    quiesce->next = pool->quiesces.first;
-    pool->quiesces.first = quiesce;
+    quiesce->next = pool->quiesces->first;
+    pool->quiesces->first = quiesce;
     lanepool_i_quiesce_look(pool, local);
 }
 
@@ -127,7 +127,7 @@ static bool is_quiesce(const lanepool_i_task *node)
 /* Some may be held back behind a barrier. */
 void lanepool_i_quiesce_tell_held(lanepool_pool *pool)
 {
-    for (lanepool_i_quiesce *quiesce = pool->quiesces.first; quiesce != NULL;
+    for (lanepool_i_quiesce *quiesce = pool->quiesces->first; quiesce != NULL;
          quiesce = quiesce->next)
         tell_held(quiesce);
     lanepool_i_task *node = pool->router.held.first;

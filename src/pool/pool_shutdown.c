@@ -1,14 +1,19 @@
 /*
  * Owns the state, shutting down in both ways, the hand-back, and awaiting; see
- * attention.h. Quiescing without stopping is pool_quiesce.c's.
+ * lifecycle.h. Quiescing without stopping is pool_quiesce.c's.
  */
-#include "route/attention.h"
+#include "route/lifecycle.h"
 
 #include "base/deadline.h"
+#include "base/timer_heap.h"
 #include "feature/barrier.h"
+#include "feature/context.h"
+#include "feature/delay.h"
 #include "feature/pause.h"
+#include "feature/retry.h"
 #include "pool/hand_back.h"
 #include "pool/pool_quiesce.h"
+#include "pool/pool_shutdown.h"
 #include "pool/stalled.h"
 #include "route/pool.h"
 
@@ -19,53 +24,6 @@ struct lanepool_i_visitor {
     bool is_held;             /* L, until it is posted: that is held up */
     lanepool_i_semaphore semaphore;
 };
-
-bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count)
-{
-    lifecycle->state = lanepool_i_pages_alloc(LANEPOOL_I_PAGE_SIZE);
-    if (lifecycle->state == NULL)
-        return false;
-    lanepool_i_pages_wipe_on_fork(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
-    atomic_init(lifecycle->state, LANEPOOL_I_RUNNING);
-    atomic_init(&lifecycle->attention, 0);
-    atomic_init(&lifecycle->workers_left, worker_count);
-    atomic_init(&lifecycle->cancels, 0);
-    lifecycle->handed_back = false;
-    atomic_init(&lifecycle->stopped, false);
-    lifecycle->handback = NULL;
-    lifecycle->handback_context = NULL;
-    lifecycle->visitors = NULL;
-    lifecycle->joining = false;
-    lifecycle->joined = false;
-    if (lanepool_i_mutex_init(&lifecycle->lock))
-        return true;
-    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
-    return false;
-}
-
-void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
-{
-    lanepool_i_mutex_fini(&lifecycle->lock);
-    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
-}
-
-/* --- in a child of fork() --- */
-
-lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool)
-{
-    return lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_local_make(pool, &pool->locals);
-}
-
-lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool)
-{
-    return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_NOMEM;
-}
-
-lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local)
-{
-    *local = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
-    return *local != NULL ? LANEPOOL_OK : lanepool_i_pool_lacks(pool);
-}
 
 /* --- visitors --- */
 
@@ -139,7 +97,7 @@ static void look_for_drained(lanepool_pool *pool)
         return;
     if (lanepool_i_inbox_try_close(&pool->router.inbox)) {
         lanepool_i_crew_stop(&pool->crew);
-        lanepool_i_timers_end(&pool->delays.timers);
+        lanepool_i_timers_end(&pool->delays->timers);
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     } else {
         lanepool_i_delays_reopen(pool);
@@ -159,7 +117,7 @@ static void look_for_standstill(lanepool_pool *pool, lanepool_i_local *local)
         tell_held(&pool->lifecycle);
 }
 
-static void look(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_local *local)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
@@ -186,40 +144,6 @@ static void look(lanepool_pool *pool, lanepool_i_local *local)
     }
     if (lanepool_i_failing_holds_some(pool))
         look_for_standstill(pool, local);
-}
-
-/* A look may take long. Who asks meanwhile wanted to route, perhaps, and would find the role taken
- * for the next one again, and ask again: what it would have routed is routed here. */
-void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
-{
-    bool was_asked = false;
-    while (lanepool_i_lifecycle_wants_attention(&pool->lifecycle)) {
-        if (!lanepool_i_role_try_or_ask(&pool->router))
-            return;
-        if (was_asked)
-            lanepool_i_router_route(pool, local);
-        look(pool, local);
-        if (!lanepool_i_role_give_back_quietly(pool, local))
-            return;
-        was_asked = true;
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
-    }
-}
-
-void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle)
-{
-    fetch_add_seq(&lifecycle->cancels, 1);
-}
-
-void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle)
-{
-    fetch_sub_seq(&lifecycle->cancels, 1);
-}
-
-void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local)
-{
-    if (fetch_sub_seq(&pool->lifecycle.workers_left, 1) == 1)
-        lanepool_i_lifecycle_attend(pool, local);
 }
 
 /* --- shutting down --- */
@@ -254,7 +178,7 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     fetch_add_seq(&pool->lifecycle.attention, 1);
     lanepool_i_delays_close(pool);
     if (cas_seq(pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
-        lanepool_i_timers_interrupt(&pool->delays.timers);
+        lanepool_i_timers_interrupt(&pool->delays->timers);
         resume(pool);
         make_look(pool);
     } else {
@@ -292,7 +216,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
     if (lanepool_i_crew_is_stopped(&pool->crew) || !decide_to_stop(pool, handback, context))
         return LANEPOOL_SHUT_DOWN;
     make_look(pool);
-    lanepool_i_timers_end(&pool->delays.timers);
+    lanepool_i_timers_end(&pool->delays->timers);
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     return LANEPOOL_OK;
 }
@@ -334,7 +258,7 @@ static void join(lanepool_pool *pool)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_crew_join(&pool->crew);
-    lanepool_i_timers_join(&pool->delays.timers);
+    lanepool_i_timers_join(&pool->delays->timers);
     lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;

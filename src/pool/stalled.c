@@ -3,6 +3,8 @@
 
 #include "base/planted.h"
 #include "feature/barrier.h"
+#include "future/attempts.h"
+#include "observe/take_census.h"
 
 /* How many tasks are kept; `holds`: they, or paused lanes, hold others up, none of them is just
  * being resolved, and nobody has still to be told that he may leave. */
@@ -24,13 +26,13 @@ bool lanepool_i_stands_still(lanepool_pool *pool, lanepool_i_local *local)
     uint64_t after;
     uint64_t finished = lanepool_i_locals_finished(&pool->locals);
     bool holds;
-    uint64_t kept = count_kept(&pool->failures, &before, &holds);
+    uint64_t kept = count_kept(pool->failures, &before, &holds);
     if (!holds || load_seq(&pool->lifecycle.cancels) != 0)
         return false;
     lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
     uint64_t waiting = lanepool_i_survey_count_waiting(pool, local, &grants);
     uint64_t accepted = lanepool_i_locals_accepted(&pool->locals);
-    (void)count_kept(&pool->failures, &after, &holds);
+    (void)count_kept(pool->failures, &after, &holds);
     lanepool_i_count_up(&local->latched, grants.latched);
     lanepool_i_router_put_ready(pool, local, &grants.ready);
     bool all = accepted - finished == kept + waiting || PLANTED(HELD_TOO_SOON);

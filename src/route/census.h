@@ -16,24 +16,10 @@
 #ifndef LANEPOOL_SRC_ROUTE_CENSUS_H
 #define LANEPOOL_SRC_ROUTE_CENSUS_H
 
+#include "base/vector.h"
 #include "lane/lane.h"
 #include "lanepool/snapshot.h"
 #include "sched/thread_record.h"
-
-/* The pool's word about it. */
-#define LANEPOOL_I_WATCHED    1u /* blocks of finished tasks are kept */
-#define LANEPOOL_I_NO_BARRIER 2u /* always: who finishes a task must order its looks itself */
-
-/* Guard: A atomic. */
-typedef struct lanepool_i_watch {
-    _Atomic uint32_t word;           /* A: R writes */
-    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their second entry's place */
-} lanepool_i_watch;
-
-void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier);
-
-/* Whoever has finished a task: true, the block is kept, and is not the caller's any more. */
-bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
 
 /* A task as a survey has met it. */
 typedef struct lanepool_i_seen {
@@ -47,13 +33,6 @@ typedef struct lanepool_i_seen {
     bool detached;     /* it runs, and its function has returned */
     size_t missing;    /* lanes that it goes without */
 } lanepool_i_seen;
-
-/* An array that grows. */
-typedef struct lanepool_i_array {
-    void *items;
-    size_t count;
-    size_t capacity;
-} lanepool_i_array;
 
 typedef struct lanepool_i_survey {
     lanepool_pool *pool;
@@ -70,32 +49,14 @@ typedef struct lanepool_i_survey {
 
 /* What a rule adds: a task that waits; and of a task by its index an entry in a lane, or a task
  * that it stands behind. */
+void lanepool_i_survey_add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
+                                lanepool_snapshot_state state, size_t worker);
 void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task);
 void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
                                  lanepool_mode mode, bool granted);
 /* It goes without one of its lanes. */
 void lanepool_i_survey_add_missing(lanepool_i_survey *survey, size_t task);
 void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind);
-
-/* Role's holder: looks at everything; then its lanes may be described, until they go on; blocks are
- * kept until it ends. `lacking` says whether that is all. */
-void lanepool_i_survey_look(lanepool_i_survey *survey);
-/* Only at the tasks that run, detached ones among them, and at no lane: nothing has to go on. */
-void lanepool_i_survey_look_at_running(lanepool_i_survey *survey);
-void lanepool_i_survey_go_on(lanepool_i_survey *survey, lanepool_i_grants *grants);
-void lanepool_i_survey_end(lanepool_i_survey *survey);
-void lanepool_i_survey_fini(lanepool_i_survey *survey);
-
-/* Role's holder: how many tasks wait, cancelled ones among them; none that is ready or runs. What
- * becomes ready meanwhile is added to grants. */
-size_t lanepool_i_survey_count_waiting(lanepool_pool *pool, lanepool_i_local *local,
-                                       lanepool_i_grants *grants);
-
-/* Room for one more item; NULL: memory is lacking. */
-void *lanepool_i_array_add(lanepool_i_array *array, size_t size);
-/* Room for some more; false: likewise. */
-bool lanepool_i_array_reserve(lanepool_i_array *array, size_t more, size_t size);
-void lanepool_i_array_fini(lanepool_i_array *array);
 
 static inline const lanepool_i_seen *lanepool_i_survey_seen(const lanepool_i_survey *survey,
                                                             size_t task)

@@ -22,7 +22,7 @@
 #ifndef LANEPOOL_SRC_ROUTE_INBOX_H
 #define LANEPOOL_SRC_ROUTE_INBOX_H
 
-#include "task/task.h"
+#include "task/message.h"
 
 /* Stands in `tail` when the inbox is closed. Never dereferenced. */
 #define LANEPOOL_I_INBOX_CLOSED ((lanepool_i_task *)1)
@@ -43,20 +43,6 @@ typedef struct lanepool_i_inbox {
                       spent time: when it takes all, when another may have held the role before,
                       after a message */
 } lanepool_i_inbox;
-
-struct lanepool_i_local;
-struct lanepool_i_grants;
-typedef struct lanepool_i_message lanepool_i_message;
-
-/* An order to the router, which stands in the inbox like a task and is carried
- * out in its turn, by the role's holder. */
-struct lanepool_i_message {
-    lanepool_i_task node; /* its word says MESSAGE */
-    bool urgent;          /* not to be held back behind a barrier; see barrier.h */
-    /* May free the message. */
-    void (*carry_out)(lanepool_pool *pool, struct lanepool_i_local *local,
-                      lanepool_i_message *message, struct lanepool_i_grants *grants);
-};
 
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
 

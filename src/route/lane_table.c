@@ -2,7 +2,7 @@
 #include "route/lane_table.h"
 
 #include "base/sizes.h"
-#include "feature/claim_handle.h"
+#include "route/lane_handle.h"
 #include "route/pool.h"
 
 #include <string.h>
@@ -177,6 +177,14 @@ static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_local *local,
     return lane;
 }
 
+lanepool_i_gate *lanepool_i_keys_gate(const lanepool_i_keys *keys, const lanepool_i_lane *lane)
+{
+    lanepool_i_gate *gate = keys->gates;
+    while (gate != NULL && gate->lane != lane)
+        gate = gate->next;
+    return gate;
+}
+
 lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
                                          const lanepool_i_key *wanted, bool *is_new)
 {
@@ -187,6 +195,18 @@ lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *
         return make_lane(pool, local, wanted);
     lanepool_i_lanestore_settle(&keys->store, 1);
     return (lanepool_i_lane *)found;
+}
+
+lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *local,
+                                        lanepool_lane *handle)
+{
+    if (handle->lane == NULL) {
+        bool is_new;
+        handle->lane = lanepool_i_keys_resolve(pool, local, &handle->key, &is_new);
+        handle->lane->key.held++;
+        handle->has_own_bytes &= !is_new;
+    }
+    return handle->lane;
 }
 
 lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,

@@ -57,6 +57,9 @@ lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *
 bool lanepool_i_keys_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
                              const lanepool_i_lane *lane);
 
+/* Role's holder: the gate that pauses the lane, or NULL. */
+lanepool_i_gate *lanepool_i_keys_gate(const lanepool_i_keys *keys, const lanepool_i_lane *lane);
+
 /* Role's holder, after a batch. */
 void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local);
 /* Role's holder: sweeps everything and gives memory back to the system. */

@@ -5,26 +5,21 @@
 #ifndef LANEPOOL_SRC_ROUTE_POOL_H
 #define LANEPOOL_SRC_ROUTE_POOL_H
 
-#include "feature/context.h"
-#include "feature/delay.h"
-#include "feature/detach.h"
-#include "feature/retry.h"
 #include "lanepool/pool.h"
-#include "observe/watchdog.h"
-#include "pool/pool_quiesce.h"
-#include "route/attention.h"
-#include "route/census.h"
 #include "route/lane_table.h"
+#include "route/lifecycle.h"
 #include "route/rule.h"
 #include "route/rule_predicate.h"
 #include "route/rule_workers.h"
 #include "route/waiters.h"
+#include "route/watch.h"
 #include "sched/admission.h"
 
 struct lanepool_pool {
     lanepool_options options;               /* I: with every default filled in */
     lanepool_i_origin origin;               /* I */
     const lanepool_i_rule *rule;            /* I */
+    const lanepool_i_router_host *host;     /* I */
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
@@ -43,13 +38,14 @@ struct lanepool_pool {
     lanepool_i_predicate predicate;
     lanepool_i_queues queues;
     lanepool_i_waits waits;
-    lanepool_i_aparts aparts;
-    lanepool_i_quiesces quiesces;
-    lanepool_i_delays delays;
-    lanepool_i_watchdog watchdog;
-    lanepool_i_failures failures;
     lanepool_i_lifecycle lifecycle;
-    lanepool_i_contexts contexts;
+    /* I: what features keep, each in the header of its own. */
+    struct lanepool_i_aparts *aparts;
+    struct lanepool_i_delays *delays;
+    struct lanepool_i_failures *failures;
+    struct lanepool_i_contexts *contexts;
+    struct lanepool_i_quiesces *quiesces;
+    struct lanepool_i_watchdog *watchdog;
 };
 
 /* Whether this process is a child of the one that the pool is in. */

@@ -2,9 +2,6 @@
 #include "route/router.h"
 
 #include "base/planted.h"
-#include "core/run.h"
-#include "feature/barrier.h"
-#include "feature/poison.h"
 #include "route/pool.h"
 
 #define TAKEN 1u
@@ -140,7 +137,7 @@ static LANEPOOL_I_COLD void take_unusual(lanepool_pool *pool, lanepool_i_local *
     if (pool->router.barrier != NULL)
         lanepool_i_router_hold(&pool->router, node);
     else
-        lanepool_i_poison_route(pool, local, node, grants);
+        pool->host->route_special(pool, local, node, grants);
 }
 
 static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
@@ -155,7 +152,7 @@ static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
     if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, task))
         lanepool_i_ring_write_route(local->ring, task, pool->router.inbox.news);
     if (is_message && pool->router.barrier == NULL) {
-        lanepool_i_barrier_place(pool, local, task, grants);
+        pool->host->route_barrier(pool, local, task, grants);
         return;
     }
     if (__builtin_expect(pool->router.barrier != NULL, 0))
@@ -178,9 +175,9 @@ static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
         } else {
             pool->rule->reap(pool, local, task);
             if (lanepool_i_task_is_mark(task))
-                lanepool_i_run_forget(pool, local, task);
+                pool->host->forget(pool, local, task);
             else
-                lanepool_i_run_let_go(pool, local, task);
+                pool->host->let_go(pool, local, task);
         }
         task = next;
     }
@@ -320,7 +317,7 @@ static void put_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(ready)) != NULL)
         if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0 ||
-            !lanepool_i_waits_call(pool, task))
+            !pool->host->call(pool, task))
             lanepool_i_tasks_add(&others, task);
     *ready = others;
 }

@@ -36,6 +36,25 @@ typedef struct lanepool_i_router {
     _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) finished; /* A: tasks to reap */
 } lanepool_i_router;
 
+/* What routing has done elsewhere: the pool gives these functions (pool.c). All but `call` are for
+ * the role's holder. */
+typedef struct lanepool_i_router_host {
+    /* Looks whether what the pool's counters are watched for has happened; see lifecycle.h. */
+    void (*look)(lanepool_pool *pool, lanepool_i_local *local);
+    /* Any thread: gives a ready task to the caller, or the pump, that is to run it. False: that one
+     * has given up, or all tasks are being handed back. */
+    bool (*call)(lanepool_pool *pool, lanepool_i_task *task);
+    /* Places a task that claims everything. */
+    void (*route_barrier)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          lanepool_i_grants *grants);
+    /* Places a task that does not wait in poisoned lanes. */
+    void (*route_special)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+                          lanepool_i_grants *grants);
+    /* Frees a reaped task, after its release callback; or without that, if it was cancelled. */
+    void (*let_go)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+    void (*forget)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+} lanepool_i_router_host;
+
 void lanepool_i_router_init(lanepool_i_router *router);
 
 bool lanepool_i_role_try(lanepool_i_router *router);

@@ -3,9 +3,8 @@
  * task has an entry in the lane of each of its claims, in the order of the
  * inbox (lane.h), and is ready when all of them are granted (countdown.h).
  */
-#include "feature/pause.h"
 #include "feature/priority.h"
-#include "pool/hand_back.h"
+#include "future/attempts.h"
 #include "route/entries.h"
 #include "route/pool.h"
 
@@ -208,7 +207,7 @@ static void collect_lane(lanepool_i_key *key, void *context)
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
         if (!lanepool_i_is_gate(task))
-            lanepool_i_collect(task, context);
+            lanepool_i_tasks_collect(context, task);
         link = next;
     }
 }
@@ -364,7 +363,7 @@ static void survey_entries(lanepool_i_survey *survey, size_t index)
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
         lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
-        if (lane == &survey->pool->failures.nowhere)
+        if (lane == &survey->pool->failures->nowhere)
             lanepool_i_survey_add_missing(survey, index);
         if (lanepool_i_lane_is_void(lane))
             continue;
@@ -382,7 +381,7 @@ static void survey_lane(const lanepool_i_survey *survey, const void *place,
     described->number = lanepool_i_lane_number(lane);
     described->type = lanepool_i_lane_type(lane);
     described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
-    described->paused = lanepool_i_lane_is_paused(&survey->pool->keys, lane);
+    described->paused = lanepool_i_keys_gate(&survey->pool->keys, lane) != NULL;
     size_t used = lanepool_i_key_name(survey->pool, survey->local, &lane->key, name, size - 1);
     name[used] = '\0';
 }
@@ -404,7 +403,6 @@ static bool init(lanepool_pool *pool)
 
 static void fini(lanepool_pool *pool)
 {
-    lanepool_i_gates_fini(pool);
     lanepool_i_keys_fini(&pool->keys);
 }
 

@@ -1,7 +1,6 @@
 /* Owns the chains; see rule_predicate.h. */
 #include "route/rule_predicate.h"
 
-#include "pool/hand_back.h"
 #include "route/conflict.h"
 #include "route/pool.h"
 #include "route/rule_kinds.h"
@@ -290,7 +289,7 @@ static void each_pending(lanepool_pool *pool, void (*found)(lanepool_i_task *tas
 
 static void collect_task(lanepool_i_task *task, void *context)
 {
-    lanepool_i_collect(task, context);
+    lanepool_i_tasks_collect(context, task);
 }
 
 static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)

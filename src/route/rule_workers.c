@@ -1,7 +1,6 @@
 /* Owns the workers' lanes and the covering rule; see rule_workers.h. */
 #include "route/rule_workers.h"
 
-#include "pool/hand_back.h"
 #include "route/conflict.h"
 #include "route/pool.h"
 
@@ -82,8 +81,7 @@ static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
     }
     lanepool_i_count_up(&local->latched, (uint64_t)1 - lanes);
     lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_READY, task, 0);
-    if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 &&
-        lanepool_i_waits_call(pool, task))
+    if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 && pool->host->call(pool, task))
         return NULL;
     return task;
 }
@@ -387,7 +385,7 @@ static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
     for (size_t i = 0; i < pool->crew.worker_count; i++)
         for (lanepool_i_place *place = pool->queues.queues[i].first; place != NULL;
              place = place->next)
-            lanepool_i_collect(place->task, tasks);
+            lanepool_i_tasks_collect(tasks, place->task);
 }
 
 /* Entries are wider than claims: what is written is never ahead of what is read. */

@@ -17,8 +17,8 @@
 #ifndef LANEPOOL_SRC_ROUTE_WAITERS_H
 #define LANEPOOL_SRC_ROUTE_WAITERS_H
 
+#include "future/future.h"
 #include "route/router.h"
-#include "task/future.h"
 
 /* Waits inside tasks may be nested so deep, since each stands on the stack of the one before. */
 #define LANEPOOL_I_NESTED_WAITS_MAX 64
@@ -33,6 +33,24 @@ typedef struct lanepool_i_waiter {
     _Atomic bool stuck;             /* A: R sets: it found nothing more to route, for now */
 } lanepool_i_waiter;
 
+/* One wait inside a task; shared by the waiter, its message and its listener. Guards: I immutable,
+ * A atomic, L the waits' lock, W the waiter. */
+struct lanepool_i_wait {
+    lanepool_i_message message;
+    lanepool_i_wait *next;    /* L: in the pool's list */
+    lanepool_i_task *task;    /* I: that waits */
+    lanepool_i_task *awaited; /* L: the judge sets it, NULL if it may not wait; compared only */
+    uint64_t awaited_ticket;  /* L: set by the judge */
+    lanepool_i_task *helping; /* L: that the waiting thread runs meanwhile */
+    lanepool_future *future;  /* I: the waiter's reference */
+    lanepool_pump *pump;      /* I: that the waiting thread runs tasks of, or NULL */
+    lanepool_i_waiter waiter;
+    _Atomic uint32_t references; /* A */
+    _Atomic uint32_t verdict;    /* A: L writes */
+    _Atomic bool complete;       /* A: the future is */
+    bool left;                   /* L: the waiter is gone: nothing to judge */
+};
+
 /* On the caller's stack. Guards: I immutable, L the waits' lock. */
 struct lanepool_i_caller {
     lanepool_i_caller *next; /* L */
@@ -40,16 +58,6 @@ struct lanepool_i_caller {
     bool called;             /* L: the task is ready, and is the caller's; or that is done */
     lanepool_i_waiter waiter;
 };
-
-/* Something to be carried out by the role's holder after all tasks accepted before were routed,
- * while the caller waits; on its stack. */
-typedef struct lanepool_i_order {
-    lanepool_i_message message;
-    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context,
-                   lanepool_i_grants *grants); /* I */
-    void *context;                             /* I */
-    lanepool_i_caller caller;
-} lanepool_i_order;
 
 /* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
 typedef struct lanepool_i_waits {
@@ -97,59 +105,17 @@ static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
     return load_relaxed(&waits->caller_count) != 0;
 }
 
-/* A task that its caller is to run has become ready. False: the caller has given up, or all are
- * handed back. */
-bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task);
+/* One reference less. */
+void lanepool_i_wait_drop(lanepool_i_wait *wait);
 /* The task that a wait made its thread run has returned, and is about to go. */
 void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait);
 /* The thread ends inside the tasks that it runs: their waits are over. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
 /* Under the lock: posts a waiter, if it is meant. */
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
-/* Under the lock: the same for each caller. */
-void lanepool_i_waits_post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom);
 /* Under the lock: a caller comes or goes. */
 static inline void lanepool_i_waits_count_caller_locked(lanepool_i_waits *waits, int by)
 {
     store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) + (uint32_t)by);
 }
-/* Under the lock: a bound on the tasks that are ready and their callers'. */
-size_t lanepool_i_waits_called_max_locked(const lanepool_i_waits *waits);
-/* Under the lock: the tasks that are ready and their callers'. */
-void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
-                                         void (*found)(lanepool_i_task *task, void *context),
-                                         void *context);
-
-/* A task has become ready that its pump is to run. False: it is a mark, or the pump is gone. */
-bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task);
-/* Under the lock: a task was taken from among the ready ones. */
-void lanepool_i_pump_took_locked(lanepool_pump *pump);
-/* The pump in which the thread is that makes a call, or NULL. */
-lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
-/* Under the lock: posts those who wait in pumps, as for callers. */
-void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom);
-/* Under the lock: how many tasks stand in pumps, and each of them. */
-size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits);
-void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
-                                        void (*found)(lanepool_i_task *task, void *context),
-                                        void *context);
-/* Role's holder: tasks were cancelled; what of them stands in pumps goes to the workers. */
-void lanepool_i_pumps_give_marks(lanepool_pool *pool);
-/* Takes everything out of the pumps, once nobody runs any of it. */
-void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
-
-/* Waits for the role, carries something out, and gives the role back. NO_THREAD or TIMED_OUT: not
- * done. */
-lanepool_status lanepool_i_waits_with_role(
-    lanepool_pool *pool, lanepool_i_local *local, uint64_t deadline_ns,
-    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context), void *context);
-/* Sends an order and waits until it is carried out. SHUT_DOWN: the pool has ended; DEADLOCK: the
- * caller may be the role's holder; NO_THREAD. */
-lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *local,
-                                       lanepool_i_order *order);
-/* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
- * accepted. */
-lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,
-                                                lanepool_i_task *task);
-
 #endif

@@ -15,6 +15,7 @@
 #define LANEPOOL_SRC_SCHED_THREAD_RECORD_H
 
 #include "base/slab.h"
+#include "sched/lane_quota.h"
 #include "sched/worker.h"
 #include "task/event_ring.h"
 #include "task/task.h"

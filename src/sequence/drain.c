@@ -70,8 +70,8 @@ static void run_batch_locked(lanepool_i_drain *drain)
             return;
         lanepool_i_item *item = errand->sequence->queue.first;
         lanepool_i_item_take_locked(item);
-        if (item->future != NULL)
-            (void)lanepool_i_future_start(item->future);
+        if (item->call.future != NULL)
+            (void)lanepool_i_future_start(item->call.future);
         lanepool_i_mutex_unlock(&errand->lock);
         lanepool_i_item_run(item, &drain->running);
         lanepool_i_mutex_lock(&errand->lock);

@@ -20,7 +20,7 @@ bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool
 static bool stands_in(const lanepool_i_items *items, const lanepool_i_item *item, uint64_t number)
 {
     const lanepool_i_item *at = items->last;
-    while (at != NULL && (at != item || at->number != number))
+    while (at != NULL && (at != item || at->call.number != number))
         at = at->previous;
     return at != NULL;
 }
@@ -53,7 +53,7 @@ lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence, lanepool_
     bool hands_over = false;
     if (!cancelled) {
         sequence->next_number++;
-        item->number = number;
+        item->call.number = number;
         item->state = LANEPOOL_I_ITEM_QUEUED;
         lanepool_i_items_add(&sequence->queue, item);
         hands_over = lanepool_i_drain_begin_locked(sequence);
@@ -113,7 +113,7 @@ lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence, lanepool_
     uint64_t number = sequence->next_number;
     if (!cancelled) {
         sequence->next_number++;
-        item->number = number;
+        item->call.number = number;
         item->state = LANEPOOL_I_ITEM_DELAYED;
         lanepool_i_items_add(&sequence->delayed, item);
         lanepool_i_timers_add(&errand->executor->timers, &item->timer, due_ns);

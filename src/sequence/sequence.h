@@ -15,8 +15,8 @@
 #ifndef LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 #define LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 
+#include "future/future.h"
 #include "sequence/executor.h"
-#include "task/future.h"
 
 typedef struct lanepool_i_item lanepool_i_item;
 
@@ -28,20 +28,19 @@ typedef enum lanepool_i_item_state {
 
 /* A task of a sequence. Guards: I immutable, L the errand's lock. */
 struct lanepool_i_item {
-    lanepool_i_errand *errand;                /* I */
-    lanepool_i_item *previous;                /* L: in the queue, or among the delayed */
-    lanepool_i_item *next;                    /* L */
-    lanepool_task_fn function;                /* I */
-    void *context;                            /* I */
-    lanepool_release_fn release;              /* I */
-    lanepool_future *future;                  /* I: one reference, or NULL */
+    lanepool_i_errand *errand;   /* I */
+    lanepool_i_item *previous;   /* L: in the queue, or among the delayed */
+    lanepool_i_item *next;       /* L */
+    lanepool_task_fn function;   /* I */
+    void *context;               /* I */
+    lanepool_release_fn release; /* I */
+    /* Its future, I, with one reference; and its number, L, a new one for each run. */
+    struct lanepool_i_sequence_call call;
     struct lanepool_i_recurrence *recurrence; /* I: NULL: it runs once */
-    uint64_t
-        number; /* L: of the sequence's tasks, in the order of submits; a new one for each run */
-    lanepool_i_item_state state; /* L */
-    bool has_late_timer;         /* of who has taken it: the clock has taken its timer before */
-    bool dropped;                /* L: one of the two has let go of it */
-    lanepool_i_timer timer;      /* of a delayed one; others end before it */
+    lanepool_i_item_state state;              /* L */
+    bool has_late_timer;    /* of who has taken it: the clock has taken its timer before */
+    bool dropped;           /* L: one of the two has let go of it */
+    lanepool_i_timer timer; /* of a delayed one; others end before it */
 };
 
 typedef struct lanepool_i_items {

@@ -33,10 +33,10 @@ void lanepool_i_recurrence_let_go(lanepool_i_recurrence *recurrence)
 
 bool lanepool_i_recurrence_waits(lanepool_i_item *item)
 {
-    lanepool_i_mutex_lock(&item->future->lock);
-    item->future->started = false;
-    lanepool_i_mutex_unlock(&item->future->lock);
-    return !load_relaxed(&item->future->asked);
+    lanepool_i_mutex_lock(&item->call.future->lock);
+    item->call.future->started = false;
+    lanepool_i_mutex_unlock(&item->call.future->lock);
+    return !load_relaxed(&item->call.future->asked);
 }
 
 /* Without a clock there is no next run: that is its end, too. */

@@ -8,15 +8,15 @@
 
 static bool make_future(lanepool_i_item *item, lanepool_future **future, lanepool_status *status)
 {
-    item->future = NULL;
+    item->call.future = NULL;
     if (future == NULL)
         return true;
-    item->future = lanepool_i_future_create(NULL, sizeof(lanepool_future),
-                                            item->errand->executor->origin, NULL, NULL, status);
-    if (item->future == NULL)
+    item->call.future = lanepool_i_future_create(
+        NULL, sizeof(lanepool_future), item->errand->executor->origin, NULL, NULL, status);
+    if (item->call.future == NULL)
         return false;
-    item->future->item = item;
-    *future = item->future;
+    item->call.future->item = item;
+    *future = item->call.future;
     return true;
 }
 
@@ -43,9 +43,9 @@ lanepool_i_item *lanepool_i_item_make(lanepool_i_errand *errand, const lanepool_
 
 void lanepool_i_item_unmake(lanepool_i_item *item, const lanepool_task *task)
 {
-    if (item->future != NULL) {
-        lanepool_future_release(item->future);
-        lanepool_future_release(item->future);
+    if (item->call.future != NULL) {
+        lanepool_future_release(item->call.future);
+        lanepool_future_release(item->call.future);
         *task->future = NULL;
     }
     lanepool_i_memory_free(item);
@@ -102,8 +102,8 @@ static void drop_locked(lanepool_i_item *item)
 
 static void let_go(lanepool_i_item *item, const lanepool_result *result)
 {
-    if (item->future != NULL)
-        lanepool_i_future_complete(item->future, result);
+    if (item->call.future != NULL)
+        lanepool_i_future_complete(item->call.future, result);
     if (item->release != NULL)
         item->release(item->context);
     if (item->recurrence != NULL)
@@ -118,7 +118,7 @@ static void let_go(lanepool_i_item *item, const lanepool_result *result)
 
 static int call(lanepool_i_item *item, lanepool_call why, void **value)
 {
-    lanepool_run run = { .item = item, .worker = SIZE_MAX };
+    lanepool_run run = { .of_sequence = &item->call, .worker = SIZE_MAX };
     int code = item->function(&run, item->context, why);
     *value = run.value;
     return code;

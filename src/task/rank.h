@@ -40,7 +40,7 @@ struct lanepool_i_rank {
     uint64_t since_ns;                  /* P: when it became ready, or rose in the ready order */
     lanepool_i_rank *lent_next;         /* P: among those that have just been lent something */
     const lanepool_i_borrower *through; /* P: the place through which they were */
-    lanepool_i_charge *charge;          /* S, W: with limits per lane: what it counts against */
+    struct lanepool_i_charge *charge;   /* S, W: with limits per lane: what it counts against */
     uint8_t priority;                   /* I */
     uint8_t level;                      /* P */
     uint8_t standing;                   /* P: its level among the ready ones */

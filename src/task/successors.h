@@ -8,7 +8,7 @@
 #ifndef LANEPOOL_SRC_TASK_SUCCESSORS_H
 #define LANEPOOL_SRC_TASK_SUCCESSORS_H
 
-#include "lane/lane.h"
+#include "task/task.h"
 
 typedef struct lanepool_i_edge lanepool_i_edge;
 

@@ -26,7 +26,6 @@
 #include "base/key_index.h"
 #include "lanepool/task.h"
 #include "platform/platform.h"
-#include "sched/lane_quota.h"
 
 typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
@@ -71,10 +70,10 @@ _Static_assert(LANEPOOL_CLAIMS_MAX <= LANEPOOL_I_WIDE_COUNT_MASK, "a task's clai
  * context, so that the block's front is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
     union {
-        uint64_t kind;                /* S */
-        struct lanepool_i_rank *rank; /* S: with claims there are no kinds; see rank.h */
-        lanepool_i_charge *charge; /* S, W: with limits per lane, and without rank: what it counts
-                                      against, or NULL */
+        uint64_t kind;                    /* S */
+        struct lanepool_i_rank *rank;     /* S: with claims there are no kinds; see rank.h */
+        struct lanepool_i_charge *charge; /* S, W: with limits per lane, and without rank: what it
+                                      counts against, or NULL */
     };
     lanepool_future *future;                     /* S: one reference, or NULL */
     lanepool_release_fn release;                 /* S */
@@ -208,6 +207,13 @@ static inline void lanepool_i_tasks_add(lanepool_i_tasks *tasks, lanepool_i_task
         store_relaxed(&tasks->last->next, task);
     tasks->last = task;
     tasks->count++;
+}
+
+/* Adds a task unless it was found before: a ready task may also be in what the rule keeps. */
+static inline void lanepool_i_tasks_collect(lanepool_i_tasks *tasks, lanepool_i_task *task)
+{
+    if ((fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) == 0)
+        lanepool_i_tasks_add(tasks, task);
 }
 
 static inline lanepool_i_task *lanepool_i_tasks_take(lanepool_i_tasks *tasks)

@@ -23,12 +23,16 @@
 #include "lanepool/cancel.h"
 
 #include "base/planted.h"
+#include "core/caller_runs.h"
 #include "core/run.h"
 #include "feature/barrier.h"
-#include "feature/claim_handle.h"
 #include "feature/delay_every.h"
+#include "feature/detach.h"
+#include "feature/pump.h"
 #include "feature/retry.h"
+#include "observe/take_census.h"
 #include "route/entries.h"
+#include "route/lane_handle.h"
 #include "route/pool.h"
 #include "sequence/sequence.h"
 #include "task/countdown.h"
@@ -212,7 +216,7 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
 {
     const lanepool_i_task *task = run->task;
     if (task == NULL)
-        return run->item->future != NULL && load_relaxed(&run->item->future->asked);
+        return run->of_sequence->future != NULL && load_relaxed(&run->of_sequence->future->asked);
     return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
            load_relaxed(&task->as.wide.future->asked);
 }
@@ -331,7 +335,7 @@ static void found_heir(lanepool_i_task *heir, lanepool_i_task *giver, void *cont
  * little, all are looked at again, of which the first are marks by then. */
 static bool mark_heirs(struct cancelling *cancelling)
 {
-    lanepool_i_aparts *aparts = &cancelling->survey.pool->aparts;
+    lanepool_i_aparts *aparts = cancelling->survey.pool->aparts;
     size_t room = 0;
     size_t count;
     while ((count = lanepool_i_aparts_each_heir(aparts, room, found_heir, cancelling)) > room) {

@@ -2,7 +2,8 @@
 #include "wait/deadlock.h"
 
 #include "feature/priority.h"
-#include "task/pump.h"
+#include "feature/pump.h"
+#include "future/pump.h"
 
 /* --- the judgement --- */
 

@@ -18,7 +18,5 @@ void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
 /* Role's holder: takes a needed task out of the queues, if one stands there. */
 lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_local *local,
                                              lanepool_i_wait *wait);
-/* One reference less. */
-void lanepool_i_wait_drop(lanepool_i_wait *wait);
 
 #endif

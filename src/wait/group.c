@@ -5,9 +5,9 @@
 #include "lanepool/group.h"
 
 #include "base/deadline.h"
+#include "future/member.h"
 #include "lanepool/cancel.h"
 #include "sched/thread_record.h"
-#include "task/member.h"
 
 #include <string.h>
 

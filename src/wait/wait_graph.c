@@ -2,6 +2,7 @@
 #include "wait/wait_graph.h"
 
 #include "feature/barrier.h"
+#include "feature/detach.h"
 #include "route/pool.h"
 
 static bool is_marked(const lanepool_i_task *task)
@@ -57,7 +58,7 @@ static void found(lanepool_i_task *dependent, void *context)
 /* From a task that runs: also to its heir, which stands in no lane before it has ended. */
 static void walk_on(lanepool_i_walk *walk, lanepool_i_task *running)
 {
-    lanepool_i_task *heir = lanepool_i_apart_heir_of(&walk->pool->aparts, running);
+    lanepool_i_task *heir = lanepool_i_apart_heir_of(walk->pool->aparts, running);
     if (heir != NULL)
         found(heir, walk);
     walk->pool->rule->each_dependent(walk->pool, running, walk->limit, found, walk);

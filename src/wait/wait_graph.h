@@ -14,24 +14,6 @@
 
 #include "route/waiters.h"
 
-/* One wait inside a task; shared by the waiter, its message and its listener. Guards: I immutable,
- * A atomic, L the waits' lock, W the waiter. */
-struct lanepool_i_wait {
-    lanepool_i_message message;
-    lanepool_i_wait *next;    /* L: in the pool's list */
-    lanepool_i_task *task;    /* I: that waits */
-    lanepool_i_task *awaited; /* L: the judge sets it, NULL if it may not wait; compared only */
-    uint64_t awaited_ticket;  /* L: set by the judge */
-    lanepool_i_task *helping; /* L: that the waiting thread runs meanwhile */
-    lanepool_future *future;  /* I: the waiter's reference */
-    lanepool_pump *pump;      /* I: that the waiting thread runs tasks of, or NULL */
-    lanepool_i_waiter waiter;
-    _Atomic uint32_t references; /* A */
-    _Atomic uint32_t verdict;    /* A: L writes */
-    _Atomic bool complete;       /* A: the future is */
-    bool left;                   /* L: the waiter is gone: nothing to judge */
-};
-
 /* Of one walk; on the stack. */
 typedef struct lanepool_i_walk {
     lanepool_pool *pool;

@@ -7,10 +7,10 @@
 
 #include "base/deadline.h"
 #include "core/run.h"
+#include "future/future.h"
 #include "lanepool/cancel.h"
 #include "route/pool.h"
 #include "sched/thread_record.h"
-#include "task/future.h"
 
 static bool are_futures(lanepool_future *const *futures, size_t count)
 {

@@ -7,29 +7,50 @@ here=$(cd "$(dirname "$0")" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 failed=0
+shopt -s nullglob
 
 fresh() { # an orderly project
     rm -rf "$place/p"
     mkdir -p "$place/p/src/platform" "$place/p/docs/diagrams" "$place/p/tests/unit" \
         "$place/p/include/lanepool"
     cp "$here/../../.clang-format" "$place/p/"
-    printf 'top: high\nbottom: low\n' >"$place/p/docs/diagrams/layers.txt"
-    printf '#include "low.h"\n\nint lanepool_i_high(void);\n' >"$place/p/src/high.h"
-    printf '/* Never calls malloc(). */\nint lanepool_i_low(void);\n' >"$place/p/src/low.h"
+    mkdir -p "$place/p/src/high" "$place/p/src/low"
+    printf 'high: above\nlow: below\nplatform: the door\n' >"$place/p/docs/diagrams/layers.txt"
+    printf '#include "low/low.h"\n\nint lanepool_i_high(void);\n' >"$place/p/src/high/high.h"
+    printf '/* Never calls malloc(). */\nint lanepool_i_low(void);\n' >"$place/p/src/low/low.h"
+    printf 'int lanepool_i_high(void);\nint lanepool_i_high(void)\n{\n    return 1;\n}\n' \
+        >"$place/p/src/high/high.c"
     printf '#include <pthread.h>\n' >"$place/p/src/platform/posix.c"
     printf 'Test(good, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
     printf '#include <stddef.h>\n' >"$place/p/include/lanepool/good.h"
 }
 
+check() { # check <name> <directory below the project>
+    if [ "$1" != layers ]; then
+        bash "$here/$1.sh" "$place/p$2"
+        return
+    fi
+    # Objects lie as in a build: <...>/src/<folder>/<file>.o
+    local source object objects=()
+    rm -rf "$place/o"
+    for source in "$place"/p/src/{high,low}/*.c; do
+        object=$place/o/src/${source#"$place"/p/src/}.o
+        mkdir -p "$(dirname "$object")"
+        "${CC:-cc}" -w -I"$place/p/src" -c "$source" -o "$object"
+        objects+=("$object")
+    done
+    python3 -B "$here/layers.py" "$place/p" "${objects[@]}"
+}
+
 passes() { # passes <check> <directory below the project>
-    if ! bash "$here/$1.sh" "$place/p$2" >/dev/null 2>&1; then
+    if ! check "$1" "$2" >/dev/null 2>&1; then
         echo "$1: refuses an orderly project"
         failed=1
     fi
 }
 
 finds() { # finds <what> <check> <directory below the project>
-    if bash "$here/$2.sh" "$place/p$3" >/dev/null 2>&1; then
+    if check "$2" "$3" >/dev/null 2>&1; then
         echo "$2: does not find $1"
         failed=1
     fi
@@ -40,46 +61,66 @@ fresh
 passes door ""
 passes style ""
 passes headers /include
-printf 'platform: platform/posix\n' >>"$place/p/docs/diagrams/layers.txt"
-passes layers ""
-fresh
 
-echo 'void *p = malloc(3);' >>"$place/p/src/low.h"
+echo 'void *p = malloc(3);' >>"$place/p/src/low/low.h"
 finds "an allocation" door ""
-echo '#include <pthread.h>' >>"$place/p/src/low.h"
+echo '#include <pthread.h>' >>"$place/p/src/low/low.h"
 finds "a system header" door ""
-echo 'static _Thread_local int x;' >>"$place/p/src/low.h"
+echo 'static _Thread_local int x;' >>"$place/p/src/low/low.h"
 finds "a thread-local" door ""
-echo 'int f(void) { return sem_post(0); }' >>"$place/p/src/low.h"
+echo 'int f(void) { return sem_post(0); }' >>"$place/p/src/low/low.h"
 finds "a semaphore" door ""
 if command -v clang >/dev/null; then
-    echo '_Atomic int x; int f(void); int f(void) { return x; }' >>"$place/p/src/low.c"
+    echo '_Atomic int x; int f(void); int f(void) { return x; }' >>"$place/p/src/low/low.c"
     finds "an unnamed atomic operation" door ""
 fi
 
-layered() { printf 'platform: platform/posix\n' >>"$place/p/docs/diagrams/layers.txt"; }
-layered
-echo '#include "high.h"' >>"$place/p/src/low.h"
-finds "a cycle" layers ""
-layered
-echo '#include "high.h"' >>"$place/p/src/low.c"
-finds "an include that points up" layers ""
-layered
-echo 'int x;' >>"$place/p/src/unknown.c"
-finds "a file without a layer" layers ""
+if command -v python3 >/dev/null; then
+    table=docs/diagrams/layers.txt
+    low=src/low/low
+    up_call='int lanepool_i_high(void); int lanepool_i_low(void) { return lanepool_i_high(); }'
+    passes layers ""
+    echo '#include "low/low.h"' >>"$place/p/$low.h"
+    finds "a circle of includes" layers ""
+    echo '#include "high/high.h"' >>"$place/p/$low.c"
+    finds "an include that points up" layers ""
+    echo "$up_call" >>"$place/p/$low.c"
+    finds "a call that points up" layers ""
+    echo "$up_call" >>"$place/p/$low.c"
+    echo '#include "high/high.h"' >>"$place/p/$low.c"
+    echo 'up: low/low.c high/high.h lanepool_i_high' >>"$place/p/$table"
+    passes layers ""
+    fresh
+    echo 'up: low/low.c high/high.h lanepool_i_high' >>"$place/p/$table"
+    finds "a row of the table that is so no more" layers ""
+    mkdir "$place/p/src/attic"
+    echo 'int x;' >>"$place/p/src/attic/unknown.c"
+    finds "a file whose folder is not in the table" layers ""
+    printf 'struct lanepool_i_ways {\n    int (*way)(void);\n};\n' >>"$place/p/$low.h"
+    finds "a struct of functions that is not in the table" layers ""
+    echo 'table: low/low.h lanepool_i_ways 1 high' >>"$place/p/$table"
+    finds "a struct of functions that is no more" layers ""
+    echo 'LANEPOOL_API int lanepool_good(void);' >>"$place/p/include/lanepool/good.h"
+    printf 'int lanepool_good(void)\n{\n    return 1;\n}\n' >>"$place/p/src/high/other.c"
+    finds "a public function in a file of another name" layers ""
+    echo 'LANEPOOL_API int lanepool_good(void);' >>"$place/p/include/lanepool/good.h"
+    printf 'int lanepool_good(void)\n{\n    return 1;\n}\n' >>"$place/p/src/high/good_part.c"
+    passes layers ""
+    fresh
+fi
 
-echo '/* TO''DO */' >>"$place/p/src/low.h"
+echo '/* TO''DO */' >>"$place/p/src/low/low.h"
 finds "unfinished work" style ""
-echo '/* see /ho''me/someone */' >>"$place/p/src/low.h"
+echo '/* see /ho''me/someone */' >>"$place/p/src/low/low.h"
 finds "a path of one machine" style ""
 mkdir "$place/p/tests/CMakeFiles"
 finds "build products" style ""
-printf 'int  x ;\n' >>"$place/p/src/low.h"
+printf 'int  x ;\n' >>"$place/p/src/low/low.h"
 if command -v clang-format >/dev/null; then
     finds "bad format" style ""
 fi
 fresh
-for _ in {1..601}; do echo 'int lanepool_i_x(void);'; done >"$place/p/src/low.h"
+for _ in {1..601}; do echo 'int lanepool_i_x(void);'; done >"$place/p/src/low/low.h"
 finds "a long file" style ""
 printf 'Test(other, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
 finds "a wrong suite name" style ""

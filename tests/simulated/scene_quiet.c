@@ -155,7 +155,7 @@ static void find_waits_for_lanes(bool *waits)
 static void judge_submitters(void)
 {
     uint64_t limit = scene.options.pending_max;
-    uint64_t pending = scene.pool->delays.count;
+    uint64_t pending = scene.pool->delays->count;
     bool waits[SCENE_TASKS_MAX] = { false };
 
     for (uint32_t i = 0; i < scene.task_count; i++)

@@ -9,24 +9,30 @@
  * itself off under the lock, or finds that it is being served and waits for
  * that, which is a matter of a few instructions of the completing thread.
  */
-#ifndef LANEPOOL_SRC_TASK_FUTURE_H
-#define LANEPOOL_SRC_TASK_FUTURE_H
+#ifndef LANEPOOL_SRC_FUTURE_FUTURE_H
+#define LANEPOOL_SRC_FUTURE_FUTURE_H
 
 #include "base/atomic.h"
 #include "base/fork.h"
 #include "lanepool/future.h"
 #include "platform/platform.h"
-#include "route/inbox.h"
+#include "task/message.h"
 
 struct lanepool_i_delayed;
 typedef struct lanepool_i_listener lanepool_i_listener;
 
 /* Someone who wants to know: a waiting thread, or a then-callback. */
 struct lanepool_i_listener {
-    lanepool_i_listener *next;       /* L */
-    lanepool_then_fn then;           /* I: NULL: post the semaphore */
-    void *context;                   /* I: then's */
-    lanepool_i_semaphore *semaphore; /* I: the waiting thread's */
+    lanepool_i_listener *next;                                  /* L */
+    void (*then)(void *context, const lanepool_result *result); /* I: NULL: post the semaphore */
+    void *context;                                              /* I: then's */
+    lanepool_i_semaphore *semaphore;                            /* I: the waiting thread's */
+};
+
+/* What the call of a sequence's task knows of it. */
+struct lanepool_i_sequence_call {
+    uint64_t number;         /* among the sequence's tasks, in the order of submits */
+    lanepool_future *future; /* or NULL */
 };
 
 /* Guards: A atomic, L the future's lock, I immutable. */

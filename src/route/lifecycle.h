@@ -19,8 +19,8 @@
  * look at the counters. Who is about to sleep, and who finishes outside of the
  * workers, looks, or asks the role's holder to look after giving it back.
  */
-#ifndef LANEPOOL_SRC_ROUTE_ATTENTION_H
-#define LANEPOOL_SRC_ROUTE_ATTENTION_H
+#ifndef LANEPOOL_SRC_ROUTE_LIFECYCLE_H
+#define LANEPOOL_SRC_ROUTE_LIFECYCLE_H
 
 #include "lanepool/pool.h"
 #include "sched/thread_record.h"

@@ -1,8 +1,8 @@
 /* Owns a group's list of members, and what happens to it when one ends; see member.h. */
-#include "task/member.h"
+#include "future/member.h"
 
-#include "feature/retry.h"
-#include "task/pump.h"
+#include "future/attempts.h"
+#include "future/pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_origin origin, lanepool_pool *pool,

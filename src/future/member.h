@@ -15,10 +15,10 @@
  * A group lives until the program has destroyed it and its last member has
  * ended, whichever comes last.
  */
-#ifndef LANEPOOL_SRC_TASK_MEMBER_H
-#define LANEPOOL_SRC_TASK_MEMBER_H
+#ifndef LANEPOOL_SRC_FUTURE_MEMBER_H
+#define LANEPOOL_SRC_FUTURE_MEMBER_H
 
-#include "task/future.h"
+#include "future/future.h"
 #include "task/task.h"
 
 typedef struct lanepool_i_member lanepool_i_member;

@@ -1,8 +1,8 @@
 /* Owns futures and their listeners; see future.h. Waiting inside a task is future_wait.c's. */
-#include "task/future.h"
+#include "future/future.h"
 
 #include "base/planted.h"
-#include "task/member.h"
+#include "future/member.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
  * a lane, or come here. So the pump's memory stays until all blocks of its tasks
  * have gone, and marks that come after its end are left to the workers.
  */
-#ifndef LANEPOOL_SRC_TASK_PUMP_H
-#define LANEPOOL_SRC_TASK_PUMP_H
+#ifndef LANEPOOL_SRC_FUTURE_PUMP_H
+#define LANEPOOL_SRC_FUTURE_PUMP_H
 
 #include "task/task.h"
 

@@ -9,8 +9,8 @@
  * met it or is just meeting it. If the lane was made for the handle it has taken
  * its bytes over, and keeps them for as long as it is held.
  */
-#ifndef LANEPOOL_SRC_FEATURE_CLAIM_HANDLE_H
-#define LANEPOOL_SRC_FEATURE_CLAIM_HANDLE_H
+#ifndef LANEPOOL_SRC_ROUTE_LANE_HANDLE_H
+#define LANEPOOL_SRC_ROUTE_LANE_HANDLE_H
 
 #include "route/router.h"
 

@@ -1,0 +1,32 @@
+/* Owns what of a description is rarely asked for, and what a failure policy may say; see
+ * task_check.h. */
+#include "core/task_check.h"
+
+bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return pool->options.priorities && task->priority <= LANEPOOL_PRIORITY_MAX &&
+           task->tag <= LANEPOOL_TAG_MAX;
+}
+
+/* --- failure policies --- */
+
+bool lanepool_i_policy_says_something(const lanepool_failure_policy *policy)
+{
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON ||
+           policy->at_poison != LANEPOOL_AT_POISON_WAIT;
+}
+
+/* Of their own, each for a key. */
+static bool needs_lanes(const lanepool_failure_policy *policy)
+{
+    return policy->at_end == LANEPOOL_FAILURE_PAUSE || policy->at_poison != LANEPOOL_AT_POISON_WAIT;
+}
+
+bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
+{
+    return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
+           (unsigned)policy->at_end <= LANEPOOL_FAILURE_PAUSE &&
+           (unsigned)policy->at_poison <= LANEPOOL_AT_POISON_GO_WITHOUT &&
+           (pool->rule->release != NULL || !needs_lanes(policy)) &&
+           (pool->options.layout == LANEPOOL_PER_KEY || !lanepool_i_policy_says_something(policy));
+}

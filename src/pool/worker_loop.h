@@ -1,0 +1,11 @@
+/*
+ * What the workers of a pool work for: the functions that their loop (worker.h) calls.
+ */
+#ifndef LANEPOOL_SRC_POOL_WORKER_LOOP_H
+#define LANEPOOL_SRC_POOL_WORKER_LOOP_H
+
+#include "route/pool.h"
+
+const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_options *options);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * Owns the pool's state, and the attention that the role's holder gives to its counters; see
+ * lifecycle.h. What there is to look for is the pool's (pool_shutdown.c).
+ */
+#include "route/lifecycle.h"
+
+#include "route/pool.h"
+
+bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count)
+{
+    lifecycle->state = lanepool_i_pages_alloc(LANEPOOL_I_PAGE_SIZE);
+    if (lifecycle->state == NULL)
+        return false;
+    lanepool_i_pages_wipe_on_fork(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+    atomic_init(lifecycle->state, LANEPOOL_I_RUNNING);
+    atomic_init(&lifecycle->attention, 0);
+    atomic_init(&lifecycle->workers_left, worker_count);
+    atomic_init(&lifecycle->cancels, 0);
+    lifecycle->handed_back = false;
+    atomic_init(&lifecycle->stopped, false);
+    lifecycle->handback = NULL;
+    lifecycle->handback_context = NULL;
+    lifecycle->visitors = NULL;
+    lifecycle->joining = false;
+    lifecycle->joined = false;
+    if (lanepool_i_mutex_init(&lifecycle->lock))
+        return true;
+    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+    return false;
+}
+
+void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
+{
+    lanepool_i_mutex_fini(&lifecycle->lock);
+    lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+}
+
+/* --- in a child of fork() --- */
+
+lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool)
+{
+    return lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_local_make(pool, &pool->locals);
+}
+
+lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool)
+{
+    return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_NOMEM;
+}
+
+lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local)
+{
+    *local = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
+    return *local != NULL ? LANEPOOL_OK : lanepool_i_pool_lacks(pool);
+}
+
+/* --- attention --- */
+
+/* A look may take long. Who asks meanwhile wanted to route, perhaps, and would find the role taken
+ * for the next one again, and ask again: what it would have routed is routed here. */
+void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
+{
+    bool was_asked = false;
+    while (lanepool_i_lifecycle_wants_attention(&pool->lifecycle)) {
+        if (!lanepool_i_role_try_or_ask(&pool->router))
+            return;
+        if (was_asked)
+            lanepool_i_router_route(pool, local);
+        pool->host->look(pool, local);
+        if (!lanepool_i_role_give_back_quietly(pool, local))
+            return;
+        was_asked = true;
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
+    }
+}
+
+void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle)
+{
+    fetch_add_seq(&lifecycle->cancels, 1);
+}
+
+void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle)
+{
+    fetch_sub_seq(&lifecycle->cancels, 1);
+}
+
+void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local)
+{
+    if (fetch_sub_seq(&pool->lifecycle.workers_left, 1) == 1)
+        lanepool_i_lifecycle_attend(pool, local);
+}

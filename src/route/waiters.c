@@ -1,0 +1,149 @@
+/*
+ * Owns the list of waits inside tasks and of callers, and how they are woken; see waiters.h.
+ */
+#include "route/waiters.h"
+
+#include "feature/pump.h"
+#include "route/pool.h"
+
+bool lanepool_i_waits_init(lanepool_i_waits *waits)
+{
+    waits->first = NULL;
+    waits->callers = NULL;
+    waits->pumps = NULL;
+    atomic_init(&waits->caller_count, 0);
+    atomic_init(&waits->sleeping, 0);
+    return lanepool_i_mutex_init(&waits->lock);
+}
+
+void lanepool_i_waits_fini(lanepool_i_waits *waits)
+{
+    lanepool_i_mutex_fini(&waits->lock);
+}
+
+/* --- waking, and asking to be woken --- */
+
+bool lanepool_i_waiter_init(lanepool_i_waiter *waiter)
+{
+    atomic_init(&waiter->asked, false);
+    atomic_init(&waiter->stuck, false);
+    return lanepool_i_semaphore_init(&waiter->semaphore);
+}
+
+void lanepool_i_waiter_fini(lanepool_i_waiter *waiter)
+{
+    lanepool_i_semaphore_fini(&waiter->semaphore);
+}
+
+/* Who asks says so before: the holder, which sees the question when it gives the role back, sees
+ * the asker too. */
+bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router)
+{
+    store_relaxed(&waiter->asked, true);
+    if (!lanepool_i_role_try_or_ask(router))
+        return false;
+    store_relaxed(&waiter->asked, false);
+    return true;
+}
+
+bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router)
+{
+    bool more = lanepool_i_inbox_more(&router->inbox);
+    store_relaxed(&waiter->stuck, !more);
+    return more;
+}
+
+bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
+                             lanepool_i_local *local)
+{
+    if (!lanepool_i_waiter_take_role(waiter, &pool->router))
+        return false;
+    lanepool_i_router_route(pool, local);
+    bool more = lanepool_i_waiter_has_more(waiter, &pool->router);
+    lanepool_i_role_give_back(pool, local);
+    return more;
+}
+
+static bool is_meant(const lanepool_i_waiter *waiter, lanepool_i_whom whom)
+{
+    if (whom == LANEPOOL_I_EVERYONE)
+        return true;
+    return load_relaxed(whom == LANEPOOL_I_ASKERS ? &waiter->asked : &waiter->stuck);
+}
+
+void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom)
+{
+    if (!is_meant(waiter, whom))
+        return;
+    store_relaxed(&waiter->asked, false);
+    store_relaxed(&waiter->stuck, false);
+    lanepool_i_semaphore_post(&waiter->semaphore);
+}
+
+/* A pump is one more caller that ready tasks are for. */
+static void post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom)
+{
+    for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
+        lanepool_i_waiter_post_locked(&caller->waiter, whom);
+    lanepool_i_pumps_post_locked(waits, whom);
+}
+
+void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    for (lanepool_i_wait *wait = waits->first; wait != NULL; wait = wait->next)
+        lanepool_i_waiter_post_locked(&wait->waiter, whom);
+    post_callers_locked(waits, whom);
+    lanepool_i_mutex_unlock(&waits->lock);
+}
+
+/* --- one wait --- */
+
+void lanepool_i_wait_drop(lanepool_i_wait *wait)
+{
+    if (fetch_sub_acq_rel(&wait->references, 1) != 1)
+        return;
+    lanepool_i_waiter_fini(&wait->waiter);
+    lanepool_i_memory_free(wait);
+}
+
+static bool is_running(const lanepool_i_local *local, const lanepool_i_task *task)
+{
+    const lanepool_i_task *running = load_relaxed(&local->running);
+    while (running != NULL && running != task)
+        running = load_relaxed(&running->next);
+    return running != NULL;
+}
+
+/* All at once, before the first of the tasks goes: a wait also points at the task above it. Each
+ * listener stays with its future and drops its reference there. */
+void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local)
+{
+    lanepool_i_wait *over = NULL;
+    lanepool_i_mutex_lock(&waits->lock);
+    for (lanepool_i_wait **at = &waits->first; *at != NULL;) {
+        lanepool_i_wait *wait = *at;
+        if (!is_running(local, wait->task)) {
+            at = &wait->next;
+            continue;
+        }
+        *at = wait->next;
+        wait->left = true;
+        wait->next = over;
+        over = wait;
+    }
+    lanepool_i_mutex_unlock(&waits->lock);
+    local->waits = 0;
+    while (over != NULL) {
+        lanepool_i_wait *next = over->next;
+        lanepool_i_wait_drop(over);
+        over = next;
+    }
+}
+
+void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
+{
+    lanepool_i_mutex_lock(&waits->lock);
+    wait->helping = NULL;
+    lanepool_i_mutex_unlock(&waits->lock);
+}

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""The folders of src/ have one direction, in what they include and in what they call.
+
+    layers.py <project> [object file...]
+
+docs/diagrams/layers.txt names the folders from top to bottom, what still points up, the structs of
+functions through which a lower folder calls a higher one, and the public headers whose functions
+are in files of another name. Each row must be so, and nothing else may be. The objects are those of
+the library; without them calls are not looked at.
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+
+class Table:
+    """What layers.txt says."""
+
+    def __init__(self, path):
+        self.level = {}  # folder -> its place from the bottom
+        self.up_includes = set()  # (file, header)
+        self.up_calls = set()  # (file, function)
+        self.tables = {}  # (header, type) -> (count, folders)
+        self.public = {}  # public header -> stem
+        folders = []
+        for line in open(path):
+            head, _, rest = line.partition(":")
+            words = rest.split()
+            if line.startswith("#") or not words:
+                continue
+            if head == "up":
+                self.up_includes.add((words[0], words[1]))
+                self.up_calls |= {(words[0], name) for name in words[2:]}
+            elif head == "table":
+                self.tables[words[0], words[1]] = (int(words[2]), words[3:])
+            elif head == "public":
+                self.public[words[0]] = words[1]
+            else:
+                folders.append(head)
+        for place, folder in enumerate(reversed(folders)):
+            self.level[folder] = place
+
+    def points_up(self, file, other):
+        return self.level.get(folder_of(other), -1) > self.level.get(folder_of(file), 99)
+
+
+def folder_of(file):
+    return os.path.dirname(file)
+
+
+def sources_of(project):
+    for place, _, names in os.walk(project):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                yield os.path.relpath(os.path.join(place, name), project)
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+
+
+def includes_of(text):
+    return re.findall(r'^ *# *include *"([^"]+)"', text, re.M)
+
+
+def structs_of_functions(text):
+    """Yields (type, number of members that are functions)."""
+    for body in re.finditer(r"struct (lanepool_\w+) \{(.*?)^\}", without_comments(text), re.S | re.M):
+        count = len(re.findall(r"\(\*\w+\)\(", body[2]))
+        if count > 0:
+            yield body[1], count
+
+
+def calls_of(objects):
+    """(file, function, file of the function), of functions that another file defines."""
+    owner, used = {}, collections.defaultdict(set)
+    for path in objects:
+        file = re.search(r"/src/(\w+/\w+\.c)\.o(bj)?$", path)[1]
+        for line in subprocess.check_output(["nm", path], text=True).splitlines():
+            words = line.split()
+            if words[-2] in "TDRBV":
+                owner[words[-1]] = file
+            elif words[-2] == "U":
+                used[file].add(words[-1])
+    for file, names in sorted(used.items()):
+        for name in sorted(names):
+            if owner.get(name, file) != file:
+                yield file, name, owner[name]
+
+
+def check_files(table, texts):
+    for file in sorted(texts):
+        if folder_of(file) not in table.level:
+            yield "%s: its folder is not in the table" % file
+
+
+def check_includes(table, texts):
+    seen = set()
+    edges = {}
+    for file, text in sorted(texts.items()):
+        edges[file] = [name for name in includes_of(text) if name in texts]
+        for name in edges[file]:
+            if not table.points_up(file, name):
+                continue
+            seen.add((file, name))
+            if (file, name) not in table.up_includes:
+                yield "%s includes %s, which is in a higher folder" % (file, name)
+    for file, name in sorted(table.up_includes - seen):
+        yield "%s does not include %s any more: take it out of the table" % (file, name)
+    cycle = cycle_in(edges)
+    if cycle:
+        yield "includes go round: " + " -> ".join(cycle)
+
+
+def cycle_in(edges):
+    state = {}
+
+    def visit(node, way):
+        state[node] = "open"
+        for other in edges[node]:
+            if state.get(other) == "open":
+                return way[way.index(other):] + [other] if other in way else [node, other]
+            if other not in state:
+                found = visit(other, way + [other])
+                if found:
+                    return found
+        state[node] = "done"
+        return None
+
+    for node in sorted(edges):
+        if node not in state:
+            found = visit(node, [node])
+            if found:
+                return found
+    return None
+
+
+def check_calls(table, objects):
+    seen = set()
+    for file, name, other in calls_of(objects):
+        if not table.points_up(file, other):
+            continue
+        seen.add((file, name))
+        if (file, name) not in table.up_calls:
+            yield "%s calls %s in %s, which is in a higher folder" % (file, name, other)
+    for file, name in sorted(table.up_calls - seen):
+        yield "%s does not call %s any more: take it out of the table" % (file, name)
+
+
+def check_tables(table, texts):
+    seen = {}
+    for file, text in sorted(texts.items()):
+        if file.endswith(".h") and folder_of(file) not in ("platform", "adapters"):
+            for name, count in structs_of_functions(text):
+                seen[file, name] = count
+    for key, count in sorted(seen.items()):
+        if table.tables.get(key, (0, []))[0] != count:
+            yield "%s: %s has %d functions; the table says otherwise" % (*key, count)
+    for key in sorted(set(table.tables) - set(seen)):
+        yield "%s: %s is no struct of functions any more: take it out of the table" % key
+
+
+def check_public(table, project):
+    """A public function is in <header>.c, or in <header>_<part>.c."""
+    place = {}
+    for file in sources_of(project + "/src"):
+        if file.endswith(".c"):
+            text = without_comments(open(os.path.join(project, "src", file)).read())
+            for name in re.findall(r"^[^\s#{}][^;{}]*?\b(lanepool_(?!i_)\w+)\([^;{}]*\)\n\{", text, re.M):
+                place[name] = file
+    for header in sorted(os.listdir(project + "/include/lanepool")):
+        if not header.endswith(".h"):
+            continue
+        text = without_comments(open(project + "/include/lanepool/" + header).read())
+        stem = table.public.get(header, header[:-2])
+        for name in re.findall(r"LANEPOOL_API[^;]*?\b(lanepool_\w+)\s*\(", text):
+            file = place.get(name)
+            if file is None:
+                yield "%s is declared in %s and defined nowhere" % (name, header)
+            elif not re.fullmatch(stem + r"(_\w+)?\.c", os.path.basename(file)):
+                yield "%s is declared in %s and defined in %s" % (name, header, file)
+
+
+def main():
+    project, objects = sys.argv[1], sys.argv[2:]
+    table = Table(project + "/docs/diagrams/layers.txt")
+    texts = {file: open(os.path.join(project, "src", file)).read() for file in sources_of(project + "/src")}
+    findings = list(check_files(table, texts))
+    findings += check_includes(table, texts)
+    findings += check_tables(table, texts)
+    findings += check_public(table, project)
+    if objects:
+        findings += check_calls(table, objects)
+    for finding in findings:
+        print(finding)
+    print("%d functions are still called upwards, in %d places"
+          % (len({name for _, name in table.up_calls}), len(table.up_calls)))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
