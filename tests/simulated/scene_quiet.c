@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "feature/delay.h"
 #include "route/pool.h"
 #include "simulated/notes.h"
 
