@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* Aligned to LANEPOOL_I_APART, not cleared; NULL: lacking. */
+/* Aligned to LANEPOOL_I_CACHE_LINE, not cleared; NULL: lacking. */
 static inline void *lanepool_i_allocate(const lanepool_allocator *allocator, size_t size)
 {
-    return allocator != NULL ? allocator->allocate(allocator->user, size, LANEPOOL_I_APART)
+    return allocator != NULL ? allocator->allocate(allocator->user, size, LANEPOOL_I_CACHE_LINE)
                              : lanepool_i_memory_alloc(size);
 }
 

@@ -21,32 +21,32 @@
 #include "base/atomic.h"
 #include "base/sizes.h"
 
-typedef struct lanepool_i_anchor {
+typedef struct lanepool_i_clock_anchor {
     uint64_t ticks;
     uint64_t ns;
-} lanepool_i_anchor;
+} lanepool_i_clock_anchor;
 
 /* Guards: I immutable, A atomic. */
-typedef struct lanepool_i_anchors {
-    lanepool_i_anchor first;                        /* I */
-    _Atomic bool taken;                             /* A: someone is adding one */
-    _Atomic uint64_t written;                       /* A: who has it taken writes */
-    _Atomic uint64_t words[2 * LANEPOOL_I_ANCHORS]; /* A: likewise */
-} lanepool_i_anchors;
+typedef struct lanepool_i_clock_anchors {
+    lanepool_i_clock_anchor first;                        /* I */
+    _Atomic bool taken;                                   /* A: someone is adding one */
+    _Atomic uint64_t written;                             /* A: who has it taken writes */
+    _Atomic uint64_t words[2 * LANEPOOL_I_CLOCK_ANCHORS]; /* A: likewise */
+} lanepool_i_clock_anchors;
 
 /* A reader's place among them. Guards: one reader's. */
-typedef struct lanepool_i_time {
-    lanepool_i_anchors *anchors; /* NULL: ticks are the clock's */
-    uint64_t next;               /* the anchor to be looked at */
-    lanepool_i_anchor before, after;
-} lanepool_i_time;
+typedef struct lanepool_i_clock_time {
+    lanepool_i_clock_anchors *anchors; /* NULL: ticks are the clock's */
+    uint64_t next;                     /* the anchor to be looked at */
+    lanepool_i_clock_anchor before, after;
+} lanepool_i_clock_time;
 
 /* Takes the first one; NULL: memory is lacking. */
-lanepool_i_anchors *lanepool_i_anchors_create(void);
-void lanepool_i_anchors_free(lanepool_i_anchors *anchors);
+lanepool_i_clock_anchors *lanepool_i_clock_anchors_create(void);
+void lanepool_i_clock_anchors_free(lanepool_i_clock_anchors *anchors);
 
-lanepool_i_time lanepool_i_time_begin(lanepool_i_anchors *anchors);
+lanepool_i_clock_time lanepool_i_clock_time_begin(lanepool_i_clock_anchors *anchors);
 /* The time of ticks that were taken before this call. */
-uint64_t lanepool_i_time_of(lanepool_i_time *time, uint64_t ticks);
+uint64_t lanepool_i_clock_time_of(lanepool_i_clock_time *time, uint64_t ticks);
 
 #endif

@@ -3,10 +3,10 @@
 
 #define TRIES 10000 /* some milliseconds: no thread that is there holds the lock for so long */
 
-bool lanepool_i_origin_has_lock(lanepool_i_origin origin, lanepool_i_mutex *lock)
+bool lanepool_i_creator_has_lock(lanepool_i_creator creator, lanepool_i_mutex *lock)
 {
     bool is_free = false;
-    if (origin.process == lanepool_i_process())
+    if (creator.process == lanepool_i_process())
         return true;
     for (unsigned tries = 0; tries < TRIES && !is_free; tries++) {
         lanepool_i_yield();

@@ -16,23 +16,23 @@
 #include "platform/platform.h"
 
 /* Guard: I immutable. */
-typedef struct lanepool_i_origin {
+typedef struct lanepool_i_creator {
     uint32_t process; /* I: its number */
-} lanepool_i_origin;
+} lanepool_i_creator;
 
-static inline lanepool_i_origin lanepool_i_origin_here(void)
+static inline lanepool_i_creator lanepool_i_creator_self(void)
 {
-    return (lanepool_i_origin){ lanepool_i_process() };
+    return (lanepool_i_creator){ lanepool_i_process() };
 }
 
-bool lanepool_i_origin_has_lock(lanepool_i_origin origin, lanepool_i_mutex *lock);
+bool lanepool_i_creator_has_lock(lanepool_i_creator creator, lanepool_i_mutex *lock);
 
 /* Any thread that does not hold the lock: whether the lock may be waited for; false: this is a
  * child of fork(), and whoever holds it is not there. Asks the system only if the lock is taken. */
-static inline bool lanepool_i_origin_is_here(lanepool_i_origin origin, lanepool_i_mutex *lock)
+static inline bool lanepool_i_creator_is_here(lanepool_i_creator creator, lanepool_i_mutex *lock)
 {
     if (!lanepool_i_mutex_try(lock))
-        return lanepool_i_origin_has_lock(origin, lock);
+        return lanepool_i_creator_has_lock(creator, lock);
     lanepool_i_mutex_unlock(lock);
     return true;
 }

@@ -37,8 +37,8 @@ static inline void lanepool_i_pace_note(lanepool_i_pace *pace, uint64_t gap_ns, 
         pace->mean_ns -= (pace->mean_ns - gap_ns) / LANEPOOL_I_GAP_WEIGHT;
 }
 
-static inline uint64_t lanepool_i_pace_linger(const lanepool_i_pace *pace, uint64_t min_ns,
-                                              uint64_t max_ns)
+static inline uint64_t lanepool_i_pace_idle_time(const lanepool_i_pace *pace, uint64_t min_ns,
+                                                 uint64_t max_ns)
 {
     if (!pace->known)
         return min_ns;

@@ -1,15 +1,15 @@
 /* Owns the buckets: how they are made, split, joined and swept; see key_index.h. */
 #include "base/key_index.h"
 
-uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t size)
+uint32_t lanepool_i_key_index_hash_bytes(uint64_t seed, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
-    uint64_t hash = lanepool_i_keyindex_mix(seed, size);
+    uint64_t hash = lanepool_i_key_index_mix(seed, size);
     for (; size > 0;) {
         uint64_t part = 0;
         size_t length = size < sizeof part ? size : sizeof part;
         memcpy(&part, bytes, length);
-        hash = lanepool_i_keyindex_mix(hash ^ part, seed + length);
+        hash = lanepool_i_key_index_mix(hash ^ part, seed + length);
         bytes += length;
         size -= length;
     }
@@ -22,7 +22,7 @@ static size_t segment_size(size_t segment)
     return size < LANEPOOL_I_FIRST_BUCKETS ? LANEPOOL_I_FIRST_BUCKETS : size;
 }
 
-static bool have_segment(lanepool_i_keyindex *index, size_t segment)
+static bool have_segment(lanepool_i_key_index *index, size_t segment)
 {
     if (segment >= LANEPOOL_I_SEGMENTS)
         return false;
@@ -32,71 +32,71 @@ static bool have_segment(lanepool_i_keyindex *index, size_t segment)
     return index->segments[segment] != NULL;
 }
 
-static void free_segment(lanepool_i_keyindex *index, size_t segment)
+static void free_segment(lanepool_i_key_index *index, size_t segment)
 {
     lanepool_i_deallocate(index->allocator, index->segments[segment],
                           segment_size(segment) * sizeof(lanepool_i_key *));
     index->segments[segment] = NULL;
 }
 
-bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed,
-                              const lanepool_allocator *allocator)
+bool lanepool_i_key_index_init(lanepool_i_key_index *index, uint64_t seed,
+                               const lanepool_allocator *allocator)
 {
     memset(index, 0, sizeof *index);
     index->seed = seed;
     index->allocator = allocator;
-    if (!have_segment(index, lanepool_i_keyindex_segment(0)))
+    if (!have_segment(index, lanepool_i_key_index_segment(0)))
         return false;
     index->bucket_count = LANEPOOL_I_FIRST_BUCKETS;
     index->half = LANEPOOL_I_FIRST_BUCKETS;
-    memset(lanepool_i_keyindex_bucket(index, 0), 0,
+    memset(lanepool_i_key_index_bucket(index, 0), 0,
            LANEPOOL_I_FIRST_BUCKETS * sizeof(lanepool_i_key *));
     return true;
 }
 
-void lanepool_i_keyindex_fini(lanepool_i_keyindex *index)
+void lanepool_i_key_index_fini(lanepool_i_key_index *index)
 {
     for (size_t i = 0; i < LANEPOOL_I_SEGMENTS; i++)
         free_segment(index, i);
 }
 
 /* Distributes one bucket's keys over itself and the bucket just added, or joins them. */
-static void rehash(lanepool_i_keyindex *index, lanepool_i_key *keys)
+static void rehash(lanepool_i_key_index *index, lanepool_i_key *table)
 {
-    while (keys != NULL) {
-        lanepool_i_key *next = keys->next;
-        lanepool_i_key **bucket = lanepool_i_keyindex_bucket_of(index, keys->hash);
-        keys->next = *bucket;
-        *bucket = keys;
-        keys = next;
+    while (table != NULL) {
+        lanepool_i_key *next = table->next;
+        lanepool_i_key **bucket = lanepool_i_key_index_bucket_of(index, table->hash);
+        table->next = *bucket;
+        *bucket = table;
+        table = next;
     }
 }
 
 /* Keeps `half` right. */
-static void set_bucket_count(lanepool_i_keyindex *index, size_t count)
+static void set_bucket_count(lanepool_i_key_index *index, size_t count)
 {
     index->bucket_count = count;
     index->half = (size_t)1 << (63 - __builtin_clzll(count));
 }
 
-static void grow(lanepool_i_keyindex *index)
+static void grow(lanepool_i_key_index *index)
 {
     size_t added = index->bucket_count;
-    if (!have_segment(index, lanepool_i_keyindex_segment(added)))
+    if (!have_segment(index, lanepool_i_key_index_segment(added)))
         return;
-    lanepool_i_key **split = lanepool_i_keyindex_bucket(index, added - index->half);
-    lanepool_i_key *keys = *split;
+    lanepool_i_key **split = lanepool_i_key_index_bucket(index, added - index->half);
+    lanepool_i_key *table = *split;
     *split = NULL;
-    *lanepool_i_keyindex_bucket(index, added) = NULL;
+    *lanepool_i_key_index_bucket(index, added) = NULL;
     set_bucket_count(index, added + 1);
-    rehash(index, keys);
+    rehash(index, table);
 }
 
-void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key)
+void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key)
 {
     if (index->key_count >= index->bucket_count)
         grow(index);
-    lanepool_i_key **bucket = lanepool_i_keyindex_bucket_of(index, key->hash);
+    lanepool_i_key **bucket = lanepool_i_key_index_bucket_of(index, key->hash);
     key->next = *bucket;
     *bucket = key;
     index->key_count++;
@@ -112,14 +112,14 @@ static bool may_go(lanepool_i_key *key, bool all,
     return (all || !used) && key->held == 0 && is_idle((const struct lanepool_i_lane *)key);
 }
 
-void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, bool all,
-                               bool (*is_idle)(const struct lanepool_i_lane *lane),
-                               lanepool_i_key **removed)
+void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
+                                bool (*is_idle)(const struct lanepool_i_lane *lane),
+                                lanepool_i_key **removed)
 {
     for (size_t i = 0; i < bucket_count; i++) {
         if (index->hand >= index->bucket_count)
             index->hand = 0;
-        lanepool_i_key **at = lanepool_i_keyindex_bucket(index, index->hand++);
+        lanepool_i_key **at = lanepool_i_key_index_bucket(index, index->hand++);
         while (*at != NULL) {
             lanepool_i_key *key = *at;
             if (!may_go(key, all, is_idle)) {
@@ -137,33 +137,33 @@ void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, 
 /* Joins the last bucket with the one that it was split from. The memory goes with a segment's
  * first.
  */
-static void join(lanepool_i_keyindex *index)
+static void join(lanepool_i_key_index *index)
 {
     size_t last = index->bucket_count - 1;
-    lanepool_i_key *keys = *lanepool_i_keyindex_bucket(index, last);
+    lanepool_i_key *table = *lanepool_i_key_index_bucket(index, last);
     set_bucket_count(index, last);
-    rehash(index, keys);
-    size_t segment = lanepool_i_keyindex_segment(last);
-    if (segment != lanepool_i_keyindex_segment(last - 1))
+    rehash(index, table);
+    size_t segment = lanepool_i_key_index_segment(last);
+    if (segment != lanepool_i_key_index_segment(last - 1))
         free_segment(index, segment);
 }
 
-static bool has_buckets_for(const lanepool_i_keyindex *index, size_t times)
+static bool has_buckets_for(const lanepool_i_key_index *index, size_t times)
 {
     return index->bucket_count > LANEPOOL_I_FIRST_BUCKETS &&
            index->bucket_count > times * index->key_count;
 }
 
-void lanepool_i_keyindex_shrink(lanepool_i_keyindex *index)
+void lanepool_i_key_index_shrink(lanepool_i_key_index *index)
 {
     while (has_buckets_for(index, 2))
         join(index);
 }
 
 /* As many as keep pace with the bound, when all keys go. */
-void lanepool_i_keyindex_remove(lanepool_i_keyindex *index, lanepool_i_key *key)
+void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key)
 {
-    lanepool_i_key **at = lanepool_i_keyindex_bucket_of(index, key->hash);
+    lanepool_i_key **at = lanepool_i_key_index_bucket_of(index, key->hash);
     while (*at != key)
         at = &(*at)->next;
     *at = key->next;
@@ -173,11 +173,11 @@ void lanepool_i_keyindex_remove(lanepool_i_keyindex *index, lanepool_i_key *key)
         join(index);
 }
 
-void lanepool_i_keyindex_each(lanepool_i_keyindex *index,
-                              void (*visit)(lanepool_i_key *key, void *context), void *context)
+void lanepool_i_key_index_each(lanepool_i_key_index *index,
+                               void (*visit)(lanepool_i_key *key, void *context), void *context)
 {
     for (size_t bucket = 0; bucket < index->bucket_count; bucket++)
-        for (lanepool_i_key *key = *lanepool_i_keyindex_bucket(index, bucket); key != NULL;) {
+        for (lanepool_i_key *key = *lanepool_i_key_index_bucket(index, bucket); key != NULL;) {
             lanepool_i_key *next = key->next;
             visit(key, context);
             key = next;

@@ -67,7 +67,7 @@ static inline void lanepool_i_key_set_hash(lanepool_i_key *key, uint32_t hash)
 /* Beyond so many to a key, removing keys takes buckets away. */
 #define LANEPOOL_I_BUCKETS_PER_KEY 4
 
-typedef struct lanepool_i_keyindex {
+typedef struct lanepool_i_key_index {
     uint64_t seed;
     size_t bucket_count;
     size_t half; /* the largest power of two that is at most bucket_count */
@@ -75,45 +75,45 @@ typedef struct lanepool_i_keyindex {
     size_t hand; /* where the sweep goes on */
     lanepool_i_key **segments[LANEPOOL_I_SEGMENTS];
     const lanepool_allocator *allocator; /* NULL: the system */
-} lanepool_i_keyindex;
+} lanepool_i_key_index;
 
-bool lanepool_i_keyindex_init(lanepool_i_keyindex *index, uint64_t seed,
-                              const lanepool_allocator *allocator);
-void lanepool_i_keyindex_fini(lanepool_i_keyindex *index);
+bool lanepool_i_key_index_init(lanepool_i_key_index *index, uint64_t seed,
+                               const lanepool_allocator *allocator);
+void lanepool_i_key_index_fini(lanepool_i_key_index *index);
 
-static inline uint64_t lanepool_i_keyindex_mix(uint64_t a, uint64_t b)
+static inline uint64_t lanepool_i_key_index_mix(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD1B54A32D192ED03u);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint32_t lanepool_i_keyindex_hash_word(uint64_t seed, uint64_t value, uint32_t type)
+static inline uint32_t lanepool_i_key_index_hash_word(uint64_t seed, uint64_t value, uint32_t type)
 {
-    return (uint32_t)lanepool_i_keyindex_mix(value ^ seed, seed + type) & LANEPOOL_I_HASH_MASK;
+    return (uint32_t)lanepool_i_key_index_mix(value ^ seed, seed + type) & LANEPOOL_I_HASH_MASK;
 }
 
-uint32_t lanepool_i_keyindex_hash_bytes(uint64_t seed, const void *data, size_t size);
+uint32_t lanepool_i_key_index_hash_bytes(uint64_t seed, const void *data, size_t size);
 
-static inline size_t lanepool_i_keyindex_segment(size_t bucket)
+static inline size_t lanepool_i_key_index_segment(size_t bucket)
 {
     return (size_t)(63 - __builtin_clzll(bucket | (LANEPOOL_I_FIRST_BUCKETS - 1)));
 }
 
-static inline lanepool_i_key **lanepool_i_keyindex_bucket(const lanepool_i_keyindex *index,
-                                                          size_t bucket)
+static inline lanepool_i_key **lanepool_i_key_index_bucket(const lanepool_i_key_index *index,
+                                                           size_t bucket)
 {
-    size_t segment = lanepool_i_keyindex_segment(bucket);
+    size_t segment = lanepool_i_key_index_segment(bucket);
     size_t start = ((size_t)1 << segment) & ~(LANEPOOL_I_FIRST_BUCKETS - 1);
     return &index->segments[segment][bucket - start];
 }
 
-static inline lanepool_i_key **lanepool_i_keyindex_bucket_of(const lanepool_i_keyindex *index,
-                                                             uint32_t hash)
+static inline lanepool_i_key **lanepool_i_key_index_bucket_of(const lanepool_i_key_index *index,
+                                                              uint32_t hash)
 {
     size_t bucket = hash & (2 * index->half - 1);
-    return lanepool_i_keyindex_bucket(index,
-                                      bucket < index->bucket_count ? bucket : bucket - index->half);
+    return lanepool_i_key_index_bucket(index, bucket < index->bucket_count ? bucket
+                                                                           : bucket - index->half);
 }
 
 static inline bool lanepool_i_key_equals(const lanepool_i_key *a, const lanepool_i_key *b)
@@ -127,10 +127,10 @@ static inline bool lanepool_i_key_equals(const lanepool_i_key *a, const lanepool
 }
 
 /* The indexed key that equals `wanted` (its hash set), or NULL. O(1) expected. */
-static inline lanepool_i_key *lanepool_i_keyindex_find(const lanepool_i_keyindex *index,
-                                                       const lanepool_i_key *wanted)
+static inline lanepool_i_key *lanepool_i_key_index_find(const lanepool_i_key_index *index,
+                                                        const lanepool_i_key *wanted)
 {
-    lanepool_i_key *key = *lanepool_i_keyindex_bucket_of(index, wanted->hash);
+    lanepool_i_key *key = *lanepool_i_key_index_bucket_of(index, wanted->hash);
     while (key != NULL && !lanepool_i_key_equals(key, wanted))
         key = key->next;
     if (key != NULL && !key->used)
@@ -139,11 +139,11 @@ static inline lanepool_i_key *lanepool_i_keyindex_find(const lanepool_i_keyindex
 }
 
 /* The same for a number or an address. */
-static inline lanepool_i_key *lanepool_i_keyindex_find_word(const lanepool_i_keyindex *index,
-                                                            uint64_t value, uint32_t type)
+static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_key_index *index,
+                                                             uint64_t value, uint32_t type)
 {
-    uint32_t hash = lanepool_i_keyindex_hash_word(index->seed, value, type);
-    lanepool_i_key *key = *lanepool_i_keyindex_bucket_of(index, hash);
+    uint32_t hash = lanepool_i_key_index_hash_word(index->seed, value, type);
+    lanepool_i_key *key = *lanepool_i_key_index_bucket_of(index, hash);
     while (key != NULL && (key->value.id != value || key->type != type))
         key = key->next;
     if (key != NULL && !key->used)
@@ -152,23 +152,23 @@ static inline lanepool_i_key *lanepool_i_keyindex_find_word(const lanepool_i_key
 }
 
 /* Adds a key that is not there yet. */
-void lanepool_i_keyindex_add(lanepool_i_keyindex *index, lanepool_i_key *key);
+void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key);
 
 /* Takes a key out, and joins buckets where there are far too many for what is left: as much at a
  * time as was added with it. */
-void lanepool_i_keyindex_remove(lanepool_i_keyindex *index, lanepool_i_key *key);
+void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key);
 
 /* Visits the buckets at the hand and moves it on. Keys that are not held, were not found since the
  * hand last passed (or `all`), and whose lane, of which the key is the front, is idle are taken out
  * and chained through `next` in *removed. O(keys in those buckets). */
-void lanepool_i_keyindex_sweep(lanepool_i_keyindex *index, size_t bucket_count, bool all,
-                               bool (*is_idle)(const struct lanepool_i_lane *lane),
-                               lanepool_i_key **removed);
+void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
+                                bool (*is_idle)(const struct lanepool_i_lane *lane),
+                                lanepool_i_key **removed);
 /* Gives back the memory of buckets that are no longer needed. */
-void lanepool_i_keyindex_shrink(lanepool_i_keyindex *index);
+void lanepool_i_key_index_shrink(lanepool_i_key_index *index);
 
 /* Calls `visit` for every key, in no particular order. */
-void lanepool_i_keyindex_each(lanepool_i_keyindex *index,
-                              void (*visit)(lanepool_i_key *key, void *context), void *context);
+void lanepool_i_key_index_each(lanepool_i_key_index *index,
+                               void (*visit)(lanepool_i_key *key, void *context), void *context);
 
 #endif

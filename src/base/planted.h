@@ -7,22 +7,23 @@
 #define LANEPOOL_SRC_BASE_PLANTED_H
 
 enum {
-    LANEPOOL_I_RELAXED_LATCH = 1,    /* a latch is counted down without an order */
-    LANEPOOL_I_LOST_WAKE_UP = 2,     /* a worker sleeps without a last look */
-    LANEPOOL_I_LATCH_TWICE = 3,      /* an arrival counts twice */
-    LANEPOOL_I_TWO_ROUTERS = 4,      /* two threads hold the router role */
-    LANEPOOL_I_IDLE_BESIDE_WORK = 5, /* ready tasks wake nobody */
-    LANEPOOL_I_LATE_TOUCH = 6,       /* a task is touched after its block was given back */
-    LANEPOOL_I_WEAK_SLEEP_FLAG = 7,  /* the sleeper's flag is not in the total order */
-    LANEPOOL_I_LEAK = 8,             /* a future is never freed */
-    LANEPOOL_I_NO_BARRIER = 9,       /* a link that seems to be missing is not looked at again */
-    LANEPOOL_I_UNWATCHED = 10,       /* a finished task's block is given back beside a survey */
-    LANEPOOL_I_MARK_KEEPS_LANE = 11, /* a cancelled rollup does not give up what it has latched */
-    LANEPOOL_I_CANCEL_RUNNING = 12,  /* a cancel of several takes what runs, too */
-    LANEPOOL_I_UNLOCKED = 13,        /* a cancel decides without the future's lock */
-    LANEPOOL_I_LENDS_NOTHING = 14,   /* who waits does not lend its level */
-    LANEPOOL_I_LANE_OVERFILLED = 15, /* only the first of a task's lanes is asked for room */
-    LANEPOOL_I_HELD_TOO_SOON = 16,   /* a pool is said to be held up beside tasks that run */
+    LANEPOOL_I_RELAXED_COUNTDOWN = 1, /* a latch is counted down without an order */
+    LANEPOOL_I_LOST_WAKE_UP = 2,      /* a worker sleeps without a last look */
+    LANEPOOL_I_COUNTDOWN_TWICE = 3,   /* an arrival counts twice */
+    LANEPOOL_I_TWO_ROUTERS = 4,       /* two threads hold the router role */
+    LANEPOOL_I_IDLE_BESIDE_WORK = 5,  /* ready tasks wake nobody */
+    LANEPOOL_I_LATE_TOUCH = 6,        /* a task is touched after its block was given back */
+    LANEPOOL_I_WEAK_SLEEP_FLAG = 7,   /* the sleeper's flag is not in the total order */
+    LANEPOOL_I_LEAK = 8,              /* a future is never freed */
+    LANEPOOL_I_NO_BARRIER = 9,        /* a link that seems to be missing is not looked at again */
+    LANEPOOL_I_UNRETAINED = 10,       /* a finished task's block is given back beside a survey */
+    LANEPOOL_I_TOMBSTONE_KEEPS_LANE =
+        11,                         /* a cancelled rollup does not give up what it has latched */
+    LANEPOOL_I_CANCEL_RUNNING = 12, /* a cancel of several takes what runs, too */
+    LANEPOOL_I_UNLOCKED = 13,       /* a cancel decides without the future's lock */
+    LANEPOOL_I_PASSES_NO_PRIORITY = 14, /* who waits does not lend its level */
+    LANEPOOL_I_LANE_OVERFILLED = 15,    /* only the first of a task's lanes is asked for room */
+    LANEPOOL_I_HELD_TOO_SOON = 16,      /* a pool is said to be held up beside tasks that run */
     LANEPOOL_I_PLANTED_COUNT = 16
 };
 

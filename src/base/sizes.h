@@ -12,7 +12,7 @@
 #if !defined(LANEPOOL_SMALL_SIZES)
 
 /* Ready tasks that a worker's queue holds: a power of two. */
-#define LANEPOOL_I_RUNQ_SLOTS 256u
+#define LANEPOOL_I_READY_SLOTS 256u
 /* How many a worker takes from another's queue at most. */
 #define LANEPOOL_I_TAKE_MAX 32u
 /* How many tasks are routed in one hold of the role; and how many by claims while none of them
@@ -39,18 +39,18 @@
 #define LANEPOOL_I_BLOCK_REGION ((size_t)1 << 21)
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
 /* Chains of free blocks of each size that trimming leaves: half a MiB. */
-#define LANEPOOL_I_KEPT_CHAINS ((size_t)64)
+#define LANEPOOL_I_RESERVE_CHAINS ((size_t)64)
 /* The table of poisoned lanes has two to the power of this many chains. */
 #define LANEPOOL_I_POISON_BITS 9
 /* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
-#define LANEPOOL_I_KEPT_LANES ((size_t)16384)
+#define LANEPOOL_I_RESERVE_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond what it needs at once. */
 #define LANEPOOL_I_LANE_CREDIT 256u
 /* Buckets of an index of keys when it is empty: a power of two. */
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)256)
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
 /* Moments at which counter and clock were compared that are kept: a power of two. */
-#define LANEPOOL_I_ANCHORS ((size_t)1024)
+#define LANEPOOL_I_CLOCK_ANCHORS ((size_t)1024)
 /* The watchdog does not look more often than once in so many nanoseconds. */
 #define LANEPOOL_I_LOOK_NS_MIN UINT64_C(1000000)
 /* So many tasks of a sequence run before its errand is handed to the executor anew. */
@@ -63,29 +63,29 @@
 #define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
 #endif
 
-#define LANEPOOL_I_RUNQ_SLOTS    2u
-#define LANEPOOL_I_TAKE_MAX      2u
-#define LANEPOOL_I_ROUTE_BATCH   2u
-#define LANEPOOL_I_ROUTE_MAX     3u
-#define LANEPOOL_I_ENOUGH_READY  1u
-#define LANEPOOL_I_PUT_OFF_MAX   1u
-#define LANEPOOL_I_APPEND_BATCH  2u
-#define LANEPOOL_I_FIRE_BATCH    2u
-#define LANEPOOL_I_SEARCH_ROUNDS 1
-#define LANEPOOL_I_SEARCH_PAUSES 0
-#define LANEPOOL_I_LINK_PAUSES   0
-#define LANEPOOL_I_TRY_AGAIN_NS  ((uint64_t)10)
-#define LANEPOOL_I_BLOCK_REGION  ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION   LANEPOOL_SMALL_PAGE
-#define LANEPOOL_I_KEPT_CHAINS   ((size_t)1)
-#define LANEPOOL_I_POISON_BITS   1
-#define LANEPOOL_I_KEPT_LANES    ((size_t)2)
-#define LANEPOOL_I_LANE_CREDIT   1u
-#define LANEPOOL_I_FIRST_BUCKETS ((size_t)2)
-#define LANEPOOL_I_FIRST_TICKET  (((uint64_t)1 << 40) - 3) /* it wraps around soon */
-#define LANEPOOL_I_ANCHORS       ((size_t)2)
-#define LANEPOOL_I_LOOK_NS_MIN   UINT64_C(1)
-#define LANEPOOL_I_DRAIN_BATCH   2u
+#define LANEPOOL_I_READY_SLOTS    2u
+#define LANEPOOL_I_TAKE_MAX       2u
+#define LANEPOOL_I_ROUTE_BATCH    2u
+#define LANEPOOL_I_ROUTE_MAX      3u
+#define LANEPOOL_I_ENOUGH_READY   1u
+#define LANEPOOL_I_PUT_OFF_MAX    1u
+#define LANEPOOL_I_APPEND_BATCH   2u
+#define LANEPOOL_I_FIRE_BATCH     2u
+#define LANEPOOL_I_SEARCH_ROUNDS  1
+#define LANEPOOL_I_SEARCH_PAUSES  0
+#define LANEPOOL_I_LINK_PAUSES    0
+#define LANEPOOL_I_TRY_AGAIN_NS   ((uint64_t)10)
+#define LANEPOOL_I_BLOCK_REGION   ((size_t)1 << 14)
+#define LANEPOOL_I_LANE_REGION    LANEPOOL_SMALL_PAGE
+#define LANEPOOL_I_RESERVE_CHAINS ((size_t)1)
+#define LANEPOOL_I_POISON_BITS    1
+#define LANEPOOL_I_RESERVE_LANES  ((size_t)2)
+#define LANEPOOL_I_LANE_CREDIT    1u
+#define LANEPOOL_I_FIRST_BUCKETS  ((size_t)2)
+#define LANEPOOL_I_FIRST_TICKET   (((uint64_t)1 << 40) - 3) /* it wraps around soon */
+#define LANEPOOL_I_CLOCK_ANCHORS  ((size_t)2)
+#define LANEPOOL_I_LOOK_NS_MIN    UINT64_C(1)
+#define LANEPOOL_I_DRAIN_BATCH    2u
 
 #endif
 

@@ -278,9 +278,9 @@ static bool is_worth_trimming_locked(const lanepool_i_slab_class *of)
 {
     size_t count = 0;
     const lanepool_i_block *chain = load_acquire(&of->chains);
-    for (; chain != NULL && count < LANEPOOL_I_KEPT_CHAINS; chain = chain->next_chain)
+    for (; chain != NULL && count < LANEPOOL_I_RESERVE_CHAINS; chain = chain->next_chain)
         count++;
-    return count == LANEPOOL_I_KEPT_CHAINS;
+    return count == LANEPOOL_I_RESERVE_CHAINS;
 }
 
 void lanepool_i_slab_trim(lanepool_i_slab *slab)

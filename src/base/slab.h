@@ -37,7 +37,8 @@ struct lanepool_i_block {
 
 /* One size. Guards: A atomic, L slab's lock. */
 typedef struct lanepool_i_slab_class {
-    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_block *) chains; /* A: push by all, pop under L */
+    _Alignas(
+        LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_block *) chains; /* A: push by all, pop under L */
     lanepool_i_region *open;                                       /* L: with pages not yet cut */
     lanepool_i_region *full;                                       /* L: without */
 } lanepool_i_slab_class;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-bool lanepool_i_array_reserve(lanepool_i_array *array, size_t more, size_t size)
+bool lanepool_i_vector_reserve(lanepool_i_vector *array, size_t more, size_t size)
 {
     if (array->capacity - array->count >= more)
         return true;
@@ -21,15 +21,15 @@ bool lanepool_i_array_reserve(lanepool_i_array *array, size_t more, size_t size)
     return true;
 }
 
-void *lanepool_i_array_add(lanepool_i_array *array, size_t size)
+void *lanepool_i_vector_add(lanepool_i_vector *array, size_t size)
 {
-    if (!lanepool_i_array_reserve(array, 1, size))
+    if (!lanepool_i_vector_reserve(array, 1, size))
         return NULL;
     return (char *)array->items + array->count++ * size;
 }
 
-void lanepool_i_array_fini(lanepool_i_array *array)
+void lanepool_i_vector_fini(lanepool_i_vector *array)
 {
     lanepool_i_memory_free(array->items);
-    *array = (lanepool_i_array){ NULL, 0, 0 };
+    *array = (lanepool_i_vector){ NULL, 0, 0 };
 }

@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 /* `given_size` is what the caller says; `known_size` what this library has compiled in. */
-static inline bool lanepool_i_is_known(const void *given, size_t given_size, size_t known_size)
+static inline bool lanepool_i_struct_is_valid(const void *given, size_t given_size,
+                                              size_t known_size)
 {
     const unsigned char *bytes = given;
     for (size_t i = known_size; i < given_size; i++)

@@ -39,7 +39,7 @@ static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
 
 /* Once the pool stops nobody is called: callers give up, and the hand-back, which may be what
  * routes the task, must find it in a queue; or in a pump, where it looks, too. */
-bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
+bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_waits *waits = &pool->waits;
     if (lanepool_i_task_is_for_pump(task))
@@ -58,14 +58,14 @@ bool lanepool_i_waits_call(lanepool_pool *pool, lanepool_i_task *task)
     return caller != NULL;
 }
 
-size_t lanepool_i_waits_called_max_locked(const lanepool_i_waits *waits)
+size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits)
 {
     return load_relaxed(&waits->caller_count) + lanepool_i_pumps_ready_locked(waits);
 }
 
-void lanepool_i_waits_each_called_locked(const lanepool_i_waits *waits,
-                                         void (*found)(lanepool_i_task *task, void *context),
-                                         void *context)
+void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
+                                          void (*found)(lanepool_i_task *task, void *context),
+                                          void *context)
 {
     for (const lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
         if (caller->called && caller->task != NULL)
@@ -85,12 +85,13 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
 
 /* It routes, so that its task is routed in the end. True: the task is ready and the caller's.
  * False: the pool stops and the task is the pool's. */
-static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
+static bool wait_for_call(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller) && !is_stopping(pool)) {
         fetch_add_seq(&waits->sleeping, 1);
-        bool more = lanepool_i_waiter_route(&caller->waiter, pool, local);
+        bool more = lanepool_i_waiter_route(&caller->waiter, pool, record);
         if (!more && !is_called(waits, caller) && !is_stopping(pool))
             lanepool_i_semaphore_wait(&caller->waiter.semaphore);
         fetch_sub_seq(&waits->sleeping, 1);
@@ -102,33 +103,36 @@ static bool wait_for_call(lanepool_pool *pool, lanepool_i_local *local, lanepool
     return called;
 }
 
-static void take_turn(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
+static void take_turn(lanepool_pool *pool, lanepool_i_thread_record *record,
+                      lanepool_i_caller *caller)
 {
     lanepool_i_task *task = caller->task;
-    bool called = wait_for_call(pool, local, caller);
+    bool called = wait_for_call(pool, record, caller);
     if (called && !is_stopping(pool)) {
-        lanepool_i_run_alone(pool, local, task, NULL);
+        lanepool_i_run_alone(pool, record, task, NULL);
     } else if (called) {
         lanepool_i_tasks ready = { NULL, NULL, 0 };
         lanepool_i_tasks_add(&ready, task);
-        lanepool_i_crew_put(&pool->crew, 0, &ready);
+        lanepool_i_workers_put(&pool->workers, 0, &ready);
     }
 }
 
-static bool append(lanepool_pool *pool, const lanepool_i_local *local, lanepool_i_task *task)
+static bool append(lanepool_pool *pool, const lanepool_i_thread_record *record,
+                   lanepool_i_task *task)
 {
     const lanepool_i_member *member = lanepool_i_task_member(task);
     lanepool_group *group = member != NULL ? member->group : NULL;
     if (group != NULL)
         lanepool_i_members_enter(group, task, task);
-    bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, local->last_appended);
+    bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, record->last_appended);
     if (group != NULL)
         lanepool_i_members_entered(group, task, task, accepted);
     return accepted;
 }
 
-lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_local *local,
-                                                lanepool_i_task *task)
+lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
+                                                 lanepool_i_thread_record *record,
+                                                 lanepool_i_task *task)
 {
     lanepool_i_caller caller = { .next = NULL, .task = task, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
@@ -136,21 +140,21 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_BY_CALLER);
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     enter(&pool->waits, &caller);
-    lanepool_i_count_up(&local->accepted, 1);
-    lanepool_i_trace(local->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
-    bool accepted = append(pool, local, task);
+    lanepool_i_count_up(&record->accepted, 1);
+    lanepool_i_trace(record->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
+    bool accepted = append(pool, record, task);
     if (accepted) {
-        local->last_appended = task;
-        lanepool_i_router_appended(pool, local);
-        take_turn(pool, local, &caller);
+        record->last_appended = task;
+        lanepool_i_router_after_append(pool, record);
+        take_turn(pool, record, &caller);
     } else {
-        lanepool_i_count_up(&local->accepted, (uint64_t)-1);
-        lanepool_i_trace(local->ring, LANEPOOL_EVENT_CANCEL, (uintptr_t)task, 0);
+        lanepool_i_count_up(&record->accepted, (uint64_t)-1);
+        lanepool_i_trace(record->ring, LANEPOOL_EVENT_CANCEL, (uintptr_t)task, 0);
         lanepool_i_mutex_lock(&pool->waits.lock);
         unlink_locked(&pool->waits, &caller);
         lanepool_i_mutex_unlock(&pool->waits.lock);
     }
-    lanepool_i_lifecycle_worker_left(pool, local);
+    lanepool_i_lifecycle_count_out(pool, record);
     lanepool_i_waiter_fini(&caller.waiter);
     return accepted ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
 }
@@ -158,38 +162,39 @@ lanepool_status lanepool_i_waits_append_and_run(lanepool_pool *pool, lanepool_i_
 /* --- orders --- */
 
 /* What became ready before is put where it is found. */
-static void carry_out_order(lanepool_pool *pool, lanepool_i_local *local,
+static void carry_out_order(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_i_order *order = (lanepool_i_order *)message;
-    lanepool_i_router_put_ready(pool, local, &grants->ready);
-    order->action(pool, local, order->context, grants);
+    lanepool_i_control_call *order = (lanepool_i_control_call *)message;
+    lanepool_i_router_put_ready(pool, record, &grants->ready);
+    order->action(pool, record, order->context, grants);
     lanepool_i_mutex_lock(&pool->waits.lock);
     order->caller.called = true;
     lanepool_i_semaphore_post(&order->caller.waiter.semaphore);
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
-static void wait_for_order(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_caller *caller)
+static void wait_for_order(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller)) {
         fetch_add_seq(&waits->sleeping, 1);
-        bool more = lanepool_i_waiter_route(&caller->waiter, pool, local);
+        bool more = lanepool_i_waiter_route(&caller->waiter, pool, record);
         if (!more && !is_called(waits, caller))
             lanepool_i_semaphore_wait(&caller->waiter.semaphore);
         fetch_sub_seq(&waits->sleeping, 1);
     }
 }
 
-lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *local,
-                                       lanepool_i_order *order)
+lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                            lanepool_i_control_call *order)
 {
     lanepool_i_caller *caller = &order->caller;
-    if (local->callbacks > 0)
+    if (record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     /* A call that hands back is made by the role's holder. */
-    if (local->run != NULL && is_stopping(pool))
+    if (record->run != NULL && is_stopping(pool))
         return LANEPOOL_SHUT_DOWN;
     *caller = (lanepool_i_caller){ .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller->waiter))
@@ -197,9 +202,9 @@ lanepool_status lanepool_i_waits_order(lanepool_pool *pool, lanepool_i_local *lo
     order->message.carry_out = carry_out_order;
     order->message.urgent = true;
     enter(&pool->waits, caller);
-    bool sent = lanepool_i_router_send(pool, local, &order->message);
+    bool sent = lanepool_i_router_send(pool, record, &order->message);
     if (sent)
-        wait_for_order(pool, local, caller);
+        wait_for_order(pool, record, caller);
     lanepool_i_mutex_lock(&pool->waits.lock);
     unlink_locked(&pool->waits, caller);
     lanepool_i_mutex_unlock(&pool->waits.lock);
@@ -225,9 +230,10 @@ static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64
     return taken;
 }
 
-lanepool_status lanepool_i_waits_with_role(
-    lanepool_pool *pool, lanepool_i_local *local, uint64_t deadline_ns,
-    void (*action)(lanepool_pool *pool, lanepool_i_local *local, void *context), void *context)
+lanepool_status lanepool_i_with_role(
+    lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
+    void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
+    void *context)
 {
     lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
@@ -235,8 +241,8 @@ lanepool_status lanepool_i_waits_with_role(
     enter(&pool->waits, &caller);
     bool taken = wait_for_role(pool, &caller, deadline_ns);
     if (taken) {
-        action(pool, local, context);
-        lanepool_i_role_give_back(pool, local);
+        action(pool, record, context);
+        lanepool_i_role_give_back(pool, record);
     }
     lanepool_i_mutex_lock(&pool->waits.lock);
     unlink_locked(&pool->waits, &caller);

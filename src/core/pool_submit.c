@@ -31,23 +31,23 @@ static bool is_open(const lanepool_pool *pool, bool inside)
     return state == LANEPOOL_I_RUNNING || (inside && state == LANEPOOL_I_DRAINING);
 }
 
-static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_record *record,
                                      lanepool_i_charge *charge, struct terms terms)
 {
-    bool inside = lanepool_i_local_is_inside(local);
-    if (lanepool_i_admission_try(&pool->admission, local, charge))
+    bool inside = lanepool_i_thread_is_inside_pool(record);
+    if (lanepool_i_admission_try(&pool->admission, record, charge))
         return LANEPOOL_OK;
     if (terms.full == WAIT_UNTIL && terms.wait_ns_max == 0)
         return is_open(pool, inside) ? LANEPOOL_FULL : LANEPOOL_SHUT_DOWN;
     if (inside || terms.full == RUN_IT) {
-        lanepool_i_admission_force(&pool->admission, local, charge);
+        lanepool_i_admission_force(&pool->admission, record, charge);
         return inside ? LANEPOOL_OK : LANEPOOL_FULL;
     }
-    lanepool_i_router_try_route(pool, local);
+    lanepool_i_router_try_route(pool, record);
     uint64_t deadline_ns = terms.deadline_ns;
     if (deadline_ns == 0)
         deadline_ns = lanepool_i_deadline(terms.wait_ns_max);
-    return lanepool_i_admission_wait(&pool->admission, local, charge, deadline_ns);
+    return lanepool_i_admission_wait(&pool->admission, record, charge, deadline_ns);
 }
 
 /* Whether a task with this answer is to be built. */
@@ -57,48 +57,50 @@ static bool is_admitted(lanepool_status status, struct terms terms)
 }
 
 /* The charge stands with the thread until the task's block has it. */
-static lanepool_status admit_to_lanes(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_status admit_to_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, struct terms terms)
 {
     lanepool_i_charge *charge;
-    lanepool_status status = lanepool_i_lane_limits_charge(pool, local, task, &charge);
+    lanepool_status status = lanepool_i_lane_limits_charge(pool, record, task, &charge);
     if (status != LANEPOOL_OK)
         return status;
-    status = admit_charged(pool, local, charge, terms);
+    status = admit_charged(pool, record, charge, terms);
     if (is_admitted(status, terms))
-        local->charge = charge;
+        record->charge = charge;
     else
-        lanepool_i_lane_limits_discharge(pool, local, charge);
+        lanepool_i_lane_limits_discharge(pool, record, charge);
     return status;
 }
 
-static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool, lanepool_i_local *local,
+static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool,
+                                                    lanepool_i_thread_record *record,
                                                     const lanepool_task *task, struct terms terms)
 {
-    if (!is_open(pool, lanepool_i_local_is_inside(local)))
+    if (!is_open(pool, lanepool_i_thread_is_inside_pool(record)))
         return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_SHUT_DOWN;
     if (pool->limits_lanes)
-        return admit_to_lanes(pool, local, task, terms);
-    return admit_charged(pool, local, NULL, terms);
+        return admit_to_lanes(pool, record, task, terms);
+    return admit_charged(pool, record, NULL, terms);
 }
 
 /* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
-static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_local *local,
+static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     const lanepool_task *task, struct terms terms)
 {
-    if (local->admitted == 0 || load_relaxed(pool->lifecycle.state) != LANEPOOL_I_RUNNING)
-        return admit_slowly(pool, local, task, terms);
-    local->admitted--;
+    if (record->admitted == 0 || load_relaxed(pool->lifecycle.state) != LANEPOOL_I_RUNNING)
+        return admit_slowly(pool, record, task, terms);
+    record->admitted--;
     return LANEPOOL_OK;
 }
 
 /* A task that was admitted is not accepted after all. */
-static LANEPOOL_I_COLD void take_back_admission(lanepool_pool *pool, lanepool_i_local *local)
+static LANEPOOL_I_COLD void take_back_admission(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record)
 {
-    lanepool_i_charge *charge = local->charge;
-    local->charge = NULL;
-    lanepool_i_lane_limits_discharge(pool, local, charge);
-    lanepool_i_admission_return(&pool->admission, local);
+    lanepool_i_charge *charge = record->charge;
+    record->charge = NULL;
+    lanepool_i_lane_limits_discharge(pool, record, charge);
+    lanepool_i_admission_return(&pool->admission, record);
 }
 
 /* --- one task --- */
@@ -119,41 +121,42 @@ static LANEPOOL_I_COLD void trace_each(lanepool_i_ring *ring, lanepool_event_typ
     lanepool_i_trace(ring, type, (uintptr_t)last, 0);
 }
 
-static inline bool append(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *first,
-                          lanepool_i_task *last, uint64_t count)
+static inline bool append(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *first, lanepool_i_task *last, uint64_t count)
 {
-    lanepool_i_count_up(&local->accepted, count);
-    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_SUBMIT))
-        trace_each(local->ring, LANEPOOL_EVENT_SUBMIT, first, last);
-    if (lanepool_i_inbox_append(&pool->router.inbox, first, last, local->last_appended)) {
-        local->last_appended = last;
+    lanepool_i_count_up(&record->accepted, count);
+    if (lanepool_i_records(record->ring, LANEPOOL_EVENT_SUBMIT))
+        trace_each(record->ring, LANEPOOL_EVENT_SUBMIT, first, last);
+    if (lanepool_i_inbox_append(&pool->router.inbox, first, last, record->last_appended)) {
+        record->last_appended = last;
         return true;
     }
-    lanepool_i_count_up(&local->accepted, -count);
-    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_CANCEL))
-        trace_each(local->ring, LANEPOOL_EVENT_CANCEL, first, last);
+    lanepool_i_count_up(&record->accepted, -count);
+    if (lanepool_i_records(record->ring, LANEPOOL_EVENT_CANCEL))
+        trace_each(record->ring, LANEPOOL_EVENT_CANCEL, first, last);
     return false;
 }
 
 /* A group lists nothing that may yet be refused: it is locked around the append. */
-static inline bool append_to(lanepool_group *group, lanepool_pool *pool, lanepool_i_local *local,
-                             lanepool_i_task *first, lanepool_i_task *last, uint64_t count)
+static inline bool append_to(lanepool_group *group, lanepool_pool *pool,
+                             lanepool_i_thread_record *record, lanepool_i_task *first,
+                             lanepool_i_task *last, uint64_t count)
 {
     if (group == NULL)
-        return append(pool, local, first, last, count);
+        return append(pool, record, first, last, count);
     lanepool_i_members_enter(group, first, last);
-    bool accepted = append(pool, local, first, last, count);
+    bool accepted = append(pool, record, first, last, count);
     lanepool_i_members_entered(group, first, last, accepted);
     return accepted;
 }
 
 /* No worker will run a pump's tasks, and whoever is to run them may not look by himself: they are
  * routed at once if that is possible. */
-static inline void appended(lanepool_pool *pool, lanepool_i_local *local, bool for_pump)
+static inline void appended(lanepool_pool *pool, lanepool_i_thread_record *record, bool for_pump)
 {
-    lanepool_i_router_appended(pool, local);
+    lanepool_i_router_after_append(pool, record);
     if (for_pump)
-        lanepool_i_router_try_route(pool, local);
+        lanepool_i_router_try_route(pool, record);
 }
 
 /* `member`: it is one. */
@@ -165,27 +168,27 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
         *task->future = NULL;
     if (pool == NULL || task == NULL || !lanepool_i_description_is_valid(pool, task, &lanes))
         return LANEPOOL_INVALID;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL)
-        return lanepool_i_pool_lacks(pool);
-    lanepool_status admitted = admit(pool, local, task, terms);
+    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    if (record == NULL)
+        return lanepool_i_pool_entry_error(pool);
+    lanepool_status admitted = admit(pool, record, task, terms);
     if (!is_admitted(admitted, terms))
         return admitted;
     lanepool_i_task *block;
-    lanepool_status status = lanepool_i_build(pool, local, task, member, lanes, &block);
+    lanepool_status status = lanepool_i_build(pool, record, task, member, lanes, &block);
     if (status == LANEPOOL_OK) {
         hand_out_future(task, block);
         if (admitted == LANEPOOL_FULL)
-            status = lanepool_i_waits_append_and_run(pool, local, block);
-        else if (append_to(member ? task->group : NULL, pool, local, block, block, 1))
-            appended(pool, local, member && task->pump != NULL);
+            status = lanepool_i_caller_append_and_run(pool, record, block);
+        else if (append_to(member ? task->group : NULL, pool, record, block, block, 1))
+            appended(pool, record, member && task->pump != NULL);
         else
             status = LANEPOOL_SHUT_DOWN;
         if (status != LANEPOOL_OK)
-            lanepool_i_unbuild(pool, local, block, task);
+            lanepool_i_unbuild(pool, record, block, task);
     }
     if (status != LANEPOOL_OK)
-        take_back_admission(pool, local);
+        take_back_admission(pool, record);
     return status;
 }
 
@@ -227,7 +230,7 @@ lanepool_status lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_
 
 /* --- apart from the inbox --- */
 
-lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           const lanepool_task *task, size_t entry_count,
                                           lanepool_i_task **prepared)
 {
@@ -236,24 +239,25 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_local 
         !lanepool_i_description_fits(pool, task))
         return LANEPOOL_INVALID;
     lanepool_i_task *block;
-    lanepool_status status = lanepool_i_build_roomy(pool, local, task, entry_count, &block);
+    lanepool_status status = lanepool_i_build_with_room(pool, record, task, entry_count, &block);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_admission_force(&pool->admission, local, NULL);
+    lanepool_i_admission_force(&pool->admission, record, NULL);
     hand_out_future(task, block);
     *prepared = block;
     return LANEPOOL_OK;
 }
 
-void lanepool_i_submit_take_back(lanepool_pool *pool, lanepool_i_local *local,
-                                 const lanepool_task *task, lanepool_i_task *prepared)
+void lanepool_i_submit_revoke(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              const lanepool_task *task, lanepool_i_task *prepared)
 {
-    lanepool_i_unbuild_empty(pool, local, prepared, task);
-    take_back_admission(pool, local);
+    lanepool_i_unbuild_empty(pool, record, prepared, task);
+    take_back_admission(pool, record);
 }
 
 lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
-                                            lanepool_i_local **local, lanepool_i_task **block)
+                                            lanepool_i_thread_record **record,
+                                            lanepool_i_task **block)
 {
     struct terms terms = { WAIT_UNTIL, LANEPOOL_FOREVER, UINT64_MAX };
     uint64_t lanes;
@@ -262,24 +266,24 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     if (pool == NULL || task == NULL ||
         !lanepool_i_description_is_valid_for_later(pool, task, &lanes))
         return LANEPOOL_INVALID;
-    lanepool_status status = lanepool_i_pool_come_in(pool, local);
+    lanepool_status status = lanepool_i_pool_enter(pool, record);
     if (status == LANEPOOL_OK)
-        status = admit(pool, *local, task, terms);
+        status = admit(pool, *record, task, terms);
     if (status != LANEPOOL_OK)
         return status;
-    status = lanepool_i_build(pool, *local, task, task->on_failure != NULL, lanes, block);
+    status = lanepool_i_build(pool, *record, task, task->on_failure != NULL, lanes, block);
     if (status == LANEPOOL_OK)
         hand_out_future(task, *block);
     else
-        take_back_admission(pool, *local);
+        take_back_admission(pool, *record);
     return status;
 }
 
-void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                            const lanepool_task *task)
+void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *block, const lanepool_task *task)
 {
-    lanepool_i_unbuild(pool, local, block, task);
-    take_back_admission(pool, local);
+    lanepool_i_unbuild(pool, record, block, task);
+    take_back_admission(pool, record);
 }
 
 /* --- several tasks --- */
@@ -293,21 +297,21 @@ struct piece {
 };
 
 /* False: the inbox is closed, nothing of the piece was accepted. */
-static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece)
+static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, struct piece *piece)
 {
     size_t count = piece->blocks.count;
     if (count == 0)
         return true;
     bool accepted =
-        append_to(piece->group, pool, local, piece->blocks.first, piece->blocks.last, count);
+        append_to(piece->group, pool, record, piece->blocks.first, piece->blocks.last, count);
     for (size_t i = 0; !accepted && i < count; i++) {
-        lanepool_i_unbuild(pool, local, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
-        take_back_admission(pool, local);
+        lanepool_i_unbuild(pool, record, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
+        take_back_admission(pool, record);
     }
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
     if (accepted) {
         piece->tasks += count;
-        appended(pool, local, piece->for_pump);
+        appended(pool, record, piece->for_pump);
     }
     piece->for_pump = false;
     return accepted;
@@ -315,32 +319,34 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_local *local, struct pi
 
 /* Before the submitter may have to wait, what it has built so far must be on its way; and before a
  * task of another group, since one group is locked around an append. */
-static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
-                                  const lanepool_task *task, struct terms terms)
+static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  struct piece *piece, const lanepool_task *task,
+                                  struct terms terms)
 {
-    if (local->admitted > 0 && piece->group == task->group &&
-        is_open(pool, lanepool_i_local_is_inside(local)))
-        return admit(pool, local, task, terms);
-    if (!append_piece(pool, local, piece))
+    if (record->admitted > 0 && piece->group == task->group &&
+        is_open(pool, lanepool_i_thread_is_inside_pool(record)))
+        return admit(pool, record, task, terms);
+    if (!append_piece(pool, record, piece))
         return LANEPOOL_SHUT_DOWN;
-    return admit(pool, local, task, terms);
+    return admit(pool, record, task, terms);
 }
 
-static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, struct piece *piece,
-                                  const lanepool_task *task, struct terms terms)
+static lanepool_status build_next(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  struct piece *piece, const lanepool_task *task,
+                                  struct terms terms)
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
         !lanepool_i_description_fits(pool, task))
         return LANEPOOL_INVALID;
-    lanepool_status status = admit_next(pool, local, piece, task, terms);
+    lanepool_status status = admit_next(pool, record, piece, task, terms);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_task *block;
     status =
-        lanepool_i_build(pool, local, task, lanepool_i_description_is_member(task), lanes, &block);
+        lanepool_i_build(pool, record, task, lanepool_i_description_is_member(task), lanes, &block);
     if (status != LANEPOOL_OK) {
-        take_back_admission(pool, local);
+        take_back_admission(pool, record);
         return status;
     }
     hand_out_future(task, block);
@@ -350,18 +356,18 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_local *local, 
     return LANEPOOL_OK;
 }
 
-static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_thread_record *record,
                                      const lanepool_task *tasks, size_t task_count,
                                      struct terms terms, size_t *accepted)
 {
     struct piece piece = { .blocks = { NULL, NULL, 0 }, .tasks = tasks };
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < task_count && status == LANEPOOL_OK; i++) {
-        status = build_next(pool, local, &piece, &tasks[i], terms);
-        if (piece.blocks.count == LANEPOOL_I_APPEND_BATCH && !append_piece(pool, local, &piece))
+        status = build_next(pool, record, &piece, &tasks[i], terms);
+        if (piece.blocks.count == LANEPOOL_I_APPEND_BATCH && !append_piece(pool, record, &piece))
             status = LANEPOOL_SHUT_DOWN;
     }
-    if (!append_piece(pool, local, &piece))
+    if (!append_piece(pool, record, &piece))
         status = LANEPOOL_SHUT_DOWN;
     *accepted = (size_t)(piece.tasks - tasks);
     return status;
@@ -376,15 +382,15 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
         *accepted = 0;
     if (pool == NULL || (tasks == NULL && task_count > 0))
         return LANEPOOL_INVALID;
-    lanepool_i_local *local;
-    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status status = lanepool_i_pool_enter(pool, &record);
     if (status != LANEPOOL_OK)
         return status;
     for (size_t i = 0; i < task_count; i++)
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
     struct terms terms = { WAIT_UNTIL, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
-    status = submit_pieces(pool, local, tasks, task_count, terms, &count);
+    status = submit_pieces(pool, record, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;
     return status;

@@ -12,8 +12,8 @@ static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_t
     return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
 }
 
-void lanepool_i_build_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                            const lanepool_task *task, size_t count)
+void lanepool_i_build_empty(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *block, const lanepool_task *task, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (task->claims[i].type != LANEPOOL_KEY_BYTES)
@@ -22,19 +22,20 @@ void lanepool_i_build_empty(lanepool_pool *pool, lanepool_i_local *local, lanepo
             lanepool_i_build_is_wide(pool, task, lanepool_i_description_is_member(task))
                 ? &wide_entry(pool, block, i)->entry
                 : &block->as.narrow[i];
-        lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
+        lanepool_i_key_bytes_give(pool, record, entry->at.bytes);
     }
 }
 
-static void give_block(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block)
+static void give_block(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       lanepool_i_task *block)
 {
-    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(block), block);
+    lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(block), block);
 }
 
 /* --- wide tasks --- */
 
-static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                              const lanepool_task *task)
+static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *block, const lanepool_task *task)
 {
     size_t entry_size = pool->rule->entry_size;
     char *at = (char *)wide_entry(pool, block, 0);
@@ -42,8 +43,8 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lane
         const lanepool_claim *claim = &task->claims[i];
         lanepool_i_wide_entry *wide = (lanepool_i_wide_entry *)at;
         wide->owner = claim->mode | lanepool_i_build_key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
-        if (!lanepool_i_build_entry(pool, local, &wide->entry, claim)) {
-            lanepool_i_build_empty(pool, local, block, task, i);
+        if (!lanepool_i_build_entry(pool, record, &wide->entry, claim)) {
+            lanepool_i_build_empty(pool, record, block, task, i);
             return false;
         }
     }
@@ -53,15 +54,16 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_local *local, lane
 /* Behind the entries; 0: in the rule's extension. */
 static LANEPOOL_I_COLD size_t rank_room(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return pool->levels.rank_at != 0 ? 0 : lanepool_i_rank_size(task->claim_count);
+    return pool->priority_queue.rank_at != 0 ? 0 : lanepool_i_rank_size(task->claim_count);
 }
 
 static LANEPOOL_I_COLD void init_rank(const lanepool_pool *pool, lanepool_i_task *block,
                                       const lanepool_task *task)
 {
-    if (pool->levels.rank_at == 0)
+    if (pool->priority_queue.rank_at == 0)
         block->as.wide.rank = (lanepool_i_rank *)wide_entry(pool, block, task->claim_count);
-    lanepool_i_rank_init(lanepool_i_levels_rank_of(&pool->levels, block), block, task->priority);
+    lanepool_i_rank_init(lanepool_i_priority_queue_rank_of(&pool->priority_queue, block), block,
+                         task->priority);
 }
 
 static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
@@ -81,7 +83,7 @@ static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const l
         init_rank(pool, block, task);
 }
 
-static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         const lanepool_task *task)
 {
     size_t size =
@@ -89,7 +91,7 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_local *l
     if (pool->options.priorities)
         size += rank_room(pool, task);
     size_t class = lanepool_i_slab_class_of(size);
-    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
+    lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
     if (block != NULL)
         init_wide(pool, block, task, class);
     return block;
@@ -104,9 +106,9 @@ static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *bloc
                                       const lanepool_task *task, lanepool_status *status)
 {
     if (task->on_failure != NULL || pool->failures->has_policy)
-        return lanepool_i_failing_create(pool, block, task, status);
+        return lanepool_i_retry_create(pool, block, task, status);
     return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member),
-                                    pool->origin, pool, block, task, status);
+                                    pool->creator, pool, block, task, status);
 }
 
 static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
@@ -118,7 +120,7 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
         block->as.wide.future = create_member(pool, block, task, &status);
     else if (task->future != NULL)
         block->as.wide.future = lanepool_i_future_create(allocator, sizeof(lanepool_future),
-                                                         pool->origin, pool, block, &status);
+                                                         pool->creator, pool, block, &status);
     if (task->future == NULL)
         lanepool_future_release(block->as.wide.future);
     return status;
@@ -139,99 +141,100 @@ static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
     lanepool_future_release(block->as.wide.future);
 }
 
-static void hand_over_charge(const lanepool_pool *pool, lanepool_i_local *local,
+static void hand_over_charge(const lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *block)
 {
-    *lanepool_i_lane_limits_charge_of(pool, block) = local->charge;
-    local->charge = NULL;
+    *lanepool_i_lane_limits_charge_of(pool, block) = record->charge;
+    record->charge = NULL;
 }
 
-lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built)
 {
-    lanepool_i_task *block = take_wide_block(pool, local, task);
+    lanepool_i_task *block = take_wide_block(pool, record, task);
     if (block == NULL)
         return LANEPOOL_NOMEM;
     lanepool_status status = make_future(pool, block, task);
-    if (status == LANEPOOL_OK && !fill_wide_entries(pool, local, block, task)) {
+    if (status == LANEPOOL_OK && !fill_wide_entries(pool, record, block, task)) {
         status = LANEPOOL_NOMEM;
         drop_future(pool, block, task);
     }
     if (status != LANEPOOL_OK) {
-        give_block(pool, local, block);
+        give_block(pool, record, block);
         return status;
     }
-    if (lanepool_i_failing_avoids_poison(block))
+    if (lanepool_i_attempts_avoid_poison(block))
         lanepool_i_poison_expect(pool, block);
     if (pool->limits_lanes)
-        hand_over_charge(pool, local, block);
+        hand_over_charge(pool, record, block);
     *built = block;
     return LANEPOOL_OK;
 }
 
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
-                                                         lanepool_i_local *local,
+                                                         lanepool_i_thread_record *record,
                                                          const lanepool_task *task,
                                                          lanepool_i_task **built)
 {
     lanepool_task plain = *task;
     plain.claim_count = 0;
-    lanepool_status status = lanepool_i_build_wide(pool, local, &plain, built);
+    lanepool_status status = lanepool_i_build_wide(pool, record, &plain, built);
     if (status == LANEPOOL_OK)
         store_relaxed(&(*built)->word,
                       load_relaxed(&(*built)->word) | LANEPOOL_I_BARRIER | LANEPOOL_I_MESSAGE);
     return status;
 }
 
-lanepool_status lanepool_i_build_roomy(lanepool_pool *pool, lanepool_i_local *local,
-                                       const lanepool_task *task, size_t entry_count,
-                                       lanepool_i_task **built)
+lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                           const lanepool_task *task, size_t entry_count,
+                                           lanepool_i_task **built)
 {
     lanepool_task roomy = *task;
     roomy.claim_count = entry_count;
-    lanepool_i_task *block = take_wide_block(pool, local, &roomy);
+    lanepool_i_task *block = take_wide_block(pool, record, &roomy);
     if (block == NULL)
         return LANEPOOL_NOMEM;
     block->as.wide.count = 0;
     lanepool_status status = make_future(pool, block, task);
     if (status != LANEPOOL_OK)
-        give_block(pool, local, block);
+        give_block(pool, record, block);
     *built = block;
     return status;
 }
 
-void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                            const lanepool_task *task)
+void lanepool_i_rebuild(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *block, const lanepool_task *task)
 {
     init_wide(pool, block, task, lanepool_i_task_class(block));
-    (void)fill_wide_entries(pool, local, block, task);
+    (void)fill_wide_entries(pool, record, block, task);
 }
 
 /* --- lanes, and undoing --- */
 
-bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_local *local, uint64_t count)
+bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    uint64_t count)
 {
-    uint64_t more = count - local->lanes + LANEPOOL_I_LANE_CREDIT;
-    if (!lanepool_i_lanestore_reserve(&pool->keys.store, more))
+    uint64_t more = count - record->lanes + LANEPOOL_I_LANE_CREDIT;
+    if (!lanepool_i_lane_memory_reserve(&pool->lane_table.store, more))
         return false;
-    local->lanes += more;
+    record->lanes += more;
     return true;
 }
 
-void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                              const lanepool_task *task)
+void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *block, const lanepool_task *task)
 {
     drop_future(pool, block, task);
-    local->charge = lanepool_i_lane_limits_take(pool, block);
-    give_block(pool, local, block);
+    record->charge = lanepool_i_lane_limits_take(pool, block);
+    give_block(pool, record, block);
 }
 
-void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block,
-                        const lanepool_task *task)
+void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *block, const lanepool_task *task)
 {
     size_t count = lanepool_i_description_entry_count(task);
-    lanepool_i_build_empty(pool, local, block, task, count);
+    lanepool_i_build_empty(pool, record, block, task, count);
     for (size_t i = 0; i < count; i++)
-        local->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
-    lanepool_i_unbuild_empty(pool, local, block, task);
+        record->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
+    lanepool_i_unbuild_empty(pool, record, block, task);
 }

@@ -10,7 +10,7 @@ bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const l
 
 /* --- failure policies --- */
 
-bool lanepool_i_policy_says_something(const lanepool_failure_policy *policy)
+bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy)
 {
     return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON ||
            policy->at_poison != LANEPOOL_AT_POISON_WAIT;
@@ -24,9 +24,9 @@ static bool needs_lanes(const lanepool_failure_policy *policy)
 
 bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
 {
-    return lanepool_i_is_known(policy, policy->struct_size, sizeof *policy) &&
+    return lanepool_i_struct_is_valid(policy, policy->struct_size, sizeof *policy) &&
            (unsigned)policy->at_end <= LANEPOOL_FAILURE_PAUSE &&
            (unsigned)policy->at_poison <= LANEPOOL_AT_POISON_GO_WITHOUT &&
            (pool->rule->release != NULL || !needs_lanes(policy)) &&
-           (pool->options.layout == LANEPOOL_PER_KEY || !lanepool_i_policy_says_something(policy));
+           (pool->options.layout == LANEPOOL_PER_KEY || !lanepool_i_policy_is_set(policy));
 }

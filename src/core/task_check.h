@@ -15,7 +15,7 @@
 /* Whether a failure policy is in range, and offered by this pool; and whether it asks for anything.
  */
 bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy);
-bool lanepool_i_policy_says_something(const lanepool_failure_policy *policy);
+bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy);
 
 static inline bool lanepool_i_description_is_bytes_or_lane(const lanepool_pool *pool,
                                                            const lanepool_claim *claim)
@@ -61,7 +61,7 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
 {
     *lanes = 0;
     if ((task->struct_size != sizeof *task &&
-         !lanepool_i_is_known(task, task->struct_size, sizeof *task)) ||
+         !lanepool_i_struct_is_valid(task, task->struct_size, sizeof *task)) ||
         task->function == NULL ||
         (lanepool_i_description_ranking(task) > LANEPOOL_TAG_MAX &&
          !lanepool_i_description_has_right_ranking(pool, task)))
@@ -97,7 +97,7 @@ static inline size_t lanepool_i_description_entry_count(const lanepool_task *tas
 static inline bool lanepool_i_description_fits(const lanepool_pool *pool, const lanepool_task *task)
 {
     return (task->pump == NULL || task->pump->pool == pool) &&
-           (task->group == NULL || task->group->origin.process == pool->origin.process ||
+           (task->group == NULL || task->group->creator.process == pool->creator.process ||
             lanepool_i_pool_is_forked(pool) || lanepool_i_group_is_here(task->group)) &&
            (task->on_failure == NULL || lanepool_i_policy_is_valid(pool, task->on_failure));
 }

@@ -23,5 +23,5 @@ size_t lanepool_run_worker(const lanepool_run *run)
 
 void *lanepool_run_worker_context(const lanepool_run *run)
 {
-    return run->worker != SIZE_MAX ? run->local->worker->context : NULL;
+    return run->worker != SIZE_MAX ? run->record->worker->context : NULL;
 }

@@ -10,16 +10,16 @@ static bool is_message(const lanepool_i_task *node)
            !lanepool_i_task_is_barrier(node);
 }
 
-static void place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void place(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants)
 {
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
-    if (lanepool_i_task_is_mark(task) && pool->rule->route_mark != NULL)
-        pool->rule->route_mark(pool, local, task, grants);
-    else if (lanepool_i_poison_looks_at(task))
-        lanepool_i_poison_route(pool, local, task, grants);
+    if (lanepool_i_task_is_tombstone(task) && pool->rule->route_mark != NULL)
+        pool->rule->route_mark(pool, record, task, grants);
+    else if (lanepool_i_poison_concerns(task))
+        lanepool_i_poison_route(pool, record, task, grants);
     else
-        pool->rule->route(pool, local, task, grants);
+        pool->rule->route(pool, record, task, grants);
 }
 
 /* --- waiting for it --- */
@@ -34,22 +34,23 @@ static uint64_t routed_before(const lanepool_pool *pool, const lanepool_i_task *
 
 static bool have_finished(lanepool_pool *pool, uint64_t count)
 {
-    return lanepool_i_locals_finished(&pool->locals) == count;
+    return lanepool_i_thread_records_finished(&pool->records) == count;
 }
 
 /* The cancels last: they began before the cancelled tasks could finish. */
-static void place_if_alone(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+static void place_if_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
     if (router->barrier_placed || !have_finished(pool, router->routed_before) ||
         load_seq(&pool->lifecycle.cancels) != 0)
         return;
     router->barrier_placed = true;
-    place(pool, local, router->barrier, grants);
+    place(pool, record, router->barrier, grants);
 }
 
 /* Attention first: whoever finishes the last task after the look sees it. */
-static void wait_for(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void wait_for(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                      lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
@@ -58,21 +59,22 @@ static void wait_for(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_ta
     router->barrier_ticket = lanepool_i_task_ticket(task);
     router->barrier_placed = false;
     router->routed_before = routed_before(pool, task);
-    place_if_alone(pool, local, grants);
+    place_if_alone(pool, record, grants);
 }
 
-void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                              lanepool_i_grants *grants)
+void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    if (lanepool_i_task_is_barrier(task) && !lanepool_i_task_is_mark(task))
-        wait_for(pool, local, task, grants);
+    if (lanepool_i_task_is_barrier(task) && !lanepool_i_task_is_tombstone(task))
+        wait_for(pool, record, task, grants);
     else
-        place(pool, local, task, grants);
+        place(pool, record, task, grants);
 }
 
 /* --- after it --- */
 
-static void place_held(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+static void place_held(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
     fetch_sub_seq(&pool->lifecycle.attention, 1);
@@ -81,25 +83,25 @@ static void place_held(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_
         lanepool_i_task *node = lanepool_i_tasks_take(&router->held);
         lanepool_i_message *message = (lanepool_i_message *)node;
         if (is_message(node))
-            message->carry_out(pool, local, message, grants);
+            message->carry_out(pool, record, message, grants);
         else
-            lanepool_i_barrier_place(pool, local, node, grants);
+            lanepool_i_barrier_place(pool, record, node, grants);
     }
 }
 
 /* Where finished tasks are to be reaped they count only then. */
-void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router *router = &pool->router;
     if (router->barrier == NULL)
         return;
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    place_if_alone(pool, local, &grants);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    place_if_alone(pool, record, &grants);
     if (router->barrier_placed && have_finished(pool, router->routed_before + 1))
-        place_held(pool, local, &grants);
+        place_held(pool, record, &grants);
     if (grants.latched != 0)
-        lanepool_i_count_up(&local->latched, grants.latched);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
+        lanepool_i_count_up(&record->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
 bool lanepool_i_barrier_is_due(lanepool_pool *pool)
@@ -109,26 +111,26 @@ bool lanepool_i_barrier_is_due(lanepool_pool *pool)
            have_finished(pool, router->routed_before + router->barrier_placed);
 }
 
-void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_grants *grants)
 {
     lanepool_i_task *barrier = pool->router.barrier;
-    if (barrier == NULL || pool->router.barrier_placed || !lanepool_i_task_is_mark(barrier))
+    if (barrier == NULL || pool->router.barrier_placed || !lanepool_i_task_is_tombstone(barrier))
         return;
-    place(pool, local, barrier, grants);
-    place_held(pool, local, grants);
+    place(pool, record, barrier, grants);
+    place_held(pool, record, grants);
 }
 
-void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router *router = &pool->router;
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     while (router->barrier != NULL) {
         if (!router->barrier_placed)
-            place(pool, local, router->barrier, &grants);
-        place_held(pool, local, &grants);
+            place(pool, record, router->barrier, &grants);
+        place_held(pool, record, &grants);
     }
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
 /* --- who is held back --- */

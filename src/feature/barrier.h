@@ -21,17 +21,17 @@
 #include "route/router.h"
 
 /* A task that has its ticket takes its place; or it is a barrier, and is waited for. */
-void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                              lanepool_i_grants *grants);
+void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *task, lanepool_i_grants *grants);
 /* Looks whether the barrier can be placed, or has finished. */
-void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* Whether a look would find so. */
 bool lanepool_i_barrier_is_due(lanepool_pool *pool);
 /* If the barrier has been cancelled before it was placed, nothing waits for it any more. */
-void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_grants *grants);
 /* Once no worker is left: everything is placed. */
-void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 /* Whether the task has no place yet. */
 bool lanepool_i_barrier_holds(const lanepool_i_router *router, const lanepool_i_task *task);

@@ -21,8 +21,8 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
     if (pool == NULL || key == NULL || lane == NULL || !is_plain_key(key) ||
         pool->options.is_compatible != NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_local *local;
-    lanepool_status status = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status status = lanepool_i_pool_enter(pool, &record);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_lane *handle = lanepool_i_memory_alloc(sizeof *handle);
@@ -30,42 +30,42 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
         return LANEPOOL_NOMEM;
     memset(handle, 0, sizeof *handle);
     handle->pool = pool;
-    if (!lanepool_i_key_of_claim(pool, local, key, &handle->key))
+    if (!lanepool_i_key_of_claim(pool, record, key, &handle->key))
         goto free_handle;
     handle->has_own_bytes = handle->key.type == LANEPOOL_I_TYPE_BYTES;
-    if (!lanepool_i_lanestore_reserve(&pool->keys.store, 1))
+    if (!lanepool_i_lane_memory_reserve(&pool->lane_table.store, 1))
         goto give_bytes;
     if (pool->limits_lanes) {
-        handle->quota = lanepool_i_lane_limits_keep(pool, local, key);
+        handle->quota = lanepool_i_lane_limits_keep(pool, record, key);
         if (handle->quota == NULL)
             goto give_lane;
     }
     *lane = handle;
     return LANEPOOL_OK;
 give_lane:
-    lanepool_i_lanestore_give_back(&pool->keys.store, 1);
+    lanepool_i_lane_memory_give_back(&pool->lane_table.store, 1);
 give_bytes:
     if (handle->has_own_bytes)
-        lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
+        lanepool_i_key_bytes_give(pool, record, handle->key.value.bytes);
 free_handle:
     lanepool_i_memory_free(handle);
     return LANEPOOL_NOMEM;
 }
 
 /* A handle that never met the router gives its reservation back, too. */
-static void let_go(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
-                   lanepool_i_grants *grants)
+static void let_go(lanepool_pool *pool, lanepool_i_thread_record *record,
+                   lanepool_i_message *message, lanepool_i_grants *grants)
 {
     (void)grants;
     lanepool_lane *handle = (lanepool_lane *)message;
     if (handle->quota != NULL)
-        lanepool_i_lane_limits_let_go(pool, local, handle->quota);
+        lanepool_i_lane_limits_unkeep(pool, record, handle->quota);
     if (handle->lane != NULL)
         handle->lane->key.held--;
     else
-        lanepool_i_lanestore_settle(&pool->keys.store, 1);
+        lanepool_i_lane_memory_settle(&pool->lane_table.store, 1);
     if (handle->has_own_bytes)
-        lanepool_i_key_bytes_give(pool, local, handle->key.value.bytes);
+        lanepool_i_key_bytes_give(pool, record, handle->key.value.bytes);
     lanepool_i_memory_free(handle);
 }
 
@@ -78,9 +78,9 @@ void lanepool_lane_release(lanepool_lane *handle)
         lanepool_i_memory_free(handle);
         return;
     }
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
     handle->message.carry_out = let_go;
-    if (lanepool_i_router_send(pool, local, &handle->message))
+    if (lanepool_i_router_send(pool, record, &handle->message))
         return;
     if (handle->has_own_bytes)
         lanepool_i_key_bytes_end(handle->key.value.bytes);

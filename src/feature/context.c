@@ -16,36 +16,36 @@ static lanepool_claim claim_of(const lanepool_i_context *context)
     return claim;
 }
 
-static int call_open(lanepool_i_local *local, lanepool_i_context *context)
+static int call_open(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
     lanepool_claim key = claim_of(context);
     context->value = NULL;
-    local->callbacks++;
+    record->callbacks++;
     int code = pool->contexts->options.open(pool->options.user, &key, &context->value);
-    local->callbacks--;
+    record->callbacks--;
     return code;
 }
 
-static bool call_use(lanepool_i_local *local, const lanepool_i_context *context)
+static bool call_use(lanepool_i_thread_record *record, const lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
     lanepool_claim key = claim_of(context);
-    local->callbacks++;
+    record->callbacks++;
     bool good = pool->contexts->options.use(pool->options.user, &key, context->value);
-    local->callbacks--;
+    record->callbacks--;
     return good;
 }
 
-static void call_close(lanepool_i_local *local, const lanepool_i_context *context)
+static void call_close(lanepool_i_thread_record *record, const lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
     lanepool_claim key = claim_of(context);
     if (pool->contexts->options.close == NULL)
         return;
-    local->callbacks++;
+    record->callbacks++;
     pool->contexts->options.close(pool->options.user, &key, context->value);
-    local->callbacks--;
+    record->callbacks--;
 }
 
 /* --- BUSY, and what comes after it --- */
@@ -102,16 +102,17 @@ static void become_absent(lanepool_i_context *context, bool was_open)
 }
 
 /* BUSY, and no task's any more. */
-static void close_context(lanepool_i_local *local, lanepool_i_context *context)
+static void close_context(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
-    call_close(local, context);
+    call_close(record, context);
     become_absent(context, true);
 }
 
-static lanepool_status open_context(lanepool_i_local *local, lanepool_i_context *context, int *code)
+static lanepool_status open_context(lanepool_i_thread_record *record, lanepool_i_context *context,
+                                    int *code)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
-    *code = call_open(local, context);
+    *code = call_open(record, context);
     if (*code != 0) {
         become_absent(context, false);
         return LANEPOOL_FAILED;
@@ -124,19 +125,20 @@ static lanepool_status open_context(lanepool_i_local *local, lanepool_i_context 
 }
 
 /* What has lingered is asked whether it is still good; if not, the task opens it anew. */
-static lanepool_status ask_context(lanepool_i_local *local, lanepool_i_context *context, int *code)
+static lanepool_status ask_context(lanepool_i_thread_record *record, lanepool_i_context *context,
+                                   int *code)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
-    bool good = call_use(local, context);
+    bool good = call_use(record, context);
     if (!good)
-        call_close(local, context);
+        call_close(record, context);
     lanepool_i_mutex_lock(&contexts->lock);
     if (good)
         leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
     else
         contexts->open_count--;
     lanepool_i_mutex_unlock(&contexts->lock);
-    return good ? LANEPOOL_OK : open_context(local, context, code);
+    return good ? LANEPOOL_OK : open_context(record, context, code);
 }
 
 /* --- a use begins --- */
@@ -173,7 +175,7 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
                                  lanepool_i_context **begun, int *code)
 {
     lanepool_pool *pool = run->pool;
-    lanepool_i_local *local = run->local;
+    lanepool_i_thread_record *record = run->record;
     uint64_t ticket = lanepool_i_task_ticket(run->task);
     lanepool_i_context *context;
     while ((context = lanepool_i_contexts_lock_record(pool, key)) != NULL) {
@@ -188,9 +190,9 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
         lanepool_i_mutex_unlock(&pool->contexts->lock);
         switch (was) {
         case LANEPOOL_I_CONTEXT_ABSENT:
-            return open_context(local, context, code);
+            return open_context(record, context, code);
         case LANEPOOL_I_CONTEXT_BUSY:
-            return ask_context(local, context, code);
+            return ask_context(record, context, code);
         default:
             return LANEPOOL_OK;
         }
@@ -218,7 +220,7 @@ static void begin_to_linger_locked(lanepool_i_contexts *contexts, lanepool_i_con
     const lanepool_context_options *options = &contexts->options;
     context->idle_since_ns = lanepool_i_clock_now();
     uint64_t linger_ns =
-        lanepool_i_pace_linger(&context->pace, options->linger_ns_min, options->linger_ns_max);
+        lanepool_i_pace_idle_time(&context->pace, options->linger_ns_min, options->linger_ns_max);
     context->due_ns = linger_ns < UINT64_MAX - context->idle_since_ns
                           ? context->idle_since_ns + linger_ns
                           : UINT64_MAX;
@@ -251,7 +253,7 @@ void lanepool_i_contexts_leave_all(lanepool_pool *pool, lanepool_i_context_use *
 void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **uses,
                                const lanepool_claim *claim)
 {
-    while (*uses != NULL && !lanepool_i_key_is_named(pool, (*uses)->lane, claim))
+    while (*uses != NULL && !lanepool_i_lane_is_named_by(pool, (*uses)->lane, claim))
         uses = &(*uses)->next;
     lanepool_i_context_use *use = *uses;
     if (use == NULL)
@@ -288,7 +290,7 @@ static bool begin(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_name_keeper(pool->name);
-    lanepool_i_local_enter(pool->contexts->keeper);
+    lanepool_i_thread_record_enter(pool->contexts->keeper);
     return true;
 }
 
@@ -318,7 +320,7 @@ static void end(void *owner)
         lanepool_i_mutex_unlock(&contexts->lock);
         close_context(contexts->keeper, context);
     }
-    lanepool_i_local_leave(contexts->keeper);
+    lanepool_i_thread_record_leave(contexts->keeper);
 }
 
 const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin, pause, end };
@@ -331,13 +333,13 @@ static const lanepool_i_lane *find_lane(const lanepool_run *run, const lanepool_
     size_t count = lanepool_i_task_count(run->task);
     size_t i = 0;
     if (claim == NULL) {
-        const lanepool_i_lane *only = count == 1 ? lanepool_i_place_lane(run->task, 0) : NULL;
+        const lanepool_i_lane *only = count == 1 ? lanepool_i_entry_lane(run->task, 0) : NULL;
         return only == NULL || lanepool_i_lane_is_void(only) ? NULL : only;
     }
     while (i < count &&
-           !lanepool_i_key_is_named(run->pool, lanepool_i_place_lane(run->task, i), claim))
+           !lanepool_i_lane_is_named_by(run->pool, lanepool_i_entry_lane(run->task, i), claim))
         i++;
-    return i < count ? lanepool_i_place_lane(run->task, i) : NULL;
+    return i < count ? lanepool_i_entry_lane(run->task, i) : NULL;
 }
 
 static lanepool_i_context_use *find_use(lanepool_i_context_use *uses, const lanepool_i_lane *lane)
@@ -347,10 +349,10 @@ static lanepool_i_context_use *find_use(lanepool_i_context_use *uses, const lane
     return uses;
 }
 
-static lanepool_status use_context(lanepool_run *run, lanepool_i_apart *apart,
+static lanepool_status use_context(lanepool_run *run, lanepool_i_detach *detach,
                                    const lanepool_i_lane *lane, void **value, int *code)
 {
-    lanepool_i_context_use *use = find_use(apart->uses, lane);
+    lanepool_i_context_use *use = find_use(detach->uses, lane);
     if (use != NULL) {
         *value = use->context->value;
         return LANEPOOL_OK;
@@ -364,8 +366,8 @@ static lanepool_status use_context(lanepool_run *run, lanepool_i_apart *apart,
         return status;
     }
     use->lane = lane;
-    use->next = apart->uses;
-    apart->uses = use;
+    use->next = detach->uses;
+    detach->uses = use;
     *value = use->context->value;
     return LANEPOOL_OK;
 }
@@ -378,17 +380,17 @@ lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *cl
     *code = 0;
     if (context != NULL)
         *context = NULL;
-    if (context == NULL || !lanepool_i_apart_is_run(run) || run->pool->contexts->buckets == NULL)
+    if (context == NULL || !lanepool_i_detach_is_run(run) || run->pool->contexts->buckets == NULL)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(run->pool))
         return LANEPOOL_FORKED;
-    if (run->local->callbacks > 0)
+    if (run->record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     const lanepool_i_lane *lane = find_lane(run, claim);
     if (lane == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_apart *apart = lanepool_i_apart_record(run);
-    if (apart == NULL)
+    lanepool_i_detach *detach = lanepool_i_detach_record(run);
+    if (detach == NULL)
         return LANEPOOL_NOMEM;
-    return use_context(run, apart, lane, context, code);
+    return use_context(run, detach, lane, context, code);
 }

@@ -91,7 +91,7 @@ typedef struct lanepool_i_contexts {
     lanepool_i_context_list remembered; /* L: records without a context */
     size_t open_count;                  /* L: contexts that are open */
     lanepool_i_timers timers;
-    lanepool_i_local *keeper; /* I: the thread's record */
+    lanepool_i_thread_record *keeper; /* I: the thread's record */
 } lanepool_i_contexts;
 
 /* With every default filled in, `open` NULL if the pool is to have no contexts; false: they are out

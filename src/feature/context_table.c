@@ -183,9 +183,9 @@ bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
     memset(options, 0, sizeof *options);
     if (given == NULL)
         return true;
-    if (!lanepool_i_is_known(given, given->struct_size, sizeof *given) || given->open == NULL ||
-        of_pool->is_compatible != NULL || of_pool->layout != LANEPOOL_PER_KEY ||
-        given->lingering_max > LANEPOOL_LINGERING_MAX)
+    if (!lanepool_i_struct_is_valid(given, given->struct_size, sizeof *given) ||
+        given->open == NULL || of_pool->is_compatible != NULL ||
+        of_pool->layout != LANEPOOL_PER_KEY || given->lingering_max > LANEPOOL_LINGERING_MAX)
         return false;
     *options = *given;
     fill_defaults(options);
@@ -210,7 +210,7 @@ bool lanepool_i_contexts_init(lanepool_pool *pool)
     lanepool_i_contexts *contexts = pool->contexts;
     if (contexts->options.open == NULL)
         return true;
-    contexts->keeper = lanepool_i_local_make_for_worker(pool, &pool->locals, NULL);
+    contexts->keeper = lanepool_i_thread_record_create_for_worker(pool, &pool->records, NULL);
     if (contexts->keeper == NULL || !make_buckets(contexts))
         goto retire_keeper;
     if (!lanepool_i_mutex_init(&contexts->lock))
@@ -222,7 +222,7 @@ free_buckets:
     lanepool_i_memory_free(contexts->buckets);
 retire_keeper:
     if (contexts->keeper != NULL)
-        lanepool_i_local_retire(contexts->keeper);
+        lanepool_i_thread_record_retire(contexts->keeper);
     return false;
 }
 
@@ -253,5 +253,5 @@ void lanepool_i_contexts_fini(lanepool_pool *pool)
         }
     lanepool_i_mutex_fini(&contexts->lock);
     lanepool_i_memory_free(contexts->buckets);
-    lanepool_i_local_retire(contexts->keeper);
+    lanepool_i_thread_record_retire(contexts->keeper);
 }

@@ -17,12 +17,13 @@ static lanepool_future *future_of(const lanepool_i_task *task)
 
 /* --- counting --- */
 
-void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_local *local, size_t count)
+void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  size_t count)
 {
     lanepool_i_mutex_lock(&pool->delays->lock);
     pool->delays->count -= count;
     lanepool_i_mutex_unlock(&pool->delays->lock);
-    lanepool_i_lifecycle_attend(pool, local);
+    lanepool_i_lifecycle_attend(pool, record);
 }
 
 size_t lanepool_i_delays_count(lanepool_pool *pool)
@@ -38,15 +39,16 @@ size_t lanepool_i_delays_count(lanepool_pool *pool)
 /* SUBMIT is written before the append, as for every task. Nobody closes the inbox meanwhile: a
  * drain waits for the count, a hand-back for the clock thread, or it is the hand-back that appends.
  */
-static void append(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_tasks *tasks)
+static void append(lanepool_pool *pool, lanepool_i_thread_record *record,
+                   const lanepool_i_tasks *tasks)
 {
     if (tasks->count == 0)
         return;
-    lanepool_i_count_up(&local->accepted, tasks->count);
-    if (lanepool_i_records(local->ring, LANEPOOL_EVENT_SUBMIT))
+    lanepool_i_count_up(&record->accepted, tasks->count);
+    if (lanepool_i_records(record->ring, LANEPOOL_EVENT_SUBMIT))
         for (const lanepool_i_task *task = tasks->first; task != NULL;
              task = load_relaxed(&task->next))
-            lanepool_i_trace(local->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
+            lanepool_i_trace(record->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
     (void)lanepool_i_inbox_append(&pool->router.inbox, tasks->first, tasks->last, NULL);
 }
 
@@ -89,11 +91,11 @@ static void free_due_once(lanepool_pool *pool)
 }
 
 /* Appends what is due; returns how many. */
-static size_t append_due(lanepool_pool *pool, lanepool_i_local *local)
+static size_t append_due(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_tasks due = pool->delays->due;
     pool->delays->due = (lanepool_i_tasks){ NULL, NULL, 0 };
-    append(pool, local, &due);
+    append(pool, record, &due);
     free_due_once(pool);
     return due.count;
 }
@@ -102,7 +104,7 @@ static size_t append_due(lanepool_pool *pool, lanepool_i_local *local)
 
 /* What the claims of a block hold that was never routed: byte strings, and reservations of lanes.
  */
-static void empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *block)
+static void empty(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *block)
 {
     bool wide = lanepool_i_task_is_wide(block);
     uint64_t types = load_relaxed(&block->word) >> LANEPOOL_I_TYPE_SHIFT;
@@ -117,45 +119,46 @@ static void empty(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
             types = wide_entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT;
         }
         if ((types & 3) == LANEPOOL_I_TYPE_BYTES)
-            lanepool_i_key_bytes_give(pool, local, entry->at.bytes);
+            lanepool_i_key_bytes_give(pool, record, entry->at.bytes);
         reserved += (types & 3) != LANEPOOL_I_TYPE_LANE;
     }
     if (reserved > 0)
-        lanepool_i_lanestore_give_back(&pool->keys.store, reserved);
+        lanepool_i_lane_memory_give_back(&pool->lane_table.store, reserved);
 }
 
 /* A wait in these calls answers DEADLOCK: nothing can be said about a task without a place. */
-void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                                lanepool_release_fn release)
+void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *task, lanepool_release_fn release)
 {
     void *context = task->context;
-    local->callbacks++;
-    lanepool_i_run_call_cancelled(pool, local, task, future_of(task));
+    record->callbacks++;
+    lanepool_i_run_call_cancelled(pool, record, task, future_of(task));
     if (release != NULL)
         release(context);
-    local->callbacks--;
-    empty(pool, local, task);
-    lanepool_i_lane_limits_ended(pool, local, task);
-    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+    record->callbacks--;
+    empty(pool, record, task);
+    lanepool_i_lane_limits_ended(pool, record, task);
+    lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
     lanepool_i_admission_give_back(&pool->admission);
 }
 
-static void call_off_once(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_delayed *delayed)
+static void call_off_once(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_delayed *delayed)
 {
     lanepool_i_task *task = delayed->task;
     lanepool_i_memory_free(delayed);
-    lanepool_i_delays_call_off(pool, local, task,
+    lanepool_i_delays_call_off(pool, record, task,
                                lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL);
-    lanepool_i_delays_count_down(pool, local, 1);
+    lanepool_i_delays_count_down(pool, record, 1);
 }
 
 /* The pool is not to go before this has returned. */
-static void call_off_alone(lanepool_pool *pool, lanepool_i_local *local,
+static void call_off_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
                            lanepool_i_delayed *delayed)
 {
-    call_off_once(pool, local, delayed);
+    call_off_once(pool, record, delayed);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
-    lanepool_i_lifecycle_attend(pool, local);
+    lanepool_i_lifecycle_attend(pool, record);
 }
 
 /* From now on it is cancelled for everybody, and who waits for it waits for no task. */
@@ -166,7 +169,8 @@ static void call_off_locked(lanepool_future *future)
     future->cancelled = true;
 }
 
-bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lanepool_future *future)
+bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_future *future)
 {
     for (;;) {
         lanepool_i_mutex_lock(&future->lock);
@@ -179,7 +183,7 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lane
         }
         lanepool_i_mutex_unlock(&future->lock);
         if (taken)
-            call_off_alone(pool, local, delayed);
+            call_off_alone(pool, record, delayed);
         if (taken || delayed == NULL)
             return taken;
         /* The clock thread is about to append it, and calls nobody before. */
@@ -188,14 +192,14 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local, lane
 }
 
 /* False: nothing is delayed. */
-static bool cancel_next(lanepool_pool *pool, lanepool_i_local *local)
+static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_delayed *delayed =
         (lanepool_i_delayed *)lanepool_i_timers_take(&pool->delays->timers);
     if (delayed == NULL)
         return false;
     if (delayed->series != NULL) {
-        lanepool_i_periodic_end(pool, local, delayed->series);
+        lanepool_i_periodic_end(pool, record, delayed->series);
         return true;
     }
     lanepool_future *future = future_of(delayed->task);
@@ -204,23 +208,23 @@ static bool cancel_next(lanepool_pool *pool, lanepool_i_local *local)
         call_off_locked(future);
         lanepool_i_mutex_unlock(&future->lock);
     }
-    call_off_once(pool, local, delayed);
+    call_off_once(pool, record, delayed);
     return true;
 }
 
-size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_local *local)
+size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     size_t most = lanepool_i_delays_count(pool);
     size_t count = 0;
-    while (count < most && cancel_next(pool, local))
+    while (count < most && cancel_next(pool, record))
         count++;
     return count;
 }
 
 /* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
-static void cancel_in_drain(lanepool_pool *pool, lanepool_i_local *local)
+static void cancel_in_drain(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, local))
+    while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, record))
         continue;
 }
 
@@ -249,16 +253,16 @@ static bool begin(void *owner)
         fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_i_mutex_unlock(&pool->delays->lock);
     if (may_begin)
-        lanepool_i_local_enter(load_acquire(&pool->delays->clock));
+        lanepool_i_thread_record_enter(load_acquire(&pool->delays->clock));
     return may_begin;
 }
 
-static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
+static void end_over_series(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_delayed *delayed;
     while ((delayed = pool->delays->over_series) != NULL) {
         pool->delays->over_series = delayed->next;
-        lanepool_i_periodic_end(pool, local, delayed->series);
+        lanepool_i_periodic_end(pool, record, delayed->series);
     }
 }
 
@@ -266,28 +270,28 @@ static void end_over_series(lanepool_pool *pool, lanepool_i_local *local)
 static uint64_t pass_on(void *owner)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_local *local = load_relaxed(&pool->delays->clock);
-    size_t appended = append_due(pool, local);
+    lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
+    size_t appended = append_due(pool, record);
     if (appended > 0) {
-        lanepool_i_router_appended(pool, local);
-        lanepool_i_delays_count_down(pool, local, appended);
+        lanepool_i_router_after_append(pool, record);
+        lanepool_i_delays_count_down(pool, record, appended);
     }
-    end_over_series(pool, local);
+    end_over_series(pool, record);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
         if (pool->options.drain_waits_for_delayed)
             lanepool_i_periodic_end_all(pool);
         else
-            cancel_in_drain(pool, local);
+            cancel_in_drain(pool, record);
     }
-    return lanepool_i_watchdog_look(pool, local);
+    return lanepool_i_watchdog_look(pool, record);
 }
 
 static void end(void *owner)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_local *local = load_relaxed(&pool->delays->clock);
-    lanepool_i_lifecycle_worker_left(pool, local);
-    lanepool_i_local_leave(local);
+    lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
+    lanepool_i_lifecycle_count_out(pool, record);
+    lanepool_i_thread_record_leave(record);
 }
 
 static const lanepool_i_clock_work work_of_clock = { begin, pass_on, end };
@@ -295,14 +299,15 @@ static const lanepool_i_clock_work work_of_clock = { begin, pass_on, end };
 /* The record is made beforehand, since the clock thread could tell nobody that it cannot be had. */
 static bool make_clock_record(lanepool_pool *pool)
 {
-    lanepool_i_local *none = NULL;
+    lanepool_i_thread_record *none = NULL;
     if (load_acquire(&pool->delays->clock) != NULL)
         return true;
-    lanepool_i_local *local = lanepool_i_local_make_for_worker(pool, &pool->locals, NULL);
-    if (local == NULL)
+    lanepool_i_thread_record *record =
+        lanepool_i_thread_record_create_for_worker(pool, &pool->records, NULL);
+    if (record == NULL)
         return false;
-    if (!cas_acq_rel(&pool->delays->clock, &none, local))
-        lanepool_i_local_retire(local);
+    if (!cas_acq_rel(&pool->delays->clock, &none, record))
+        lanepool_i_thread_record_retire(record);
     return true;
 }
 
@@ -339,11 +344,11 @@ bool lanepool_i_delays_init(lanepool_pool *pool)
 
 void lanepool_i_delays_fini(lanepool_pool *pool)
 {
-    lanepool_i_local *clock = load_relaxed(&pool->delays->clock);
+    lanepool_i_thread_record *clock = load_relaxed(&pool->delays->clock);
     lanepool_i_timers_fini(&pool->delays->timers);
     lanepool_i_mutex_fini(&pool->delays->lock);
     if (clock != NULL)
-        lanepool_i_local_retire(clock);
+        lanepool_i_thread_record_retire(clock);
 }
 
 void lanepool_i_delays_close(lanepool_pool *pool)
@@ -389,14 +394,14 @@ bool lanepool_i_delays_stop(lanepool_pool *pool)
 
 /* The clock thread is gone, or never came into its loop. Under the lock the heap is whole: who ends
  * a series takes it out and puts it in again. */
-void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_timer *timer;
     lanepool_i_mutex_lock(&pool->delays->lock);
     while ((timer = lanepool_i_timers_take(&pool->delays->timers)) != NULL)
         add_due(pool->delays, (lanepool_i_delayed *)timer);
     lanepool_i_mutex_unlock(&pool->delays->lock);
-    size_t count = append_due(pool, local);
+    size_t count = append_due(pool, record);
     lanepool_i_mutex_lock(&pool->delays->lock);
     pool->delays->count -= count;
     lanepool_i_mutex_unlock(&pool->delays->lock);
@@ -442,13 +447,13 @@ lanepool_status lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_t
 {
     if (delay_ns <= 0)
         return lanepool_pool_submit(pool, task);
-    lanepool_i_local *local;
+    lanepool_i_thread_record *record;
     lanepool_i_task *block;
-    lanepool_status status = lanepool_i_submit_for_later(pool, task, &local, &block);
+    lanepool_status status = lanepool_i_submit_for_later(pool, task, &record, &block);
     if (status != LANEPOOL_OK)
         return status;
     status = delay(pool, block, (uint64_t)delay_ns);
     if (status != LANEPOOL_OK)
-        lanepool_i_submit_undo(pool, local, block, task);
+        lanepool_i_submit_undo(pool, record, block, task);
     return status;
 }

@@ -23,16 +23,16 @@
 #include "sched/thread_record.h"
 
 typedef struct lanepool_i_delayed lanepool_i_delayed;
-typedef struct lanepool_i_series lanepool_i_series;
+typedef struct lanepool_i_periodic lanepool_i_periodic;
 
 /* Guards: I immutable while it waits, T the clock thread. */
 struct lanepool_i_delayed {
-    lanepool_i_timer timer;    /* the first member */
-    lanepool_pool *pool;       /* I */
-    lanepool_i_task *task;     /* I */
-    lanepool_i_series *series; /* I: NULL: it runs once */
-    lanepool_future *future;   /* T: the task's, kept while it is appended */
-    lanepool_i_delayed *next;  /* T: taken out of the heap */
+    lanepool_i_timer timer;      /* the first member */
+    lanepool_pool *pool;         /* I */
+    lanepool_i_task *task;       /* I */
+    lanepool_i_periodic *series; /* I: NULL: it runs once */
+    lanepool_future *future;     /* T: the task's, kept while it is appended */
+    lanepool_i_delayed *next;    /* T: taken out of the heap */
 };
 
 /* Guards: A atomic, L the lock, T the clock thread. The lock is taken before a future's and before
@@ -40,15 +40,15 @@ struct lanepool_i_delayed {
 typedef struct lanepool_i_delays {
     lanepool_i_timers timers;
     lanepool_i_mutex lock;
-    size_t count;                      /* L: tasks that are not in the inbox */
-    lanepool_i_series *series;         /* L: periodic tasks that a drain has not ended */
-    bool closed;                       /* L: no task is accepted any more */
-    bool ends_series;                  /* L: periodic tasks run no more once they have run */
-    bool over;                         /* L: a hand-back goes on, or has been */
-    _Atomic(lanepool_i_local *) clock; /* A: the clock thread's record */
-    lanepool_i_tasks due;              /* T: fired and not appended */
-    lanepool_i_delayed *due_once;      /* T: of those the ones that are not periodic */
-    lanepool_i_delayed *over_series;   /* T: fired to be ended */
+    size_t count;                /* L: tasks that are not in the inbox */
+    lanepool_i_periodic *series; /* L: periodic tasks that a drain has not ended */
+    bool closed;                 /* L: no task is accepted any more */
+    bool ends_series;            /* L: periodic tasks run no more once they have run */
+    bool over;                   /* L: a hand-back goes on, or has been */
+    _Atomic(lanepool_i_thread_record *) clock; /* A: the clock thread's record */
+    lanepool_i_tasks due;                      /* T: fired and not appended */
+    lanepool_i_delayed *due_once;              /* T: of those the ones that are not periodic */
+    lanepool_i_delayed *over_series;           /* T: fired to be ended */
 } lanepool_i_delays;
 
 bool lanepool_i_delays_init(lanepool_pool *pool);
@@ -57,22 +57,23 @@ void lanepool_i_delays_fini(lanepool_pool *pool);
 /* Sees to it that there is a clock thread: OK, NOMEM, NO_THREAD or SHUT_DOWN. */
 lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool);
 /* Any thread, holding nothing: one task less is delayed. */
-void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_local *local, size_t count);
+void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  size_t count);
 /* What fires for a task: the timer's, that of a periodic one too. */
 void lanepool_i_delays_fire(lanepool_i_timer *timer);
 /* Any thread, holding nothing: calls a task that was never in the inbox with CANCELLED, completes
  * its future, calls its release, and gives its block back. */
-void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                                lanepool_release_fn release);
+void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *task, lanepool_release_fn release);
 
 /* A thread of the pool's or not, holding nothing: if the future's task is not due, it never will
  * be, and is called with CANCELLED here and now. False: it is due, and has its place or gets it. */
-bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_local *local,
+bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_future *future);
 
 /* The same of all tasks that are delayed now, periodic ones among them: returns how many. Within a
  * cancel of the lifecycle's. */
-size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_local *local);
+size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 /* How many tasks are delayed, periodic ones between their runs among them. */
 size_t lanepool_i_delays_count(lanepool_pool *pool);
@@ -88,6 +89,6 @@ void lanepool_i_delays_reopen(lanepool_pool *pool);
 bool lanepool_i_delays_stop(lanepool_pool *pool);
 /* Role's holder, in the hand-back: what is delayed gets its place behind everything else, in the
  * order in which it would have been due. */
-void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Guards: I immutable, A atomic, D the lock of the pool's delays. */
-struct lanepool_i_series {
+struct lanepool_i_periodic {
     lanepool_timer timer;        /* the first member: the program's handle */
     lanepool_i_delayed delayed;  /* its task is the block */
     lanepool_task description;   /* I: its claims are held lanes; its `release` is the pool's own */
@@ -21,8 +21,8 @@ struct lanepool_i_series {
     uint64_t word;               /* I: the block's, when it is built */
     lanepool_i_charge *charge;   /* W: the block's, from one run's end until it is filled anew */
     bool over;                   /* D: no further run starts */
-    lanepool_i_series *next;     /* D: in the pool's list */
-    lanepool_i_series **link;    /* D: what points to it there; NULL: it is not in the list */
+    lanepool_i_periodic *next;   /* D: in the pool's list */
+    lanepool_i_periodic **link;  /* D: what points to it there; NULL: it is not in the list */
     _Atomic bool ended;          /* A: the pool may be gone */
     size_t held;                 /* I: how many lanes it holds itself */
     lanepool_claim claims[];     /* I: those of the lanes that it holds come first */
@@ -34,7 +34,7 @@ static void release_of_a_run(void *context)
     (void)context;
 }
 
-static lanepool_i_series *series_of(const lanepool_i_task *task)
+static lanepool_i_periodic *series_of(const lanepool_i_task *task)
 {
     return task->as.wide.future->delayed->series;
 }
@@ -51,7 +51,7 @@ static void forget_handle(lanepool_timer *timer)
 
 /* --- the end of a series --- */
 
-static void unlink_locked(lanepool_i_series *series)
+static void unlink_locked(lanepool_i_periodic *series)
 {
     if (series->link == NULL)
         return;
@@ -62,7 +62,7 @@ static void unlink_locked(lanepool_i_series *series)
 }
 
 /* Its last call has been made, and nobody else can come to its block. */
-static void let_go_of_series(lanepool_pool *pool, lanepool_i_series *series)
+static void let_go_of_series(lanepool_pool *pool, lanepool_i_periodic *series)
 {
     lanepool_future *gate = series->gate;
     lanepool_i_mutex_lock(&pool->delays->lock);
@@ -77,15 +77,15 @@ static void let_go_of_series(lanepool_pool *pool, lanepool_i_series *series)
     lanepool_timer_release(&series->timer);
 }
 
-void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_local *local,
-                             lanepool_i_series *series)
+void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_periodic *series)
 {
-    lanepool_i_delays_call_off(pool, local, series->delayed.task, series->release);
+    lanepool_i_delays_call_off(pool, record, series->delayed.task, series->release);
     let_go_of_series(pool, series);
-    lanepool_i_delays_count_down(pool, local, 1);
+    lanepool_i_delays_count_down(pool, record, 1);
 }
 
-bool lanepool_i_periodic_is_over(lanepool_i_series *series)
+bool lanepool_i_periodic_is_over(lanepool_i_periodic *series)
 {
     lanepool_i_delays *delays = series->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
@@ -95,7 +95,7 @@ bool lanepool_i_periodic_is_over(lanepool_i_series *series)
 }
 
 /* If it waits for its next turn, that comes at once, and is its end. */
-static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_series *series)
+static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_periodic *series)
 {
     series->over = true;
     if (lanepool_i_timers_remove(&delays->timers, &series->delayed.timer))
@@ -108,7 +108,7 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
     bool more = true;
     while (more) {
         lanepool_i_mutex_lock(&delays->lock);
-        lanepool_i_series *series = delays->series;
+        lanepool_i_periodic *series = delays->series;
         more = series != NULL;
         if (more) {
             unlink_locked(series);
@@ -131,7 +131,7 @@ static bool stop_run(lanepool_future *gate)
 
 static lanepool_status cancel(lanepool_timer *timer)
 {
-    lanepool_i_series *series = (lanepool_i_series *)timer;
+    lanepool_i_periodic *series = (lanepool_i_periodic *)timer;
     if (load_acquire(&series->ended))
         return LANEPOOL_DONE;
     if (lanepool_i_pool_is_forked(series->delayed.pool))
@@ -161,10 +161,10 @@ static void open_gate(lanepool_future *gate, lanepool_i_task *task, lanepool_poo
     lanepool_i_mutex_unlock(&gate->lock);
 }
 
-static void refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                   const lanepool_i_series *series)
+static void refill(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                   const lanepool_i_periodic *series)
 {
-    lanepool_i_build_again(pool, local, task, &series->description);
+    lanepool_i_rebuild(pool, record, task, &series->description);
     if (pool->limits_lanes)
         *lanepool_i_lane_limits_charge_of(pool, task) = series->charge;
     task->as.wide.future = lanepool_future_retain(series->gate);
@@ -172,28 +172,30 @@ static void refill(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
 }
 
 /* A hand-back without a receiver: the task's call was its last. */
-static void end_in_handback(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task)
 {
-    lanepool_i_series *series = series_of(task);
+    lanepool_i_periodic *series = series_of(task);
     if (series->release != NULL) {
-        local->callbacks++;
+        record->callbacks++;
         series->release(task->context);
-        local->callbacks--;
+        record->callbacks--;
     }
     let_go_of_series(pool, series);
-    lanepool_i_lane_limits_ended(pool, local, task);
-    lanepool_i_slab_give(&pool->slab, &local->cache, lanepool_i_task_class(task), task);
+    lanepool_i_lane_limits_ended(pool, record, task);
+    lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
 }
 
 /* Who decides that it is over, and who decides that it waits, do so under the lock. */
-void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task)
 {
     lanepool_i_delays *delays = pool->delays;
-    lanepool_i_series *series = series_of(task);
+    lanepool_i_periodic *series = series_of(task);
     uint64_t due_ns = lanepool_i_timer_next_due(&series->timer, series->delayed.timer.due_ns);
-    refill(pool, local, task, series);
+    refill(pool, record, task, series);
     open_gate(series->gate, task, pool);
-    lanepool_i_admission_force(&pool->admission, local, NULL);
+    lanepool_i_admission_force(&pool->admission, record, NULL);
     lanepool_i_mutex_lock(&delays->lock);
     series->over |= delays->ends_series;
     lanepool_i_timers_add(&delays->timers, &series->delayed.timer, series->over ? 0 : due_ns);
@@ -201,20 +203,21 @@ void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lan
 }
 
 /* Counted before the run counts as finished: a drain is not to end in between. */
-void lanepool_i_periodic_rest(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task)
 {
     lanepool_i_delays *delays = pool->delays;
     if (task->as.wide.future->result.status == LANEPOOL_CANCELLED) {
-        end_in_handback(pool, local, task);
+        end_in_handback(pool, record, task);
         return;
     }
     lanepool_i_mutex_lock(&delays->lock);
     delays->count++;
     lanepool_i_mutex_unlock(&delays->lock);
     series_of(task)->charge = lanepool_i_lane_limits_take(pool, task);
-    if (load_seq(&pool->watch.word) == 0 || PLANTED(UNWATCHED) ||
-        !lanepool_i_watch_keeps(pool, local, task))
-        lanepool_i_periodic_again(pool, local, task);
+    if (load_seq(&pool->retention.word) == 0 || PLANTED(UNWATCHED) ||
+        !lanepool_i_retain_block(pool, record, task))
+        lanepool_i_periodic_rearm(pool, record, task);
 }
 
 /* --- cancelled and handed back --- */
@@ -224,7 +227,7 @@ lanepool_release_fn lanepool_i_periodic_release_of(const lanepool_i_task *task)
     return is_periodic(task) ? series_of(task)->release : lanepool_i_task_release(task);
 }
 
-void lanepool_i_periodic_forget(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task)
 {
     let_go_of_series(pool, series_of(task));
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_PERIODIC);
@@ -232,7 +235,7 @@ void lanepool_i_periodic_forget(lanepool_pool *pool, lanepool_i_task *task)
 
 /* --- submitting --- */
 
-static void free_series(lanepool_i_series *series)
+static void free_series(lanepool_i_periodic *series)
 {
     for (size_t i = 0; i < series->held; i++)
         lanepool_lane_release(series->claims[i].key.lane);
@@ -241,7 +244,7 @@ static void free_series(lanepool_i_series *series)
 
 /* Claims of keys become claims of lanes that the series holds. */
 static lanepool_status hold_lanes(lanepool_pool *pool, const lanepool_task *task,
-                                  lanepool_i_series *series)
+                                  lanepool_i_periodic *series)
 {
     size_t last = task->claim_count;
     lanepool_status status = LANEPOOL_OK;
@@ -260,10 +263,10 @@ static lanepool_status hold_lanes(lanepool_pool *pool, const lanepool_task *task
 }
 
 static lanepool_status make_series(lanepool_pool *pool, const lanepool_task *task,
-                                   lanepool_i_series **made)
+                                   lanepool_i_periodic **made)
 {
-    size_t size = sizeof(lanepool_i_series) + task->claim_count * sizeof(lanepool_claim);
-    lanepool_i_series *series = lanepool_i_memory_alloc(size);
+    size_t size = sizeof(lanepool_i_periodic) + task->claim_count * sizeof(lanepool_claim);
+    lanepool_i_periodic *series = lanepool_i_memory_alloc(size);
     if (series == NULL)
         return LANEPOOL_NOMEM;
     memset(series, 0, size);
@@ -284,7 +287,7 @@ static lanepool_status make_series(lanepool_pool *pool, const lanepool_task *tas
     return status;
 }
 
-static bool enter(lanepool_i_delays *delays, lanepool_i_series *series, uint64_t due_ns)
+static bool enter(lanepool_i_delays *delays, lanepool_i_periodic *series, uint64_t due_ns)
 {
     lanepool_i_mutex_lock(&delays->lock);
     bool open = !delays->closed && !delays->ends_series;
@@ -302,16 +305,16 @@ static bool enter(lanepool_i_delays *delays, lanepool_i_series *series, uint64_t
 }
 
 /* The gate is a future of its own: the program's reference is the series'. */
-static lanepool_status start(lanepool_pool *pool, lanepool_i_series *series, int64_t delay_ns)
+static lanepool_status start(lanepool_pool *pool, lanepool_i_periodic *series, int64_t delay_ns)
 {
     lanepool_task description = series->description;
-    lanepool_i_local *local;
+    lanepool_i_thread_record *record;
     lanepool_i_task *block;
     description.future = &series->gate;
-    lanepool_status status = lanepool_i_submit_for_later(pool, &description, &local, &block);
+    lanepool_status status = lanepool_i_submit_for_later(pool, &description, &record, &block);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_failing_withdraw(block);
+    lanepool_i_retry_withdraw(block);
     series->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
     store_relaxed(&block->word, series->word);
     series->gate->delayed = &series->delayed;
@@ -322,7 +325,7 @@ static lanepool_status start(lanepool_pool *pool, lanepool_i_series *series, int
     if (status == LANEPOOL_OK && !enter(pool->delays, series, lanepool_i_timer_first_due(delay_ns)))
         status = LANEPOOL_SHUT_DOWN;
     if (status != LANEPOOL_OK)
-        lanepool_i_submit_undo(pool, local, block, &description);
+        lanepool_i_submit_undo(pool, record, block, &description);
     return status;
 }
 
@@ -338,7 +341,7 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
         !lanepool_i_description_is_valid_for_later(pool, task, &lanes) || task->future != NULL ||
         task->on_failure != NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_series *series;
+    lanepool_i_periodic *series;
     lanepool_status status = make_series(pool, task, &series);
     if (status != LANEPOOL_OK)
         return status;

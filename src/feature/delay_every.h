@@ -19,17 +19,19 @@
 
 /* Whoever lets go of a run; counts it as delayed, and has it wait for its next turn, unless the
  * pool is watched: then the surveyor does so. */
-void lanepool_i_periodic_rest(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task);
 /* A run was cancelled, or handed back, and with it its series: nothing is left but the block. */
-void lanepool_i_periodic_forget(lanepool_pool *pool, lanepool_i_task *task);
+void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task);
 /* A run's block is nobody's any more: it waits for its next turn. */
-void lanepool_i_periodic_again(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task);
 
 /* Whether a series that has fired is to end. */
-bool lanepool_i_periodic_is_over(lanepool_i_series *series);
+bool lanepool_i_periodic_is_over(lanepool_i_periodic *series);
 /* The clock thread has taken a series out of the heap: makes its last call. */
-void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_local *local,
-                             lanepool_i_series *series);
+void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_periodic *series);
 /* The clock thread, in a drain that waits for delayed tasks: ends all series. */
 void lanepool_i_periodic_end_all(lanepool_pool *pool);
 

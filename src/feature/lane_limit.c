@@ -7,52 +7,56 @@
 
 #define QUOTA_CLASS 0
 
-_Static_assert(sizeof(lanepool_i_quota) <= LANEPOOL_I_BLOCK_MIN, "a quota is a block of class 0");
+_Static_assert(sizeof(lanepool_i_lane_quota) <= LANEPOOL_I_BLOCK_MIN,
+               "a quota is a block of class 0");
 
 /* --- memory --- */
 
-static void give_quota(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_quota *quota)
+static void give_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       lanepool_i_lane_quota *quota)
 {
     if (quota->key.type == LANEPOOL_I_TYPE_BYTES)
-        lanepool_i_key_bytes_give(pool, local, quota->key.value.bytes);
-    lanepool_i_slab_give(&pool->slab, &local->cache, QUOTA_CLASS, quota);
+        lanepool_i_key_bytes_give(pool, record, quota->key.value.bytes);
+    lanepool_i_slab_give(&pool->slab, &record->cache, QUOTA_CLASS, quota);
 }
 
-static void give_quotas(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_key *spare)
+static void give_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_key *spare)
 {
     while (spare != NULL) {
         lanepool_i_key *next = spare->next;
-        give_quota(pool, local, (lanepool_i_quota *)spare);
+        give_quota(pool, record, (lanepool_i_lane_quota *)spare);
         spare = next;
     }
 }
 
-static lanepool_i_quota *make_quota(lanepool_pool *pool, lanepool_i_local *local,
-                                    const lanepool_claim *claim)
+static lanepool_i_lane_quota *make_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                         const lanepool_claim *claim)
 {
-    lanepool_i_quota *quota =
-        lanepool_i_slab_take(&pool->slab, &local->cache, QUOTA_CLASS, sizeof *quota);
+    lanepool_i_lane_quota *quota =
+        lanepool_i_slab_take(&pool->slab, &record->cache, QUOTA_CLASS, sizeof *quota);
     if (quota == NULL)
         return NULL;
     memset(quota, 0, sizeof *quota);
-    if (lanepool_i_key_of_claim(pool, local, claim, &quota->key))
+    if (lanepool_i_key_of_claim(pool, record, claim, &quota->key))
         return quota;
-    lanepool_i_slab_give(&pool->slab, &local->cache, QUOTA_CLASS, quota);
+    lanepool_i_slab_give(&pool->slab, &record->cache, QUOTA_CLASS, quota);
     return NULL;
 }
 
-static void give_charge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_charge *charge)
+static void give_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_charge *charge)
 {
-    lanepool_i_slab_give(&pool->slab, &local->cache, charge->class, charge);
+    lanepool_i_slab_give(&pool->slab, &record->cache, charge->class, charge);
 }
 
 /* New quotas, which nobody keeps yet, and those of handles. NULL: memory is lacking. */
-static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task)
 {
-    size_t size = sizeof(lanepool_i_charge) + task->claim_count * sizeof(lanepool_i_quota *);
+    size_t size = sizeof(lanepool_i_charge) + task->claim_count * sizeof(lanepool_i_lane_quota *);
     size_t class = lanepool_i_slab_class_of(size);
-    lanepool_i_charge *charge = lanepool_i_slab_take(&pool->slab, &local->cache, class, size);
+    lanepool_i_charge *charge = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
     if (charge == NULL)
         return NULL;
     charge->class = class;
@@ -61,13 +65,13 @@ static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_local *loc
     for (size_t i = 0; i < task->claim_count; i++) {
         const lanepool_claim *claim = &task->claims[i];
         bool held = claim->type == LANEPOOL_KEY_LANE;
-        charge->quotas[i] = held ? claim->key.lane->quota : make_quota(pool, local, claim);
+        charge->quotas[i] = held ? claim->key.lane->quota : make_quota(pool, record, claim);
         if (charge->quotas[i] != NULL)
             continue;
         while (i-- > 0)
             if (task->claims[i].type != LANEPOOL_KEY_LANE)
-                give_quota(pool, local, charge->quotas[i]);
-        give_charge(pool, local, charge);
+                give_quota(pool, record, charge->quotas[i]);
+        give_charge(pool, record, charge);
         return NULL;
     }
     return charge;
@@ -75,61 +79,62 @@ static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_local *loc
 
 /* --- tasks --- */
 
-lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               const lanepool_task *task, lanepool_i_charge **made)
 {
     *made = NULL;
     if (lanepool_i_description_entry_count(task) == 0)
         return LANEPOOL_OK;
-    lanepool_i_charge *charge = make_charge(pool, local, task);
+    lanepool_i_charge *charge = make_charge(pool, record, task);
     if (charge == NULL)
         return LANEPOOL_NOMEM;
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_quotas_enter(&pool->quotas, charge, &spare);
+    lanepool_i_lane_quotas_enter(&pool->lane_quotas, charge, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, local, spare);
+    give_quotas(pool, record, spare);
     *made = charge;
     return LANEPOOL_OK;
 }
 
-void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_charge *charge)
 {
     if (charge == NULL)
         return;
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_quotas_leave(&pool->quotas, charge, &spare);
+    lanepool_i_lane_quotas_leave(&pool->lane_quotas, charge, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, local, spare);
-    give_charge(pool, local, charge);
+    give_quotas(pool, record, spare);
+    give_charge(pool, record, charge);
 }
 
 /* --- handles --- */
 
-lanepool_i_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool, lanepool_i_local *local,
-                                              const lanepool_claim *key)
+lanepool_i_lane_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool,
+                                                   lanepool_i_thread_record *record,
+                                                   const lanepool_claim *key)
 {
-    lanepool_i_quota *quota = make_quota(pool, local, key);
+    lanepool_i_lane_quota *quota = make_quota(pool, record, key);
     if (quota == NULL)
         return NULL;
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
-    quota = lanepool_i_quotas_keep(&pool->quotas, quota, &spare);
+    quota = lanepool_i_lane_quotas_keep(&pool->lane_quotas, quota, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, local, spare);
+    give_quotas(pool, record, spare);
     return quota;
 }
 
-void lanepool_i_lane_limits_let_go(lanepool_pool *pool, lanepool_i_local *local,
-                                   lanepool_i_quota *quota)
+void lanepool_i_lane_limits_unkeep(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_lane_quota *quota)
 {
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_quotas_let_go(&pool->quotas, quota, &spare);
+    lanepool_i_lane_quotas_unkeep(&pool->lane_quotas, quota, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
-    give_quotas(pool, local, spare);
+    give_quotas(pool, record, spare);
 }
 
 /* --- seeing it --- */
@@ -138,8 +143,9 @@ void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane 
                                      lanepool_snapshot_lane *described)
 {
     lanepool_i_mutex_lock(&pool->admission.lock);
-    const lanepool_i_quota *quota = lanepool_i_quotas_find(&pool->quotas, &lane->key);
-    uint64_t pending_max = lanepool_i_quota_max(&pool->quotas, quota);
+    const lanepool_i_lane_quota *quota =
+        lanepool_i_lane_quotas_find(&pool->lane_quotas, &lane->key);
+    uint64_t pending_max = lanepool_i_lane_quota_max(&pool->lane_quotas, quota);
     described->pending = quota != NULL ? quota->pending : 0;
     described->pending_max = pending_max;
     lanepool_i_mutex_unlock(&pool->admission.lock);
@@ -150,8 +156,8 @@ void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane 
 bool lanepool_i_lane_limits_init(lanepool_pool *pool)
 {
     return !pool->limits_lanes ||
-           lanepool_i_quotas_init(&pool->quotas, pool->keys.index.seed,
-                                  pool->options.lane_pending_max, pool->options.allocator);
+           lanepool_i_lane_quotas_init(&pool->lane_quotas, pool->lane_table.index.seed,
+                                       pool->options.lane_pending_max, pool->options.allocator);
 }
 
 /* What is smaller goes with the slab. */
@@ -165,5 +171,5 @@ static void end_bytes(lanepool_i_key *key, void *context)
 void lanepool_i_lane_limits_fini(lanepool_pool *pool)
 {
     if (pool->limits_lanes)
-        lanepool_i_quotas_fini(&pool->quotas, end_bytes, NULL);
+        lanepool_i_lane_quotas_fini(&pool->lane_quotas, end_bytes, NULL);
 }

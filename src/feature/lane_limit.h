@@ -18,19 +18,20 @@
 
 /* What the task is to be charged to: its quotas exist from now on. OK, with NULL if it claims
  * nothing or everything; or NOMEM. */
-lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               const lanepool_task *task,
                                               lanepool_i_charge **charge);
 /* The task counts no more, or never has; NULL does nothing. Who calls sees to it that those who
  * wait are served. */
-void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_charge *charge);
 
 /* Handles: keeps the key's quota, whose bytes are a copy; NULL: memory is lacking. */
-lanepool_i_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool, lanepool_i_local *local,
-                                              const lanepool_claim *key);
-void lanepool_i_lane_limits_let_go(lanepool_pool *pool, lanepool_i_local *local,
-                                   lanepool_i_quota *quota);
+lanepool_i_lane_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool,
+                                                   lanepool_i_thread_record *record,
+                                                   const lanepool_claim *key);
+void lanepool_i_lane_limits_unkeep(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_lane_quota *quota);
 
 /* A lane in a snapshot. */
 void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,
@@ -59,11 +60,12 @@ static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool
 }
 
 /* Before the block of a task that ends goes, and before it counts as finished. */
-static inline void lanepool_i_lane_limits_ended(lanepool_pool *pool, lanepool_i_local *local,
+static inline void lanepool_i_lane_limits_ended(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
                                                 lanepool_i_task *block)
 {
     if (pool->limits_lanes)
-        lanepool_i_lane_limits_discharge(pool, local, lanepool_i_lane_limits_take(pool, block));
+        lanepool_i_lane_limits_discharge(pool, record, lanepool_i_lane_limits_take(pool, block));
 }
 
 #endif

@@ -22,7 +22,7 @@ lanepool_status lanepool_pool_pause(lanepool_pool *pool)
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
     bool runs = load_seq(pool->lifecycle.state) == LANEPOOL_I_RUNNING;
     if (runs)
-        lanepool_i_crew_pause(&pool->crew);
+        lanepool_i_workers_pause(&pool->workers);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
     return runs ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
 }
@@ -33,14 +33,14 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    lanepool_i_crew_resume(&pool->crew);
-    lanepool_i_park_wake(&pool->crew.park);
+    lanepool_i_workers_resume(&pool->workers);
+    lanepool_i_sleepers_wake(&pool->workers.sleepers);
     return LANEPOOL_OK;
 }
 
 bool lanepool_pool_is_paused(const lanepool_pool *pool)
 {
-    return lanepool_i_crew_is_paused(&pool->crew);
+    return lanepool_i_workers_is_paused(&pool->workers);
 }
 
 /* --- gates --- */
@@ -48,14 +48,14 @@ bool lanepool_pool_is_paused(const lanepool_pool *pool)
 static void open(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *grants)
 {
     if (gate->is_of_failure)
-        lanepool_i_failing_count_paused(pool, (size_t)-1);
+        lanepool_i_retry_count_paused(pool, (size_t)-1);
     lanepool_i_lane_open_gate(gate, grants);
     gate->lane = NULL;
 }
 
-static void free_passed(lanepool_i_keys *keys)
+static void free_passed(lanepool_i_lane_table *table)
 {
-    for (lanepool_i_gate **at = &keys->gates; *at != NULL;) {
+    for (lanepool_i_gate **at = &table->gates; *at != NULL;) {
         lanepool_i_gate *gate = *at;
         if (!lanepool_i_gate_has_passed(gate)) {
             at = &gate->next;
@@ -66,32 +66,32 @@ static void free_passed(lanepool_i_keys *keys)
     }
 }
 
-bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys)
+bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table)
 {
-    const lanepool_i_gate *gate = keys->gates;
+    const lanepool_i_gate *gate = table->gates;
     while (gate != NULL && gate->lane == NULL)
         gate = gate->next;
     return gate != NULL;
 }
 
-void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    if (pool->keys.gates == NULL)
+    if (pool->lane_table.gates == NULL)
         return;
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    for (lanepool_i_gate *gate = pool->keys.gates; gate != NULL; gate = gate->next)
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    for (lanepool_i_gate *gate = pool->lane_table.gates; gate != NULL; gate = gate->next)
         if (gate->lane != NULL && !gate->is_of_failure)
             open(pool, gate, &grants);
-    free_passed(&pool->keys);
-    lanepool_i_count_up(&local->latched, grants.latched);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    free_passed(&pool->lane_table);
+    lanepool_i_count_up(&record->latched, grants.latched);
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
 void lanepool_i_gates_fini(lanepool_pool *pool)
 {
-    while (pool->keys.gates != NULL) {
-        lanepool_i_gate *gate = pool->keys.gates;
-        pool->keys.gates = gate->next;
+    while (pool->lane_table.gates != NULL) {
+        lanepool_i_gate *gate = pool->lane_table.gates;
+        pool->lane_table.gates = gate->next;
         lanepool_i_memory_free(gate);
     }
 }
@@ -116,16 +116,16 @@ static uint64_t next_placed(const lanepool_i_router *router)
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants)
 {
-    lanepool_i_gate *closed = lanepool_i_keys_gate(&pool->keys, lane);
+    lanepool_i_gate *closed = lanepool_i_lane_table_gate(&pool->lane_table, lane);
     lanepool_i_gate *either = closed != NULL ? closed : gate;
     if (gate->is_of_failure && (closed == NULL || !closed->is_of_failure)) {
         either->is_of_failure = true;
-        lanepool_i_failing_count_paused(pool, 1);
+        lanepool_i_retry_count_paused(pool, 1);
     }
     if (closed != NULL)
         return false;
-    gate->next = pool->keys.gates;
-    pool->keys.gates = gate;
+    gate->next = pool->lane_table.gates;
+    pool->lane_table.gates = gate;
     lanepool_i_lane_close_gate(lane, gate, next_placed(&pool->router), grants);
     return true;
 }
@@ -140,27 +140,27 @@ static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change
 }
 
 /* Role's holder. */
-static void carry_out(lanepool_pool *pool, lanepool_i_local *local, void *context,
+static void carry_out(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
                       lanepool_i_grants *grants)
 {
     struct change *change = context;
-    lanepool_i_lane *lane = lanepool_i_handle_lane(pool, local, change->handle);
-    lanepool_i_gate *closed = lanepool_i_keys_gate(&pool->keys, lane);
+    lanepool_i_lane *lane = lanepool_i_handle_lane(pool, record, change->handle);
+    lanepool_i_gate *closed = lanepool_i_lane_table_gate(&pool->lane_table, lane);
     if (change->gate != NULL)
         close_gate(pool, lane, change, grants);
     else if (closed != NULL)
         open(pool, closed, grants);
-    free_passed(&pool->keys);
+    free_passed(&pool->lane_table);
 }
 
 static lanepool_status order(lanepool_pool *pool, struct change *change)
 {
-    lanepool_i_local *local;
-    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    lanepool_i_order order = { .action = carry_out, .context = change };
-    lanepool_status status = lanepool_i_waits_order(pool, local, &order);
+    lanepool_i_control_call order = { .action = carry_out, .context = change };
+    lanepool_status status = lanepool_i_control_call_run(pool, record, &order);
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;
 }
 

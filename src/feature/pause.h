@@ -11,12 +11,12 @@
 #include "route/router.h"
 
 /* Role's holder: whether any lane is paused. */
-bool lanepool_i_gates_are_closed(const lanepool_i_keys *keys);
+bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table);
 /* Role's holder: a task has failed, and its lane is paused before it ends; false: it is already. */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants);
 /* Role's holder, of a pool that is drained: opens all gates, but those of failures. */
-void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* At the pool's end: their memory. */
 void lanepool_i_gates_fini(lanepool_pool *pool);
 

@@ -21,7 +21,7 @@ static lanepool_i_wide_entry *behind(const lanepool_i_wide_entry *place)
 void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_task *task)
 {
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
-        lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        lanepool_i_wide_entry *place = &lanepool_i_entries_wide(task)[i];
         if (lanepool_i_lane_is_void(place->entry.at.lane))
             continue;
         lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
@@ -33,7 +33,7 @@ void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_ta
 void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_task *task)
 {
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
-        lanepool_i_wide_entry *place = &lanepool_i_places_wide(task)[i];
+        lanepool_i_wide_entry *place = &lanepool_i_entries_wide(task)[i];
         if (lanepool_i_lane_is_void(place->entry.at.lane))
             continue;
         lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
@@ -68,32 +68,32 @@ static bool has_room_nowhere(const lanepool_i_failures *failures)
 }
 
 /* NULL: it waits like any other. A cancelled task gives its places up anyway. */
-static lanepool_i_failing *goes_without(const lanepool_i_task *task)
+static lanepool_i_attempts *goes_without(const lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
-    if ((word & LANEPOOL_I_WIDE) == 0 || (word & LANEPOOL_I_MARK) != 0)
+    if ((word & LANEPOOL_I_WIDE) == 0 || (word & LANEPOOL_I_TOMBSTONE) != 0)
         return NULL;
-    lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    if (failing == NULL || failing->policy.at_poison == LANEPOOL_AT_POISON_WAIT)
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (attempts == NULL || attempts->policy.at_poison == LANEPOOL_AT_POISON_WAIT)
         return NULL;
-    return has_room_nowhere(failing->pool->failures) ? failing : NULL;
+    return has_room_nowhere(attempts->pool->failures) ? attempts : NULL;
 }
 
 /* Its arrival in the void is counted as one in the lane would be. */
-static void give_up(lanepool_i_failing *failing, lanepool_i_lane *lane, size_t i,
+static void give_up(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t i,
                     lanepool_i_grants *grants)
 {
-    lanepool_i_task *task = failing->task;
-    lanepool_i_lane *nowhere = &failing->pool->failures->nowhere;
-    lanepool_i_wide_entry *entry = &lanepool_i_places_wide(task)[i];
+    lanepool_i_task *task = attempts->task;
+    lanepool_i_lane *nowhere = &attempts->pool->failures->nowhere;
+    lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
-    if (failing->pool->options.priorities)
-        lanepool_i_lending_withdraw(failing->pool, task, i);
+    if (attempts->pool->options.priorities)
+        lanepool_i_priority_withdraw(attempts->pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
     entry->entry.at.lane = nowhere;
     fetch_add_relaxed(&nowhere->word, 1);
-    failing->is_refused |= failing->policy.at_poison == LANEPOOL_AT_POISON_FAIL;
-    if (lanepool_i_latch_arrive_wide(task, 1)) {
+    attempts->is_refused |= attempts->policy.at_poison == LANEPOOL_AT_POISON_FAIL;
+    if (lanepool_i_countdown_arrive_wide(task, 1)) {
         grants->latched -= lanepool_i_task_count(task) - 1;
         lanepool_i_grants_add(grants, task);
     } else {
@@ -104,7 +104,7 @@ static void give_up(lanepool_i_failing *failing, lanepool_i_lane *lane, size_t i
 static size_t place_in(lanepool_i_task *task, const lanepool_i_lane *lane)
 {
     size_t i = 0;
-    while (lanepool_i_place_lane(task, i) != lane)
+    while (lanepool_i_entry_lane(task, i) != lane)
         i++;
     return i;
 }
@@ -116,9 +116,9 @@ static void give_up_each(lanepool_i_lane *lane, lanepool_i_grants *grants)
     for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0; link = next) {
         next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
-        lanepool_i_failing *failing = lanepool_i_is_gate(task) ? NULL : goes_without(task);
-        if (failing != NULL)
-            give_up(failing, lane, place_in(task, lane), grants);
+        lanepool_i_attempts *attempts = lanepool_i_is_gate(task) ? NULL : goes_without(task);
+        if (attempts != NULL)
+            give_up(attempts, lane, place_in(task, lane), grants);
     }
 }
 
@@ -136,14 +136,14 @@ static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gr
 }
 
 /* One that is held, and so does not become ready meanwhile. */
-static void leave_place(lanepool_pool *pool, lanepool_i_failing *failing, size_t i,
+static void leave_place(lanepool_pool *pool, lanepool_i_attempts *attempts, size_t i,
                         lanepool_i_grants *grants)
 {
-    lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
+    lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
     if (!is_poisoned(pool->failures, lane) || !lanepool_i_lane_freeze(lane))
         return;
-    if (is_poisoned(pool->failures, lane) && !lanepool_i_place_is_granted(lane, failing->task))
-        give_up(failing, lane, i, grants);
+    if (is_poisoned(pool->failures, lane) && !lanepool_i_entry_is_granted(lane, attempts->task))
+        give_up(attempts, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }
 
@@ -155,15 +155,15 @@ void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_MESSAGE);
 }
 
-void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                             lanepool_i_grants *grants)
+void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    pool->rule->route_held(pool, local, task, grants);
-    lanepool_i_failing *failing = goes_without(task);
+    pool->rule->route_held(pool, record, task, grants);
+    lanepool_i_attempts *attempts = goes_without(task);
     size_t count = lanepool_i_task_count(task);
-    for (size_t i = 0; i < count && failing != NULL; i++)
-        leave_place(pool, failing, i, grants);
-    if (lanepool_i_latch_arrive_wide(task, 1)) {
+    for (size_t i = 0; i < count && attempts != NULL; i++)
+        leave_place(pool, attempts, i, grants);
+    if (lanepool_i_countdown_arrive_wide(task, 1)) {
         grants->latched -= count;
         lanepool_i_grants_add(grants, task);
     }
@@ -171,54 +171,54 @@ void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanep
 
 /* --- when a task begins to be kept --- */
 
-static lanepool_i_failing *failing_of(lanepool_i_message *message)
+static lanepool_i_attempts *failing_of(lanepool_i_message *message)
 {
-    return (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, message));
+    return (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
 }
 
 /* False: it is not kept any more. It stays in its lanes while the lock is held. */
-static bool nth_lane(lanepool_i_failing *failing, size_t i, lanepool_i_lane **lane)
+static bool nth_lane(lanepool_i_attempts *attempts, size_t i, lanepool_i_lane **lane)
 {
-    lanepool_i_failures *failures = failing->pool->failures;
+    lanepool_i_failures *failures = attempts->pool->failures;
     lanepool_i_mutex_lock(&failures->lock);
-    bool is_there = failing->is_kept && i < lanepool_i_task_count(failing->task);
+    bool is_there = attempts->is_kept && i < lanepool_i_task_count(attempts->task);
     if (is_there)
-        *lane = lanepool_i_place_lane(failing->task, i);
+        *lane = lanepool_i_entry_lane(attempts->task, i);
     lanepool_i_mutex_unlock(&failures->lock);
     return is_there;
 }
 
 /* Role's holder: lanes stay. */
-static void carry_out(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
-                      lanepool_i_grants *grants)
+static void carry_out(lanepool_pool *pool, lanepool_i_thread_record *record,
+                      lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    (void)local;
-    lanepool_i_failing *failing = failing_of(message);
+    (void)record;
+    lanepool_i_attempts *attempts = failing_of(message);
     lanepool_i_lane *lane;
-    lanepool_i_failing_received(pool);
+    lanepool_i_retry_message_done(pool);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    failing->is_told = false;
+    attempts->is_told = false;
     pool->failures->told--;
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    for (size_t i = 0; nth_lane(failing, i, &lane); i++)
+    for (size_t i = 0; nth_lane(attempts, i, &lane); i++)
         leave_lane(pool, lane, grants);
-    lanepool_future_release(&failing->member.future);
+    lanepool_future_release(&attempts->member.future);
 }
 
-bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing)
+bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
 {
-    if (!load_seq(&failing->pool->failures->is_avoided) || failing->is_told)
+    if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_told)
         return false;
-    failing->is_told = true;
-    failing->pool->failures->told++;
-    (void)lanepool_future_retain(&failing->member.future);
+    attempts->is_told = true;
+    attempts->pool->failures->told++;
+    (void)lanepool_future_retain(&attempts->member.future);
     return true;
 }
 
-void lanepool_i_poison_tell(lanepool_pool *pool, lanepool_i_local *local,
-                            lanepool_i_failing *failing)
+void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_attempts *attempts)
 {
-    failing->message.carry_out = carry_out;
-    if (!lanepool_i_failing_send(pool, local, failing))
-        lanepool_future_release(&failing->member.future);
+    attempts->message.carry_out = carry_out;
+    if (!lanepool_i_retry_send_message(pool, record, attempts))
+        lanepool_future_release(&attempts->member.future);
 }

@@ -27,22 +27,22 @@
 void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task);
 /* Role's holder: whether a task is of that kind. A barrier has no lanes, and a cancelled task's
  * future may be gone. */
-static inline bool lanepool_i_poison_looks_at(const lanepool_i_task *task)
+static inline bool lanepool_i_poison_concerns(const lanepool_i_task *task)
 {
-    return !lanepool_i_task_is_mark(task) && lanepool_i_task_count(task) > 0 &&
-           lanepool_i_failing_avoids_poison(task);
+    return !lanepool_i_task_is_tombstone(task) && lanepool_i_task_count(task) > 0 &&
+           lanepool_i_attempts_avoid_poison(task);
 }
 /* The same: such a task has its ticket, and takes its place. */
-void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                             lanepool_i_grants *grants);
+void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task, lanepool_i_grants *grants);
 /* Under the failures' lock, with lanes per key: a task is kept from now on, or no longer. */
 void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_task *task);
 void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_task *task);
 /* Under the failures' lock: a task is kept from now on. True: then its lanes are to be told of it,
  * by a message that has a reference; one that is on its way will find the task kept. */
-bool lanepool_i_poison_tells_locked(lanepool_i_failing *failing);
+bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts);
 /* Any thread, holding nothing. */
-void lanepool_i_poison_tell(lanepool_pool *pool, lanepool_i_local *local,
-                            lanepool_i_failing *failing);
+void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_attempts *attempts);
 
 #endif

@@ -6,28 +6,28 @@
 
 static lanepool_i_rank *rank_of(lanepool_pool *pool, lanepool_i_task *task)
 {
-    return lanepool_i_levels_rank_of(&pool->levels, task);
+    return lanepool_i_priority_queue_rank_of(&pool->priority_queue, task);
 }
 
 static void lock(lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&pool->crew.spill_lock);
+    lanepool_i_mutex_lock(&pool->workers.overflow_lock);
 }
 
 static void unlock(lanepool_pool *pool)
 {
-    lanepool_i_mutex_unlock(&pool->crew.spill_lock);
+    lanepool_i_mutex_unlock(&pool->workers.overflow_lock);
 }
 
 /* --- places --- */
 
 /* Where the newest place in a lane is linked from. */
-static lanepool_i_borrower **newest_of(const lanepool_i_lane *lane)
+static lanepool_i_rank_entry **newest_of(const lanepool_i_lane *lane)
 {
-    return lanepool_i_lanestore_beside(lane);
+    return lanepool_i_lane_memory_beside(lane);
 }
 
-static void link_newest(lanepool_i_borrower *borrower, lanepool_i_borrower **newest)
+static void link_newest(lanepool_i_rank_entry *borrower, lanepool_i_rank_entry **newest)
 {
     borrower->ahead = *newest;
     borrower->at = newest;
@@ -37,7 +37,7 @@ static void link_newest(lanepool_i_borrower *borrower, lanepool_i_borrower **new
 }
 
 /* Those around it are linked to one another, or to a copy of it that is made elsewhere. */
-static void replace(const lanepool_i_borrower *borrower, lanepool_i_borrower *by)
+static void replace(const lanepool_i_rank_entry *borrower, lanepool_i_rank_entry *by)
 {
     if (borrower->at == NULL)
         return;
@@ -46,7 +46,8 @@ static void replace(const lanepool_i_borrower *borrower, lanepool_i_borrower *by
         borrower->ahead->at = by != NULL ? &by->ahead : borrower->at;
 }
 
-static void move(const lanepool_i_borrower *from, lanepool_i_borrower *to, lanepool_i_rank *rank)
+static void move(const lanepool_i_rank_entry *from, lanepool_i_rank_entry *to,
+                 lanepool_i_rank *rank)
 {
     *to = *from;
     to->rank = rank;
@@ -62,10 +63,10 @@ static void leave_all(lanepool_i_rank *rank)
 /* While a task is routed, its lanes' stamps say whether it claims them EXCLUSIVE. */
 static void enter_all(lanepool_i_rank *rank, lanepool_i_task *task)
 {
-    const lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
+    const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         const lanepool_i_lane *lane = entries[i].entry.at.lane;
-        lanepool_i_borrower *borrower = &rank->borrowers[i];
+        lanepool_i_rank_entry *borrower = &rank->borrowers[i];
         borrower->rank = rank;
         borrower->shared = (lane->use.stamp & 1) == 0;
         link_newest(borrower, newest_of(lane));
@@ -77,24 +78,25 @@ static void enter_all(lanepool_i_rank *rank, lanepool_i_task *task)
 
 /* Tasks that were lent something and have not lent it on yet. */
 struct lending {
-    lanepool_i_levels *levels;
+    lanepool_i_priority_queue *priority_queue;
     lanepool_i_rank *first;
     uint64_t now_ns;
     uint8_t level;
 };
 
-static void lend(struct lending *lending, lanepool_i_rank *rank, const lanepool_i_borrower *through)
+static void lend(struct lending *lending, lanepool_i_rank *rank,
+                 const lanepool_i_rank_entry *through)
 {
-    lanepool_i_levels_raise(lending->levels, rank, lending->level, lending->now_ns);
+    lanepool_i_priority_queue_raise(lending->priority_queue, rank, lending->level, lending->now_ns);
     rank->through = through;
     rank->lent_next = lending->first;
     lending->first = rank;
 }
 
 /* To all whom this place has to wait for. */
-static void lend_ahead(struct lending *lending, const lanepool_i_borrower *borrower)
+static void lend_ahead(struct lending *lending, const lanepool_i_rank_entry *borrower)
 {
-    const lanepool_i_borrower *other = borrower->ahead;
+    const lanepool_i_rank_entry *other = borrower->ahead;
     while (borrower->shared && other != NULL && other->shared)
         other = other->ahead;
     for (; other != NULL; other = other->ahead) {
@@ -118,7 +120,7 @@ static void lend_on(struct lending *lending)
 
 static struct lending begin(lanepool_pool *pool, uint8_t level)
 {
-    return (struct lending){ &pool->levels, NULL, lanepool_i_clock_coarse(), level };
+    return (struct lending){ &pool->priority_queue, NULL, lanepool_i_clock_coarse(), level };
 }
 
 /* True: others were lent something. */
@@ -148,8 +150,8 @@ static bool lend_to(lanepool_pool *pool, lanepool_i_task *task, uint8_t level)
     return any;
 }
 
-void lanepool_i_lending_look(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
-                             uint32_t *level)
+void lanepool_i_priority_read(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
+                              uint32_t *level)
 {
     lock(pool);
     const lanepool_i_rank *rank = rank_of(pool, task);
@@ -167,7 +169,7 @@ static bool lend_through(lanepool_pool *pool, const lanepool_i_wait *wait)
     if (wait->awaited == NULL)
         return false;
     uint32_t priority, level;
-    lanepool_i_lending_look(pool, wait->task, &priority, &level);
+    lanepool_i_priority_read(pool, wait->task, &priority, &level);
     lanepool_i_mutex_lock(&future->lock);
     bool any = future->task == wait->awaited && lend_to(pool, wait->awaited, (uint8_t)level);
     lanepool_i_mutex_unlock(&future->lock);
@@ -175,7 +177,7 @@ static bool lend_through(lanepool_pool *pool, const lanepool_i_wait *wait)
 }
 
 /* Again and again, since the awaited task may hold up another one that waits. */
-void lanepool_i_lending_through_waits_locked(lanepool_pool *pool)
+void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool)
 {
     bool any = true;
     while (any) {
@@ -187,7 +189,7 @@ void lanepool_i_lending_through_waits_locked(lanepool_pool *pool)
 
 /* --- what becomes of tasks --- */
 
-void lanepool_i_lending_enter(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_enter(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock(pool);
     lanepool_i_rank *rank = rank_of(pool, task);
@@ -197,18 +199,18 @@ void lanepool_i_lending_enter(lanepool_pool *pool, lanepool_i_task *task)
     if (!any)
         return;
     lanepool_i_mutex_lock(&pool->waits.lock);
-    lanepool_i_lending_through_waits_locked(pool);
+    lanepool_i_priority_inherit_through_waits_locked(pool);
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
-void lanepool_i_lending_leave(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_leave(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock(pool);
     leave_all(rank_of(pool, task));
     unlock(pool);
 }
 
-void lanepool_i_lending_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+void lanepool_i_priority_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock(pool);
     lanepool_i_rank *rank = rank_of(pool, task);
@@ -219,21 +221,22 @@ void lanepool_i_lending_drop(lanepool_pool *pool, lanepool_i_task *task, size_t 
     unlock(pool);
 }
 
-void lanepool_i_lending_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock(pool);
-    lanepool_i_borrower *borrower = &rank_of(pool, task)->borrowers[entry];
+    lanepool_i_rank_entry *borrower = &rank_of(pool, task)->borrowers[entry];
     replace(borrower, NULL);
     borrower->ahead = NULL;
     borrower->at = NULL;
     unlock(pool);
 }
 
-void lanepool_i_lending_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir)
+void lanepool_i_priority_hand_over(lanepool_pool *pool, lanepool_i_task *task,
+                                   lanepool_i_task *receiver)
 {
     lock(pool);
     lanepool_i_rank *from = rank_of(pool, task);
-    lanepool_i_rank *to = rank_of(pool, heir);
+    lanepool_i_rank *to = rank_of(pool, receiver);
     for (uint32_t i = 0; i < from->borrower_count; i++)
         move(&from->borrowers[i], &to->borrowers[i], to);
     to->borrower_count = from->borrower_count;
@@ -243,7 +246,7 @@ void lanepool_i_lending_inherit(lanepool_pool *pool, lanepool_i_task *task, lane
     unlock(pool);
 }
 
-void lanepool_i_lending_wait_anew(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock(pool);
     lanepool_i_rank *rank = rank_of(pool, task);
@@ -252,11 +255,12 @@ void lanepool_i_lending_wait_anew(lanepool_pool *pool, lanepool_i_task *task)
     unlock(pool);
 }
 
-void lanepool_i_lending_mark(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_bury(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock(pool);
     lanepool_i_rank *rank = rank_of(pool, task);
     leave_all(rank);
-    lanepool_i_levels_raise(&pool->levels, rank, LANEPOOL_PRIORITY_MAX, lanepool_i_clock_coarse());
+    lanepool_i_priority_queue_raise(&pool->priority_queue, rank, LANEPOOL_PRIORITY_MAX,
+                                    lanepool_i_clock_coarse());
     unlock(pool);
 }

@@ -30,27 +30,28 @@
 #include "route/pool.h"
 
 /* R: a wide task whose entries have found their lanes, and are in none yet. */
-void lanepool_i_lending_enter(lanepool_pool *pool, lanepool_i_task *task);
+void lanepool_i_priority_enter(lanepool_pool *pool, lanepool_i_task *task);
 /* W: the task is about to give up its lanes. */
-void lanepool_i_lending_leave(lanepool_pool *pool, lanepool_i_task *task);
+void lanepool_i_priority_leave(lanepool_pool *pool, lanepool_i_task *task);
 /* R: it is about to give up the lane of one of its entries, whose place the last one takes. */
-void lanepool_i_lending_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
+void lanepool_i_priority_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
 /* R: it is about to leave a lane without having had it; the entry stays, and waits for nothing. */
-void lanepool_i_lending_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
+void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
 /* W: the heir has the task's places from now on, and what the task was lent. */
-void lanepool_i_lending_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir);
+void lanepool_i_priority_hand_over(lanepool_pool *pool, lanepool_i_task *task,
+                                   lanepool_i_task *receiver);
 /* W: the task has failed, and will be ready again: how high it had risen by waiting for its last
  * attempt is over. */
-void lanepool_i_lending_wait_anew(lanepool_pool *pool, lanepool_i_task *task);
+void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task);
 /* R: a cancelled rollup is about to give up its lanes one by one. If it has all of them by now, it
  * has only to be passed, and that comes first. */
-void lanepool_i_lending_mark(lanepool_pool *pool, lanepool_i_task *task);
+void lanepool_i_priority_bury(lanepool_pool *pool, lanepool_i_task *task);
 
 /* R, with the waits' lock held: what waits inside tasks have been lent goes on to the awaited. */
-void lanepool_i_lending_through_waits_locked(lanepool_pool *pool);
+void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool);
 
 /* Any thread that keeps the task's block from being reused: its priority, and its level. */
-void lanepool_i_lending_look(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
-                             uint32_t *level);
+void lanepool_i_priority_read(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
+                              uint32_t *level);
 
 #endif

@@ -21,10 +21,10 @@
 #include <string.h>
 
 /* A thread that waits for the first task; on its stack. */
-typedef struct lanepool_i_pumper {
-    struct lanepool_i_pumper *next; /* L */
+typedef struct lanepool_i_pump_waiter {
+    struct lanepool_i_pump_waiter *next; /* L */
     lanepool_i_waiter waiter;
-} lanepool_i_pumper;
+} lanepool_i_pump_waiter;
 
 /* --- what stands in it --- */
 
@@ -33,7 +33,7 @@ static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
     if (pump->ready.count == 0 && pump->has_event)
         lanepool_i_event_set(&pump->event);
     lanepool_i_tasks_add(&pump->ready, task);
-    for (lanepool_i_pumper *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
+    for (lanepool_i_pump_waiter *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
         lanepool_i_waiter_post_locked(&pumper->waiter, LANEPOOL_I_EVERYONE);
     for (lanepool_i_wait *wait = pump->pool->waits.first; wait != NULL; wait = wait->next)
         if (wait->pump == pump)
@@ -66,7 +66,7 @@ bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_pump *pump = lanepool_i_task_member(task)->pump;
     lanepool_i_mutex_lock(&pool->waits.lock);
-    bool is_there = !pump->destroyed && !lanepool_i_task_is_mark(task);
+    bool is_there = !pump->destroyed && !lanepool_i_task_is_tombstone(task);
     if (is_there)
         put_locked(pump, task);
     lanepool_i_mutex_unlock(&pool->waits.lock);
@@ -76,7 +76,7 @@ bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
 /* The pool was told to stop, or has drained: nothing runs any more. */
 static bool is_over(const lanepool_pump *pump)
 {
-    return lanepool_i_crew_is_stopped(&pump->pool->crew);
+    return lanepool_i_workers_is_stopped(&pump->pool->workers);
 }
 
 static lanepool_i_task *take(lanepool_pump *pump)
@@ -102,7 +102,7 @@ static bool has_ready(lanepool_pump *pump)
 void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom)
 {
     for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next)
-        for (lanepool_i_pumper *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
+        for (lanepool_i_pump_waiter *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
             lanepool_i_waiter_post_locked(&pumper->waiter, whom);
 }
 
@@ -127,7 +127,7 @@ void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
     }
 }
 
-void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks)
+void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks)
 {
     lanepool_i_mutex_lock(&waits->lock);
     for (lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next) {
@@ -144,14 +144,14 @@ static void take_marks_locked(lanepool_pump *pump, lanepool_i_tasks *marks)
     lanepool_i_task *task;
     pump->ready = (lanepool_i_tasks){ NULL, NULL, 0 };
     while ((task = lanepool_i_tasks_take(&all)) != NULL)
-        lanepool_i_tasks_add(lanepool_i_task_is_mark(task) ? marks : &pump->ready, task);
+        lanepool_i_tasks_add(lanepool_i_task_is_tombstone(task) ? marks : &pump->ready, task);
 }
 
 /* A task that comes to its pump later is seen to be a mark there. */
-void lanepool_i_pumps_give_marks(lanepool_pool *pool)
+void lanepool_i_pumps_give_tombstones(lanepool_pool *pool)
 {
     lanepool_i_tasks marks = { NULL, NULL, 0 };
-    if (!lanepool_i_waits_has_callers(&pool->waits))
+    if (!lanepool_i_waits_have_callers(&pool->waits))
         return;
     lanepool_i_mutex_lock(&pool->waits.lock);
     for (lanepool_pump *pump = pool->waits.pumps; pump != NULL; pump = pump->next) {
@@ -162,7 +162,7 @@ void lanepool_i_pumps_give_marks(lanepool_pool *pool)
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     if (marks.count > 0)
-        lanepool_i_crew_put(&pool->crew, 0, &marks);
+        lanepool_i_workers_put(&pool->workers, 0, &marks);
 }
 
 /* --- a pump's life --- */
@@ -206,7 +206,7 @@ static void unlink_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
 static void give_rest(lanepool_pump *pump)
 {
     if (pump->ready.count > 0)
-        lanepool_i_crew_put(&pump->pool->crew, 0, &pump->ready);
+        lanepool_i_workers_put(&pump->pool->workers, 0, &pump->ready);
 }
 
 /* Acquire: what ended the last task has done with the pump, but for its memory. */
@@ -235,13 +235,13 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 
 /* Has waiting tasks routed, or sleeps; false: the time has passed. Counted as sleeping before it
  * looks: who changes something, or was asked to, looks at the count after. */
-static bool go_on(lanepool_pump *pump, lanepool_i_local *local, lanepool_i_waiter *waiter,
+static bool go_on(lanepool_pump *pump, lanepool_i_thread_record *record, lanepool_i_waiter *waiter,
                   uint64_t deadline_ns)
 {
     lanepool_pool *pool = pump->pool;
     bool in_time = true;
     fetch_add_seq(&pool->waits.sleeping, 1);
-    bool more = lanepool_i_waiter_route(waiter, pool, local);
+    bool more = lanepool_i_waiter_route(waiter, pool, record);
     if (more)
         in_time = lanepool_i_clock_now() < deadline_ns;
     else if (!has_ready(pump) && !is_over(pump))
@@ -250,7 +250,7 @@ static bool go_on(lanepool_pump *pump, lanepool_i_local *local, lanepool_i_waite
     return in_time;
 }
 
-static void enter(lanepool_pump *pump, lanepool_i_pumper *pumper)
+static void enter(lanepool_pump *pump, lanepool_i_pump_waiter *pumper)
 {
     lanepool_i_mutex_lock(&pump->pool->waits.lock);
     pumper->next = pump->pumpers;
@@ -258,10 +258,10 @@ static void enter(lanepool_pump *pump, lanepool_i_pumper *pumper)
     lanepool_i_mutex_unlock(&pump->pool->waits.lock);
 }
 
-static void leave(lanepool_pump *pump, const lanepool_i_pumper *pumper)
+static void leave(lanepool_pump *pump, const lanepool_i_pump_waiter *pumper)
 {
     lanepool_i_mutex_lock(&pump->pool->waits.lock);
-    lanepool_i_pumper **at = &pump->pumpers;
+    lanepool_i_pump_waiter **at = &pump->pumpers;
     while (*at != pumper)
         at = &(*at)->next;
     *at = pumper->next;
@@ -269,16 +269,16 @@ static void leave(lanepool_pump *pump, const lanepool_i_pumper *pumper)
 }
 
 /* The first task, or why there is none. */
-static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_local *local,
+static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_thread_record *record,
                                     uint64_t deadline_ns, lanepool_i_task **task)
 {
-    lanepool_i_pumper pumper;
+    lanepool_i_pump_waiter pumper;
     if (!lanepool_i_waiter_init(&pumper.waiter))
         return LANEPOOL_NO_THREAD;
     bool in_time = true;
     enter(pump, &pumper);
     while ((*task = take(pump)) == NULL && in_time && !is_over(pump))
-        in_time = go_on(pump, local, &pumper.waiter, deadline_ns);
+        in_time = go_on(pump, record, &pumper.waiter, deadline_ns);
     leave(pump, &pumper);
     lanepool_i_waiter_fini(&pumper.waiter);
     if (*task != NULL)
@@ -286,15 +286,15 @@ static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_local *local
     return is_over(pump) ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;
 }
 
-static lanepool_status run(lanepool_pump *pump, lanepool_i_local *local, size_t task_count_max,
-                           uint64_t deadline_ns, size_t *count)
+static lanepool_status run(lanepool_pump *pump, lanepool_i_thread_record *record,
+                           size_t task_count_max, uint64_t deadline_ns, size_t *count)
 {
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_task *task = take(pump);
     if (task == NULL)
-        status = wait_for_one(pump, local, deadline_ns, &task);
+        status = wait_for_one(pump, record, deadline_ns, &task);
     while (task != NULL) {
-        lanepool_i_run_alone(pump->pool, local, task, NULL);
+        lanepool_i_run_alone(pump->pool, record, task, NULL);
         task = ++*count < task_count_max ? take(pump) : NULL;
     }
     return status;
@@ -309,16 +309,16 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
     if (pump == NULL || task_count_max == 0)
         return LANEPOOL_INVALID;
     lanepool_pool *pool = pump->pool;
-    lanepool_i_local *local;
-    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    if (lanepool_i_local_is_inside(local))
+    if (lanepool_i_thread_is_inside_pool(record))
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_status status =
-        run(pump, local, task_count_max, lanepool_i_deadline(wait_ns_max), &count);
-    lanepool_i_lifecycle_worker_left(pool, local);
+        run(pump, record, task_count_max, lanepool_i_deadline(wait_ns_max), &count);
+    lanepool_i_lifecycle_count_out(pool, record);
     if (task_count != NULL)
         *task_count = count;
     return status;

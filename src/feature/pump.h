@@ -21,8 +21,8 @@ void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
                                         void (*found)(lanepool_i_task *task, void *context),
                                         void *context);
 /* Role's holder: tasks were cancelled; what of them stands in pumps goes to the workers. */
-void lanepool_i_pumps_give_marks(lanepool_pool *pool);
+void lanepool_i_pumps_give_tombstones(lanepool_pool *pool);
 /* Takes everything out of the pumps, once nobody runs any of it. */
-void lanepool_i_pumps_clear(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
+void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
 
 #endif

@@ -22,7 +22,7 @@ bool lanepool_i_failures_read_policy(lanepool_pool *pool)
     if (!lanepool_i_policy_is_valid(pool, given))
         return false;
     pool->failures->policy = *given;
-    pool->failures->has_policy = lanepool_i_policy_says_something(given);
+    pool->failures->has_policy = lanepool_i_policy_is_set(given);
     pool->options.on_failure = NULL;
     return true;
 }
@@ -30,16 +30,16 @@ bool lanepool_i_failures_read_policy(lanepool_pool *pool)
 static void fire(lanepool_i_timer *timer);
 
 /* One for each claim; false: memory is lacking. */
-static bool make_gates(lanepool_i_failing *failing, size_t count)
+static bool make_gates(lanepool_i_attempts *attempts, size_t count)
 {
-    failing->gates = NULL;
-    while (count-- > 0 && failing->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
+    attempts->gates = NULL;
+    while (count-- > 0 && attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
         lanepool_i_gate *gate = lanepool_i_memory_alloc(sizeof *gate);
         if (gate == NULL)
             return false;
         gate->is_of_failure = true;
-        gate->next = failing->gates;
-        failing->gates = gate;
+        gate->next = attempts->gates;
+        attempts->gates = gate;
     }
     return true;
 }
@@ -52,9 +52,8 @@ static void unmake(lanepool_future *future)
     lanepool_future_release(future);
 }
 
-lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task *task,
-                                           const lanepool_task *description,
-                                           lanepool_status *status)
+lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
+                                         const lanepool_task *description, lanepool_status *status)
 {
     bool is_own = description->on_failure != NULL;
     const lanepool_failure_policy *policy =
@@ -65,29 +64,29 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
             return NULL;
     }
     lanepool_future *future =
-        lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_failing), pool->origin,
-                                 pool, task, description, status);
+        lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_attempts),
+                                 pool->creator, pool, task, description, status);
     if (future == NULL)
         return NULL;
-    lanepool_i_failing *failing = (lanepool_i_failing *)future;
-    failing->member.has_policy = true;
-    failing->policy = *policy;
-    failing->is_own = is_own;
-    failing->has_given_up = false;
-    failing->ends = false;
-    failing->is_called_off = false;
-    failing->failed = 0;
-    failing->pool = pool;
-    failing->task = task;
-    failing->timer.fire = fire;
-    failing->timer.waits = false;
-    failing->timer.keeps_its_time = true;
-    failing->link = NULL;
-    failing->is_kept = false;
-    failing->is_resolved = false;
-    failing->is_told = false;
-    failing->is_refused = false;
-    if (make_gates(failing, description->claim_count))
+    lanepool_i_attempts *attempts = (lanepool_i_attempts *)future;
+    attempts->member.has_policy = true;
+    attempts->policy = *policy;
+    attempts->is_own = is_own;
+    attempts->has_given_up = false;
+    attempts->ends = false;
+    attempts->is_called_off = false;
+    attempts->failed = 0;
+    attempts->pool = pool;
+    attempts->task = task;
+    attempts->timer.fire = fire;
+    attempts->timer.waits = false;
+    attempts->timer.keeps_its_time = true;
+    attempts->link = NULL;
+    attempts->is_kept = false;
+    attempts->is_resolved = false;
+    attempts->is_told = false;
+    attempts->is_refused = false;
+    if (make_gates(attempts, description->claim_count))
         return future;
     *status = LANEPOOL_NOMEM;
     unmake(future);
@@ -95,29 +94,29 @@ lanepool_future *lanepool_i_failing_create(lanepool_pool *pool, lanepool_i_task 
 }
 
 /* Who avoids poison stands in the inbox as a message does; so does a barrier, for other reasons. */
-void lanepool_i_failing_withdraw(lanepool_i_task *task)
+void lanepool_i_retry_withdraw(lanepool_i_task *task)
 {
-    lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    if (failing == NULL)
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (attempts == NULL)
         return;
-    lanepool_i_failing_free_gates(failing);
-    failing->member.has_policy = false;
+    lanepool_i_attempts_free_gates(attempts);
+    attempts->member.has_policy = false;
     if (!lanepool_i_task_is_barrier(task))
         store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
 }
 
 /* --- the list --- */
 
-static void link_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+static void link_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    failing->next = failures->first;
-    failing->link = &failures->first;
-    if (failing->next != NULL)
-        failing->next->link = &failing->next;
-    failures->first = failing;
+    attempts->next = failures->first;
+    attempts->link = &failures->first;
+    if (attempts->next != NULL)
+        attempts->next->link = &attempts->next;
+    failures->first = attempts;
 }
 
-bool lanepool_i_failing_holds_some(lanepool_pool *pool)
+bool lanepool_i_retry_some_parked(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     bool some = pool->failures->kept + pool->failures->paused > 0;
@@ -127,23 +126,23 @@ bool lanepool_i_failing_holds_some(lanepool_pool *pool)
 
 /* Counted before it can be found: if all workers are inside tasks, waits there are woken after it
  * was appended, and look at the count. */
-bool lanepool_i_failing_send(lanepool_pool *pool, lanepool_i_local *local,
-                             lanepool_i_failing *failing)
+bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_attempts *attempts)
 {
-    failing->message.urgent = true;
+    attempts->message.urgent = true;
     fetch_add_seq(&pool->failures->messages, 1);
-    bool sent = lanepool_i_router_send(pool, local, &failing->message);
+    bool sent = lanepool_i_router_send(pool, record, &attempts->message);
     if (!sent)
         fetch_sub_seq(&pool->failures->messages, 1);
     return sent;
 }
 
-void lanepool_i_failing_received(lanepool_pool *pool)
+void lanepool_i_retry_message_done(lanepool_pool *pool)
 {
     fetch_sub_seq(&pool->failures->messages, 1);
 }
 
-void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by)
+void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     pool->failures->paused += by;
@@ -151,56 +150,56 @@ void lanepool_i_failing_count_paused(lanepool_pool *pool, size_t by)
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
-void lanepool_i_failing_take_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    failures->kept -= failing->is_kept;
-    failures->changes += failing->is_kept;
-    if (failing->is_kept && failing->pool->rule->route_held != NULL)
-        lanepool_i_poison_leave_locked(failures, failing->task);
-    failing->is_kept = false;
-    *failing->link = failing->next;
-    if (failing->next != NULL)
-        failing->next->link = failing->link;
-    failing->link = NULL;
+    failures->kept -= attempts->is_kept;
+    failures->changes += attempts->is_kept;
+    if (attempts->is_kept && attempts->pool->rule->route_held != NULL)
+        lanepool_i_poison_leave_locked(failures, attempts->task);
+    attempts->is_kept = false;
+    *attempts->link = attempts->next;
+    if (attempts->next != NULL)
+        attempts->next->link = attempts->link;
+    attempts->link = NULL;
 }
 
 /* --- another attempt --- */
 
-static bool is_asked(const lanepool_i_failing *failing)
+static bool is_asked(const lanepool_i_attempts *attempts)
 {
-    return load_relaxed(&failing->member.future.asked);
+    return load_relaxed(&attempts->member.future.asked);
 }
 
-static bool is_to_be_tried_again(const lanepool_i_failing *failing)
+static bool is_to_be_tried_again(const lanepool_i_attempts *attempts)
 {
-    return failing->failed <= failing->policy.retries && !is_asked(failing) &&
-           !failing->has_given_up;
+    return attempts->failed <= attempts->policy.retries && !is_asked(attempts) &&
+           !attempts->has_given_up;
 }
 
-static uint64_t delay_of(const lanepool_i_failing *failing)
+static uint64_t delay_of(const lanepool_i_attempts *attempts)
 {
-    uint64_t delay_ns = failing->policy.delay_ns;
-    uint64_t most_ns = failing->policy.delay_max_ns;
-    for (unsigned i = 1; i < failing->failed && delay_ns < most_ns; i++)
+    uint64_t delay_ns = attempts->policy.delay_ns;
+    uint64_t most_ns = attempts->policy.delay_max_ns;
+    for (unsigned i = 1; i < attempts->failed && delay_ns < most_ns; i++)
         delay_ns = delay_ns <= most_ns / 2 ? 2 * delay_ns : most_ns;
     return delay_ns;
 }
 
 /* Who asks it to end meanwhile either finds it in the list, or is seen here. */
-static void try_later(lanepool_pool *pool, lanepool_i_failing *failing, uint64_t delay_ns)
+static void try_later(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    link_locked(pool->failures, failing);
-    lanepool_i_timers_add(&pool->delays->timers, &failing->timer, is_asked(failing) ? 0 : due_ns);
+    link_locked(pool->failures, attempts);
+    lanepool_i_timers_add(&pool->delays->timers, &attempts->timer, is_asked(attempts) ? 0 : due_ns);
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
 /* A retry, once started, is waited for like the first attempt. By whoever has the task, who reads
  * it without the lock. */
-static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
+static void set_awaits_retry(lanepool_i_attempts *attempts, bool awaits)
 {
-    lanepool_future *future = &failing->member.future;
+    lanepool_future *future = &attempts->member.future;
     lanepool_i_mutex_lock(&future->lock);
     future->awaits_retry = awaits;
     lanepool_i_mutex_unlock(&future->lock);
@@ -208,133 +207,138 @@ static void set_awaits_retry(lanepool_i_failing *failing, bool awaits)
 
 /* A shutdown now that has not found it waiting for its retry is found here: who waits for it inside
  * a task waits for nothing. */
-static void await_retry(lanepool_pool *pool, lanepool_i_failing *failing)
+static void await_retry(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
-    fetch_or_acq_rel(&failing->task->word, LANEPOOL_I_STARTED);
+    fetch_or_acq_rel(&attempts->task->word, LANEPOOL_I_STARTED);
     if (pool->options.priorities)
-        lanepool_i_lending_wait_anew(pool, failing->task);
-    set_awaits_retry(failing, true);
+        lanepool_i_priority_wait_again(pool, attempts->task);
+    set_awaits_retry(attempts, true);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
 /* Who was asked to end since the last attempt is not called again; but whose attempts are counted
  * anew is, whatever it was asked before. */
-bool lanepool_i_failing_starts(lanepool_i_failing *failing)
+bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
 {
-    failing->is_called_off = failing->failed > 0 && is_asked(failing);
-    if (failing->ends || failing->is_called_off)
+    attempts->is_called_off = attempts->failed > 0 && is_asked(attempts);
+    if (attempts->ends || attempts->is_called_off)
         return false;
-    if (failing->member.future.awaits_retry)
-        set_awaits_retry(failing, false);
+    if (attempts->member.future.awaits_retry)
+        set_awaits_retry(attempts, false);
     return true;
 }
 
 /* --- kept --- */
 
-static bool is_to_be_kept(const lanepool_i_failing *failing)
+static bool is_to_be_kept(const lanepool_i_attempts *attempts)
 {
-    return failing->policy.at_end == LANEPOOL_FAILURE_POISON;
+    return attempts->policy.at_end == LANEPOOL_FAILURE_POISON;
 }
 
-static void keep(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+static void keep(lanepool_pool *pool, lanepool_i_thread_record *record,
+                 lanepool_i_attempts *attempts)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
-    link_locked(pool->failures, failing);
-    failing->is_kept = true;
+    link_locked(pool->failures, attempts);
+    attempts->is_kept = true;
     pool->failures->kept++;
     pool->failures->changes++;
     if (pool->rule->route_held != NULL)
-        lanepool_i_poison_enter_locked(pool->failures, failing->task);
-    bool tells = lanepool_i_poison_tells_locked(failing);
+        lanepool_i_poison_enter_locked(pool->failures, attempts->task);
+    bool tells = lanepool_i_poison_begin_notify_locked(attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     if (tells)
-        lanepool_i_poison_tell(pool, local, failing);
+        lanepool_i_poison_notify(pool, record, attempts);
 }
 
-static void put_ready(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+static void put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
+                      lanepool_i_attempts *attempts)
 {
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    lanepool_i_grants_add(&grants, failing->task);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    lanepool_i_grants_add(&grants, attempts->task);
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
-void lanepool_i_failing_try_anew(lanepool_pool *pool, lanepool_i_local *local,
-                                 lanepool_i_failing *failing)
+void lanepool_i_retry_from_anew(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_attempts *attempts)
 {
-    failing->failed = 0;
-    put_ready(pool, local, failing);
+    attempts->failed = 0;
+    put_ready(pool, record, attempts);
 }
 
 /* --- lanes paused --- */
 
-static void end_soon(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+static void end_soon(lanepool_pool *pool, lanepool_i_thread_record *record,
+                     lanepool_i_attempts *attempts)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
-    size_t index =
-        local->worker != NULL ? local->worker->index : lanepool_i_crew_fewest(&pool->crew);
-    failing->ends = true;
-    lanepool_i_tasks_add(&ready, failing->task);
-    lanepool_i_crew_put(&pool->crew, index, &ready);
-    if (lanepool_i_park_all_busy(&pool->crew.park))
+    size_t index = record->worker != NULL ? record->worker->index
+                                          : lanepool_i_workers_least_loaded(&pool->workers);
+    attempts->ends = true;
+    lanepool_i_tasks_add(&ready, attempts->task);
+    lanepool_i_workers_put(&pool->workers, index, &ready);
+    if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
 /* Role's holder. The task has its lanes still, so the gates come before all that waits there. */
-static void carry_out_pause(lanepool_pool *pool, lanepool_i_local *local,
+static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_i_failing *failing =
-        (lanepool_i_failing *)((char *)message - offsetof(lanepool_i_failing, message));
-    size_t count = lanepool_i_task_count(failing->task);
-    lanepool_i_failing_received(pool);
-    for (size_t i = 0; i < count && failing->gates != NULL; i++) {
-        lanepool_i_lane *lane = lanepool_i_place_lane(failing->task, i);
-        lanepool_i_gate *gate = failing->gates;
+    lanepool_i_attempts *attempts =
+        (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
+    size_t count = lanepool_i_task_count(attempts->task);
+    lanepool_i_retry_message_done(pool);
+    for (size_t i = 0; i < count && attempts->gates != NULL; i++) {
+        lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
+        lanepool_i_gate *gate = attempts->gates;
         lanepool_i_gate *rest = gate->next;
         if (!lanepool_i_lane_is_void(lane) && lanepool_i_gate_close(pool, lane, gate, grants))
-            failing->gates = rest;
+            attempts->gates = rest;
     }
-    end_soon(pool, local, failing);
+    end_soon(pool, record, attempts);
 }
 
 /* Until the message is carried out the task is in no list. The inbox is open: the task is not over.
  */
-static void pause_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_attempts *attempts)
 {
-    failing->message.carry_out = carry_out_pause;
-    (void)lanepool_i_failing_send(pool, local, failing);
+    attempts->message.carry_out = carry_out_pause;
+    (void)lanepool_i_retry_send_message(pool, record, attempts);
 }
 
 /* Without another attempt; and not here and now, since the clock thread does not call the program.
  */
-static void come_to_end(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+static void come_to_end(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_attempts *attempts)
 {
-    if (is_to_be_kept(failing)) {
-        lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_KEEP, failing->task,
-                              (uint32_t)failing->result.status);
-        keep(pool, local, failing);
-    } else if (failing->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
-        pause_lanes(pool, local, failing);
+    if (is_to_be_kept(attempts)) {
+        lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_KEEP, attempts->task,
+                              (uint32_t)attempts->result.status);
+        keep(pool, record, attempts);
+    } else if (attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
+        pause_lanes(pool, record, attempts);
     } else {
-        end_soon(pool, local, failing);
+        end_soon(pool, record, attempts);
     }
-    lanepool_i_lifecycle_attend(pool, local);
+    lanepool_i_lifecycle_attend(pool, record);
 }
 
 static void fire(lanepool_i_timer *timer)
 {
-    lanepool_i_failing *failing =
-        (lanepool_i_failing *)((char *)timer - offsetof(lanepool_i_failing, timer));
-    lanepool_pool *pool = failing->pool;
-    lanepool_i_local *local = load_relaxed(&pool->delays->clock);
+    lanepool_i_attempts *attempts =
+        (lanepool_i_attempts *)((char *)timer - offsetof(lanepool_i_attempts, timer));
+    lanepool_pool *pool = attempts->pool;
+    lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    lanepool_i_failing_take_locked(pool->failures, failing);
+    lanepool_i_retry_unlist_locked(pool->failures, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    if (is_asked(failing))
-        come_to_end(pool, local, failing);
+    if (is_asked(attempts))
+        come_to_end(pool, record, attempts);
     else
-        put_ready(pool, local, failing);
+        put_ready(pool, record, attempts);
 }
 
 /* Of a task that is over for its pool's end, or whose series goes on anyway, nothing is kept. */
@@ -344,91 +348,92 @@ static bool may_go_on(const lanepool_pool *pool, const lanepool_i_task *task)
            !lanepool_i_word_is_periodic(load_relaxed(&task->word));
 }
 
-static void try_again(lanepool_pool *pool, lanepool_i_failing *failing, lanepool_i_grants *grants)
+static void try_again(lanepool_pool *pool, lanepool_i_attempts *attempts, lanepool_i_grants *grants)
 {
-    uint64_t delay_ns = delay_of(failing);
+    uint64_t delay_ns = delay_of(attempts);
     if (delay_ns > 0)
-        try_later(pool, failing, delay_ns);
+        try_later(pool, attempts, delay_ns);
     else
-        lanepool_i_grants_add(grants, failing->task);
+        lanepool_i_grants_add(grants, attempts->task);
 }
 
 /* No attempt was made: that there would be one is all that was told of the last one. */
-static bool stays_uncalled(lanepool_pool *pool, lanepool_i_local *local,
-                           lanepool_i_failing *failing)
+static bool stays_uncalled(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_attempts *attempts)
 {
-    bool stays = failing->policy.at_end != LANEPOOL_FAILURE_GO_ON && may_go_on(pool, failing->task);
-    failing->is_called_off = false;
-    failing->ends = !stays;
+    bool stays =
+        attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON && may_go_on(pool, attempts->task);
+    attempts->is_called_off = false;
+    attempts->ends = !stays;
     if (stays)
-        come_to_end(pool, local, failing);
+        come_to_end(pool, record, attempts);
     return stays;
 }
 
-bool lanepool_i_failing_goes_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                                const lanepool_result *result, bool has_lanes,
-                                lanepool_i_grants *grants)
+bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task, const lanepool_result *result, bool has_lanes,
+                             lanepool_i_grants *grants)
 {
-    lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    if (failing == NULL || failing->ends)
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (attempts == NULL || attempts->ends)
         return false;
-    if (failing->is_called_off)
-        return stays_uncalled(pool, local, failing);
-    failing->failed++;
-    failing->result = *result;
-    bool retries = is_to_be_tried_again(failing);
-    bool stays = retries || failing->policy.at_end != LANEPOOL_FAILURE_GO_ON;
+    if (attempts->is_called_off)
+        return stays_uncalled(pool, record, attempts);
+    attempts->failed++;
+    attempts->result = *result;
+    bool retries = is_to_be_tried_again(attempts);
+    bool stays = retries || attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON;
     if (!has_lanes || !stays || !may_go_on(pool, task))
         return false;
-    lanepool_i_run_report_failure(pool, local, task, result, !retries);
-    if (retries || is_to_be_kept(failing))
-        lanepool_i_trace_task(local->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP,
+    lanepool_i_run_report_failure(pool, record, task, result, !retries);
+    if (retries || is_to_be_kept(attempts))
+        lanepool_i_trace_task(record->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP,
                               task, (uint32_t)result->status);
-    await_retry(pool, failing);
+    await_retry(pool, attempts);
     if (retries)
-        try_again(pool, failing, grants);
-    else if (is_to_be_kept(failing))
-        keep(pool, local, failing);
+        try_again(pool, attempts, grants);
+    else if (is_to_be_kept(attempts))
+        keep(pool, record, attempts);
     else
-        pause_lanes(pool, local, failing);
+        pause_lanes(pool, record, attempts);
     return true;
 }
 
-void lanepool_i_failing_has_given_up(const lanepool_i_task *task)
+void lanepool_i_retry_released_lane(const lanepool_i_task *task)
 {
-    lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    if (failing != NULL)
-        failing->has_given_up = true;
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (attempts != NULL)
+        attempts->has_given_up = true;
 }
 
 /* --- asked to end --- */
 
 /* If it waits for its time, that comes at once. */
-static void hasten_locked(lanepool_pool *pool, lanepool_i_failing *failing)
+static void hasten_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
-    if (failing->link != NULL && lanepool_i_timers_remove(&pool->delays->timers, &failing->timer))
-        lanepool_i_timers_add(&pool->delays->timers, &failing->timer, 0);
+    if (attempts->link != NULL && lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer))
+        lanepool_i_timers_add(&pool->delays->timers, &attempts->timer, 0);
 }
 
-void lanepool_i_failing_asked(lanepool_future *future)
+void lanepool_i_retry_asked_to_stop(lanepool_future *future)
 {
-    lanepool_i_failing *failing = lanepool_i_failing_of_future(future);
-    if (failing == NULL)
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(future);
+    if (attempts == NULL)
         return;
-    lanepool_i_mutex_lock(&failing->pool->failures->lock);
-    hasten_locked(failing->pool, failing);
-    lanepool_i_mutex_unlock(&failing->pool->failures->lock);
+    lanepool_i_mutex_lock(&attempts->pool->failures->lock);
+    hasten_locked(attempts->pool, attempts);
+    lanepool_i_mutex_unlock(&attempts->pool->failures->lock);
 }
 
-void lanepool_i_failing_ask_all(lanepool_pool *pool)
+void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
-    for (lanepool_i_failing *failing = pool->failures->first; failing != NULL;
-         failing = failing->next) {
-        if (failing->is_kept)
+    for (lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
+         attempts = attempts->next) {
+        if (attempts->is_kept)
             continue;
-        store_relaxed(&failing->member.future.asked, true);
-        hasten_locked(pool, failing);
+        store_relaxed(&attempts->member.future.asked, true);
+        hasten_locked(pool, attempts);
     }
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
@@ -436,23 +441,23 @@ void lanepool_i_failing_ask_all(lanepool_pool *pool)
 /* --- the pool's end --- */
 
 /* The clock thread has ended: what waits in the timers' heap does so for ever. */
-void lanepool_i_failing_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     while (pool->failures->first != NULL) {
         lanepool_i_tasks_collect(tasks, pool->failures->first->task);
-        lanepool_i_failing_take_locked(pool->failures, pool->failures->first);
+        lanepool_i_retry_unlist_locked(pool->failures, pool->failures->first);
     }
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
-bool lanepool_i_failing_end_stopped(lanepool_pool *pool, lanepool_i_local *local,
-                                    lanepool_i_task *task)
+bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task)
 {
-    uint64_t over = LANEPOOL_I_MARK | LANEPOOL_I_STARTED;
+    uint64_t over = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
     if ((load_relaxed(&task->word) & over) != LANEPOOL_I_STARTED)
         return false;
-    lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    lanepool_i_run_end_failed(pool, local, task, &failing->result);
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    lanepool_i_run_end_after_failure(pool, record, task, &attempts->result);
     return true;
 }

@@ -23,11 +23,11 @@
 #include "lane/lane.h"
 #include "lanepool/failure.h"
 
-typedef struct lanepool_i_failing lanepool_i_failing;
+typedef struct lanepool_i_attempts lanepool_i_attempts;
 
 /* Guards: I immutable, R role's holder, L the failures' lock, W whoever runs the task, or has it
  * out of the list. */
-struct lanepool_i_failing {
+struct lanepool_i_attempts {
     lanepool_i_member member;       /* the first: found from the task's future */
     lanepool_failure_policy policy; /* I */
     bool is_own;                    /* I: the task's, not the pool's */
@@ -39,8 +39,8 @@ struct lanepool_i_failing {
     lanepool_pool *pool;            /* I */
     lanepool_i_task *task;          /* I */
     lanepool_i_timer timer;
-    lanepool_i_failing *next;   /* L */
-    lanepool_i_failing **link;  /* L: what points to it in the list; NULL: it is not there */
+    lanepool_i_attempts *next;  /* L */
+    lanepool_i_attempts **link; /* L: what points to it in the list; NULL: it is not there */
     bool is_kept;               /* L: in the list: until it is resolved, not until its time comes */
     bool is_resolved;           /* L: what waits behind it is just being dropped */
     bool is_told;               /* L: its lanes are just being told that it is kept */
@@ -54,47 +54,47 @@ typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without one of their own */
     bool has_policy;                /* I: it says something */
     lanepool_i_mutex lock;
-    lanepool_i_lane nowhere;   /* where tasks stand instead of poisoned lanes; see poison.h */
-    _Atomic bool is_avoided;   /* A: there were tasks that do not wait in poisoned lanes */
-    _Atomic size_t messages;   /* A: that are on their way; waits inside tasks route them, too */
-    lanepool_i_failing *first; /* L: those whose time has not come, and those that are kept */
-    size_t kept;               /* L: how many of them are kept */
-    size_t paused;             /* L: lanes that are paused because of a failure */
-    size_t told;               /* L: how many are just being told to their lanes */
-    size_t dropped;            /* L: how many are resolved, and what is behind just being dropped */
-    uint64_t changes;          /* L: how often one of these was changed */
+    lanepool_i_lane nowhere;    /* where tasks stand instead of poisoned lanes; see poison.h */
+    _Atomic bool is_avoided;    /* A: there were tasks that do not wait in poisoned lanes */
+    _Atomic size_t messages;    /* A: that are on their way; waits inside tasks route them, too */
+    lanepool_i_attempts *first; /* L: those whose time has not come, and those that are kept */
+    size_t kept;                /* L: how many of them are kept */
+    size_t paused;              /* L: lanes that are paused because of a failure */
+    size_t told;                /* L: how many are just being told to their lanes */
+    size_t dropped;   /* L: how many are resolved, and what is behind just being dropped */
+    uint64_t changes; /* L: how often one of these was changed */
     lanepool_i_wide_entry *poisoned[1 << LANEPOOL_I_POISON_BITS]; /* L: see poison.h */
 } lanepool_i_failures;
 
 /* The record of a future, or NULL. */
-static inline lanepool_i_failing *lanepool_i_failing_of_future(lanepool_future *future)
+static inline lanepool_i_attempts *lanepool_i_attempts_of_future(lanepool_future *future)
 {
     return future != NULL && future->is_member && lanepool_i_member_of(future)->has_policy
-               ? (lanepool_i_failing *)future
+               ? (lanepool_i_attempts *)future
                : NULL;
 }
 
 /* The record of a task that runs, or was called before; or NULL. */
-static inline lanepool_i_failing *lanepool_i_failing_of(const lanepool_i_task *task)
+static inline lanepool_i_attempts *lanepool_i_attempts_of(const lanepool_i_task *task)
 {
-    return lanepool_i_task_is_wide(task) ? lanepool_i_failing_of_future(task->as.wide.future)
+    return lanepool_i_task_is_wide(task) ? lanepool_i_attempts_of_future(task->as.wide.future)
                                          : NULL;
 }
 
-static inline void lanepool_i_failing_free_gates(lanepool_i_failing *failing)
+static inline void lanepool_i_attempts_free_gates(lanepool_i_attempts *attempts)
 {
-    while (failing->gates != NULL) {
-        lanepool_i_gate *gate = failing->gates;
-        failing->gates = gate->next;
+    while (attempts->gates != NULL) {
+        lanepool_i_gate *gate = attempts->gates;
+        attempts->gates = gate->next;
         lanepool_i_memory_free(gate);
     }
 }
 
 /* Whether it does not wait in poisoned lanes. */
-static inline bool lanepool_i_failing_avoids_poison(const lanepool_i_task *task)
+static inline bool lanepool_i_attempts_avoid_poison(const lanepool_i_task *task)
 {
-    const lanepool_i_failing *failing = lanepool_i_failing_of(task);
-    return failing != NULL && failing->policy.at_poison != LANEPOOL_AT_POISON_WAIT;
+    const lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    return attempts != NULL && attempts->policy.at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
 #endif

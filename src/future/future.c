@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* On one page: see fork.h. */
-_Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LANEPOOL_I_APART,
+_Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LANEPOOL_I_CACHE_LINE,
                "the result stands beside the lock");
 
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, lanepool_status *status)
 {
     lanepool_future *future = lanepool_i_allocate(allocator, size);
@@ -24,7 +24,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
         *status = LANEPOOL_NO_THREAD;
         return NULL;
     }
-    future->origin = origin;
+    future->creator = creator;
     atomic_init(&future->references, 2);
     future->allocator = allocator;
     future->complete = false;
@@ -83,7 +83,7 @@ bool lanepool_i_future_give_up(lanepool_future *future)
     return gives_up;
 }
 
-void lanepool_i_future_forget_mark(lanepool_future *future)
+void lanepool_i_future_drop_tombstone(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
     future->mark = NULL;
@@ -156,7 +156,7 @@ bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *list
     return open;
 }
 
-bool lanepool_i_future_leave(lanepool_future *future, lanepool_i_listener *listener)
+bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener)
 {
     lanepool_i_mutex_lock(&future->lock);
     lanepool_i_listener **at = &future->listeners;

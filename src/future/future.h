@@ -39,35 +39,35 @@ struct lanepool_i_sequence_call {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    bool complete;                       /* L */
-    bool started;                        /* L: its task's function was called */
-    bool awaits_retry;                   /* L: and has returned, and will be called again */
-    bool cancelled;                      /* L: it never will be */
-    bool is_member;                      /* I: it is a lanepool_i_member's; see member.h */
-    lanepool_i_origin origin;            /* I */
-    lanepool_i_task *task;               /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;                 /* L: until complete; NULL: a sequence's task */
-    struct lanepool_i_item *item;        /* L: until complete: the sequence's task */
-    struct lanepool_i_delayed *delayed;  /* L: until the task is in the inbox; else NULL */
-    bool stopped;                        /* L: a periodic task's: this run is not to start */
-    lanepool_result result;              /* L until complete, then I */
-    lanepool_i_listener *listeners;      /* L: oldest first */
-    lanepool_i_listener **last;          /* L: where the next one goes */
-    lanepool_i_task *mark;               /* L: the cancelled task, until its places have gone */
-    lanepool_i_message marking;          /* tells the router that there is a mark */
-    const lanepool_allocator *allocator; /* I: whose memory it is; NULL: the system's */
-    _Atomic bool asked;                  /* A: the task that runs was asked to end early */
+    bool complete;                         /* L */
+    bool started;                          /* L: its task's function was called */
+    bool awaits_retry;                     /* L: and has returned, and will be called again */
+    bool cancelled;                        /* L: it never will be */
+    bool is_member;                        /* I: it is a lanepool_i_member's; see member.h */
+    lanepool_i_creator creator;            /* I */
+    lanepool_i_task *task;                 /* L: until complete; valid while the lock is held */
+    lanepool_pool *pool;                   /* L: until complete; NULL: a sequence's task */
+    struct lanepool_i_sequence_task *item; /* L: until complete: the sequence's task */
+    struct lanepool_i_delayed *delayed;    /* L: until the task is in the inbox; else NULL */
+    bool stopped;                          /* L: a periodic task's: this run is not to start */
+    lanepool_result result;                /* L until complete, then I */
+    lanepool_i_listener *listeners;        /* L: oldest first */
+    lanepool_i_listener **last;            /* L: where the next one goes */
+    lanepool_i_task *mark;                 /* L: the cancelled task, until its places have gone */
+    lanepool_i_message marking;            /* tells the router that there is a mark */
+    const lanepool_allocator *allocator;   /* I: whose memory it is; NULL: the system's */
+    _Atomic bool asked;                    /* A: the task that runs was asked to end early */
 };
 
 /* With two references: the task's and the caller's. In front of a block of `size` bytes, of which
  * the rest is the caller's to fill. NULL with the status set: nothing was made. */
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, lanepool_status *status);
 /* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
 static inline bool lanepool_i_future_is_here(lanepool_future *future)
 {
-    return lanepool_i_origin_is_here(future->origin, &future->lock);
+    return lanepool_i_creator_is_here(future->creator, &future->lock);
 }
 
 /* The task's function is about to be called; false: it is not to be, the task was cancelled. A
@@ -76,7 +76,7 @@ bool lanepool_i_future_start(lanepool_future *future);
 /* The task's function is not to be called to run; false: another has decided that before. */
 bool lanepool_i_future_give_up(lanepool_future *future);
 /* A cancelled task is about to give its places up, and its block: the mark is nobody's any more. */
-void lanepool_i_future_forget_mark(lanepool_future *future);
+void lanepool_i_future_drop_tombstone(lanepool_future *future);
 bool lanepool_i_future_is_complete(lanepool_future *future);
 /* Whether completing will call back into the program. */
 bool lanepool_i_future_has_callbacks(lanepool_future *future);
@@ -86,6 +86,6 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
 /* False: complete already. */
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener);
 /* False: the listener is being served, its post is on the way. */
-bool lanepool_i_future_leave(lanepool_future *future, lanepool_i_listener *listener);
+bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener);
 
 #endif

@@ -5,11 +5,12 @@
 #include "future/pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, const lanepool_task *description,
                                           lanepool_status *status)
 {
-    lanepool_future *future = lanepool_i_future_create(allocator, size, origin, pool, task, status);
+    lanepool_future *future =
+        lanepool_i_future_create(allocator, size, creator, pool, task, status);
     if (future == NULL)
         return NULL;
     lanepool_i_member *member = lanepool_i_member_of(future);
@@ -52,7 +53,7 @@ void lanepool_i_member_forget(lanepool_future *future)
 {
     lanepool_pump *pump = lanepool_i_member_of(future)->pump;
     if (lanepool_i_member_of(future)->has_policy)
-        lanepool_i_failing_free_gates((lanepool_i_failing *)future);
+        lanepool_i_attempts_free_gates((lanepool_i_attempts *)future);
     if (pump != NULL)
         lanepool_i_pump_release(pump);
 }
@@ -112,7 +113,7 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
 /* A taker that is posted looks itself; until then another may have taken what there was. */
 static void post_taker_locked(lanepool_group *group)
 {
-    lanepool_i_taker *taker = group->takers;
+    lanepool_i_group_waiter *taker = group->takers;
     group->takers = taker->next;
     lanepool_i_semaphore_post(&taker->semaphore);
 }

@@ -35,37 +35,37 @@ struct lanepool_i_member {
     lanepool_future future;       /* the first: a member is found from its future */
     lanepool_group *group;        /* I: or NULL; alive as long as the member is pending */
     lanepool_pump *pump;          /* I: or NULL; likewise */
-    bool has_policy;              /* I: it is a lanepool_i_failing's; see retry.h */
+    bool has_policy;              /* I: it is a lanepool_i_attempts's; see retry.h */
     void *context;                /* I: the task's */
     lanepool_i_link link;         /* L: while it is pending */
     lanepool_i_member *next_kept; /* L: once it has ended */
 };
 
 /* A thread that waits for a completion; on its stack. */
-typedef struct lanepool_i_taker {
-    struct lanepool_i_taker *next; /* L */
+typedef struct lanepool_i_group_waiter {
+    struct lanepool_i_group_waiter *next; /* L */
     lanepool_i_semaphore semaphore;
-} lanepool_i_taker;
+} lanepool_i_group_waiter;
 
 /* Guards: I immutable, L the lock. It is a leaf, taken under a future's or alone. */
 struct lanepool_group {
     lanepool_i_mutex lock;
-    lanepool_i_origin origin; /* I */
-    bool keeps;               /* I: completions are kept until they are taken */
-    bool held;                /* L: the program has not destroyed it */
-    size_t pending;           /* L: members in the list */
-    lanepool_i_link ring;     /* L: the ring's own link: newest member before it, oldest after */
+    lanepool_i_creator creator; /* I */
+    bool keeps;                 /* I: completions are kept until they are taken */
+    bool held;                  /* L: the program has not destroyed it */
+    size_t pending;             /* L: members in the list */
+    lanepool_i_link ring;       /* L: the ring's own link: newest member before it, oldest after */
     lanepool_i_member *kept;  /* L: ended and not yet taken, oldest first; each with a reference */
     lanepool_i_member **last; /* L: where the next one goes */
-    lanepool_i_taker *takers; /* L: who waits for one, oldest first */
-    bool has_event;           /* L */
-    lanepool_i_event event;   /* L: set while something is kept */
+    lanepool_i_group_waiter *takers; /* L: who waits for one, oldest first */
+    bool has_event;                  /* L */
+    lanepool_i_event event;          /* L: set while something is kept */
 };
 
 /* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
 static inline bool lanepool_i_group_is_here(lanepool_group *group)
 {
-    return lanepool_i_origin_is_here(group->origin, &group->lock);
+    return lanepool_i_creator_is_here(group->creator, &group->lock);
 }
 
 static inline lanepool_i_member *lanepool_i_member_of(lanepool_future *future)
@@ -86,7 +86,7 @@ static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *t
  * block; in front of a block of `size` bytes, of which the rest is the caller's to fill. NULL with
  * the status set. */
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
-                                          lanepool_i_origin origin, lanepool_pool *pool,
+                                          lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, const lanepool_task *description,
                                           lanepool_status *status);
 /* It was not accepted after all: but for the two references as if it had never been made. */

@@ -14,19 +14,19 @@
 
 #include "task/task.h"
 
-struct lanepool_i_pumper;
+struct lanepool_i_pump_waiter;
 
 /* Guards: I immutable, A atomic, L the waits' lock. */
 struct lanepool_pump {
-    lanepool_pool *pool;               /* I */
-    _Atomic size_t pending;            /* A: tasks submitted for it that have not ended */
-    _Atomic size_t references;         /* A: the program's, and one of each member */
-    bool destroyed;                    /* L: by the program */
-    lanepool_pump *next;               /* L: of the pool's */
-    lanepool_i_tasks ready;            /* L: in the order in which they became ready */
-    struct lanepool_i_pumper *pumpers; /* L: the threads that wait for one */
-    bool has_event;                    /* L */
-    lanepool_i_event event;            /* L: set while there are ready tasks */
+    lanepool_pool *pool;                    /* I */
+    _Atomic size_t pending;                 /* A: tasks submitted for it that have not ended */
+    _Atomic size_t references;              /* A: the program's, and one of each member */
+    bool destroyed;                         /* L: by the program */
+    lanepool_pump *next;                    /* L: of the pool's */
+    lanepool_i_tasks ready;                 /* L: in the order in which they became ready */
+    struct lanepool_i_pump_waiter *pumpers; /* L: the threads that wait for one */
+    bool has_event;                         /* L */
+    lanepool_i_event event;                 /* L: set while there are ready tasks */
 };
 
 /* Gives a reference back; the last one frees the pump. */

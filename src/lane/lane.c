@@ -56,7 +56,7 @@ static LANEPOOL_I_COLD void pass_mark(const lanepool_i_lane *lane, lanepool_i_ta
                                       lanepool_i_grants *grants)
 {
     lanepool_i_lane_trace_early(lane, task, grants->ring);
-    if (lanepool_i_latch_arrive(task, 1))
+    if (lanepool_i_countdown_arrive(task, 1))
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
@@ -91,7 +91,7 @@ static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_g
     if (__builtin_expect((owner & LANEPOOL_I_OWNER_SPECIAL) != 0, 0))
         return grant_special(lane, link, owner, grants);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-    if (lanepool_i_latch_arrive_wide(task, 1))
+    if (lanepool_i_countdown_arrive_wide(task, 1))
         became_ready(task, grants);
     else
         grants->latched++;
@@ -104,11 +104,12 @@ static bool grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants
         return grant_wide(lane, link, grants);
     lanepool_i_task *task = (lanepool_i_task *)(link & ~(uintptr_t)63);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-    if (__builtin_expect((lanepool_i_link_entry(link)->at.mark & LANEPOOL_I_PLACE_MARK) != 0, 0)) {
+    if (__builtin_expect((lanepool_i_link_entry(link)->at.mark & LANEPOOL_I_ENTRY_TOMBSTONE) != 0,
+                         0)) {
         pass_mark(lane, task, grants);
         return true;
     }
-    if (lanepool_i_latch_arrive_narrow(task, 1))
+    if (lanepool_i_countdown_arrive_narrow(task, 1))
         became_ready(task, grants);
     else
         grants->latched++;
@@ -261,7 +262,8 @@ static void link_before_first(lanepool_i_lane *lane, lanepool_i_gate *gate, uint
     uintptr_t first = load_relaxed(head);
     store_relaxed(&gate->entry.entry.next, first);
     uint64_t word = load_relaxed(&lanepool_i_link_task(first)->word) & LANEPOOL_I_TICKET_MASK;
-    store_relaxed(&gate->block.word, word | LANEPOOL_I_MESSAGE | LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
+    store_relaxed(&gate->block.word,
+                  word | LANEPOOL_I_MESSAGE | LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
     store_release(head, link);
 }
 
@@ -275,7 +277,7 @@ void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, ui
     atomic_init(&gate->entry.entry.next, 0);
     atomic_init(&gate->state, LANEPOOL_I_GATE_WAITS);
     atomic_init(&gate->block.word, ticket << LANEPOOL_I_TICKET_SHIFT | LANEPOOL_I_MESSAGE |
-                                       LANEPOOL_I_WIDE | LANEPOOL_I_MARK);
+                                       LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
     for (uint64_t word = load_acquire(&lane->word);;) {
         if ((word & BLOCKED) != 0) {
             if (begin_turn(lane)) {

@@ -19,8 +19,8 @@ static lanepool_i_lane_region *region_of(const lanepool_i_lane *lane)
     return (lanepool_i_lane_region *)((uintptr_t)lane & ~(uintptr_t)(REGION_SIZE - 1));
 }
 
-bool lanepool_i_lanestore_init(lanepool_i_lanestore *store, const lanepool_allocator *allocator,
-                               bool has_room_beside)
+bool lanepool_i_lane_memory_init(lanepool_i_lane_memory *store, const lanepool_allocator *allocator,
+                                 bool has_room_beside)
 {
     store->allocator = allocator;
     store->region_bytes = has_room_beside ? 2 * REGION_SIZE : REGION_SIZE;
@@ -34,7 +34,7 @@ bool lanepool_i_lanestore_init(lanepool_i_lanestore *store, const lanepool_alloc
     return lanepool_i_mutex_init(&store->lock);
 }
 
-static void free_regions(const lanepool_i_lanestore *store, lanepool_i_lane_region *region)
+static void free_regions(const lanepool_i_lane_memory *store, lanepool_i_lane_region *region)
 {
     while (region != NULL) {
         lanepool_i_lane_region *next = region->next;
@@ -43,7 +43,7 @@ static void free_regions(const lanepool_i_lanestore *store, lanepool_i_lane_regi
     }
 }
 
-void lanepool_i_lanestore_fini(lanepool_i_lanestore *store)
+void lanepool_i_lane_memory_fini(lanepool_i_lane_memory *store)
 {
     free_regions(store, store->fresh);
     free_regions(store, store->partial);
@@ -52,7 +52,7 @@ void lanepool_i_lanestore_fini(lanepool_i_lanestore *store)
 }
 
 /* True if the capacity covers them, and they are then reserved. */
-static bool try_reserve(lanepool_i_lanestore *store, uint64_t count)
+static bool try_reserve(lanepool_i_lane_memory *store, uint64_t count)
 {
     lanepool_i_mutex_lock(&store->lock);
     uint64_t open = store->reserved + count - load_relaxed(&store->settled);
@@ -63,7 +63,7 @@ static bool try_reserve(lanepool_i_lanestore *store, uint64_t count)
     return covered;
 }
 
-bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count)
+bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t count)
 {
     while (!try_reserve(store, count)) {
         lanepool_i_lane_region *region =
@@ -79,7 +79,7 @@ bool lanepool_i_lanestore_reserve(lanepool_i_lanestore *store, uint64_t count)
     return true;
 }
 
-void lanepool_i_lanestore_give_back(lanepool_i_lanestore *store, uint64_t count)
+void lanepool_i_lane_memory_give_back(lanepool_i_lane_memory *store, uint64_t count)
 {
     lanepool_i_mutex_lock(&store->lock);
     store->reserved -= count;
@@ -87,7 +87,7 @@ void lanepool_i_lanestore_give_back(lanepool_i_lanestore *store, uint64_t count)
 }
 
 /* The lock pairs with the reservation: the region was added before the claim was submitted. */
-static void take_fresh(lanepool_i_lanestore *store)
+static void take_fresh(lanepool_i_lane_memory *store)
 {
     lanepool_i_mutex_lock(&store->lock);
     lanepool_i_lane_region *fresh = store->fresh;
@@ -101,7 +101,7 @@ static void take_fresh(lanepool_i_lanestore *store)
     }
 }
 
-lanepool_i_lane *lanepool_i_lanestore_take(lanepool_i_lanestore *store)
+lanepool_i_lane *lanepool_i_lane_memory_take(lanepool_i_lane_memory *store)
 {
     if (store->partial == NULL)
         take_fresh(store);
@@ -119,7 +119,7 @@ lanepool_i_lane *lanepool_i_lanestore_take(lanepool_i_lanestore *store)
     return lane;
 }
 
-static void move_to_partial(lanepool_i_lanestore *store, lanepool_i_lane_region *region)
+static void move_to_partial(lanepool_i_lane_memory *store, lanepool_i_lane_region *region)
 {
     lanepool_i_lane_region **at = &store->full;
     while (*at != region)
@@ -129,7 +129,7 @@ static void move_to_partial(lanepool_i_lanestore *store, lanepool_i_lane_region 
     store->partial = region;
 }
 
-void lanepool_i_lanestore_give(lanepool_i_lanestore *store, lanepool_i_lane *lane)
+void lanepool_i_lane_memory_give(lanepool_i_lane_memory *store, lanepool_i_lane *lane)
 {
     lanepool_i_lane_region *region = region_of(lane);
     lane->use.link = region->free;
@@ -140,7 +140,7 @@ void lanepool_i_lanestore_give(lanepool_i_lanestore *store, lanepool_i_lane *lan
 }
 
 /* Only as much as the reservations that are still open do not need. */
-static bool try_uncover(lanepool_i_lanestore *store)
+static bool try_uncover(lanepool_i_lane_memory *store)
 {
     lanepool_i_mutex_lock(&store->lock);
     bool spare = store->reserved - store->settled_so_far + REGION_LANES <= store->capacity;
@@ -150,7 +150,7 @@ static bool try_uncover(lanepool_i_lanestore *store)
     return spare;
 }
 
-void lanepool_i_lanestore_trim(lanepool_i_lanestore *store)
+void lanepool_i_lane_memory_trim(lanepool_i_lane_memory *store)
 {
     take_fresh(store);
     lanepool_i_lane_region **at = &store->partial;

@@ -31,7 +31,7 @@ struct taken {
 
 /* One call. */
 struct taking {
-    lanepool_i_survey survey;
+    lanepool_i_census census;
     const void **lanes; /* each once, by address */
     size_t lane_count;
     struct taken *taken;
@@ -72,19 +72,19 @@ static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
                           lanepool_snapshot_task *copied)
 {
     if (pool->options.priorities)
-        lanepool_i_lending_look(pool, task, &copied->priority, &copied->level);
+        lanepool_i_priority_read(pool, task, &copied->priority, &copied->level);
 }
 
-static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
+static void copy_tasks(const lanepool_i_census *census, struct taken *taken)
 {
-    for (size_t i = 0; i < survey->seen.count; i++) {
-        const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
+    for (size_t i = 0; i < census->rows.count; i++) {
+        const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, i);
         uint32_t tag = lanepool_i_task_tag(seen->task);
         taken->tasks[i] = (lanepool_snapshot_task){ .ticket = seen->ticket,
                                                     .function = seen->task->function,
                                                     .context = seen->task->context,
                                                     .tag = tag,
-                                                    .label = label_of(&survey->pool->options, tag),
+                                                    .label = label_of(&census->pool->options, tag),
                                                     .state = seen->state,
                                                     .attempts = seen->attempts,
                                                     .retry_ns = seen->retry_ns,
@@ -93,15 +93,15 @@ static void copy_tasks(const lanepool_i_survey *survey, struct taken *taken)
                                                     .pumped = is_pumped(seen->task),
                                                     .missing = seen->missing,
                                                     .busy_context = LANEPOOL_SNAPSHOT_NONE };
-        copy_priority(survey->pool, seen->task, &taken->tasks[i]);
+        copy_priority(census->pool, seen->task, &taken->tasks[i]);
     }
 }
 
 /* Entries come task by task. */
-static void copy_entries(const lanepool_i_survey *survey, struct taken *taken)
+static void copy_entries(const lanepool_i_census *census, struct taken *taken)
 {
-    const lanepool_snapshot_entry *entries = survey->entries.items;
-    for (size_t i = 0; i < survey->entries.count; i++) {
+    const lanepool_snapshot_entry *entries = census->entries.items;
+    for (size_t i = 0; i < census->entries.count; i++) {
         lanepool_snapshot_task *task = &taken->tasks[entries[i].task];
         taken->entries[i] = entries[i];
         if (task->entry_count++ == 0)
@@ -137,7 +137,7 @@ static int compare_addresses(const void *left, const void *right)
 /* The lanes of all entries, each once, by address. False: memory is lacking. */
 static bool find_lanes(struct taking *taking)
 {
-    const lanepool_i_array *places = &taking->survey.places;
+    const lanepool_i_vector *places = &taking->census.places;
     taking->lanes = lanepool_i_memory_alloc((places->count + 1) * sizeof *taking->lanes);
     if (taking->lanes == NULL)
         return false;
@@ -165,8 +165,8 @@ static size_t index_of_lane(const struct taking *taking, const void *lane)
 /* Counts each lane's entries, and gives it its part of `order`. */
 static void count_entries(const struct taking *taking, struct taken *taken)
 {
-    const void *const *places = taking->survey.places.items;
-    for (size_t i = 0; i < taking->survey.entries.count; i++) {
+    const void *const *places = taking->census.places.items;
+    for (size_t i = 0; i < taking->census.entries.count; i++) {
         lanepool_snapshot_entry *entry = &taken->entries[i];
         if (places[i] == NULL)
             continue;
@@ -207,13 +207,13 @@ static void put_in_order(size_t entry_count, size_t lane_count, struct taken *ta
 
 static void describe_lanes(const struct taking *taking, struct taken *taken)
 {
-    lanepool_pool *pool = taking->survey.pool;
+    lanepool_pool *pool = taking->census.pool;
     const lanepool_i_rule *rule = pool->rule;
     for (size_t i = 0; i < taking->lane_count; i++) {
         lanepool_snapshot_lane *lane = &taken->lanes[i];
         size_t known = lane->granted;
         char *name = taken->names + i * NAME_SIZE;
-        rule->survey_lane(&taking->survey, taking->lanes[i], lane, name, NAME_SIZE);
+        rule->census_lane(&taking->census, taking->lanes[i], lane, name, NAME_SIZE);
         lane->unknown = lane->granted > known ? lane->granted - known : 0;
         lane->granted = known;
         if (pool->limits_lanes && pool->options.layout == LANEPOOL_PER_KEY)
@@ -230,18 +230,18 @@ static void describe_lanes(const struct taking *taking, struct taken *taken)
 
 /* --- workers --- */
 
-static void copy_workers(const lanepool_i_survey *survey, struct taken *taken)
+static void copy_workers(const lanepool_i_census *census, struct taken *taken)
 {
-    const lanepool_i_crew *crew = &survey->pool->crew;
-    for (size_t i = 0; i < crew->worker_count; i++)
+    const lanepool_i_workers *workers = &census->pool->workers;
+    for (size_t i = 0; i < workers->worker_count; i++)
         taken->workers[i] = (lanepool_snapshot_worker){
             .task = LANEPOOL_SNAPSHOT_NONE,
-            .asleep = load_seq(&crew->park.sleepers[i].flag) == LANEPOOL_I_ASLEEP,
-            .absent = lanepool_i_park_is_absent(&crew->park, i),
-            .ready = lanepool_i_runq_count(&crew->workers[i].queue),
+            .asleep = load_seq(&workers->sleepers.all[i].flag) == LANEPOOL_I_ASLEEP,
+            .absent = lanepool_i_sleepers_is_absent(&workers->sleepers, i),
+            .ready = lanepool_i_ready_ring_count(&workers->all[i].queue),
         };
-    for (size_t i = 0; i < survey->seen.count; i++) {
-        const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, i);
+    for (size_t i = 0; i < census->rows.count; i++) {
+        const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, i);
         if (seen->innermost && taken->tasks[i].worker != LANEPOOL_SNAPSHOT_NONE)
             taken->workers[seen->worker].task = i;
     }
@@ -251,9 +251,9 @@ static void copy_workers(const lanepool_i_survey *survey, struct taken *taken)
 
 static struct taken *make(const struct taking *taking)
 {
-    size_t workers = taking->survey.pool->crew.worker_count;
-    size_t entries = taking->survey.entries.count;
-    size_t tasks = taking->survey.seen.count;
+    size_t workers = taking->census.pool->workers.worker_count;
+    size_t entries = taking->census.entries.count;
+    size_t tasks = taking->census.rows.count;
     struct taken *taken = lanepool_i_memory_alloc(sizeof *taken);
     if (taken == NULL)
         return NULL;
@@ -275,19 +275,20 @@ static struct taken *make(const struct taking *taking)
 
 static void fill(const struct taking *taking, struct taken *taken)
 {
-    lanepool_pool *pool = taking->survey.pool;
-    size_t tasks = taking->survey.seen.count;
-    size_t entries = taking->survey.entries.count;
-    copy_tasks(&taking->survey, taken);
-    copy_entries(&taking->survey, taken);
+    lanepool_pool *pool = taking->census.pool;
+    size_t tasks = taking->census.rows.count;
+    size_t entries = taking->census.entries.count;
+    copy_tasks(&taking->census, taken);
+    copy_entries(&taking->census, taken);
     settle_states(taken, tasks);
     count_entries(taking, taken);
     describe_lanes(taking, taken);
     put_in_order(entries, taking->lane_count, taken);
-    copy_workers(&taking->survey, taken);
+    copy_workers(&taking->census, taken);
     taken->snapshot = (lanepool_snapshot){
         .time_ns = lanepool_i_clock_now(),
-        .unrouted = lanepool_i_locals_accepted(&pool->locals) - lanepool_i_router_routed(pool),
+        .unrouted =
+            lanepool_i_thread_records_accepted(&pool->records) - lanepool_i_router_routed(pool),
         .blocked = load_relaxed(&pool->admission.waiting),
         .tasks = taken->tasks,
         .task_count = tasks,
@@ -297,18 +298,18 @@ static void fill(const struct taking *taking, struct taken *taken)
         .lane_count = taking->lane_count,
         .order = taken->order,
         .workers = taken->workers,
-        .worker_count = pool->crew.worker_count,
-        .paused = (load_relaxed(&pool->crew.halt) & LANEPOOL_I_HALT_PAUSE) != 0,
+        .worker_count = pool->workers.worker_count,
+        .paused = (load_relaxed(&pool->workers.halt) & LANEPOOL_I_HALT_PAUSE) != 0,
     };
 }
 
 /* What was accepted before the call; not for ever, if others go on submitting. */
-static void route_all(lanepool_pool *pool, lanepool_i_local *local)
+static void route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    uint64_t accepted = lanepool_i_locals_accepted(&pool->locals);
+    uint64_t accepted = lanepool_i_thread_records_accepted(&pool->records);
     while ((int64_t)(accepted - lanepool_i_router_routed(pool)) > 0 &&
            lanepool_i_inbox_more(&pool->router.inbox))
-        lanepool_i_router_route(pool, local);
+        lanepool_i_router_route(pool, record);
 }
 
 /* By its block: a task that was not routed has no ticket yet. */
@@ -318,47 +319,47 @@ static void find_asked(struct taking *taking)
     const lanepool_i_task *task = taking->future->complete ? NULL : taking->future->task;
     lanepool_i_mutex_unlock(&taking->future->lock);
     taking->asked = LANEPOOL_SNAPSHOT_NONE;
-    for (size_t i = 0; i < taking->survey.seen.count && task != NULL; i++)
-        if (lanepool_i_survey_seen(&taking->survey, i)->task == task)
+    for (size_t i = 0; i < taking->census.rows.count && task != NULL; i++)
+        if (lanepool_i_census_row_at(&taking->census, i)->task == task)
             taking->asked = i;
 }
 
-static void take(lanepool_pool *pool, lanepool_i_local *local, void *context)
+static void take(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
 {
     struct taking *taking = context;
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     taking->stopped = pool->lifecycle.handed_back;
     if (taking->stopped)
         return;
-    route_all(pool, local);
-    taking->survey = (lanepool_i_survey){ .pool = pool, .local = local };
-    lanepool_i_survey_look(&taking->survey);
-    if (!taking->survey.lacking && find_lanes(taking))
+    route_all(pool, record);
+    taking->census = (lanepool_i_census){ .pool = pool, .record = record };
+    lanepool_i_census_take(&taking->census);
+    if (!taking->census.lacking && find_lanes(taking))
         taking->taken = make(taking);
     if (taking->taken != NULL)
         fill(taking, taking->taken);
     if (taking->future != NULL)
         find_asked(taking);
-    lanepool_i_survey_go_on(&taking->survey, &grants);
-    lanepool_i_survey_end(&taking->survey);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
-    lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_census_thaw(&taking->census, &grants);
+    lanepool_i_census_end(&taking->census);
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
+    lanepool_i_count_up(&record->latched, grants.latched);
     lanepool_i_memory_free(taking->lanes);
-    lanepool_i_survey_fini(&taking->survey);
+    lanepool_i_census_fini(&taking->census);
 }
 
 static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking)
 {
-    lanepool_i_local *local;
-    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    if (lanepool_i_local_may_hold_role(local))
+    if (lanepool_i_thread_record_may_hold_role(record))
         return LANEPOOL_DEADLOCK;
     /* A cancelling call is made by the role's holder. */
-    if (local->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+    if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
-    lanepool_status status = lanepool_i_waits_with_role(pool, local, UINT64_MAX, take, taking);
+    lanepool_status status = lanepool_i_with_role(pool, record, UINT64_MAX, take, taking);
     if (status == LANEPOOL_OK && taking->taken == NULL)
         status = taking->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     return status;

@@ -135,11 +135,11 @@ static void unpin(struct look *look)
 /* The program says how keys are called, so that is asked without the lock. */
 static void name_each(const struct look *look)
 {
-    lanepool_i_local *local = lanepool_i_pool_local(look->pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_local(look->pool);
     for (size_t i = 0; i < look->contexts->count; i++) {
         char *name = look->contexts->names + i * NAME_SIZE;
         const lanepool_i_key *key = &look->pinned[i]->key;
-        name[lanepool_i_key_name(look->pool, local, key, name, NAME_SIZE - 1)] = '\0';
+        name[lanepool_i_key_name(look->pool, record, key, name, NAME_SIZE - 1)] = '\0';
         look->contexts->each[i].name = name;
     }
 }

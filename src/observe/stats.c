@@ -7,17 +7,17 @@
 
 static uint64_t ready_of(const lanepool_pool *pool, size_t index)
 {
-    return lanepool_i_runq_count(&pool->crew.workers[index].queue);
+    return lanepool_i_ready_ring_count(&pool->workers.all[index].queue);
 }
 
 static void add_worker(lanepool_pool *pool, size_t index, lanepool_worker_stats *stats)
 {
-    const lanepool_i_worker *worker = &pool->crew.workers[index];
-    const lanepool_i_local *local = worker->local;
-    stats->finished = load_relaxed(&local->ran);
+    const lanepool_i_worker *worker = &pool->workers.all[index];
+    const lanepool_i_thread_record *record = worker->record;
+    stats->finished = load_relaxed(&record->ran);
     stats->ready = ready_of(pool, index);
     stats->taken_from_others = load_relaxed(&worker->taken_from_others);
-    stats->wake_ups = load_relaxed(&pool->crew.park.sleepers[index].wake_ups);
+    stats->wake_ups = load_relaxed(&pool->workers.sleepers.all[index].wake_ups);
 }
 
 lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
@@ -29,20 +29,20 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
         return LANEPOOL_FORKED;
     *stats = (lanepool_stats){ 0 };
     /* Finished before accepted: a task counts as accepted first. */
-    stats->finished = lanepool_i_locals_finished(&pool->locals);
-    stats->accepted = lanepool_i_locals_accepted(&pool->locals);
+    stats->finished = lanepool_i_thread_records_finished(&pool->records);
+    stats->accepted = lanepool_i_thread_records_accepted(&pool->records);
     stats->pending = stats->accepted - stats->finished;
-    stats->ready = load_relaxed(&pool->crew.spill_count);
-    stats->latched_lanes = lanepool_i_locals_latched(&pool->locals);
+    stats->ready = load_relaxed(&pool->workers.overflow_count);
+    stats->latched_lanes = lanepool_i_thread_records_latched(&pool->records);
     if ((int64_t)stats->latched_lanes < 0 || load_seq(&pool->lifecycle.stopped))
         stats->latched_lanes = 0;
     stats->delayed = lanepool_i_delays_count(pool);
     stats->contexts = lanepool_i_contexts_count(pool);
     stats->live_lanes = load_relaxed(&pool->router.lanes_live);
-    for (size_t i = 0; i < pool->crew.worker_count; i++) {
+    for (size_t i = 0; i < pool->workers.worker_count; i++) {
         lanepool_worker_stats worker;
         add_worker(pool, i, &worker);
-        stats->threads += !lanepool_i_park_is_absent(&pool->crew.park, i);
+        stats->threads += !lanepool_i_sleepers_is_absent(&pool->workers.sleepers, i);
         stats->ready += worker.ready;
         stats->taken_from_others += worker.taken_from_others;
         stats->wake_ups += worker.wake_ups;

@@ -35,7 +35,7 @@ struct lanepool_trace_reader {
     struct place *places; /* by the ring's number */
     size_t count;
     size_t capacity;
-    lanepool_i_time time;
+    lanepool_i_clock_time time;
     uint64_t missed;
 };
 
@@ -73,7 +73,7 @@ lanepool_status lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader *
     if (made == NULL)
         return LANEPOOL_NOMEM;
     *made = (lanepool_trace_reader){ .rings = &pool->rings,
-                                     .time = lanepool_i_time_begin(pool->rings.anchors) };
+                                     .time = lanepool_i_clock_time_begin(pool->rings.anchors) };
     if (!make_room(made, count_rings(made) + ROOM)) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NOMEM;
@@ -190,7 +190,7 @@ static struct place *earliest(lanepool_trace_reader *reader)
  */
 static lanepool_event hand_out(lanepool_trace_reader *reader, struct place *place)
 {
-    uint64_t time_ns = lanepool_i_time_of(&reader->time, place->event.time_ns);
+    uint64_t time_ns = lanepool_i_clock_time_of(&reader->time, place->event.time_ns);
     if (time_ns > place->time_ns)
         place->time_ns = time_ns;
     place->event.time_ns = place->time_ns;

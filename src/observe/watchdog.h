@@ -21,12 +21,12 @@
 
 /* All of it is the clock thread's, once that has begun. A look that is due at 0 is due at once. */
 typedef struct lanepool_i_watchdog {
-    lanepool_i_array running; /* tasks that ran at the last look, by ticket */
-    uint64_t slow_look_ns;    /* the next look at what runs is due */
-    uint64_t stall_look_ns;   /* the next look at the progress */
-    uint64_t finished;        /* tasks, at the last look */
-    uint64_t still_since_ns;  /* nothing has moved since, or nothing needed to */
-    bool stall_told;          /* of what has not moved since */
+    lanepool_i_vector running; /* tasks that ran at the last look, by ticket */
+    uint64_t slow_look_ns;     /* the next look at what runs is due */
+    uint64_t stall_look_ns;    /* the next look at the progress */
+    uint64_t finished;         /* tasks, at the last look */
+    uint64_t still_since_ns;   /* nothing has moved since, or nothing needed to */
+    bool stall_told;           /* of what has not moved since */
 } lanepool_i_watchdog;
 
 /* Before the workers: the clock thread, if the options ask for a watchdog. */
@@ -34,6 +34,6 @@ lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool);
 void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog);
 
 /* Clock thread, holding nothing: looks if it is time to; returns when it will be next. */
-uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_local *local);
+uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

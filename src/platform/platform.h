@@ -30,7 +30,7 @@
 
 /* What two threads write often is kept this far apart: two lines, since
  * processors fetch them in pairs. */
-#define LANEPOOL_I_APART 128
+#define LANEPOOL_I_CACHE_LINE 128
 
 /* A thread, between start and join; the program's signal handlers do not run on it, but for those
  * of its own faults. LANEPOOL_I_THREAD_END_PUSH(done, argument) makes `done(argument)` run if the
@@ -78,7 +78,7 @@ uint64_t lanepool_i_clock_coarse(void);
  * and before others see what this thread writes afterwards. */
 bool lanepool_i_counter_is_usable(void);
 
-/* Memory for things that live long; aligned to LANEPOOL_I_APART, not cleared. */
+/* Memory for things that live long; aligned to LANEPOOL_I_CACHE_LINE, not cleared. */
 void *lanepool_i_memory_alloc(size_t size);
 void lanepool_i_memory_free(void *memory);
 
@@ -114,8 +114,8 @@ void lanepool_i_yield(void);
 
 /* A barrier that others pay for: when it returns, every other thread of the process has passed a
  * full one since it was called. `init` says whether the system has it; it is called first. */
-bool lanepool_i_barrier_init(void);
-void lanepool_i_barrier_others(void);
+bool lanepool_i_membarrier_init(void);
+void lanepool_i_membarrier_others(void);
 
 /* Brings a line that will be written soon. */
 static inline void lanepool_i_prefetch(const void *address)

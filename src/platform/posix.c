@@ -194,10 +194,10 @@ uint64_t lanepool_i_clock_coarse(void)
 void *lanepool_i_memory_alloc(size_t size)
 {
     LANEPOOL_I_DOOR();
-    if (size > SIZE_MAX - LANEPOOL_I_APART)
+    if (size > SIZE_MAX - LANEPOOL_I_CACHE_LINE)
         return NULL;
-    size_t rounded = (size + LANEPOOL_I_APART - 1) & ~(size_t)(LANEPOOL_I_APART - 1);
-    return aligned_alloc(LANEPOOL_I_APART, rounded);
+    size_t rounded = (size + LANEPOOL_I_CACHE_LINE - 1) & ~(size_t)(LANEPOOL_I_CACHE_LINE - 1);
+    return aligned_alloc(LANEPOOL_I_CACHE_LINE, rounded);
 }
 
 void lanepool_i_memory_free(void *memory)
@@ -285,8 +285,8 @@ unsigned lanepool_i_cpu_count(void)
 
 uint64_t lanepool_i_seed(void)
 {
-    uint64_t local = (uint64_t)(uintptr_t)&local;
-    return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ local ^ ((uint64_t)getpid() << 48);
+    uint64_t record = (uint64_t)(uintptr_t)&record;
+    return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ record ^ ((uint64_t)getpid() << 48);
 }
 
 /* Linux 4.14 and later, unless a sandbox forbids it. */
@@ -295,17 +295,17 @@ static bool membarrier(int command)
     return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-bool lanepool_i_barrier_init(void)
+bool lanepool_i_membarrier_init(void)
 {
     return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
 /* A child process may have to register anew. */
-void lanepool_i_barrier_others(void)
+void lanepool_i_membarrier_others(void)
 {
     LANEPOOL_I_DOOR();
     must(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
-         (lanepool_i_barrier_init() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
+         (lanepool_i_membarrier_init() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
 }
 
 void lanepool_i_yield(void)

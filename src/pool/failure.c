@@ -37,26 +37,26 @@ static bool has_claims(const lanepool_pool *pool, const lanepool_i_task *task)
 static lanepool_claim claim_of(lanepool_i_task *task, size_t i)
 {
     lanepool_claim claim;
-    lanepool_i_key_to_claim(&lanepool_i_place_lane(task, i)->key, &claim);
-    claim.mode = lanepool_i_place_is_shared(task, i) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    lanepool_i_key_to_claim(&lanepool_i_entry_lane(task, i)->key, &claim);
+    claim.mode = lanepool_i_entry_is_shared(task, i) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     return claim;
 }
 
 static void measure_locked(const lanepool_pool *pool, struct room *room)
 {
     *room = (struct room){ 0, 0, 0 };
-    for (const lanepool_i_failing *failing = pool->failures->first; failing != NULL;
-         failing = failing->next) {
-        if (!failing->is_kept)
+    for (const lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
+         attempts = attempts->next) {
+        if (!attempts->is_kept)
             continue;
         room->tasks++;
-        room->claims += lanepool_i_task_is_barrier(failing->task);
-        if (!has_claims(pool, failing->task))
+        room->claims += lanepool_i_task_is_barrier(attempts->task);
+        if (!has_claims(pool, attempts->task))
             continue;
-        for (size_t i = 0; i < lanepool_i_task_count(failing->task); i++) {
-            if (lanepool_i_lane_is_void(lanepool_i_place_lane(failing->task, i)))
+        for (size_t i = 0; i < lanepool_i_task_count(attempts->task); i++) {
+            if (lanepool_i_lane_is_void(lanepool_i_entry_lane(attempts->task, i)))
                 continue;
-            lanepool_claim claim = claim_of(failing->task, i);
+            lanepool_claim claim = claim_of(attempts->task, i);
             room->claims++;
             room->bytes += claim.type == LANEPOOL_KEY_BYTES ? claim.key.bytes.size : 0;
         }
@@ -76,23 +76,23 @@ static void add_claim(struct listed *listed, lanepool_claim claim)
 }
 
 static void add_task(const lanepool_pool *pool, struct listed *listed,
-                     const lanepool_i_failing *failing)
+                     const lanepool_i_attempts *attempts)
 {
-    lanepool_i_task *task = failing->task;
+    lanepool_i_task *task = attempts->task;
     size_t before = listed->used.claims;
     if (lanepool_i_task_is_barrier(task))
         add_claim(listed, lanepool_claim_all());
     for (size_t i = 0; has_claims(pool, task) && i < lanepool_i_task_count(task); i++)
-        if (!lanepool_i_lane_is_void(lanepool_i_place_lane(task, i)))
+        if (!lanepool_i_lane_is_void(lanepool_i_entry_lane(task, i)))
             add_claim(listed, claim_of(task, i));
     listed->tasks[listed->used.tasks++] =
         (lanepool_failure){ .ticket = lanepool_i_task_ticket(task),
                             .function = task->function,
                             .context = task->context,
                             .tag = lanepool_i_task_tag(task),
-                            .status = failing->result.status,
-                            .code = failing->result.code,
-                            .attempts = failing->failed,
+                            .status = attempts->result.status,
+                            .code = attempts->result.code,
+                            .attempts = attempts->failed,
                             .claims = listed->claims + before,
                             .claim_count = listed->used.claims - before };
 }
@@ -125,10 +125,10 @@ static bool copy(lanepool_pool *pool, struct listed *listed, const struct room *
     lanepool_i_mutex_lock(&pool->failures->lock);
     measure_locked(pool, needed);
     bool has_room = fits(needed, room);
-    for (const lanepool_i_failing *failing = has_room ? pool->failures->first : NULL;
-         failing != NULL; failing = failing->next)
-        if (failing->is_kept)
-            add_task(pool, listed, failing);
+    for (const lanepool_i_attempts *attempts = has_room ? pool->failures->first : NULL;
+         attempts != NULL; attempts = attempts->next)
+        if (attempts->is_kept)
+            add_task(pool, listed, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     return has_room;
 }
@@ -176,94 +176,95 @@ void lanepool_failures_release(lanepool_failures *failures)
 
 bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim)
 {
-    if (run->pool == NULL || run->apart == LANEPOOL_I_NOT_A_RUN || claim == NULL ||
+    if (run->pool == NULL || run->detach == LANEPOOL_I_NOT_A_RUN || claim == NULL ||
         run->pool->rule->release == NULL)
         return false;
     size_t i = lanepool_i_task_count(run->task);
     while (i > 0 &&
-           !lanepool_i_key_is_named(run->pool, lanepool_i_place_lane(run->task, i - 1), claim))
+           !lanepool_i_lane_is_named_by(run->pool, lanepool_i_entry_lane(run->task, i - 1), claim))
         i--;
     return i > 0;
 }
 
 /* --- resolving --- */
 
-static lanepool_i_failing *find_locked(const lanepool_i_failures *failures, uint64_t ticket)
+static lanepool_i_attempts *find_locked(const lanepool_i_failures *failures, uint64_t ticket)
 {
-    lanepool_i_failing *failing = failures->first;
-    while (failing != NULL &&
-           (!failing->is_kept || lanepool_i_task_ticket(failing->task) != ticket))
-        failing = failing->next;
-    return failing;
+    lanepool_i_attempts *attempts = failures->first;
+    while (attempts != NULL &&
+           (!attempts->is_kept || lanepool_i_task_ticket(attempts->task) != ticket))
+        attempts = attempts->next;
+    return attempts;
 }
 
-static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_failing *failing)
+static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    failing->is_resolved = true;
+    attempts->is_resolved = true;
     failures->dropped++;
 }
 
 /* DROP: the task stays in the list, and is the caller's until that is known to have worked. */
 static lanepool_status take(lanepool_i_failures *failures, uint64_t ticket, lanepool_resolution how,
-                            lanepool_i_failing **taken)
+                            lanepool_i_attempts **taken)
 {
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_mutex_lock(&failures->lock);
-    lanepool_i_failing *failing = find_locked(failures, ticket);
-    if (failing == NULL)
+    lanepool_i_attempts *attempts = find_locked(failures, ticket);
+    if (attempts == NULL)
         status = LANEPOOL_DONE;
-    else if (failing->is_resolved)
+    else if (attempts->is_resolved)
         status = LANEPOOL_BUSY;
-    else if (how == LANEPOOL_RESOLVE_RETRY && failing->has_given_up)
+    else if (how == LANEPOOL_RESOLVE_RETRY && attempts->has_given_up)
         status = LANEPOOL_INVALID;
     else if (how == LANEPOOL_RESOLVE_DROP)
-        begin_drop_locked(failures, failing);
+        begin_drop_locked(failures, attempts);
     else
-        lanepool_i_failing_take_locked(failures, failing);
+        lanepool_i_retry_unlist_locked(failures, attempts);
     lanepool_i_mutex_unlock(&failures->lock);
-    *taken = failing;
+    *taken = attempts;
     return status;
 }
 
-static void skip(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_failing *failing)
+static void skip(lanepool_pool *pool, lanepool_i_thread_record *record,
+                 lanepool_i_attempts *attempts)
 {
-    lanepool_result result = failing->result;
-    failing->ends = true;
-    lanepool_i_run_end_kept(pool, local, failing->task, &result);
+    lanepool_result result = attempts->result;
+    attempts->ends = true;
+    lanepool_i_run_end_parked(pool, record, attempts->task, &result);
 }
 
 /* Until it is over nobody is told that the pool is held up: whoever drops the tasks may be the one
  * that looks, and those who were told would come back at once and have it look again. */
-static lanepool_status drop(lanepool_pool *pool, lanepool_i_local *local,
-                            lanepool_i_failing *failing)
+static lanepool_status drop(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_attempts *attempts)
 {
-    lanepool_status status = lanepool_i_cancel_behind(pool, local, failing->task);
+    lanepool_status status = lanepool_i_cancel_behind(pool, record, attempts->task);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    failing->is_resolved = false;
+    attempts->is_resolved = false;
     pool->failures->dropped--;
     if (status == LANEPOOL_OK)
-        lanepool_i_failing_take_locked(pool->failures, failing);
+        lanepool_i_retry_unlist_locked(pool->failures, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     if (status == LANEPOOL_OK)
-        skip(pool, local, failing);
+        skip(pool, record, attempts);
     else
-        lanepool_i_lifecycle_attend(pool, local);
+        lanepool_i_lifecycle_attend(pool, record);
     return status;
 }
 
-static lanepool_status resolve(lanepool_pool *pool, lanepool_i_local *local, uint64_t ticket,
-                               lanepool_resolution how)
+static lanepool_status resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               uint64_t ticket, lanepool_resolution how)
 {
-    lanepool_i_failing *failing;
-    lanepool_status status = take(pool->failures, ticket, how, &failing);
+    lanepool_i_attempts *attempts;
+    lanepool_status status = take(pool->failures, ticket, how, &attempts);
     if (status != LANEPOOL_OK)
         return status;
     if (how == LANEPOOL_RESOLVE_RETRY)
-        lanepool_i_failing_try_anew(pool, local, failing);
+        lanepool_i_retry_from_anew(pool, record, attempts);
     else if (how == LANEPOOL_RESOLVE_SKIP)
-        skip(pool, local, failing);
+        skip(pool, record, attempts);
     else
-        status = drop(pool, local, failing);
+        status = drop(pool, record, attempts);
     return status;
 }
 
@@ -274,24 +275,24 @@ lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lane
     if (pool == NULL || (unsigned)how > LANEPOOL_RESOLVE_DROP ||
         (how == LANEPOOL_RESOLVE_DROP && pool->options.is_compatible != NULL))
         return LANEPOOL_INVALID;
-    lanepool_i_local *local;
-    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    if (how == LANEPOOL_RESOLVE_DROP && local->callbacks > 0)
+    if (how == LANEPOOL_RESOLVE_DROP && record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
-    lanepool_status status = lanepool_i_crew_is_stopped(&pool->crew)
+    lanepool_status status = lanepool_i_workers_is_stopped(&pool->workers)
                                  ? LANEPOOL_SHUT_DOWN
-                                 : resolve(pool, local, ticket, how);
-    lanepool_i_lifecycle_worker_left(pool, local);
+                                 : resolve(pool, record, ticket, how);
+    lanepool_i_lifecycle_count_out(pool, record);
     return status;
 }
 
 unsigned lanepool_run_attempt(const lanepool_run *run)
 {
-    const lanepool_i_failing *failing = NULL;
-    if (run->task != NULL && run->apart != LANEPOOL_I_NOT_A_RUN)
-        failing = lanepool_i_failing_of(run->task);
-    return failing != NULL ? failing->failed + 1 : 1;
+    const lanepool_i_attempts *attempts = NULL;
+    if (run->task != NULL && run->detach != LANEPOOL_I_NOT_A_RUN)
+        attempts = lanepool_i_attempts_of(run->task);
+    return attempts != NULL ? attempts->failed + 1 : 1;
 }

@@ -17,10 +17,10 @@
 
 /* --- collecting --- */
 
-static void place_all(lanepool_pool *pool, lanepool_i_local *local)
+static void place_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_router_route(pool, local);
-    lanepool_i_barriers_end(pool, local);
+    lanepool_i_router_route(pool, record);
+    lanepool_i_barriers_end(pool, record);
 }
 
 /* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If there is
@@ -28,13 +28,13 @@ static void place_all(lanepool_pool *pool, lanepool_i_local *local)
  * let go on; otherwise it does not, since those who send messages again and again, as for a
  * quiesce, would send more meanwhile than is routed. The rule is not asked any more once it is
  * closed: contexts of cancelled tasks are let go then. */
-static void empty_inbox(lanepool_pool *pool, lanepool_i_local *local)
+static void empty_inbox(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    place_all(pool, local);
+    place_all(pool, record);
     while (!lanepool_i_inbox_try_close(&pool->router.inbox)) {
         if (!lanepool_i_inbox_more(&pool->router.inbox))
             lanepool_i_yield();
-        place_all(pool, local);
+        place_all(pool, record);
     }
 }
 
@@ -89,8 +89,8 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     lanepool_i_task *task;
-    lanepool_i_crew_clear(&pool->crew, &ready);
-    lanepool_i_pumps_clear(&pool->waits, &ready);
+    lanepool_i_workers_take_all(&pool->workers, &ready);
+    lanepool_i_pumps_take_all(&pool->waits, &ready);
     while ((task = lanepool_i_tasks_take(&ready)) != NULL)
         lanepool_i_tasks_collect(tasks, task);
 }
@@ -99,10 +99,12 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
 
 static uint32_t priority_of(const lanepool_pool *pool, lanepool_i_task *task)
 {
-    return pool->options.priorities ? lanepool_i_levels_rank_of(&pool->levels, task)->priority : 0;
+    return pool->options.priorities
+               ? lanepool_i_priority_queue_rank_of(&pool->priority_queue, task)->priority
+               : 0;
 }
 
-static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void hand_back(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
 {
     lanepool_claim narrow[2];
     lanepool_task description = LANEPOOL_TASK_INIT;
@@ -122,54 +124,55 @@ static void hand_back(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_t
         future = task->as.wide.future;
         if (future != NULL && future->is_member)
             description.group = lanepool_i_member_group(future);
-        const lanepool_i_failing *failing = lanepool_i_failing_of_future(future);
-        if (failing != NULL && failing->is_own)
-            description.on_failure = &failing->policy;
+        const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(future);
+        if (attempts != NULL && attempts->is_own)
+            description.on_failure = &attempts->policy;
     }
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
-    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_CANCEL, task, 0);
-    local->callbacks++;
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    record->callbacks++;
     pool->lifecycle.handback(pool->lifecycle.handback_context, &description,
                              lanepool_i_task_ticket(task));
     if (future != NULL)
         lanepool_i_future_complete(future, &result);
-    local->callbacks--;
-    lanepool_i_run_forget(pool, local, task);
+    record->callbacks--;
+    lanepool_i_run_dispose_silently(pool, record, task);
 }
 
 /* A cancelled task has had its call, or will have it from who cancels it. */
-static bool pass_over_mark(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static bool pass_over_mark(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
-    if ((word & (LANEPOOL_I_MARK | LANEPOOL_I_STARTED)) != LANEPOOL_I_MARK) {
+    if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) != LANEPOOL_I_TOMBSTONE) {
         lanepool_future *future = lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
         if (future == NULL || lanepool_i_future_give_up(future))
             return false;
-        lanepool_i_run_mark(local, task);
-        lanepool_i_future_forget_mark(future);
+        lanepool_i_run_set_tombstone(record, task);
+        lanepool_i_future_drop_tombstone(future);
     }
-    lanepool_i_run_forget(pool, local, task);
+    lanepool_i_run_dispose_silently(pool, record, task);
     return true;
 }
 
-void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_handback(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
-    lanepool_i_router_reap(pool, local); /* what is periodic is delayed again */
-    lanepool_i_delays_hand_in(pool, local);
-    empty_inbox(pool, local);
+    lanepool_i_router_reap(pool, record); /* what is periodic is delayed again */
+    lanepool_i_delays_hand_in(pool, record);
+    empty_inbox(pool, record);
     collect_ready(pool, &tasks);
-    lanepool_i_failing_collect(pool, &tasks);
+    lanepool_i_retry_collect(pool, &tasks);
     pool->rule->collect(pool, &tasks);
     lanepool_i_task *task = sort(&tasks);
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
-        if (!lanepool_i_failing_end_stopped(pool, local, task) &&
-            !pass_over_mark(pool, local, task)) {
+        if (!lanepool_i_retry_end_at_stop(pool, record, task) &&
+            !pass_over_mark(pool, record, task)) {
             if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)
-                hand_back(pool, local, task);
+                hand_back(pool, record, task);
             else
-                lanepool_i_run_cancelled(pool, local, task);
+                lanepool_i_run_cancelled(pool, record, task);
         }
         task = next;
     }

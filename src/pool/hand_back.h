@@ -8,6 +8,6 @@
 #include "route/router.h"
 
 /* Role's holder, once no worker is left: closes the inbox and hands everything back. */
-void lanepool_i_handback(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_handback(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

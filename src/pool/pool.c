@@ -29,13 +29,13 @@
 
 static bool init_locals_of_workers(lanepool_pool *pool)
 {
-    for (size_t i = 0; i < pool->crew.worker_count; i++) {
-        lanepool_i_worker *worker = &pool->crew.workers[i];
-        worker->local = lanepool_i_local_make_for_worker(pool, &pool->locals, worker);
-        if (worker->local == NULL)
+    for (size_t i = 0; i < pool->workers.worker_count; i++) {
+        lanepool_i_worker *worker = &pool->workers.all[i];
+        worker->record = lanepool_i_thread_record_create_for_worker(pool, &pool->records, worker);
+        if (worker->record == NULL)
             return false;
-        const lanepool_i_local *local = worker->local;
-        worker->ring = local->ring;
+        const lanepool_i_thread_record *record = worker->record;
+        worker->ring = record->ring;
     }
     return true;
 }
@@ -44,32 +44,32 @@ static bool init_locals_of_workers(lanepool_pool *pool)
 static bool init_crew(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
-    pool->crew.quantum_tasks = options->priorities ? 0 : options->quantum_tasks;
-    pool->crew.quantum_ns = options->quantum_ns;
-    pool->crew.idle_ns = options->worker_idle_ns;
-    return lanepool_i_crew_init(&pool->crew, options->workers, options->workers_min,
-                                lanepool_i_work_of_pool(options), pool,
-                                options->priorities ? &pool->levels : NULL);
+    pool->workers.quantum_tasks = options->priorities ? 0 : options->quantum_tasks;
+    pool->workers.quantum_ns = options->quantum_ns;
+    pool->workers.idle_ns = options->worker_idle_ns;
+    return lanepool_i_workers_init(&pool->workers, options->workers, options->workers_min,
+                                   lanepool_i_work_of_pool(options), pool,
+                                   options->priorities ? &pool->priority_queue : NULL);
 }
 
 static lanepool_status init(lanepool_pool *pool)
 {
     lanepool_i_router_init(&pool->router);
-    lanepool_i_watch_init(&pool->watch, !pool->router.inbox.links_at_once);
+    lanepool_i_retention_init(&pool->retention, !pool->router.inbox.links_at_once);
     pool->quiesces->first = NULL;
     pool->quiesces->oldest = 0;
     if (!lanepool_i_slab_init(&pool->slab, pool->options.allocator))
         return LANEPOOL_NOMEM;
     if (!lanepool_i_rings_init(&pool->rings, pool->options.trace_events, pool->options.workers))
         goto fini_slab;
-    if (!lanepool_i_locals_init(&pool->locals, &pool->slab, &pool->rings))
+    if (!lanepool_i_thread_records_init(&pool->records, &pool->slab, &pool->rings))
         goto fini_rings;
-    if (!lanepool_i_admission_init(&pool->admission, &pool->locals, pool->options.pending_max,
-                                   pool->limits_lanes ? &pool->quotas : NULL))
+    if (!lanepool_i_admission_init(&pool->admission, &pool->records, pool->options.pending_max,
+                                   pool->limits_lanes ? &pool->lane_quotas : NULL))
         goto fini_locals;
     if (!lanepool_i_waits_init(&pool->waits))
         goto fini_admission;
-    if (!lanepool_i_aparts_init(pool->aparts))
+    if (!lanepool_i_detaches_init(pool->detaches))
         goto fini_waits;
     if (!lanepool_i_delays_init(pool))
         goto fini_aparts;
@@ -86,7 +86,7 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_limits;
     if (init_locals_of_workers(pool) && lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
-    lanepool_i_crew_fini(&pool->crew);
+    lanepool_i_workers_fini(&pool->workers);
 fini_limits:
     lanepool_i_lane_limits_fini(pool);
 fini_rule:
@@ -98,13 +98,13 @@ fini_failures:
 fini_delays:
     lanepool_i_delays_fini(pool);
 fini_aparts:
-    lanepool_i_aparts_fini(pool->aparts);
+    lanepool_i_detaches_fini(pool->detaches);
 fini_waits:
     lanepool_i_waits_fini(&pool->waits);
 fini_admission:
     lanepool_i_admission_fini(&pool->admission);
 fini_locals:
-    lanepool_i_locals_fini(&pool->locals);
+    lanepool_i_thread_records_fini(&pool->records);
 fini_rings:
     lanepool_i_rings_fini(&pool->rings);
 fini_slab:
@@ -116,17 +116,17 @@ static void fini(lanepool_pool *pool)
 {
     lanepool_i_watchdog_fini(pool->watchdog);
     lanepool_i_contexts_fini(pool);
-    lanepool_i_crew_fini(&pool->crew);
+    lanepool_i_workers_fini(&pool->workers);
     lanepool_i_lane_limits_fini(pool);
     lanepool_i_gates_fini(pool);
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
     lanepool_i_mutex_fini(&pool->failures->lock);
     lanepool_i_delays_fini(pool);
-    lanepool_i_aparts_fini(pool->aparts);
+    lanepool_i_detaches_fini(pool->detaches);
     lanepool_i_waits_fini(&pool->waits);
     lanepool_i_admission_fini(&pool->admission);
-    lanepool_i_locals_fini(&pool->locals);
+    lanepool_i_thread_records_fini(&pool->records);
     lanepool_i_rings_fini(&pool->rings);
     lanepool_i_slab_fini(&pool->slab);
 }
@@ -147,7 +147,7 @@ static lanepool_status start(lanepool_pool *pool)
 {
     lanepool_status status = lanepool_i_watchdog_start(pool);
     if (status == LANEPOOL_OK &&
-        !(lanepool_i_contexts_start(pool) && lanepool_i_crew_start(&pool->crew)))
+        !(lanepool_i_contexts_start(pool) && lanepool_i_workers_start(&pool->workers)))
         status = LANEPOOL_NO_THREAD;
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
@@ -159,17 +159,17 @@ static lanepool_status start(lanepool_pool *pool)
 
 static const lanepool_i_router_host host = {
     .look = lanepool_i_pool_look,
-    .call = lanepool_i_waits_call,
+    .call = lanepool_i_caller_notify,
     .route_barrier = lanepool_i_barrier_place,
     .route_special = lanepool_i_poison_route,
-    .let_go = lanepool_i_run_let_go,
-    .forget = lanepool_i_run_forget,
+    .let_go = lanepool_i_run_dispose,
+    .forget = lanepool_i_run_dispose_silently,
 };
 
 /* The pool's own memory, and what its features keep, in one piece. */
 struct whole {
     lanepool_pool pool;
-    lanepool_i_aparts aparts;
+    lanepool_i_detaches detaches;
     lanepool_i_delays delays;
     lanepool_i_failures failures;
     lanepool_i_contexts contexts;
@@ -184,7 +184,7 @@ static lanepool_pool *allocate(void)
         return NULL;
     memset(whole, 0, sizeof *whole);
     lanepool_pool *pool = &whole->pool;
-    pool->aparts = &whole->aparts;
+    pool->detaches = &whole->detaches;
     pool->delays = &whole->delays;
     pool->failures = &whole->failures;
     pool->contexts = &whole->contexts;
@@ -206,7 +206,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     if (made == NULL)
         return LANEPOOL_NOMEM;
     made->options = known;
-    made->origin = lanepool_i_origin_here();
+    made->creator = lanepool_i_creator_self();
     made->options.contexts = NULL;
     lanepool_i_thread_name_copy(made->name, known.name);
     made->options.name = made->name;
@@ -215,7 +215,8 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     made->host = &host;
     made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
     if (known.priorities)
-        lanepool_i_levels_init(&made->levels, known.priority_age_ns, add_rank(made));
+        lanepool_i_priority_queue_init(&made->priority_queue, known.priority_age_ns,
+                                       add_rank(made));
     made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;
     if (!lanepool_i_failures_read_policy(made)) {
         lanepool_i_memory_free(made);
@@ -241,9 +242,9 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
  * this thread's own, can be found and freed. */
 static void leave_behind(lanepool_pool *pool)
 {
-    lanepool_i_local_leave_behind(pool);
-    lanepool_i_park_fini(&pool->crew.park);
-    lanepool_i_memory_free(pool->crew.workers);
+    lanepool_i_thread_record_leave_behind(pool);
+    lanepool_i_sleepers_fini(&pool->workers.sleepers);
+    lanepool_i_memory_free(pool->workers.all);
     lanepool_i_memory_free(pool->contexts->buckets);
     lanepool_i_pages_free(pool->lifecycle.state, LANEPOOL_I_PAGE_SIZE);
     lanepool_i_memory_free(pool);
@@ -253,8 +254,8 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
 {
     if (pool == NULL)
         return LANEPOOL_OK;
-    const lanepool_i_local *local = lanepool_i_local_find(pool);
-    if (local != NULL && lanepool_i_local_is_inside(local))
+    const lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
+    if (record != NULL && lanepool_i_thread_is_inside_pool(record))
         return LANEPOOL_DEADLOCK;
     if (lanepool_i_pool_is_forked(pool)) {
         leave_behind(pool);
@@ -272,5 +273,5 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
 
 size_t lanepool_pool_worker_count(const lanepool_pool *pool)
 {
-    return pool->crew.worker_count;
+    return pool->workers.worker_count;
 }

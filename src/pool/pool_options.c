@@ -22,7 +22,7 @@ static bool read(const lanepool_options *given, lanepool_options *options)
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!lanepool_i_is_known(given, given->struct_size, sizeof *given))
+    if (!lanepool_i_struct_is_valid(given, given->struct_size, sizeof *given))
         return false;
     *options = *given;
     options->struct_size = sizeof *options;
@@ -88,5 +88,5 @@ const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options)
         return &lanepool_i_rule_workers;
     if (options->is_compatible != NULL)
         return &lanepool_i_rule_predicate;
-    return options->priorities ? &lanepool_i_rule_keys_lending : &lanepool_i_rule_keys;
+    return options->priorities ? &lanepool_i_rule_keys_priorities : &lanepool_i_rule_keys;
 }

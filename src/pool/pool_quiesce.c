@@ -29,7 +29,7 @@ static void drop(lanepool_i_quiesce *quiesce)
 static bool is_done(lanepool_pool *pool, uint64_t epoch)
 {
     size_t i = epoch % LANEPOOL_I_EPOCHS;
-    return lanepool_i_locals_finished_in(&pool->locals, i) ==
+    return lanepool_i_thread_records_finished_in(&pool->records, i) ==
                load_relaxed(&pool->router.routed[i]) &&
            load_seq(&pool->lifecycle.cancels) == 0;
 }
@@ -69,7 +69,7 @@ static void end(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
     drop(quiesce);
 }
 
-void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_quiesces *quiesces = pool->quiesces;
     if (quiesces->first == NULL)
@@ -87,7 +87,7 @@ void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
             continue;
         }
         if (!any_over && pool->rule->trim != NULL)
-            pool->rule->trim(pool, local);
+            pool->rule->trim(pool, record);
         any_over = true;
         *at = quiesce->next;
         end(pool, quiesce);
@@ -95,8 +95,8 @@ void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local)
 }
 
 /* Attention first: whoever finishes the last task after the look below sees it. */
-static void begin(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_message *message,
-                  lanepool_i_grants *grants)
+static void begin(lanepool_pool *pool, lanepool_i_thread_record *record,
+                  lanepool_i_message *message, lanepool_i_grants *grants)
 {
     (void)grants;
     lanepool_i_quiesce *quiesce = (lanepool_i_quiesce *)message;
@@ -105,7 +105,7 @@ static void begin(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_messa
     (void)begin_epoch(pool);
     quiesce->next = pool->quiesces->first;
     pool->quiesces->first = quiesce;
-    lanepool_i_quiesce_look(pool, local);
+    lanepool_i_quiesce_look(pool, record);
 }
 
 /* Those that are told are not done, and stay until they are. */
@@ -125,7 +125,7 @@ static bool is_quiesce(const lanepool_i_task *node)
 }
 
 /* Some may be held back behind a barrier. */
-void lanepool_i_quiesce_tell_held(lanepool_pool *pool)
+void lanepool_i_quiesce_notify_parked(lanepool_pool *pool)
 {
     for (lanepool_i_quiesce *quiesce = pool->quiesces->first; quiesce != NULL;
          quiesce = quiesce->next)
@@ -160,19 +160,19 @@ static lanepool_i_quiesce *make(lanepool_status *status)
  * between. */
 static bool is_nothing_pending(lanepool_pool *pool)
 {
-    uint64_t finished = lanepool_i_locals_finished(&pool->locals);
-    return finished == lanepool_i_locals_accepted(&pool->locals);
+    uint64_t finished = lanepool_i_thread_records_finished(&pool->records);
+    return finished == lanepool_i_thread_records_accepted(&pool->records);
 }
 
 lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_local *local;
-    lanepool_status entered = lanepool_i_pool_come_in(pool, &local);
+    lanepool_i_thread_record *record;
+    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    if (lanepool_i_local_is_inside(local))
+    if (lanepool_i_thread_is_inside_pool(record))
         return LANEPOOL_DEADLOCK;
     if (wait_ns_max == 0)
         return is_nothing_pending(pool) ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
@@ -182,7 +182,7 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
         return status;
     uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
     status = LANEPOOL_OK;
-    if (!lanepool_i_router_send(pool, local, &quiesce->message)) {
+    if (!lanepool_i_router_send(pool, record, &quiesce->message)) {
         drop(quiesce);
         status = lanepool_pool_await(pool, wait_ns_max);
     } else if (!lanepool_i_semaphore_wait_until(&quiesce->semaphore, deadline_ns)) {

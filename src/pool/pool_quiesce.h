@@ -23,8 +23,8 @@ typedef struct lanepool_i_quiesces {
 } lanepool_i_quiesces;
 
 /* Role's holder: nothing goes on any more by itself; tells those that wait. */
-void lanepool_i_quiesce_tell_held(lanepool_pool *pool);
+void lanepool_i_quiesce_notify_parked(lanepool_pool *pool);
 /* Role's holder: ends those that are done. */
-void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

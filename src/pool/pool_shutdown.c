@@ -18,10 +18,10 @@
 #include "route/pool.h"
 
 /* Someone who waits for the pool's end; on its stack. */
-struct lanepool_i_visitor {
-    lanepool_i_visitor *next; /* L */
-    bool is_addressed;        /* L: it came before what is left was looked at */
-    bool is_held;             /* L, until it is posted: that is held up */
+struct lanepool_i_end_waiter {
+    lanepool_i_end_waiter *next; /* L */
+    bool is_addressed;           /* L: it came before what is left was looked at */
+    bool is_held;                /* L, until it is posted: that is held up */
     lanepool_i_semaphore semaphore;
 };
 
@@ -31,15 +31,15 @@ struct lanepool_i_visitor {
 static void post_visitors_locked(lanepool_i_lifecycle *lifecycle)
 {
     while (lifecycle->visitors != NULL) {
-        lanepool_i_visitor *visitor = lifecycle->visitors;
+        lanepool_i_end_waiter *visitor = lifecycle->visitors;
         lifecycle->visitors = visitor->next;
         lanepool_i_semaphore_post(&visitor->semaphore);
     }
 }
 
-static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_visitor *visitor)
+static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_end_waiter *visitor)
 {
-    lanepool_i_visitor **at = &lifecycle->visitors;
+    lanepool_i_end_waiter **at = &lifecycle->visitors;
     while (*at != NULL && *at != visitor)
         at = &(*at)->next;
     if (*at != NULL)
@@ -50,7 +50,7 @@ static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_visit
 static void address_visitors(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_visitor *visitor = lifecycle->visitors; visitor != NULL;
+    for (lanepool_i_end_waiter *visitor = lifecycle->visitors; visitor != NULL;
          visitor = visitor->next)
         visitor->is_addressed = true;
     lanepool_i_mutex_unlock(&lifecycle->lock);
@@ -59,8 +59,8 @@ static void address_visitors(lanepool_i_lifecycle *lifecycle)
 static void tell_held(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_visitor **at = &lifecycle->visitors; *at != NULL;) {
-        lanepool_i_visitor *visitor = *at;
+    for (lanepool_i_end_waiter **at = &lifecycle->visitors; *at != NULL;) {
+        lanepool_i_end_waiter *visitor = *at;
         if (!visitor->is_addressed) {
             at = &visitor->next;
             continue;
@@ -85,7 +85,7 @@ static void set_stopped(lanepool_i_lifecycle *lifecycle)
 /* The cancels last: they began before the cancelled tasks could finish. */
 static bool all_routed_are_finished(lanepool_pool *pool)
 {
-    return lanepool_i_locals_finished(&pool->locals) == lanepool_i_router_routed(pool) &&
+    return lanepool_i_thread_records_finished(&pool->records) == lanepool_i_router_routed(pool) &&
            load_seq(&pool->lifecycle.cancels) == 0;
 }
 
@@ -96,7 +96,7 @@ static void look_for_drained(lanepool_pool *pool)
     if (!all_routed_are_finished(pool) || !lanepool_i_delays_try_close(pool))
         return;
     if (lanepool_i_inbox_try_close(&pool->router.inbox)) {
-        lanepool_i_crew_stop(&pool->crew);
+        lanepool_i_workers_stop(&pool->workers);
         lanepool_i_timers_end(&pool->delays->timers);
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     } else {
@@ -106,24 +106,24 @@ static void look_for_drained(lanepool_pool *pool)
 
 /* What is delayed becomes due by itself; only a drain waits for it. The state is looked at when the
  * visitors are known: one that came after a shutdown now is not told of what was before. */
-static void look_for_standstill(lanepool_pool *pool, lanepool_i_local *local)
+static void look_for_standstill(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     address_visitors(&pool->lifecycle);
     bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
-    if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_stands_still(pool, local))
+    if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_only_parked_left(pool, record))
         return;
-    lanepool_i_quiesce_tell_held(pool);
+    lanepool_i_quiesce_notify_parked(pool);
     if (drains && lanepool_i_delays_count(pool) == 0)
         tell_held(&pool->lifecycle);
 }
 
-void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
-        lanepool_i_gates_open(pool, local);
-    lanepool_i_barrier_look(pool, local);
-    lanepool_i_quiesce_look(pool, local);
+        lanepool_i_gates_open(pool, record);
+    lanepool_i_barrier_look(pool, record);
+    lanepool_i_quiesce_look(pool, record);
     if (load_seq(&lifecycle->workers_left) == 0) {
         if (load_seq(&lifecycle->stopped))
             return;
@@ -131,19 +131,19 @@ void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_local *local)
         if (load_seq(lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
             if (!lanepool_i_delays_stop(pool))
                 return;
-            lanepool_i_handback(pool, local);
+            lanepool_i_handback(pool, record);
         }
         lifecycle->handed_back = true;
         if (load_seq(&lifecycle->cancels) != 0)
             return;
-        lanepool_i_quiesce_look(pool, local);
+        lanepool_i_quiesce_look(pool, record);
         set_stopped(lifecycle);
     } else if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING &&
-               !lanepool_i_crew_is_stopped(&pool->crew)) {
+               !lanepool_i_workers_is_stopped(&pool->workers)) {
         look_for_drained(pool);
     }
-    if (lanepool_i_failing_holds_some(pool))
-        look_for_standstill(pool, local);
+    if (lanepool_i_retry_some_parked(pool))
+        look_for_standstill(pool, record);
 }
 
 /* --- shutting down --- */
@@ -152,7 +152,7 @@ void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_local *local)
 static void make_look(lanepool_pool *pool)
 {
     lanepool_i_admission_close(&pool->admission);
-    lanepool_i_park_wake_all(&pool->crew.park);
+    lanepool_i_sleepers_wake_all(&pool->workers.sleepers);
 }
 
 /* Under the lock: a pause that found the pool running is over. What a pool that stops at once has
@@ -161,9 +161,9 @@ static void make_look(lanepool_pool *pool)
 static void resume(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
-    lanepool_i_crew_resume(&pool->crew);
+    lanepool_i_workers_resume(&pool->workers);
     lanepool_i_mutex_unlock(&pool->lifecycle.lock);
-    lanepool_i_park_wake(&pool->crew.park);
+    lanepool_i_sleepers_wake(&pool->workers.sleepers);
 }
 
 lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
@@ -200,7 +200,7 @@ static bool decide_to_stop(lanepool_pool *pool, lanepool_handback_fn handback, v
         lifecycle->handback_context = context;
         if (exchange_seq(lifecycle->state, LANEPOOL_I_STOPPING) == LANEPOOL_I_RUNNING)
             fetch_add_seq(&lifecycle->attention, 1);
-        lanepool_i_crew_stop(&pool->crew);
+        lanepool_i_workers_stop(&pool->workers);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return decided;
@@ -213,7 +213,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    if (lanepool_i_crew_is_stopped(&pool->crew) || !decide_to_stop(pool, handback, context))
+    if (lanepool_i_workers_is_stopped(&pool->workers) || !decide_to_stop(pool, handback, context))
         return LANEPOOL_SHUT_DOWN;
     make_look(pool);
     lanepool_i_timers_end(&pool->delays->timers);
@@ -236,7 +236,7 @@ bool lanepool_pool_is_terminated(const lanepool_pool *pool)
 typedef enum step { WAIT, JOIN, DONE } step;
 
 /* What there is to do; WAIT has entered the visitor. */
-static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_visitor *visitor)
+static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *visitor)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     step next = WAIT;
@@ -257,7 +257,7 @@ static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_visitor *visit
 static void join(lanepool_pool *pool)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
-    lanepool_i_crew_join(&pool->crew);
+    lanepool_i_workers_join(&pool->workers);
     lanepool_i_timers_join(&pool->delays->timers);
     lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
@@ -270,16 +270,17 @@ static void join(lanepool_pool *pool)
  * memory for this thread is lacking, another one looks. */
 static void ask_for_standstill(lanepool_pool *pool)
 {
-    if (!lanepool_i_failing_holds_some(pool))
+    if (!lanepool_i_retry_some_parked(pool))
         return;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local != NULL)
-        lanepool_i_lifecycle_attend(pool, local);
+    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    if (record != NULL)
+        lanepool_i_lifecycle_attend(pool, record);
     else
-        lanepool_i_park_wake_all(&pool->crew.park);
+        lanepool_i_sleepers_wake_all(&pool->workers.sleepers);
 }
 
-static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, uint64_t deadline_ns)
+static lanepool_status visit(lanepool_pool *pool, lanepool_i_end_waiter *visitor,
+                             uint64_t deadline_ns)
 {
     for (;;) {
         switch (next_step(&pool->lifecycle, visitor)) {
@@ -305,8 +306,8 @@ static lanepool_status visit(lanepool_pool *pool, lanepool_i_visitor *visitor, u
 
 static bool is_inside(const lanepool_pool *pool)
 {
-    const lanepool_i_local *local = lanepool_i_local_find(pool);
-    return local != NULL && lanepool_i_local_is_inside(local);
+    const lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
+    return record != NULL && lanepool_i_thread_is_inside_pool(record);
 }
 
 lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
@@ -317,7 +318,7 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
         return LANEPOOL_FORKED;
     if (is_inside(pool))
         return LANEPOOL_DEADLOCK;
-    lanepool_i_visitor visitor = { .is_addressed = false, .is_held = false };
+    lanepool_i_end_waiter visitor = { .is_addressed = false, .is_held = false };
     if (!lanepool_i_semaphore_init(&visitor.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_status status = visit(pool, &visitor, lanepool_i_deadline(wait_ns_max));

@@ -8,6 +8,6 @@
 
 /* Role's holder, while attention is wanted: looks whether a barrier, a quiesce, a drain or a stop
  * has come to its end. */
-void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

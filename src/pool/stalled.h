@@ -15,6 +15,6 @@
 #include "route/pool.h"
 
 /* Role's holder, when some task is kept or some lane is paused by a failure. */
-bool lanepool_i_stands_still(lanepool_pool *pool, lanepool_i_local *local);
+bool lanepool_i_only_parked_left(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

@@ -6,19 +6,19 @@
 
 static void call_worker_start(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
-    lanepool_i_local *local = worker->local;
+    lanepool_i_thread_record *record = worker->record;
     if (pool->options.worker_start == NULL)
         return;
-    local->callbacks++;
+    record->callbacks++;
     worker->context = pool->options.worker_start(pool->options.user, worker->index);
-    local->callbacks--;
+    record->callbacks--;
 }
 
 static void begin(void *owner, lanepool_i_worker *worker)
 {
     const lanepool_pool *pool = owner;
     lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
-    lanepool_i_local_enter(worker->local);
+    lanepool_i_thread_record_enter(worker->record);
     call_worker_start(pool, worker);
 }
 
@@ -26,8 +26,9 @@ static void begin(void *owner, lanepool_i_worker *worker)
  */
 static bool may_be_left(lanepool_pool *pool)
 {
-    return lanepool_i_crew_has_ready(&pool->crew) || lanepool_i_router_left(&pool->router) ||
-           lanepool_i_inbox_is_stalled(&pool->router.inbox);
+    return lanepool_i_workers_has_ready(&pool->workers) ||
+           lanepool_i_router_has_work(&pool->router) ||
+           lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
 /* Who saw this worker search may have left something to it; it has found another task. Waits inside
@@ -36,9 +37,9 @@ static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
     if (pool->rule->reap != NULL)
-        lanepool_i_router_try_reap(pool, worker->local);
-    if (load_seq(&pool->waits.sleeping) != 0 && lanepool_i_park_all_busy(&pool->crew.park) &&
-        may_be_left(pool))
+        lanepool_i_router_try_reap(pool, worker->record);
+    if (load_seq(&pool->waits.sleeping) != 0 &&
+        lanepool_i_sleepers_all_busy(&pool->workers.sleepers) && may_be_left(pool))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     lanepool_i_run_chain(pool, worker, task);
 }
@@ -48,7 +49,7 @@ static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
  * ready, and those that stand here have many others behind them. */
 static bool is_enough_ready(lanepool_i_worker *worker)
 {
-    if (lanepool_i_runq_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
+    if (lanepool_i_ready_ring_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
         ++worker->put_off > LANEPOOL_I_PUT_OFF_MAX)
         worker->put_off = 0;
     return worker->put_off > 0;
@@ -58,11 +59,11 @@ static bool is_enough_ready(lanepool_i_worker *worker)
 static void look(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    bool wants_more = !is_enough_ready(worker) || load_relaxed(&pool->crew.halt) != 0;
-    if (wants_more && lanepool_i_router_shows_some(&pool->router))
-        lanepool_i_router_try_route(pool, worker->local);
+    bool wants_more = !is_enough_ready(worker) || load_relaxed(&pool->workers.halt) != 0;
+    if (wants_more && lanepool_i_router_may_have_work(&pool->router))
+        lanepool_i_router_try_route(pool, worker->record);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
-        lanepool_i_lifecycle_attend(pool, worker->local);
+        lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
 /* With priorities: a worker chooses among all that was accepted before. Where others stopped at a
@@ -71,11 +72,11 @@ static void look(void *owner, lanepool_i_worker *worker)
 static void look_at_all(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    if (lanepool_i_router_shows_some(&pool->router) ||
-        lanepool_i_inbox_is_stalled(&pool->router.inbox))
-        lanepool_i_router_try_route_all(pool, worker->local);
+    if (lanepool_i_router_may_have_work(&pool->router) ||
+        lanepool_i_inbox_is_half_linked(&pool->router.inbox))
+        lanepool_i_router_try_route_all(pool, worker->record);
     if (lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
-        lanepool_i_lifecycle_attend(pool, worker->local);
+        lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
 static lanepool_i_task *own(void *owner, lanepool_i_worker *worker)
@@ -89,7 +90,7 @@ static bool left(void *owner, lanepool_i_worker *worker)
 {
     (void)worker;
     lanepool_pool *pool = owner;
-    return load_seq(&pool->router.inbox.role) == 0 && lanepool_i_router_left(&pool->router);
+    return load_seq(&pool->router.inbox.role) == 0 && lanepool_i_router_has_work(&pool->router);
 }
 
 static bool has_own(void *owner, lanepool_i_worker *worker)
@@ -107,34 +108,34 @@ static bool uncertain(void *owner, lanepool_i_worker *worker)
     if (load_seq(&pool->router.inbox.role) != 0) {
         if (!lanepool_i_role_try_or_ask(&pool->router))
             return false;
-        lanepool_i_role_give_back(pool, worker->local);
+        lanepool_i_role_give_back(pool, worker->record);
     }
-    return lanepool_i_inbox_is_stalled(&pool->router.inbox);
+    return lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
 static void idle(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_router_refresh(pool, worker->local);
-    lanepool_i_lifecycle_attend(pool, worker->local);
+    lanepool_i_router_refresh(pool, worker->record);
+    lanepool_i_lifecycle_attend(pool, worker->record);
     lanepool_i_admission_idle(&pool->admission);
 }
 
 static void abandoned(void *owner, lanepool_i_worker *worker)
 {
-    lanepool_i_run_abandoned(owner, worker->local);
+    lanepool_i_run_abandoned(owner, worker->record);
 }
 
 /* The hand-back may have been on this thread, so that only now nothing else is called on it. The
  * pool counts as terminated meanwhile, but its memory stays until the thread is joined. */
 static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
-    lanepool_i_local *local = worker->local;
+    lanepool_i_thread_record *record = worker->record;
     if (pool->options.worker_stop == NULL)
         return;
-    local->callbacks++;
+    record->callbacks++;
     pool->options.worker_stop(pool->options.user, worker->index, worker->context);
-    local->callbacks--;
+    record->callbacks--;
 }
 
 /* Something may have been left to this worker while it searched, and it searches no more. */
@@ -142,20 +143,20 @@ static void end(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
-    lanepool_i_lifecycle_worker_left(pool, worker->local);
+    lanepool_i_lifecycle_count_out(pool, worker->record);
     if (!worker->leaves)
         call_worker_stop(pool, worker);
-    lanepool_i_local_leave(worker->local);
+    lanepool_i_thread_record_leave(worker->record);
 }
 
 /* While it was claimed others may have found its flag taken, and left their work to it, as to a
  * sleeper that somebody wakes. The workers that there are come to it when they have a moment; waits
  * inside tasks and blocked submitters cannot wait for that. */
-static void lack(lanepool_pool *pool, lanepool_i_local *local, size_t index)
+static void lack(lanepool_pool *pool, lanepool_i_thread_record *record, size_t index)
 {
-    lanepool_i_crew_lack(&pool->crew, index);
-    if (local != NULL && pool->rule->reap != NULL)
-        lanepool_i_router_try_reap(pool, local);
+    lanepool_i_workers_thread_failed(&pool->workers, index);
+    if (record != NULL && pool->rule->reap != NULL)
+        lanepool_i_router_try_reap(pool, record);
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
@@ -168,15 +169,15 @@ static bool is_wanted(lanepool_pool *pool)
 /* Both this thread and the new one count as workers that have not left their loop, and then the
  * look whether the workers are to stop, in the total order: so nothing is joined before what is
  * started here is written down, and nothing is started afterwards. */
-static void start_thread(lanepool_pool *pool, lanepool_i_local *local, size_t index)
+static void start_thread(lanepool_pool *pool, lanepool_i_thread_record *record, size_t index)
 {
     fetch_add_seq(&pool->lifecycle.workers_left, 2);
-    if (lanepool_i_crew_is_stopped(&pool->crew) ||
-        !lanepool_i_crew_start_absent(&pool->crew, index)) {
-        lack(pool, local, index);
+    if (lanepool_i_workers_is_stopped(&pool->workers) ||
+        !lanepool_i_workers_start_absent(&pool->workers, index)) {
+        lack(pool, record, index);
         fetch_sub_seq(&pool->lifecycle.workers_left, 1);
     }
-    lanepool_i_lifecycle_worker_left(pool, local);
+    lanepool_i_lifecycle_count_out(pool, record);
 }
 
 /* A thread costs more than a wake-up: none is started in vain. Then the worker is absent again, and
@@ -184,15 +185,15 @@ static void start_thread(lanepool_pool *pool, lanepool_i_local *local, size_t in
 static void start_absent(void *owner, size_t index)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_local *local = lanepool_i_pool_local(pool);
-    if (local == NULL) {
-        lack(pool, local, index);
+    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    if (record == NULL) {
+        lack(pool, record, index);
     } else if (is_wanted(pool)) {
-        start_thread(pool, local, index);
+        start_thread(pool, record, index);
     } else {
-        lanepool_i_park_be_absent(&pool->crew.park, index);
+        lanepool_i_sleepers_set_absent(&pool->workers.sleepers, index);
         if (is_wanted(pool))
-            lanepool_i_park_wake(&pool->crew.park);
+            lanepool_i_sleepers_wake(&pool->workers.sleepers);
     }
 }
 
@@ -208,13 +209,13 @@ static void come_back(void *owner, lanepool_i_worker *worker)
 
 static void look_and_try_again(void *owner, lanepool_i_worker *worker)
 {
-    lanepool_i_worker_try_again(worker);
+    lanepool_i_worker_retry_threads(worker);
     look(owner, worker);
 }
 
 static void look_at_all_and_try_again(void *owner, lanepool_i_worker *worker)
 {
-    lanepool_i_worker_try_again(worker);
+    lanepool_i_worker_retry_threads(worker);
     look_at_all(owner, worker);
 }
 

@@ -3,78 +3,78 @@
 
 #include "route/pool.h"
 
-void lanepool_i_survey_add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
-                                lanepool_snapshot_state state, size_t worker)
+void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
+                               lanepool_snapshot_state state, size_t worker)
 {
-    lanepool_i_seen *seen = lanepool_i_array_add(&survey->seen, sizeof *seen);
+    lanepool_i_census_row *seen = lanepool_i_vector_add(&census->rows, sizeof *seen);
     if (seen == NULL)
-        survey->lacking = true;
+        census->lacking = true;
     else
-        *seen = (lanepool_i_seen){
+        *seen = (lanepool_i_census_row){
             .task = task, .ticket = lanepool_i_task_ticket(task), .state = state, .worker = worker
         };
 }
 
 /* Where lanes are not stopped the rule names each task once, and those that do not wait, too: the
  * latch says which. */
-static void count_unstopped(lanepool_i_survey *survey, const lanepool_i_task *task)
+static void count_unstopped(lanepool_i_census *census, const lanepool_i_task *task)
 {
-    survey->waiting +=
-        load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_latch_says_started(task);
+    census->waiting +=
+        load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_countdown_has_started(task);
 }
 
 /* In a stopped lane; a task that waits is in no list, and stays there. */
-static void count_stopped(lanepool_i_survey *survey, lanepool_i_task *task)
+static void count_stopped(lanepool_i_census *census, lanepool_i_task *task)
 {
     if (lanepool_i_is_gate(task) ||
-        (fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) != 0)
+        (fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) != 0)
         return;
-    lanepool_i_tasks_add(&survey->counted, task);
-    survey->waiting++;
+    lanepool_i_tasks_add(&census->counted, task);
+    census->waiting++;
 }
 
-static void add_place(lanepool_i_survey *survey, const lanepool_snapshot_entry *entry,
+static void add_place(lanepool_i_census *census, const lanepool_snapshot_entry *entry,
                       const void *place)
 {
-    lanepool_snapshot_entry *added = lanepool_i_array_add(&survey->entries, sizeof *added);
-    const void **added_place = lanepool_i_array_add(&survey->places, sizeof *added_place);
+    lanepool_snapshot_entry *added = lanepool_i_vector_add(&census->entries, sizeof *added);
+    const void **added_place = lanepool_i_vector_add(&census->places, sizeof *added_place);
     if (added == NULL || added_place == NULL) {
-        survey->lacking = true;
+        census->lacking = true;
         return;
     }
     *added = *entry;
     *added_place = place;
 }
 
-void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
+void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const void *lane,
                                  lanepool_mode mode, bool granted)
 {
     lanepool_snapshot_entry entry = {
         .task = task, .behind = LANEPOOL_SNAPSHOT_NONE, .mode = (uint32_t)mode, .granted = granted
     };
-    add_place(survey, &entry, lane);
+    add_place(census, &entry, lane);
 }
 
-void lanepool_i_survey_add_missing(lanepool_i_survey *survey, size_t task)
+void lanepool_i_census_add_missing(lanepool_i_census *census, size_t task)
 {
-    ((lanepool_i_seen *)survey->seen.items)[task].missing++;
+    ((lanepool_i_census_row *)census->rows.items)[task].missing++;
 }
 
-void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind)
+void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t behind)
 {
     lanepool_snapshot_entry entry = { .task = task,
                                       .lane = LANEPOOL_SNAPSHOT_NONE,
                                       .behind = behind };
-    add_place(survey, &entry, NULL);
+    add_place(census, &entry, NULL);
 }
 
 /* A mark waits for nothing that anyone would want to know. */
-void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task)
+void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
-    if (survey->counts && survey->pool->rule->reap != NULL)
-        count_unstopped(survey, task);
-    else if (survey->counts)
-        count_stopped(survey, task);
-    else if (!lanepool_i_task_is_mark(task))
-        lanepool_i_survey_add_seen(survey, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
+    if (census->counts && census->pool->rule->reap != NULL)
+        count_unstopped(census, task);
+    else if (census->counts)
+        count_stopped(census, task);
+    else if (!lanepool_i_task_is_tombstone(task))
+        lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
 }

@@ -22,7 +22,7 @@
 #include "sched/thread_record.h"
 
 /* A task as a survey has met it. */
-typedef struct lanepool_i_seen {
+typedef struct lanepool_i_census_row {
     lanepool_i_task *task;
     uint64_t ticket;
     lanepool_snapshot_state state;
@@ -32,36 +32,36 @@ typedef struct lanepool_i_seen {
     bool innermost;    /* it runs, and does not wait for another on the same thread */
     bool detached;     /* it runs, and its function has returned */
     size_t missing;    /* lanes that it goes without */
-} lanepool_i_seen;
+} lanepool_i_census_row;
 
-typedef struct lanepool_i_survey {
+typedef struct lanepool_i_census {
     lanepool_pool *pool;
-    lanepool_i_local *local;
-    lanepool_i_array seen;    /* lanepool_i_seen; in the end one for each task, by ticket */
-    lanepool_i_array entries; /* lanepool_snapshot_entry */
-    lanepool_i_array
+    lanepool_i_thread_record *record;
+    lanepool_i_vector rows;    /* lanepool_i_census_row; in the end one for each task, by ticket */
+    lanepool_i_vector entries; /* lanepool_snapshot_entry */
+    lanepool_i_vector
         places;     /* const void *: of each entry its lane, or the task that it is behind */
     bool lacking;   /* memory is */
     bool counts;    /* it only counts those that wait, marks among them, and needs no memory */
     size_t waiting; /* how many */
     lanepool_i_tasks counted; /* of stopped lanes: each once, MARKED */
-} lanepool_i_survey;
+} lanepool_i_census;
 
 /* What a rule adds: a task that waits; and of a task by its index an entry in a lane, or a task
  * that it stands behind. */
-void lanepool_i_survey_add_seen(lanepool_i_survey *survey, lanepool_i_task *task,
-                                lanepool_snapshot_state state, size_t worker);
-void lanepool_i_survey_add_task(lanepool_i_survey *survey, lanepool_i_task *task);
-void lanepool_i_survey_add_entry(lanepool_i_survey *survey, size_t task, const void *lane,
+void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
+                               lanepool_snapshot_state state, size_t worker);
+void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task);
+void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const void *lane,
                                  lanepool_mode mode, bool granted);
 /* It goes without one of its lanes. */
-void lanepool_i_survey_add_missing(lanepool_i_survey *survey, size_t task);
-void lanepool_i_survey_add_behind(lanepool_i_survey *survey, size_t task, size_t behind);
+void lanepool_i_census_add_missing(lanepool_i_census *census, size_t task);
+void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t behind);
 
-static inline const lanepool_i_seen *lanepool_i_survey_seen(const lanepool_i_survey *survey,
-                                                            size_t task)
+static inline const lanepool_i_census_row *lanepool_i_census_row_at(const lanepool_i_census *census,
+                                                                    size_t task)
 {
-    return (const lanepool_i_seen *)survey->seen.items + task;
+    return (const lanepool_i_census_row *)census->rows.items + task;
 }
 
 #endif

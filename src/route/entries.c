@@ -11,9 +11,9 @@ static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
 {
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
         lanepool_i_lane_freeze(lane);
-        waiting += !lanepool_i_place_is_granted(lane, task);
+        waiting += !lanepool_i_entry_is_granted(lane, task);
     }
     return waiting;
 }
@@ -21,13 +21,13 @@ static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
 static void mark_place(lanepool_i_task *task, uint32_t i)
 {
     if (lanepool_i_task_is_wide(task))
-        lanepool_i_places_wide(task)[i].owner |= LANEPOOL_I_OWNER_MARK;
+        lanepool_i_entries_wide(task)[i].owner |= LANEPOOL_I_OWNER_TOMBSTONE;
     else
-        task->as.narrow[i].at.mark |= LANEPOOL_I_PLACE_MARK;
+        task->as.narrow[i].at.mark |= LANEPOOL_I_ENTRY_TOMBSTONE;
 }
 
 /* What is left of it when it is ready has no place. */
-void lanepool_i_places_forget(lanepool_i_task *task)
+void lanepool_i_entries_drop_all(lanepool_i_task *task)
 {
     if (lanepool_i_task_is_wide(task))
         task->as.wide.count = 0;
@@ -45,19 +45,19 @@ void lanepool_i_places_forget(lanepool_i_task *task)
  * the latch: it arrives like all others did. What it adds to the count of
  * latched lanes is taken off here, since that lane is given up here.
  */
-void lanepool_i_places_mark(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
+void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
 {
     uint32_t count = (uint32_t)lanepool_i_task_count(task);
     if (count < 2)
         return;
     if (pool->options.priorities)
-        lanepool_i_lending_mark(pool, task);
+        lanepool_i_priority_bury(pool, task);
     uint32_t waiting = freeze_lanes(task, count);
     if (waiting > 0)
-        lanepool_i_latch_hold(task);
+        lanepool_i_countdown_hold(task);
     for (uint32_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
-        bool granted = lanepool_i_place_is_granted(lane, task);
+        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+        bool granted = lanepool_i_entry_is_granted(lane, task);
         if (waiting > 0 && !granted)
             mark_place(task, i);
         if (lanepool_i_lane_is_frozen(lane))
@@ -70,8 +70,8 @@ void lanepool_i_places_mark(lanepool_pool *pool, lanepool_i_task *task, lanepool
     if (waiting == 0)
         return;
     grants->latched -= count - waiting;
-    lanepool_i_places_forget(task);
-    if (lanepool_i_latch_arrive(task, 1))
+    lanepool_i_entries_drop_all(task);
+    if (lanepool_i_countdown_arrive(task, 1))
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
@@ -82,16 +82,16 @@ static void drop_entry(lanepool_i_task *task, size_t i)
 {
     size_t last = lanepool_i_task_count(task) - 1;
     if (lanepool_i_task_is_wide(task)) {
-        lanepool_i_places_wide(task)[i].entry.at.lane =
-            lanepool_i_places_wide(task)[last].entry.at.lane;
-        lanepool_i_places_wide(task)[i].owner = lanepool_i_places_wide(task)[last].owner;
+        lanepool_i_entries_wide(task)[i].entry.at.lane =
+            lanepool_i_entries_wide(task)[last].entry.at.lane;
+        lanepool_i_entries_wide(task)[i].owner = lanepool_i_entries_wide(task)[last].owner;
         task->as.wide.count = (uint32_t)last & LANEPOOL_I_WIDE_COUNT_MASK;
         return;
     }
     if (i != last) {
         task->as.narrow[i].at.lane = task->as.narrow[last].at.lane;
         uint64_t bit = (uint64_t)1 << (LANEPOOL_I_SHARED_SHIFT + i);
-        if (lanepool_i_place_is_shared(task, last))
+        if (lanepool_i_entry_is_shared(task, last))
             fetch_or_relaxed(&task->word, bit);
         else
             fetch_and_acq_rel(&task->word, ~bit);
@@ -99,62 +99,63 @@ static void drop_entry(lanepool_i_task *task, size_t i)
     fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
 }
 
-bool lanepool_i_places_release(lanepool_pool *pool, lanepool_i_task *task,
-                               const lanepool_claim *claim, lanepool_i_grants *grants)
+bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task,
+                                const lanepool_claim *claim, lanepool_i_grants *grants)
 {
     size_t count = lanepool_i_task_count(task);
     size_t i = 0;
-    while (i < count && !lanepool_i_key_is_named(pool, lanepool_i_place_lane(task, i), claim))
+    while (i < count && !lanepool_i_lane_is_named_by(pool, lanepool_i_entry_lane(task, i), claim))
         i++;
     if (i == count)
         return false;
-    lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+    lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
     if (pool->options.priorities)
-        lanepool_i_lending_drop(pool, task, i);
+        lanepool_i_priority_drop(pool, task, i);
     drop_entry(task, i);
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     lanepool_i_lane_release(lane, grants);
     return true;
 }
 
-static void take_entries(lanepool_i_task *task, lanepool_i_task *heir, size_t count)
+static void take_entries(lanepool_i_task *task, lanepool_i_task *receiver, size_t count)
 {
-    if (lanepool_i_task_is_wide(heir)) {
+    if (lanepool_i_task_is_wide(receiver)) {
         for (size_t i = 0; i < count; i++) {
-            lanepool_i_wide_entry *entry = &lanepool_i_places_wide(heir)[i];
-            entry->entry.at.lane = lanepool_i_place_lane(task, i);
-            entry->owner = (uintptr_t)heir |
-                           (lanepool_i_place_is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
+            lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(receiver)[i];
+            entry->entry.at.lane = lanepool_i_entry_lane(task, i);
+            entry->owner = (uintptr_t)receiver |
+                           (lanepool_i_entry_is_shared(task, i) ? LANEPOOL_I_OWNER_SHARED : 0);
         }
-        heir->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
+        receiver->as.wide.count = (uint32_t)count & LANEPOOL_I_WIDE_COUNT_MASK;
         return;
     }
     uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++) {
-        heir->as.narrow[i].at.lane = lanepool_i_place_lane(task, i);
-        bits |= (uint64_t)lanepool_i_place_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
+        receiver->as.narrow[i].at.lane = lanepool_i_entry_lane(task, i);
+        bits |= (uint64_t)lanepool_i_entry_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
     }
-    fetch_or_relaxed(&heir->word, bits);
+    fetch_or_relaxed(&receiver->word, bits);
 }
 
 /* Who has cancelled it together with others has its reference; its future has not. */
-static bool has_future(const lanepool_i_task *heir)
+static bool has_future(const lanepool_i_task *receiver)
 {
-    uint64_t word = load_relaxed(&heir->word);
-    bool was_taken = (word & LANEPOOL_I_MARK) != 0 && (word & LANEPOOL_I_STARTED) == 0;
+    uint64_t word = load_relaxed(&receiver->word);
+    bool was_taken = (word & LANEPOOL_I_TOMBSTONE) != 0 && (word & LANEPOOL_I_STARTED) == 0;
     return (word & LANEPOOL_I_WIDE) != 0 && !was_taken;
 }
 
 /* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all.
  * Nobody cancels it together with others any more. */
-void lanepool_i_places_inherit(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir)
+void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
+                                  lanepool_i_task *receiver)
 {
-    lanepool_future *future = has_future(heir) ? heir->as.wide.future : NULL;
+    lanepool_future *future = has_future(receiver) ? receiver->as.wide.future : NULL;
     if (future != NULL)
         lanepool_i_mutex_lock(&future->lock);
     if (pool->options.priorities)
-        lanepool_i_lending_inherit(pool, task, heir);
-    take_entries(task, heir, lanepool_i_task_count(task));
+        lanepool_i_priority_hand_over(pool, task, receiver);
+    take_entries(task, receiver, lanepool_i_task_count(task));
     if (future != NULL)
         lanepool_i_mutex_unlock(&future->lock);
 }

@@ -7,7 +7,7 @@
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
 {
     atomic_init(&inbox->tail, NULL);
-    inbox->links_at_once = !lanepool_i_barrier_init();
+    inbox->links_at_once = !lanepool_i_membarrier_init();
     atomic_init(&inbox->head, NULL);
     atomic_init(&inbox->rest, 0);
     atomic_init(&inbox->role, 0);
@@ -18,7 +18,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
 }
 
 /* Mostly the link is on its way: the barrier costs as much as forty pauses. */
-lanepool_i_task *lanepool_i_inbox_look_again(const lanepool_i_inbox *inbox,
+lanepool_i_task *lanepool_i_inbox_check_link(const lanepool_i_inbox *inbox,
                                              const _Atomic(lanepool_i_task *) *link)
 {
     for (int i = 0; i < LANEPOOL_I_LINK_PAUSES; i++) {
@@ -28,7 +28,7 @@ lanepool_i_task *lanepool_i_inbox_look_again(const lanepool_i_inbox *inbox,
             return node;
     }
     if (!inbox->links_at_once && !PLANTED(NO_BARRIER))
-        lanepool_i_barrier_others();
+        lanepool_i_membarrier_others();
     return load_seq(link);
 }
 

@@ -29,16 +29,16 @@
 
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_inbox {
-    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) tail; /* A: newest node, or closed */
-    bool links_at_once;                                         /* I: there is no barrier */
-    _Alignas(LANEPOOL_I_APART) _Atomic(lanepool_i_task *) head; /* A: oldest not taken */
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) tail; /* A: newest node, or closed */
+    bool links_at_once;                                              /* I: there is no barrier */
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) head; /* A: oldest not taken */
     /* A: R writes: what is taken and not routed. Read by all who search; what changes with each
      * task is kept away from it. */
     _Atomic(uintptr_t) rest;
     _Atomic uint32_t role; /* A: router.h's: who looks at these looks at it, too */
-    _Alignas(LANEPOOL_I_APART) lanepool_i_task *next; /* R: the same, while the role is held */
-    lanepool_i_task *taken_last;                      /* R: the newest that was taken */
-    bool stalled;                                     /* R: the link behind `next` is missing */
+    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_task *next; /* R: the same, while the role is held */
+    lanepool_i_task *taken_last;                           /* R: the newest that was taken */
+    bool stalled;  /* R: the link behind `next` is missing */
     uint64_t news; /* R: another one whenever the holder may have seen what it had not, or has
                       spent time: when it takes all, when another may have held the role before,
                       after a message */
@@ -79,7 +79,7 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
 }
 
 /* What a link that was found missing says after the barrier. */
-lanepool_i_task *lanepool_i_inbox_look_again(const lanepool_i_inbox *inbox,
+lanepool_i_task *lanepool_i_inbox_check_link(const lanepool_i_inbox *inbox,
                                              const _Atomic(lanepool_i_task *) *link);
 
 /* Whether there is a first node to be taken; from outside, of what was appended since the last
@@ -90,7 +90,7 @@ static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
         return true;
     const lanepool_i_task *tail = load_seq(&inbox->tail);
     return tail != NULL && tail != LANEPOOL_I_INBOX_CLOSED &&
-           lanepool_i_inbox_look_again(inbox, &inbox->head) != NULL;
+           lanepool_i_inbox_check_link(inbox, &inbox->head) != NULL;
 }
 
 /* The submitter has left word of a block that it has probably used some tasks later. */
@@ -114,7 +114,7 @@ static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
     if (task != inbox->taken_last) {
         next = load_acquire(&task->next);
         if (next == NULL)
-            next = lanepool_i_inbox_look_again(inbox, &task->next);
+            next = lanepool_i_inbox_check_link(inbox, &task->next);
         if (next == NULL) {
             inbox->stalled = true;
             return NULL;
@@ -152,7 +152,7 @@ static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
 }
 
 /* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */
-static inline bool lanepool_i_inbox_is_stalled(const lanepool_i_inbox *inbox)
+static inline bool lanepool_i_inbox_is_half_linked(const lanepool_i_inbox *inbox)
 {
     return (load_seq(&inbox->rest) & 1) != 0;
 }

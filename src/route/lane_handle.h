@@ -16,16 +16,16 @@
 
 /* Guards: I immutable, R role's holder. */
 struct lanepool_lane {
-    lanepool_i_message message; /* the release */
-    lanepool_pool *pool;        /* I */
-    lanepool_i_quota *quota;    /* I: the key's, kept; NULL: lanes have no limits */
-    lanepool_i_key key;         /* I */
-    lanepool_i_lane *lane;      /* R: NULL until the router meets it */
-    bool has_own_bytes;         /* R: the key's are not the lane's */
+    lanepool_i_message message;   /* the release */
+    lanepool_pool *pool;          /* I */
+    lanepool_i_lane_quota *quota; /* I: the key's, kept; NULL: lanes have no limits */
+    lanepool_i_key key;           /* I */
+    lanepool_i_lane *lane;        /* R: NULL until the router meets it */
+    bool has_own_bytes;           /* R: the key's are not the lane's */
 };
 
 /* Role's holder: the lane that a handle stands for. */
-lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_lane *handle);
 
 #endif

@@ -11,16 +11,17 @@
  * in balance one lane goes for each made, so that of those passed fewer may be found unused. */
 #define SWEPT_FOR_EACH_CREATED 8
 
-bool lanepool_i_keys_init(lanepool_i_keys *keys, bool (*is_idle)(const lanepool_i_lane *lane),
-                          const lanepool_allocator *allocator, bool has_room_beside)
+bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
+                                bool (*is_idle)(const lanepool_i_lane *lane),
+                                const lanepool_allocator *allocator, bool has_room_beside)
 {
-    keys->is_idle = is_idle;
-    keys->created = 0;
-    if (!lanepool_i_lanestore_init(&keys->store, allocator, has_room_beside))
+    table->is_idle = is_idle;
+    table->created = 0;
+    if (!lanepool_i_lane_memory_init(&table->store, allocator, has_room_beside))
         return false;
-    if (lanepool_i_keyindex_init(&keys->index, lanepool_i_seed(), allocator))
+    if (lanepool_i_key_index_init(&table->index, lanepool_i_seed(), allocator))
         return true;
-    lanepool_i_lanestore_fini(&keys->store);
+    lanepool_i_lane_memory_fini(&table->store);
     return false;
 }
 
@@ -31,35 +32,36 @@ static void end_key(lanepool_i_key *key, void *context)
         lanepool_i_key_bytes_end(key->value.bytes);
 }
 
-void lanepool_i_keys_fini(lanepool_i_keys *keys)
+void lanepool_i_lane_table_fini(lanepool_i_lane_table *table)
 {
-    lanepool_i_keyindex_each(&keys->index, end_key, NULL);
-    lanepool_i_keyindex_fini(&keys->index);
-    lanepool_i_lanestore_fini(&keys->store);
+    lanepool_i_key_index_each(&table->index, end_key, NULL);
+    lanepool_i_key_index_fini(&table->index);
+    lanepool_i_lane_memory_fini(&table->store);
 }
 
 /* --- byte strings --- */
 
-lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool, lanepool_i_local *local,
-                                                const void *data, size_t size)
+lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record, const void *data,
+                                                size_t size)
 {
     size_t whole = sizeof(lanepool_i_key_bytes) + size;
     size_t class = lanepool_i_slab_class_of(whole);
-    lanepool_i_key_bytes *bytes = lanepool_i_slab_take(&pool->slab, &local->cache, class, whole);
+    lanepool_i_key_bytes *bytes = lanepool_i_slab_take(&pool->slab, &record->cache, class, whole);
     if (bytes == NULL)
         return NULL;
     bytes->size = (uint32_t)size;
     if (size > 0)
         memcpy(bytes->data, data, size);
-    bytes->hash = lanepool_i_keyindex_hash_bytes(pool->keys.index.seed, bytes->data, size);
+    bytes->hash = lanepool_i_key_index_hash_bytes(pool->lane_table.index.seed, bytes->data, size);
     return bytes;
 }
 
-void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_key_bytes *bytes)
 {
     size_t class = lanepool_i_slab_class_of(sizeof *bytes + bytes->size);
-    lanepool_i_slab_give(&pool->slab, &local->cache, class, bytes);
+    lanepool_i_slab_give(&pool->slab, &record->cache, class, bytes);
 }
 
 void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
@@ -68,14 +70,14 @@ void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
         lanepool_i_memory_free(bytes);
 }
 
-bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_local *local,
+bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
                              const lanepool_claim *claim, lanepool_i_key *key)
 {
     memset(key, 0, sizeof *key);
     if (claim->type == LANEPOOL_KEY_BYTES) {
         key->type = LANEPOOL_I_TYPE_BYTES;
         key->value.bytes =
-            lanepool_i_key_bytes_copy(pool, local, claim->key.bytes.data, claim->key.bytes.size);
+            lanepool_i_key_bytes_copy(pool, record, claim->key.bytes.data, claim->key.bytes.size);
         if (key->value.bytes == NULL)
             return false;
         lanepool_i_key_set_hash(key, key->value.bytes->hash);
@@ -84,8 +86,8 @@ bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_local *local,
     bool is_id = claim->type == LANEPOOL_KEY_ID;
     key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
     key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
-    uint64_t seed = pool->keys.index.seed;
-    lanepool_i_key_set_hash(key, lanepool_i_keyindex_hash_word(seed, key->value.id, key->type));
+    uint64_t seed = pool->lane_table.index.seed;
+    lanepool_i_key_set_hash(key, lanepool_i_key_index_hash_word(seed, key->value.id, key->type));
     return true;
 }
 
@@ -107,8 +109,8 @@ void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
     }
 }
 
-bool lanepool_i_key_is_named(const lanepool_pool *pool, const lanepool_i_lane *lane,
-                             const lanepool_claim *claim)
+bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
+                                 const lanepool_claim *claim)
 {
     const lanepool_i_key *key = &lane->key;
     switch (claim->type) {
@@ -131,15 +133,15 @@ bool lanepool_i_key_is_named(const lanepool_pool *pool, const lanepool_i_lane *l
 
 /* --- names --- */
 
-size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_key *key,
-                           char *text, size_t size)
+size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           const lanepool_i_key *key, char *text, size_t size)
 {
     lanepool_claim claim = { 0 };
     lanepool_i_key_to_claim(key, &claim);
     if (pool->options.key_name != NULL) {
-        local->callbacks++;
+        record->callbacks++;
         size_t used = pool->options.key_name(pool->options.user, &claim, text, size);
-        local->callbacks--;
+        record->callbacks--;
         return used < size ? used : size;
     }
     if (claim.type != LANEPOOL_KEY_BYTES)
@@ -149,85 +151,89 @@ size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_local *local, const l
     return used;
 }
 
-static void trace_name(lanepool_pool *pool, lanepool_i_local *local, const lanepool_i_lane *lane)
+static void trace_name(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       const lanepool_i_lane *lane)
 {
-    if (!lanepool_i_records(local->ring, LANEPOOL_EVENT_NAME) ||
+    if (!lanepool_i_records(record->ring, LANEPOOL_EVENT_NAME) ||
         pool->options.layout == LANEPOOL_PER_WORKER)
         return;
     char name[LANEPOOL_EVENT_NAME_MAX];
-    size_t size = lanepool_i_key_name(pool, local, &lane->key, name, sizeof name);
-    lanepool_i_trace_name(local->ring, lanepool_i_lane_number(lane), lanepool_i_lane_type(lane),
+    size_t size = lanepool_i_key_name(pool, record, &lane->key, name, sizeof name);
+    lanepool_i_trace_name(record->ring, lanepool_i_lane_number(lane), lanepool_i_lane_type(lane),
                           name, size);
 }
 
 /* --- from key to lane --- */
 
-static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   const lanepool_i_key *wanted)
 {
-    lanepool_i_keys *keys = &pool->keys;
-    lanepool_i_lane *lane = lanepool_i_lanestore_take(&keys->store);
+    lanepool_i_lane_table *table = &pool->lane_table;
+    lanepool_i_lane *lane = lanepool_i_lane_memory_take(&table->store);
     lanepool_i_lane_init(lane);
     lane->key = *wanted;
     lane->key.used = 0;
     lane->key.held = 0;
-    lanepool_i_keyindex_add(&keys->index, &lane->key);
-    keys->created++;
-    trace_name(pool, local, lane);
+    lanepool_i_key_index_add(&table->index, &lane->key);
+    table->created++;
+    trace_name(pool, record, lane);
     return lane;
 }
 
-lanepool_i_gate *lanepool_i_keys_gate(const lanepool_i_keys *keys, const lanepool_i_lane *lane)
+lanepool_i_gate *lanepool_i_lane_table_gate(const lanepool_i_lane_table *table,
+                                            const lanepool_i_lane *lane)
 {
-    lanepool_i_gate *gate = keys->gates;
+    lanepool_i_gate *gate = table->gates;
     while (gate != NULL && gate->lane != lane)
         gate = gate->next;
     return gate;
 }
 
-lanepool_i_lane *lanepool_i_keys_resolve(lanepool_pool *pool, lanepool_i_local *local,
-                                         const lanepool_i_key *wanted, bool *is_new)
+lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,
+                                               lanepool_i_thread_record *record,
+                                               const lanepool_i_key *wanted, bool *is_new)
 {
-    lanepool_i_keys *keys = &pool->keys;
-    lanepool_i_key *found = lanepool_i_keyindex_find(&keys->index, wanted);
+    lanepool_i_lane_table *table = &pool->lane_table;
+    lanepool_i_key *found = lanepool_i_key_index_find(&table->index, wanted);
     *is_new = found == NULL;
     if (found == NULL)
-        return make_lane(pool, local, wanted);
-    lanepool_i_lanestore_settle(&keys->store, 1);
+        return make_lane(pool, record, wanted);
+    lanepool_i_lane_memory_settle(&table->store, 1);
     return (lanepool_i_lane *)found;
 }
 
-lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_lane *handle)
 {
     if (handle->lane == NULL) {
         bool is_new;
-        handle->lane = lanepool_i_keys_resolve(pool, local, &handle->key, &is_new);
+        handle->lane = lanepool_i_lane_table_resolve(pool, record, &handle->key, &is_new);
         handle->lane->key.held++;
         handle->has_own_bytes &= !is_new;
     }
     return handle->lane;
 }
 
-lanepool_i_lane *lanepool_i_keys_lane_slowly(lanepool_pool *pool, lanepool_i_local *local,
-                                             const lanepool_i_entry *entry, uint32_t type)
+lanepool_i_lane *lanepool_i_lane_table_lane_slowly(lanepool_pool *pool,
+                                                   lanepool_i_thread_record *record,
+                                                   const lanepool_i_entry *entry, uint32_t type)
 {
     if (type == LANEPOOL_I_TYPE_LANE)
-        return lanepool_i_handle_lane(pool, local, entry->at.handle);
+        return lanepool_i_handle_lane(pool, record, entry->at.handle);
     lanepool_i_key wanted = { .type = type & 3u };
     if (type == LANEPOOL_I_TYPE_BYTES) {
         wanted.value.bytes = entry->at.bytes;
         lanepool_i_key_set_hash(&wanted, entry->at.bytes->hash);
         bool is_new;
-        lanepool_i_lane *lane = lanepool_i_keys_resolve(pool, local, &wanted, &is_new);
+        lanepool_i_lane *lane = lanepool_i_lane_table_resolve(pool, record, &wanted, &is_new);
         if (!is_new)
-            lanepool_i_key_bytes_give(pool, local, wanted.value.bytes);
+            lanepool_i_key_bytes_give(pool, record, wanted.value.bytes);
         return lane;
     }
     wanted.value.id = entry->at.id;
-    uint32_t hash = lanepool_i_keyindex_hash_word(pool->keys.index.seed, entry->at.id, type);
+    uint32_t hash = lanepool_i_key_index_hash_word(pool->lane_table.index.seed, entry->at.id, type);
     lanepool_i_key_set_hash(&wanted, hash);
-    return make_lane(pool, local, &wanted);
+    return make_lane(pool, record, &wanted);
 }
 
 static bool is_key_of(const lanepool_i_lane *lane, const lanepool_i_entry *entry, uint32_t type)
@@ -242,8 +248,8 @@ static bool is_key_of(const lanepool_i_lane *lane, const lanepool_i_entry *entry
     return key.type == type && lanepool_i_key_equals(&lane->key, &key);
 }
 
-bool lanepool_i_keys_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
-                             const lanepool_i_lane *lane)
+bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
+                                      const lanepool_i_lane *lane)
 {
     size_t count = lanepool_i_task_count(task);
     uint64_t word = load_relaxed(&task->word);
@@ -265,16 +271,17 @@ bool lanepool_i_keys_claimed(const lanepool_pool *pool, const lanepool_i_task *t
 
 /* --- sweeping --- */
 
-static void remove_idle(lanepool_pool *pool, lanepool_i_local *local, size_t bucket_count, bool all)
+static void remove_idle(lanepool_pool *pool, lanepool_i_thread_record *record, size_t bucket_count,
+                        bool all)
 {
-    lanepool_i_keys *keys = &pool->keys;
+    lanepool_i_lane_table *table = &pool->lane_table;
     lanepool_i_key *removed = NULL;
-    lanepool_i_keyindex_sweep(&keys->index, bucket_count, all, keys->is_idle, &removed);
+    lanepool_i_key_index_sweep(&table->index, bucket_count, all, table->is_idle, &removed);
     while (removed != NULL) {
         lanepool_i_key *next = removed->next;
         if (removed->type == LANEPOOL_I_TYPE_BYTES)
-            lanepool_i_key_bytes_give(pool, local, removed->value.bytes);
-        lanepool_i_lanestore_give(&keys->store, (lanepool_i_lane *)removed);
+            lanepool_i_key_bytes_give(pool, record, removed->value.bytes);
+        lanepool_i_lane_memory_give(&table->store, (lanepool_i_lane *)removed);
         removed = next;
     }
 }
@@ -282,25 +289,25 @@ static void remove_idle(lanepool_pool *pool, lanepool_i_local *local, size_t buc
 /* Lets submitters and statistics see how things stand. */
 static void publish(lanepool_pool *pool)
 {
-    lanepool_i_lanestore_publish(&pool->keys.store);
-    store_relaxed(&pool->router.lanes_live, pool->keys.index.key_count);
+    lanepool_i_lane_memory_publish(&pool->lane_table.store);
+    store_relaxed(&pool->router.lanes_live, pool->lane_table.index.key_count);
 }
 
-void lanepool_i_keys_sweep(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_lane_table_sweep(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_keys *keys = &pool->keys;
-    if (keys->created > 0) {
-        if (keys->index.key_count > LANEPOOL_I_KEPT_LANES)
-            remove_idle(pool, local, SWEPT_FOR_EACH_CREATED * keys->created, false);
-        keys->created = 0;
+    lanepool_i_lane_table *table = &pool->lane_table;
+    if (table->created > 0) {
+        if (table->index.key_count > LANEPOOL_I_RESERVE_LANES)
+            remove_idle(pool, record, SWEPT_FOR_EACH_CREATED * table->created, false);
+        table->created = 0;
     }
     publish(pool);
 }
 
-void lanepool_i_keys_trim(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_lane_table_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    remove_idle(pool, local, pool->keys.index.bucket_count, true);
-    lanepool_i_keyindex_shrink(&pool->keys.index);
+    remove_idle(pool, record, pool->lane_table.index.bucket_count, true);
+    lanepool_i_key_index_shrink(&pool->lane_table.index);
     publish(pool);
-    lanepool_i_lanestore_trim(&pool->keys.store);
+    lanepool_i_lane_memory_trim(&pool->lane_table.store);
 }

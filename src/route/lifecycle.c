@@ -37,36 +37,37 @@ void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
 
 /* --- in a child of fork() --- */
 
-lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool)
+lanepool_i_thread_record *lanepool_i_pool_local_slowly(lanepool_pool *pool)
 {
-    return lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_local_make(pool, &pool->locals);
+    return lanepool_i_pool_is_forked(pool) ? NULL
+                                           : lanepool_i_thread_record_create(pool, &pool->records);
 }
 
-lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool)
+lanepool_status lanepool_i_pool_entry_error(const lanepool_pool *pool)
 {
     return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_NOMEM;
 }
 
-lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local)
+lanepool_status lanepool_i_pool_enter(lanepool_pool *pool, lanepool_i_thread_record **record)
 {
-    *local = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
-    return *local != NULL ? LANEPOOL_OK : lanepool_i_pool_lacks(pool);
+    *record = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
+    return *record != NULL ? LANEPOOL_OK : lanepool_i_pool_entry_error(pool);
 }
 
 /* --- attention --- */
 
 /* A look may take long. Who asks meanwhile wanted to route, perhaps, and would find the role taken
  * for the next one again, and ask again: what it would have routed is routed here. */
-void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     bool was_asked = false;
     while (lanepool_i_lifecycle_wants_attention(&pool->lifecycle)) {
         if (!lanepool_i_role_try_or_ask(&pool->router))
             return;
         if (was_asked)
-            lanepool_i_router_route(pool, local);
-        pool->host->look(pool, local);
-        if (!lanepool_i_role_give_back_quietly(pool, local))
+            lanepool_i_router_route(pool, record);
+        pool->host->look(pool, record);
+        if (!lanepool_i_role_give_back_quietly(pool, record))
             return;
         was_asked = true;
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
@@ -83,8 +84,8 @@ void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle)
     fetch_sub_seq(&lifecycle->cancels, 1);
 }
 
-void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_lifecycle_count_out(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (fetch_sub_seq(&pool->lifecycle.workers_left, 1) == 1)
-        lanepool_i_lifecycle_attend(pool, local);
+        lanepool_i_lifecycle_attend(pool, record);
 }

@@ -27,35 +27,35 @@
 
 enum { LANEPOOL_I_FORKED, LANEPOOL_I_RUNNING, LANEPOOL_I_DRAINING, LANEPOOL_I_STOPPING };
 
-typedef struct lanepool_i_visitor lanepool_i_visitor;
+typedef struct lanepool_i_end_waiter lanepool_i_end_waiter;
 
 /* Guards: A atomic, L the lock, R role's holder. */
 typedef struct lanepool_i_lifecycle {
-    _Atomic uint32_t *state;       /* I, what it points to A */
-    _Atomic uint32_t attention;    /* A */
-    _Atomic size_t workers_left;   /* A: that have not left their loop */
-    _Atomic uint32_t cancels;      /* A: calls that are telling tasks that they were cancelled */
-    bool handed_back;              /* R: what had not started when the pool was told to stop */
-    _Atomic bool stopped;          /* A: every task has had its call */
-    lanepool_handback_fn handback; /* L until STOPPING, then I */
-    void *handback_context;        /* L until STOPPING, then I */
-    lanepool_i_mutex lock;         /* L: a leaf */
-    lanepool_i_visitor *visitors;  /* L: who waits for `stopped` or `joined` */
-    bool joining;                  /* L: a thread is joining the workers */
-    bool joined;                   /* L: they are gone */
+    _Atomic uint32_t *state;         /* I, what it points to A */
+    _Atomic uint32_t attention;      /* A */
+    _Atomic size_t workers_left;     /* A: that have not left their loop */
+    _Atomic uint32_t cancels;        /* A: calls that are telling tasks that they were cancelled */
+    bool handed_back;                /* R: what had not started when the pool was told to stop */
+    _Atomic bool stopped;            /* A: every task has had its call */
+    lanepool_handback_fn handback;   /* L until STOPPING, then I */
+    void *handback_context;          /* L until STOPPING, then I */
+    lanepool_i_mutex lock;           /* L: a leaf */
+    lanepool_i_end_waiter *visitors; /* L: who waits for `stopped` or `joined` */
+    bool joining;                    /* L: a thread is joining the workers */
+    bool joined;                     /* L: they are gone */
 } lanepool_i_lifecycle;
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count);
 void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle);
 
 /* Any thread, holding nothing: looks at the counters if someone wants it. */
-void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* Before tasks are cancelled, and when they have been told: until then nothing counts as finished
  * for those who wait. The end comes while the caller holds no lock; it may hold the role. */
 void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle);
 void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle);
 /* A worker has left its loop. */
-void lanepool_i_lifecycle_worker_left(lanepool_pool *pool, lanepool_i_local *local);
+void lanepool_i_lifecycle_count_out(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 static inline bool lanepool_i_lifecycle_wants_attention(const lanepool_i_lifecycle *lifecycle)
 {

@@ -17,30 +17,30 @@
 
 struct lanepool_pool {
     lanepool_options options;               /* I: with every default filled in */
-    lanepool_i_origin origin;               /* I */
+    lanepool_i_creator creator;             /* I */
     const lanepool_i_rule *rule;            /* I */
     const lanepool_i_router_host *host;     /* I */
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
     bool all_wide;                          /* I: no task is narrow */
-    lanepool_i_levels levels;               /* with priorities only */
-    bool limits_lanes;                      /* I: tasks are charged to quotas */
-    lanepool_i_watch watch;
-    lanepool_i_crew crew;
+    lanepool_i_priority_queue priority_queue; /* with priorities only */
+    bool limits_lanes;                        /* I: tasks are charged to quotas */
+    lanepool_i_retention retention;
+    lanepool_i_workers workers;
     lanepool_i_router router;
     lanepool_i_slab slab;
     lanepool_i_rings rings;
-    lanepool_i_locals locals;
-    lanepool_i_quotas quotas;
+    lanepool_i_thread_records records;
+    lanepool_i_lane_quotas lane_quotas;
     lanepool_i_admission admission;
-    lanepool_i_keys keys;
+    lanepool_i_lane_table lane_table;
     lanepool_i_predicate predicate;
     lanepool_i_queues queues;
     lanepool_i_waits waits;
     lanepool_i_lifecycle lifecycle;
     /* I: what features keep, each in the header of its own. */
-    struct lanepool_i_aparts *aparts;
+    struct lanepool_i_detaches *detaches;
     struct lanepool_i_delays *delays;
     struct lanepool_i_failures *failures;
     struct lanepool_i_contexts *contexts;
@@ -54,18 +54,18 @@ static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)
     return load_relaxed(pool->lifecycle.state) == LANEPOOL_I_FORKED;
 }
 
-/* The calling thread's record; NULL: lanepool_i_pool_lacks() says why. In a child of fork() it may
- * be there all the same. */
-lanepool_i_local *lanepool_i_pool_local_slowly(lanepool_pool *pool);
-static inline lanepool_i_local *lanepool_i_pool_local(lanepool_pool *pool)
+/* The calling thread's record; NULL: lanepool_i_pool_entry_error() says why. In a child of fork()
+ * it may be there all the same. */
+lanepool_i_thread_record *lanepool_i_pool_local_slowly(lanepool_pool *pool);
+static inline lanepool_i_thread_record *lanepool_i_pool_local(lanepool_pool *pool)
 {
-    lanepool_i_local *front = lanepool_i_local_in_front(pool);
+    lanepool_i_thread_record *front = lanepool_i_thread_record_in_front(pool);
     return front != NULL ? front : lanepool_i_pool_local_slowly(pool);
 }
 
 /* FORKED or NOMEM. */
-lanepool_status lanepool_i_pool_lacks(const lanepool_pool *pool);
+lanepool_status lanepool_i_pool_entry_error(const lanepool_pool *pool);
 /* The same two in one: OK with the record, or why not. */
-lanepool_status lanepool_i_pool_come_in(lanepool_pool *pool, lanepool_i_local **local);
+lanepool_status lanepool_i_pool_enter(lanepool_pool *pool, lanepool_i_thread_record **record);
 
 #endif

@@ -43,7 +43,7 @@ bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
            (fetch_or_seq(&router->inbox.role, TAKEN | ASKED) & TAKEN) == 0;
 }
 
-bool lanepool_i_router_left(const lanepool_i_router *router)
+bool lanepool_i_router_has_work(const lanepool_i_router *router)
 {
     return lanepool_i_inbox_left(&router->inbox) || load_seq(&router->finished) != NULL;
 }
@@ -56,10 +56,11 @@ static bool free_role(lanepool_pool *pool)
     bool asked = (exchange_seq(&router->inbox.role, 0) & ASKED) != 0;
     /* Who asked may have found the role taken while a missing link was made: someone looks again.
      */
-    if (!lanepool_i_router_left(router) && !(asked && lanepool_i_inbox_is_stalled(&router->inbox)))
+    if (!lanepool_i_router_has_work(router) &&
+        !(asked && lanepool_i_inbox_is_half_linked(&router->inbox)))
         return asked;
-    lanepool_i_park_wake(&pool->crew.park);
-    if (lanepool_i_park_all_busy(&pool->crew.park))
+    lanepool_i_sleepers_wake(&pool->workers.sleepers);
+    if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_STUCK);
     return asked;
 }
@@ -67,28 +68,29 @@ static bool free_role(lanepool_pool *pool)
 /* With every worker inside a task, or about to be, this thread is the only one that can reap. */
 static bool must_reap(lanepool_pool *pool)
 {
-    return load_seq(&pool->router.finished) != NULL && lanepool_i_park_all_busy(&pool->crew.park) &&
+    return load_seq(&pool->router.finished) != NULL &&
+           lanepool_i_sleepers_all_busy(&pool->workers.sleepers) &&
            lanepool_i_role_try(&pool->router);
 }
 
-bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_local *local)
+bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     bool asked = free_role(pool);
     while (must_reap(pool)) {
-        lanepool_i_router_reap(pool, local);
+        lanepool_i_router_reap(pool, record);
         asked |= free_role(pool);
     }
     return asked;
 }
 
-void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    bool asked = lanepool_i_role_give_back_quietly(pool, local);
+    bool asked = lanepool_i_role_give_back_quietly(pool, record);
     if (asked)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
     /* A worker attends before it sleeps; nobody else would do so after this thread. */
-    if (asked || local->worker == NULL)
-        lanepool_i_lifecycle_attend(pool, local);
+    if (asked || record->worker == NULL)
+        lanepool_i_lifecycle_attend(pool, record);
 }
 
 /* --- routing --- */
@@ -111,59 +113,60 @@ uint64_t lanepool_i_router_routed(const lanepool_pool *pool)
     return sum;
 }
 
-static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_local *local,
+static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                          lanepool_i_message *message, lanepool_i_grants *grants)
 {
     if (pool->router.barrier != NULL && !message->urgent)
-        lanepool_i_router_hold(&pool->router, &message->node);
+        lanepool_i_router_hold_back(&pool->router, &message->node);
     else
-        message->carry_out(pool, local, message, grants);
+        message->carry_out(pool, record, message, grants);
     pool->router.inbox.news++;
 }
 
 /* A message, or a task that the router is to look closer at. */
-static LANEPOOL_I_COLD void take_unusual(lanepool_pool *pool, lanepool_i_local *local,
+static LANEPOOL_I_COLD void take_unusual(lanepool_pool *pool, lanepool_i_thread_record *record,
                                          lanepool_i_task *node, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&node->word);
     if ((word & LANEPOOL_I_WIDE) == 0) {
-        take_message(pool, local, (lanepool_i_message *)node, grants);
+        take_message(pool, record, (lanepool_i_message *)node, grants);
         return;
     }
     store_relaxed(&node->word, word & ~LANEPOOL_I_MESSAGE);
     give_ticket(&pool->router, node);
-    if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, node))
-        lanepool_i_ring_write_route(local->ring, node, pool->router.inbox.news);
+    if (lanepool_i_records_task(record->ring, LANEPOOL_EVENT_ROUTE, node))
+        lanepool_i_ring_write_route(record->ring, node, pool->router.inbox.news);
     if (pool->router.barrier != NULL)
-        lanepool_i_router_hold(&pool->router, node);
+        lanepool_i_router_hold_back(&pool->router, node);
     else
-        pool->host->route_special(pool, local, node, grants);
+        pool->host->route_special(pool, record, node, grants);
 }
 
-static void route_one(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void route_one(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                       lanepool_i_grants *grants)
 {
     bool is_message = (load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0;
     if (is_message && !lanepool_i_task_is_barrier(task)) {
-        take_unusual(pool, local, task, grants);
+        take_unusual(pool, record, task, grants);
         return;
     }
     give_ticket(&pool->router, task);
-    if (lanepool_i_records_task(local->ring, LANEPOOL_EVENT_ROUTE, task))
-        lanepool_i_ring_write_route(local->ring, task, pool->router.inbox.news);
+    if (lanepool_i_records_task(record->ring, LANEPOOL_EVENT_ROUTE, task))
+        lanepool_i_ring_write_route(record->ring, task, pool->router.inbox.news);
     if (is_message && pool->router.barrier == NULL) {
-        pool->host->route_barrier(pool, local, task, grants);
+        pool->host->route_barrier(pool, record, task, grants);
         return;
     }
     if (__builtin_expect(pool->router.barrier != NULL, 0))
-        lanepool_i_router_hold(&pool->router, task);
+        lanepool_i_router_hold_back(&pool->router, task);
     else
-        pool->rule->route(pool, local, task, grants);
+        pool->rule->route(pool, record, task, grants);
 }
 
 /* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait
  * for all its conflicts at once comes back here, too, to be routed on. */
-static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+static void reap_all(lanepool_pool *pool, lanepool_i_thread_record *record,
+                     lanepool_i_grants *grants)
 {
     if (load_relaxed(&pool->router.finished) == NULL)
         return;
@@ -171,33 +174,34 @@ static void reap_all(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
         if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0) {
-            pool->rule->route(pool, local, task, grants);
+            pool->rule->route(pool, record, task, grants);
         } else {
-            pool->rule->reap(pool, local, task);
-            if (lanepool_i_task_is_mark(task))
-                pool->host->forget(pool, local, task);
+            pool->rule->reap(pool, record, task);
+            if (lanepool_i_task_is_tombstone(task))
+                pool->host->forget(pool, record, task);
             else
-                pool->host->let_go(pool, local, task);
+                pool->host->let_go(pool, record, task);
         }
         task = next;
     }
 }
 
 /* What every hold ends with. */
-static void end_hold(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+static void end_hold(lanepool_pool *pool, lanepool_i_thread_record *record,
+                     lanepool_i_grants *grants)
 {
-    reap_all(pool, local, grants);
+    reap_all(pool, record, grants);
     if (pool->rule->batch_done != NULL)
-        pool->rule->batch_done(pool, local);
+        pool->rule->batch_done(pool, record);
     if (grants->latched != 0)
-        lanepool_i_count_up(&local->latched, grants->latched);
-    lanepool_i_router_put_ready(pool, local, &grants->ready);
+        lanepool_i_count_up(&record->latched, grants->latched);
+    lanepool_i_router_put_ready(pool, record, &grants->ready);
 }
 
-void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
-    end_hold(pool, local, &grants);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    end_hold(pool, record, &grants);
 }
 
 /*
@@ -212,59 +216,59 @@ static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_g
             grants->latched == 0);
 }
 
-void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     pool->router.inbox.news++;
     for (size_t routed = 0; goes_on(pool, routed, &grants); routed++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)
             break;
-        route_one(pool, local, task, &grants);
+        route_one(pool, record, task, &grants);
     }
-    end_hold(pool, local, &grants);
+    end_hold(pool, record, &grants);
 }
 
-void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (load_seq(&pool->router.finished) == NULL || !lanepool_i_role_try(&pool->router))
         return;
-    lanepool_i_router_reap(pool, local);
-    lanepool_i_role_give_back(pool, local);
+    lanepool_i_router_reap(pool, record);
+    lanepool_i_role_give_back(pool, record);
 }
 
-void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (!lanepool_i_role_try(&pool->router))
         return;
-    lanepool_i_router_route(pool, local);
-    lanepool_i_role_give_back(pool, local);
+    lanepool_i_router_route(pool, record);
+    lanepool_i_role_give_back(pool, record);
 }
 
 /* What the inbox held, and once what it has got meanwhile: that may go on for ever. */
-void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_i_inbox *inbox = &pool->router.inbox;
     int emptied = 0;
     if (!lanepool_i_role_try(&pool->router))
         return;
     do {
-        lanepool_i_router_route(pool, local);
+        lanepool_i_router_route(pool, record);
         emptied += inbox->next == NULL;
     } while (emptied < 2 && lanepool_i_inbox_more(inbox));
-    lanepool_i_role_give_back(pool, local);
+    lanepool_i_role_give_back(pool, record);
 }
 
-void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     /* The role first: what its last holder left is published before it is free. */
     if (load_seq(&pool->router.inbox.role) == 0 &&
-        !lanepool_i_inbox_is_stalled(&pool->router.inbox))
+        !lanepool_i_inbox_is_half_linked(&pool->router.inbox))
         return;
     if (!lanepool_i_role_try_or_ask(&pool->router))
         return;
-    lanepool_i_router_route(pool, local);
-    lanepool_i_role_give_back(pool, local);
+    lanepool_i_router_route(pool, record);
+    lanepool_i_role_give_back(pool, record);
 }
 
 /* --- after an append --- */
@@ -273,39 +277,39 @@ void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_local *local)
  * busy, the waits inside tasks. */
 static inline void wake(lanepool_pool *pool, uint64_t seen)
 {
-    if (seen == LANEPOOL_I_PARK_ALL_BUSY)
+    if (seen == LANEPOOL_I_ALL_BUSY)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     else
-        lanepool_i_park_wake_by(&pool->crew.park, seen);
+        lanepool_i_sleepers_wake_if(&pool->workers.sleepers, seen);
 }
 
-static void route_and_wake(lanepool_pool *pool, lanepool_i_local *local)
+static void route_and_wake(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    lanepool_i_router_try_route(pool, local);
-    wake(pool, lanepool_i_park_look(&pool->crew.park));
+    lanepool_i_router_try_route(pool, record);
+    wake(pool, lanepool_i_sleepers_load(&pool->workers.sleepers));
 }
 
-void lanepool_i_router_appended(lanepool_pool *pool, lanepool_i_local *local)
+void lanepool_i_router_after_append(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    const lanepool_i_park *park = &pool->crew.park;
-    uint64_t seen = lanepool_i_park_look(park);
-    if (pool->submitter_routes || lanepool_i_park_sleeping(seen) == park->sleeper_count)
-        route_and_wake(pool, local);
+    const lanepool_i_sleepers *sleepers = &pool->workers.sleepers;
+    uint64_t seen = lanepool_i_sleepers_load(sleepers);
+    if (pool->submitter_routes || lanepool_i_sleepers_sleeping(seen) == sleepers->sleeper_count)
+        route_and_wake(pool, record);
     else
         wake(pool, seen);
 }
 
-bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_local *local,
+bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message)
 {
     lanepool_i_task *node = &message->node;
     store_relaxed(&node->word, LANEPOOL_I_MESSAGE);
     if (!lanepool_i_inbox_append(&pool->router.inbox, node, node, NULL))
         return false;
-    if (local != NULL)
-        lanepool_i_router_appended(pool, local);
+    if (record != NULL)
+        lanepool_i_router_after_append(pool, record);
     else
-        lanepool_i_park_wake(&pool->crew.park);
+        lanepool_i_sleepers_wake(&pool->workers.sleepers);
     return true;
 }
 
@@ -322,17 +326,17 @@ static void put_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
     *ready = others;
 }
 
-void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_tasks *ready)
 {
     if (ready->count == 0)
         return;
-    if (lanepool_i_waits_has_callers(&pool->waits))
+    if (lanepool_i_waits_have_callers(&pool->waits))
         put_to_callers(pool, ready);
-    size_t index =
-        local->worker != NULL ? local->worker->index : lanepool_i_crew_fewest(&pool->crew);
-    lanepool_i_crew_put(&pool->crew, index, ready);
-    if (lanepool_i_park_all_busy(&pool->crew.park))
+    size_t index = record->worker != NULL ? record->worker->index
+                                          : lanepool_i_workers_least_loaded(&pool->workers);
+    lanepool_i_workers_put(&pool->workers, index, ready);
+    if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
@@ -347,9 +351,9 @@ void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task)
 }
 
 /* In the total order: if the role is found taken, the holder's look at what is left comes later. */
-void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_local *local,
+void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task)
 {
     lanepool_i_router_scan_again(pool, task);
-    lanepool_i_router_try_route(pool, local);
+    lanepool_i_router_try_route(pool, record);
 }

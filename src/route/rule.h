@@ -20,23 +20,23 @@ typedef struct lanepool_i_rule {
     void (*fini)(lanepool_pool *pool);
 
     /* R: gives a task its place; what becomes ready is added to grants. */
-    void (*route)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+    void (*route)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants);
     /* R: the same for a wide task, which waits for one thing more, the caller's. NULL: there are no
      * lanes per key. */
-    void (*route_held)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+    void (*route_held)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants);
     /* How many tasks one hold of the role may route while none of them becomes ready: more than a
      * batch only where placing a task asks nothing about others. */
     size_t route_max;
     /* R: after each batch. */
-    void (*batch_done)(lanepool_pool *pool, lanepool_i_local *local);
+    void (*batch_done)(lanepool_pool *pool, lanepool_i_thread_record *record);
     /* W: the task's call has returned: its successors go on. */
-    void (*finish)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+    void (*finish)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    lanepool_i_grants *grants);
     /* R: a finished task that waited to be reaped leaves every structure. NULL: tasks are let go
      * of by whoever finished them. */
-    void (*reap)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+    void (*reap)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
     /* W, lanes per worker only: the worker's own next task, and whether there is one. Else NULL. */
     lanepool_i_task *(*own)(lanepool_pool *pool, lanepool_i_worker *worker);
     bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
@@ -45,7 +45,7 @@ typedef struct lanepool_i_rule {
     void (*mark)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
     /* R: in place of `route`, if there is `mark`: a task that was cancelled before it was routed.
      */
-    void (*route_mark)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+    void (*route_mark)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants);
     /* R: whether the task claims the lane. NULL: tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
@@ -55,9 +55,9 @@ typedef struct lanepool_i_rule {
      * places do not change, and are not to be finished. NULL: there are no lanes of their own. */
     bool (*release)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_claim *claim,
                     lanepool_i_grants *grants);
-    void (*inherit)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *heir);
+    void (*inherit)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
     /* R: memory that is not needed goes back to the system. */
-    void (*trim)(lanepool_pool *pool, lanepool_i_local *local);
+    void (*trim)(lanepool_pool *pool, lanepool_i_thread_record *record);
     /* R, no worker left: adds every task that has a place to the list; they are not ready. */
     void (*collect)(lanepool_pool *pool, lanepool_i_tasks *tasks);
     /* R, no worker left: the task's claims, written over its entries or to `narrow`. NULL: tasks
@@ -68,21 +68,22 @@ typedef struct lanepool_i_rule {
      * `limit`; what it froze stays frozen until `end_walk`. */
     void (*each_dependent)(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                            void (*found)(lanepool_i_task *dependent, void *context), void *context);
-    void (*end_walk)(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants);
+    void (*end_walk)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                     lanepool_i_grants *grants);
     /* R: a survey begins: stops the lanes and adds the tasks that wait; adds the entries of one;
      * describes a lane, leaving `granted` to say how many of its entries are; lets the lanes go on.
      */
-    void (*survey_begin)(lanepool_i_survey *survey);
-    void (*survey_entries)(lanepool_i_survey *survey, size_t task);
-    void (*survey_lane)(const lanepool_i_survey *survey, const void *lane,
+    void (*census_begin)(lanepool_i_census *census);
+    void (*census_entries)(lanepool_i_census *census, size_t task);
+    void (*census_lane)(const lanepool_i_census *census, const void *lane,
                         lanepool_snapshot_lane *described, char *name, size_t size);
-    void (*survey_end)(lanepool_i_survey *survey, lanepool_i_grants *grants);
+    void (*census_end)(lanepool_i_census *census, lanepool_i_grants *grants);
     /* R: whether the task has finished, where lanes are not stopped; else NULL. */
-    bool (*survey_is_over)(lanepool_i_task *task);
+    bool (*census_is_over)(lanepool_i_task *task);
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;
-extern const lanepool_i_rule lanepool_i_rule_keys_lending; /* with priorities */
+extern const lanepool_i_rule lanepool_i_rule_keys_priorities; /* with priorities */
 extern const lanepool_i_rule lanepool_i_rule_predicate;
 extern const lanepool_i_rule lanepool_i_rule_workers;
 

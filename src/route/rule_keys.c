@@ -31,7 +31,7 @@ static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
 {
     if (granted == lanes) {
         lanepool_i_grants_add_at_once(grants, task);
-    } else if (lanepool_i_latch_arrive(task, granted + 1)) {
+    } else if (lanepool_i_countdown_arrive(task, granted + 1)) {
         grants->latched -= lanes - granted;
         lanepool_i_grants_add(grants, task);
     } else {
@@ -47,11 +47,12 @@ static inline void append_one(lanepool_i_task *task, uint64_t word, lanepool_i_l
         lanepool_i_grants_add_at_once(grants, task);
 }
 
-static inline void route_one_claim(lanepool_pool *pool, lanepool_i_local *local,
+static inline void route_one_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
     lanepool_i_entry *entry = &task->as.narrow[0];
-    entry->at.lane = lanepool_i_keys_lane(pool, &pool->keys, local, entry, narrow_type(word, 0));
+    entry->at.lane =
+        lanepool_i_lane_table_lane(pool, &pool->lane_table, record, entry, narrow_type(word, 0));
     append_one(task, word, entry->at.lane, grants);
 }
 
@@ -63,18 +64,18 @@ static void route_merged(lanepool_i_task *task, uint64_t word, lanepool_i_grants
     if (exclusive)
         word &= ~((uint64_t)1 << LANEPOOL_I_SHARED_SHIFT);
     store_relaxed(&task->word, word);
-    lanepool_i_latch_set(task, 1);
+    lanepool_i_countdown_set(task, 1);
     append_one(task, word, task->as.narrow[0].at.lane, grants);
 }
 
-static void route_two_claims(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                             uint64_t word, lanepool_i_grants *grants)
+static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
     lanepool_i_entry *entries = task->as.narrow;
-    lanepool_i_lane *a =
-        lanepool_i_keys_lane(pool, &pool->keys, local, &entries[0], narrow_type(word, 0));
-    lanepool_i_lane *b =
-        lanepool_i_keys_lane(pool, &pool->keys, local, &entries[1], narrow_type(word, 1));
+    lanepool_i_lane *a = lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &entries[0],
+                                                    narrow_type(word, 0));
+    lanepool_i_lane *b = lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &entries[1],
+                                                    narrow_type(word, 1));
     entries[0].at.lane = a;
     entries[1].at.lane = b;
     if (a == b) {
@@ -91,16 +92,17 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_local *local, lanep
  * stamp, which no other task has, says whether it was seen and whether one of
  * the claims was EXCLUSIVE.
  */
-static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task)
 {
-    lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
+    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint64_t stamp = ++pool->router.placings << 1;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].owner;
         uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
         lanepool_i_lane *lane =
-            lanepool_i_keys_lane(pool, &pool->keys, local, &entries[i].entry, type);
+            lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &entries[i].entry, type);
         bool seen = (lane->use.stamp & ~(uint64_t)1) == stamp;
         if (!seen) {
             lane->use.stamp = stamp;
@@ -113,14 +115,15 @@ static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_local *local, lanep
     return kept;
 }
 
-static inline void route_wide(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                              lanepool_i_grants *grants, bool lends, bool held)
+static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_task *task, lanepool_i_grants *grants, bool lends,
+                              bool held)
 {
-    lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
-    uint32_t lanes = resolve_wide(pool, local, task);
+    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    uint32_t lanes = resolve_wide(pool, record, task);
     if (lends)
-        lanepool_i_lending_enter(pool, task);
-    lanepool_i_latch_set(task, lanes + 1 + held);
+        lanepool_i_priority_enter(pool, task);
+    lanepool_i_countdown_set(task, lanes + 1 + held);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
         lanepool_i_lane *lane = entries[i].entry.at.lane;
@@ -134,35 +137,35 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_local *local, lane
         arrive(task, lanes, granted, grants);
         return;
     }
-    (void)lanepool_i_latch_arrive_wide(task, granted + 1);
+    (void)lanepool_i_countdown_arrive_wide(task, granted + 1);
     grants->latched += granted;
 }
 
-static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
-        route_wide(pool, local, task, grants, false, false);
+        route_wide(pool, record, task, grants, false, false);
     else if ((word & LANEPOOL_I_COUNT_MASK) == (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT)
-        route_one_claim(pool, local, task, word, grants);
+        route_one_claim(pool, record, task, word, grants);
     else if ((word & LANEPOOL_I_COUNT_MASK) != 0)
-        route_two_claims(pool, local, task, word, grants);
+        route_two_claims(pool, record, task, word, grants);
     else
         lanepool_i_grants_add(grants, task);
 }
 
 /* With priorities all tasks are wide. */
-static void route_lending(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                          lanepool_i_grants *grants)
+static void route_lending(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    route_wide(pool, local, task, grants, true, false);
+    route_wide(pool, record, task, grants, true, false);
 }
 
-static void route_held(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void route_held(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants)
 {
-    route_wide(pool, local, task, grants, pool->options.priorities, true);
+    route_wide(pool, record, task, grants, pool->options.priorities, true);
 }
 
 static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
@@ -173,14 +176,14 @@ static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
     lanepool_i_lane_release(lane, grants);
 }
 
-static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    lanepool_i_grants *grants)
 {
     (void)pool;
-    (void)local;
+    (void)record;
     size_t count = lanepool_i_task_count(task);
     if (lanepool_i_task_is_wide(task)) {
-        const lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
+        const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
         for (size_t i = 0; i < count; i++)
             release(entries[i].entry.at.lane, task, grants);
         return;
@@ -189,11 +192,11 @@ static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task
         release(task->as.narrow[i].at.lane, task, grants);
 }
 
-static void finish_lending(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
-                           lanepool_i_grants *grants)
+static void finish_lending(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    lanepool_i_lending_leave(pool, task);
-    finish(pool, local, task, grants);
+    lanepool_i_priority_leave(pool, task);
+    finish(pool, record, task, grants);
 }
 
 /* --- hand-back --- */
@@ -214,7 +217,7 @@ static void collect_lane(lanepool_i_key *key, void *context)
 
 static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
-    lanepool_i_keyindex_each(&pool->keys.index, collect_lane, tasks);
+    lanepool_i_key_index_each(&pool->lane_table.index, collect_lane, tasks);
 }
 
 static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *task,
@@ -224,11 +227,11 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
     size_t placed = lanepool_i_task_count(task);
     size_t kept = 0;
     bool wide = lanepool_i_task_is_wide(task);
-    lanepool_i_wide_entry *entries = lanepool_i_places_wide(task);
+    lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
     for (size_t i = 0; i < placed; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
-        bool shared = lanepool_i_place_is_shared(task, i);
+        bool shared = lanepool_i_entry_is_shared(task, i);
         if (lanepool_i_lane_is_void(lane))
             continue;
         lanepool_i_key_to_claim(&lane->key, &result[kept]);
@@ -246,13 +249,13 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
  * that. */
 static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
 {
-    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_places_wide(task)[i].entry
+    lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
                                                           : &task->as.narrow[i];
     const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
     bool granted =
         lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
     _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
-    for (uintptr_t link = load_relaxed(at); lanepool_i_place_is_shared(task, i) && link != 0;
+    for (uintptr_t link = load_relaxed(at); lanepool_i_entry_is_shared(task, i) && link != 0;
          link = load_relaxed(at)) {
         if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_FOUND) != 0)
             break;
@@ -266,12 +269,12 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
 {
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
+        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
         if (!lanepool_i_lane_is_frozen(lane)) {
             if (!lanepool_i_lane_freeze(lane))
                 continue;
-            lane->use.link = pool->keys.frozen;
-            pool->keys.frozen = lane;
+            lane->use.link = pool->lane_table.frozen;
+            pool->lane_table.frozen = lane;
         }
         _Atomic(uintptr_t) *at = behind(lane, task, i);
         for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
@@ -297,12 +300,13 @@ static void unmark(lanepool_i_lane *lane)
     }
 }
 
-static void end_walk(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_grants *grants)
+static void end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
+                     lanepool_i_grants *grants)
 {
-    (void)local;
-    while (pool->keys.frozen != NULL) {
-        lanepool_i_lane *lane = pool->keys.frozen;
-        pool->keys.frozen = lane->use.link;
+    (void)record;
+    while (pool->lane_table.frozen != NULL) {
+        lanepool_i_lane *lane = pool->lane_table.frozen;
+        pool->lane_table.frozen = lane->use.link;
         lane->use.stamp = 0;
         unmark(lane);
         lanepool_i_lane_thaw(lane, grants);
@@ -312,18 +316,18 @@ static void end_walk(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_gr
 /* --- marks --- */
 
 /* It needs no places; only what was reserved for its keys is to be used up. */
-static void route_mark(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void route_mark(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     if (lanepool_i_task_is_wide(task)) {
-        resolve_wide(pool, local, task);
+        resolve_wide(pool, record, task);
     } else {
         for (size_t i = 0; i < lanepool_i_task_count(task); i++)
-            (void)lanepool_i_keys_lane(pool, &pool->keys, local, &task->as.narrow[i],
-                                       narrow_type(word, i));
+            (void)lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &task->as.narrow[i],
+                                             narrow_type(word, i));
     }
-    lanepool_i_places_forget(task);
+    lanepool_i_entries_drop_all(task);
     lanepool_i_tasks_add(&grants->ready, task);
 }
 
@@ -332,90 +336,90 @@ static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
 {
     (void)pool;
     size_t i = lanepool_i_task_count(task);
-    while (i > 0 && lanepool_i_place_lane(task, i - 1) != lane)
+    while (i > 0 && lanepool_i_entry_lane(task, i - 1) != lane)
         i--;
     return i > 0;
 }
 
 /* --- surveys --- */
 
-static void survey_lane_of(lanepool_i_key *key, void *context)
+static void census_lane_of(lanepool_i_key *key, void *context)
 {
-    lanepool_i_survey *survey = context;
+    lanepool_i_census *census = context;
     lanepool_i_lane *lane = (lanepool_i_lane *)key;
     if (!lanepool_i_lane_freeze(lane))
         return;
-    lane->use.link = survey->pool->keys.frozen;
-    survey->pool->keys.frozen = lane;
+    lane->use.link = census->pool->lane_table.frozen;
+    census->pool->lane_table.frozen = lane;
     for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0;
          link = load_relaxed(&lanepool_i_link_entry(link)->next))
-        lanepool_i_survey_add_task(survey, lanepool_i_link_task(link));
+        lanepool_i_census_add_task(census, lanepool_i_link_task(link));
 }
 
-static void survey_begin(lanepool_i_survey *survey)
+static void census_begin(lanepool_i_census *census)
 {
-    lanepool_i_keyindex_each(&survey->pool->keys.index, survey_lane_of, survey);
+    lanepool_i_key_index_each(&census->pool->lane_table.index, census_lane_of, census);
 }
 
-static void survey_entries(lanepool_i_survey *survey, size_t index)
+static void census_entries(lanepool_i_census *census, size_t index)
 {
-    lanepool_i_task *task = lanepool_i_survey_seen(survey, index)->task;
+    lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
-        lanepool_i_lane *lane = lanepool_i_place_lane(task, i);
-        if (lane == &survey->pool->failures->nowhere)
-            lanepool_i_survey_add_missing(survey, index);
+        lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+        if (lane == &census->pool->failures->nowhere)
+            lanepool_i_census_add_missing(census, index);
         if (lanepool_i_lane_is_void(lane))
             continue;
-        lanepool_i_survey_add_entry(survey, index, lane,
-                                    lanepool_i_place_is_shared(task, i) ? LANEPOOL_SHARED
+        lanepool_i_census_add_entry(census, index, lane,
+                                    lanepool_i_entry_is_shared(task, i) ? LANEPOOL_SHARED
                                                                         : LANEPOOL_EXCLUSIVE,
-                                    lanepool_i_place_is_granted(lane, task));
+                                    lanepool_i_entry_is_granted(lane, task));
     }
 }
 
-static void survey_lane(const lanepool_i_survey *survey, const void *place,
+static void census_lane(const lanepool_i_census *census, const void *place,
                         lanepool_snapshot_lane *described, char *name, size_t size)
 {
     const lanepool_i_lane *lane = place;
     described->number = lanepool_i_lane_number(lane);
     described->type = lanepool_i_lane_type(lane);
     described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
-    described->paused = lanepool_i_keys_gate(&survey->pool->keys, lane) != NULL;
-    size_t used = lanepool_i_key_name(survey->pool, survey->local, &lane->key, name, size - 1);
+    described->paused = lanepool_i_lane_table_gate(&census->pool->lane_table, lane) != NULL;
+    size_t used = lanepool_i_key_name(census->pool, census->record, &lane->key, name, size - 1);
     name[used] = '\0';
 }
 
-static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+static void census_end(lanepool_i_census *census, lanepool_i_grants *grants)
 {
-    end_walk(survey->pool, survey->local, grants);
+    end_walk(census->pool, census->record, grants);
 }
 
 /* --- the rule --- */
 
 static bool init(lanepool_pool *pool)
 {
-    pool->keys.frozen = NULL;
-    pool->keys.gates = NULL;
-    return lanepool_i_keys_init(&pool->keys, lanepool_i_lane_is_idle, pool->options.allocator,
-                                pool->options.priorities);
+    pool->lane_table.frozen = NULL;
+    pool->lane_table.gates = NULL;
+    return lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_lane_is_idle,
+                                      pool->options.allocator, pool->options.priorities);
 }
 
 static void fini(lanepool_pool *pool)
 {
-    lanepool_i_keys_fini(&pool->keys);
+    lanepool_i_lane_table_fini(&pool->lane_table);
 }
 
 /* What does not depend on whether there are priorities. */
-#define EITHER                                                                                  \
-    .route_held = route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = init,        \
-    .fini = fini, .route_max = LANEPOOL_I_ROUTE_MAX, .batch_done = lanepool_i_keys_sweep,       \
-    .reap = NULL, .mark = lanepool_i_places_mark, .route_mark = route_mark,                     \
-    .claims_lane = claims_lane, .release = lanepool_i_places_release,                           \
-    .inherit = lanepool_i_places_inherit, .trim = lanepool_i_keys_trim, .collect = collect,     \
-    .claims = claims, .each_dependent = each_dependent, .end_walk = end_walk,                   \
-    .survey_begin = survey_begin, .survey_entries = survey_entries, .survey_lane = survey_lane, \
-    .survey_end = survey_end
+#define EITHER                                                                                    \
+    .route_held = route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = init,          \
+    .fini = fini, .route_max = LANEPOOL_I_ROUTE_MAX, .batch_done = lanepool_i_lane_table_sweep,   \
+    .reap = NULL, .mark = lanepool_i_entries_bury, .route_mark = route_mark,                      \
+    .claims_lane = claims_lane, .release = lanepool_i_entries_release,                            \
+    .inherit = lanepool_i_entries_hand_over, .trim = lanepool_i_lane_table_trim,                  \
+    .collect = collect, .claims = claims, .each_dependent = each_dependent, .end_walk = end_walk, \
+    .census_begin = census_begin, .census_entries = census_entries, .census_lane = census_lane,   \
+    .census_end = census_end
 
 const lanepool_i_rule lanepool_i_rule_keys = {
     EITHER,
@@ -424,7 +428,7 @@ const lanepool_i_rule lanepool_i_rule_keys = {
     .finish = finish,
 };
 
-const lanepool_i_rule lanepool_i_rule_keys_lending = {
+const lanepool_i_rule lanepool_i_rule_keys_priorities = {
     EITHER,
     .all_wide = true,
     .route = route_lending,

@@ -9,7 +9,7 @@
 enum { NOT_ASKED, COMPATIBLE, CONFLICTING };
 
 /* Guards: A atomic, R role's holder. */
-struct lanepool_i_group {
+struct lanepool_i_kind_batch {
     lanepool_i_successors successors; /* A: closed: every member has finished */
     _Atomic uint32_t unfinished;      /* A: members */
     uint32_t unreaped;                /* R: members */
@@ -21,19 +21,19 @@ struct lanepool_i_group {
 struct lanepool_i_kind {
     lanepool_i_kind *next;
     uint64_t number;
-    lanepool_i_group *newest; /* NULL: none that is not reaped */
-    lanepool_i_task *members; /* not yet reaped, newest first */
-    size_t slot;              /* its place in the others' answers */
+    lanepool_i_kind_batch *newest; /* NULL: none that is not reaped */
+    lanepool_i_task *members;      /* not yet reaped, newest first */
+    size_t slot;                   /* its place in the others' answers */
     size_t answer_count;
     unsigned char *answers; /* by the other kind's slot */
 };
 
-lanepool_i_successors *lanepool_i_group_successors(lanepool_i_group *group)
+lanepool_i_successors *lanepool_i_kind_batch_successors(lanepool_i_kind_batch *group)
 {
     return &group->successors;
 }
 
-bool lanepool_i_group_leave(lanepool_i_group *group)
+bool lanepool_i_kind_batch_leave(lanepool_i_kind_batch *group)
 {
     return fetch_sub_acq_rel(&group->unfinished, 1) == 1;
 }
@@ -70,7 +70,7 @@ static unsigned char *answer_at(lanepool_i_kind *kind, size_t slot)
 static lanepool_i_task *member_of(const lanepool_i_kind *kind)
 {
     lanepool_i_task *member = kind->members;
-    while (member != NULL && lanepool_i_task_is_mark(member))
+    while (member != NULL && lanepool_i_task_is_tombstone(member))
         member = lanepool_i_tracked_of(member)->older;
     return member;
 }
@@ -85,7 +85,7 @@ static bool kinds_conflict(lanepool_i_scan *scan, lanepool_i_kind *own, lanepool
         scan->unasked = true;
         return false;
     }
-    bool conflict = lanepool_i_conflict(scan->pool, scan->local, scan->task, member);
+    bool conflict = lanepool_i_conflict(scan->pool, scan->record, scan->task, member);
     if (answer != NULL)
         *answer = conflict ? CONFLICTING : COMPATIBLE;
     unsigned char *mirrored = own != NULL ? answer_at(other, own->slot) : NULL;
@@ -118,7 +118,7 @@ static void wait_for_kinds(lanepool_i_scan *scan)
     lanepool_i_kind *own = find_kind(scan->pool, scan->task->as.wide.kind);
     bool waits_for_own = false;
     for (lanepool_i_kind *kind = scan->pool->predicate.kinds; kind != NULL; kind = kind->next) {
-        lanepool_i_group *group = kind->newest;
+        lanepool_i_kind_batch *group = kind->newest;
         if (group == NULL || lanepool_i_successors_closed(&group->successors) ||
             !kinds_conflict(scan, own, kind))
             continue;
@@ -198,7 +198,7 @@ static void remove_kind(lanepool_pool *pool, lanepool_i_kind *kind)
 }
 
 /* One more member, unless all have finished. */
-static bool try_enter(lanepool_i_group *group)
+static bool try_enter(lanepool_i_kind_batch *group)
 {
     uint32_t unfinished = load_relaxed(&group->unfinished);
     while (unfinished != 0)
@@ -207,13 +207,13 @@ static bool try_enter(lanepool_i_group *group)
     return false;
 }
 
-static lanepool_i_group *open_group(lanepool_i_scan *scan, lanepool_i_kind *kind)
+static lanepool_i_kind_batch *open_group(lanepool_i_scan *scan, lanepool_i_kind *kind)
 {
     if (kind->newest != NULL && !kind->newest->sealed && try_enter(kind->newest))
         return kind->newest;
-    size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_group));
-    lanepool_i_group *group =
-        lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache, class, sizeof *group);
+    size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_kind_batch));
+    lanepool_i_kind_batch *group =
+        lanepool_i_slab_take(&scan->pool->slab, &scan->record->cache, class, sizeof *group);
     if (group == NULL)
         return NULL;
     atomic_init(&group->successors, NULL);
@@ -234,7 +234,7 @@ bool lanepool_i_kinds_enter(lanepool_i_scan *scan)
     lanepool_i_kind *kind = find_kind(scan->pool, number);
     if (kind == NULL)
         kind = add_kind(scan->pool, number);
-    lanepool_i_group *group = kind != NULL ? open_group(scan, kind) : NULL;
+    lanepool_i_kind_batch *group = kind != NULL ? open_group(scan, kind) : NULL;
     if (group == NULL) {
         if (kind != NULL && kind->members == NULL)
             remove_kind(scan->pool, kind);
@@ -262,18 +262,19 @@ static void unlink_member(lanepool_i_kind *kind, const lanepool_i_tracked *track
         kind->members = tracked->older;
 }
 
-void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    lanepool_i_group *group = tracked->group;
+    lanepool_i_kind_batch *group = tracked->group;
     lanepool_i_kind *kind = group->kind;
     unlink_member(kind, tracked);
     if (--group->unreaped > 0)
         return;
     if (kind->newest == group)
         kind->newest = NULL;
-    lanepool_i_slab_give(&pool->slab, &local->cache,
-                         lanepool_i_slab_class_of(sizeof(lanepool_i_group)), group);
+    lanepool_i_slab_give(&pool->slab, &record->cache,
+                         lanepool_i_slab_class_of(sizeof(lanepool_i_kind_batch)), group);
     if (kind->members == NULL)
         remove_kind(pool, kind);
 }

@@ -24,10 +24,11 @@ void lanepool_i_kinds_scan(lanepool_i_scan *scan);
 /* Puts the scanned task into its kind's open group; false: it has no kind, or memory is lacking. */
 bool lanepool_i_kinds_enter(lanepool_i_scan *scan);
 /* Whoever finishes a member; true: the last one, whose caller serves the group's successors. */
-bool lanepool_i_group_leave(lanepool_i_group *group);
-lanepool_i_successors *lanepool_i_group_successors(lanepool_i_group *group);
+bool lanepool_i_kind_batch_leave(lanepool_i_kind_batch *group);
+lanepool_i_successors *lanepool_i_kind_batch_successors(lanepool_i_kind_batch *group);
 /* A finished member goes; with the last, its group and its kind. */
-void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task);
+void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task);
 
 /* Every unfinished task that stands in a group. */
 void lanepool_i_kinds_each(lanepool_pool *pool, void (*found)(lanepool_i_task *task, void *context),

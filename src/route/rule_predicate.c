@@ -24,7 +24,7 @@ static bool add_block(lanepool_i_scan *scan)
 {
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
     lanepool_i_edge_block *block =
-        lanepool_i_slab_take(&scan->pool->slab, &scan->local->cache, class, sizeof *block);
+        lanepool_i_slab_take(&scan->pool->slab, &scan->record->cache, class, sizeof *block);
     if (block == NULL)
         return false;
     block->next = NULL;
@@ -57,7 +57,7 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
     }
     edge->waiting = scan->task;
     scan->edge_count++;
-    lanepool_i_ring *ring = scan->local->ring;
+    lanepool_i_ring *ring = scan->record->ring;
     lanepool_i_trace_at(ring, LANEPOOL_EVENT_ENTER, scan->task, number, (uint8_t)type, 0);
     fetch_add_relaxed(&scan->task->as.wide.wait, 1);
     if (!lanepool_i_successors_push(successors, edge)) {
@@ -70,18 +70,19 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
  * waits for whatever is older. */
 bool lanepool_i_scan_waits_behind(lanepool_i_scan *scan, const lanepool_i_task *old)
 {
-    return lanepool_i_task_is_mark(scan->task) ||
-           (!lanepool_i_task_is_mark(old) &&
-            lanepool_i_conflict(scan->pool, scan->local, scan->task, old));
+    return lanepool_i_task_is_tombstone(scan->task) ||
+           (!lanepool_i_task_is_tombstone(old) &&
+            lanepool_i_conflict(scan->pool, scan->record, scan->task, old));
 }
 
-static void give_blocks(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_tracked *tracked)
+static void give_blocks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_tracked *tracked)
 {
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
     while (tracked->edges != NULL) {
         lanepool_i_edge_block *block = tracked->edges;
         tracked->edges = block->next;
-        lanepool_i_slab_give(&pool->slab, &local->cache, class, block);
+        lanepool_i_slab_give(&pool->slab, &record->cache, class, block);
     }
 }
 
@@ -175,7 +176,7 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
     uint64_t word = load_relaxed(&task->word) & ~LANEPOOL_I_RESCAN;
     store_relaxed(&task->word, word | (scan->lacking ? LANEPOOL_I_RESCAN : 0));
     scan->pool->predicate.lacking += scan->lacking;
-    if (!lanepool_i_latch_arrive(task, 1))
+    if (!lanepool_i_countdown_arrive(task, 1))
         return;
     if (scan->lacking)
         lanepool_i_router_scan_again(scan->pool, task);
@@ -183,21 +184,21 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
         become_ready(task, grants);
 }
 
-static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
     bool again = (load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0;
     if (again) {
-        give_blocks(pool, local, tracked);
+        give_blocks(pool, record, tracked);
         pool->predicate.lacking--;
     } else {
         *tracked = (lanepool_i_tracked){ .successors = NULL };
     }
-    lanepool_i_scan state = { .pool = pool, .local = local, .task = task };
-    lanepool_i_latch_set(task, 1);
+    lanepool_i_scan state = { .pool = pool, .record = record, .task = task };
+    lanepool_i_countdown_set(task, 1);
     /* It waits for nothing: who waited for its group would not wait for those before. */
-    bool comes_as_mark = !again && lanepool_i_task_is_mark(task);
+    bool comes_as_mark = !again && lanepool_i_task_is_tombstone(task);
     if (!comes_as_mark) {
         scan_chains(&state);
         lanepool_i_kinds_scan(&state);
@@ -207,8 +208,9 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     end_scan(&state, grants);
 }
 
-static void serve(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_successors *successors,
-                  lanepool_event_lane type, uint64_t number, lanepool_i_grants *grants)
+static void serve(lanepool_pool *pool, lanepool_i_thread_record *record,
+                  lanepool_i_successors *successors, lanepool_event_lane type, uint64_t number,
+                  lanepool_i_grants *grants)
 {
     lanepool_i_edge *edge = exchange_acq_rel(successors, LANEPOOL_I_CLOSED);
     lanepool_i_edge *oldest_first = NULL;
@@ -221,35 +223,35 @@ static void serve(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_succe
     while (oldest_first != NULL) {
         lanepool_i_task *task = oldest_first->waiting;
         oldest_first = oldest_first->next;
-        lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_ARRIVE, task, number, (uint8_t)type, 0);
-        if (!lanepool_i_latch_arrive(task, 1))
+        lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ARRIVE, task, number, (uint8_t)type, 0);
+        if (!lanepool_i_countdown_arrive(task, 1))
             continue;
         if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0)
-            lanepool_i_router_reap_later(pool, local, task);
+            lanepool_i_router_reap_later(pool, record, task);
         else
             become_ready(task, grants);
     }
 }
 
-static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    lanepool_i_grants *grants)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    serve(pool, local, &tracked->successors, LANEPOOL_EVENT_LANE_TASK, lanepool_i_task_ticket(task),
-          grants);
-    if (tracked->group != NULL && lanepool_i_group_leave(tracked->group))
-        serve(pool, local, lanepool_i_group_successors(tracked->group), LANEPOOL_EVENT_LANE_KIND,
-              task->as.wide.kind, grants);
+    serve(pool, record, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,
+          lanepool_i_task_ticket(task), grants);
+    if (tracked->group != NULL && lanepool_i_kind_batch_leave(tracked->group))
+        serve(pool, record, lanepool_i_kind_batch_successors(tracked->group),
+              LANEPOOL_EVENT_LANE_KIND, task->as.wide.kind, grants);
 }
 
-static void reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void reap(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
     if (tracked->group != NULL)
-        lanepool_i_kinds_reap(pool, local, task);
+        lanepool_i_kinds_reap(pool, record, task);
     else
         leave_chain(tracked);
-    give_blocks(pool, local, tracked);
+    give_blocks(pool, record, tracked);
 }
 
 /* --- walking and collecting --- */
@@ -271,7 +273,7 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
     each_edge(&tracked->successors, limit, found, context);
     if (tracked->group != NULL)
-        each_edge(lanepool_i_group_successors(tracked->group), limit, found, context);
+        each_edge(lanepool_i_kind_batch_successors(tracked->group), limit, found, context);
 }
 
 /* --- all that is pending --- */
@@ -297,40 +299,40 @@ static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
     each_pending(pool, collect_task, tasks);
 }
 
-static void survey_task(lanepool_i_task *task, void *context)
+static void census_task(lanepool_i_task *task, void *context)
 {
-    lanepool_i_survey_add_task(context, task);
+    lanepool_i_census_add_task(context, task);
 }
 
-static void survey_begin(lanepool_i_survey *survey)
+static void census_begin(lanepool_i_census *census)
 {
-    each_pending(survey->pool, survey_task, survey);
+    each_pending(census->pool, census_task, census);
 }
 
 /* What a task was told to wait for is known to what it waits for; so the rule is asked anew. All
  * that run or are ready, and the nearest one that waits: that one leads to the others. */
-static void survey_entries(lanepool_i_survey *survey, size_t index)
+static void census_entries(lanepool_i_census *census, size_t index)
 {
-    const lanepool_i_seen *seen = lanepool_i_survey_seen(survey, index);
+    const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, index);
     if (seen->state != LANEPOOL_SNAPSHOT_WAITING)
         return;
     bool has_waiting = false;
     size_t count = 0;
     for (size_t older = index; older-- > 0 && count < LANEPOOL_SNAPSHOT_BEHIND_MAX;) {
-        const lanepool_i_seen *other = lanepool_i_survey_seen(survey, older);
+        const lanepool_i_census_row *other = lanepool_i_census_row_at(census, older);
         bool waits = other->state == LANEPOOL_SNAPSHOT_WAITING;
         if ((waits && has_waiting) ||
-            !lanepool_i_conflict(survey->pool, survey->local, seen->task, other->task))
+            !lanepool_i_conflict(census->pool, census->record, seen->task, other->task))
             continue;
         has_waiting = has_waiting || waits;
-        lanepool_i_survey_add_behind(survey, index, older);
+        lanepool_i_census_add_behind(census, index, older);
         count++;
     }
 }
 
-static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+static void census_end(lanepool_i_census *census, lanepool_i_grants *grants)
 {
-    (void)survey;
+    (void)census;
     (void)grants;
 }
 
@@ -363,8 +365,8 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .reap = reap,
     .collect = collect,
     .each_dependent = each_dependent,
-    .survey_begin = survey_begin,
-    .survey_entries = survey_entries,
-    .survey_end = survey_end,
-    .survey_is_over = is_finished,
+    .census_begin = census_begin,
+    .census_entries = census_entries,
+    .census_end = census_end,
+    .census_is_over = is_finished,
 };

@@ -16,7 +16,7 @@
 #include "route/router.h"
 #include "task/successors.h"
 
-typedef struct lanepool_i_group lanepool_i_group;
+typedef struct lanepool_i_kind_batch lanepool_i_kind_batch;
 typedef struct lanepool_i_kind lanepool_i_kind;
 typedef struct lanepool_i_edge_block lanepool_i_edge_block;
 
@@ -28,7 +28,7 @@ typedef struct lanepool_i_tracked {
     lanepool_i_task **tail_at;        /* R: where a tail is linked from; NULL: not a tail */
     lanepool_i_edge first_edge;       /* R: the task's first edge */
     lanepool_i_edge_block *edges;     /* R: further ones */
-    lanepool_i_group *group;          /* R: of a task that is tracked by its kind */
+    lanepool_i_kind_batch *group;     /* R: of a task that is tracked by its kind */
 } lanepool_i_tracked;
 
 _Static_assert(sizeof(lanepool_i_tracked) == 64, "a tracked task is two lines");
@@ -49,7 +49,7 @@ static inline lanepool_i_tracked *lanepool_i_tracked_of(lanepool_i_task *task)
 /* One task's search for what it must wait for; on the stack of the role's holder. */
 typedef struct lanepool_i_scan {
     lanepool_pool *pool;
-    lanepool_i_local *local;
+    lanepool_i_thread_record *record;
     lanepool_i_task *task;
     uint32_t edge_count;         /* edges in use */
     lanepool_i_edge_block *last; /* the block with room, if any */

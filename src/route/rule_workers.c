@@ -9,9 +9,9 @@
 _Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane), "it takes a lane's memory");
 _Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0, "it begins like a wide entry");
 
-static lanepool_i_placed *placed_of(lanepool_i_task *task)
+static lanepool_i_queued_task *placed_of(lanepool_i_task *task)
 {
-    return (lanepool_i_placed *)(task + 1);
+    return (lanepool_i_queued_task *)(task + 1);
 }
 
 static lanepool_i_claim_entry *entries_of(const lanepool_pool *pool, lanepool_i_task *task)
@@ -21,9 +21,9 @@ static lanepool_i_claim_entry *entries_of(const lanepool_pool *pool, lanepool_i_
 
 /* --- the lanes --- */
 
-static void append(lanepool_i_queue *queue, lanepool_i_place *place, lanepool_i_task *task)
+static void append(lanepool_i_queue *queue, lanepool_i_queue_entry *place, lanepool_i_task *task)
 {
-    *place = (lanepool_i_place){ .task = task };
+    *place = (lanepool_i_queue_entry){ .task = task };
     lanepool_i_mutex_lock(&queue->lock);
     if (queue->first == NULL)
         queue->first = place;
@@ -44,11 +44,11 @@ static void remove_first(lanepool_i_queue *queue)
 
 /* The task at the head, if its worker has not arrived there before. A worker that halts does not:
  * the look at that, under the lock, sees what was called before the task came to the head. */
-static lanepool_i_task *arrive_at_first(const lanepool_i_crew *crew, lanepool_i_queue *queue)
+static lanepool_i_task *arrive_at_first(const lanepool_i_workers *workers, lanepool_i_queue *queue)
 {
     lanepool_i_task *task = NULL;
     lanepool_i_mutex_lock(&queue->lock);
-    if (queue->first != NULL && !queue->first->arrived && load_relaxed(&crew->halt) == 0) {
+    if (queue->first != NULL && !queue->first->arrived && load_relaxed(&workers->halt) == 0) {
         task = queue->first->task;
         queue->first->arrived = true;
     }
@@ -68,19 +68,19 @@ static bool has_own(lanepool_pool *pool, lanepool_i_worker *worker)
 /* The worker that arrives last runs the task, unless its caller does. */
 static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
 {
-    lanepool_i_local *local = worker->local;
-    lanepool_i_task *task = arrive_at_first(&pool->crew, &pool->queues.queues[worker->index]);
+    lanepool_i_thread_record *record = worker->record;
+    lanepool_i_task *task = arrive_at_first(&pool->workers, &pool->queues.queues[worker->index]);
     if (task == NULL)
         return NULL;
     uint32_t lanes = placed_of(task)->place_count;
-    lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_ARRIVE, task, worker->index,
+    lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ARRIVE, task, worker->index,
                         LANEPOOL_EVENT_LANE_WORKER, 0);
-    if (!lanepool_i_latch_arrive(task, 1)) {
-        lanepool_i_count_up(&local->latched, 1);
+    if (!lanepool_i_countdown_arrive(task, 1)) {
+        lanepool_i_count_up(&record->latched, 1);
         return NULL;
     }
-    lanepool_i_count_up(&local->latched, (uint64_t)1 - lanes);
-    lanepool_i_trace_task(local->ring, LANEPOOL_EVENT_READY, task, 0);
+    lanepool_i_count_up(&record->latched, (uint64_t)1 - lanes);
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_READY, task, 0);
     if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 && pool->host->call(pool, task))
         return NULL;
     return task;
@@ -91,7 +91,7 @@ static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
 /* Each once, though several claims may lead to it. */
 static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_placed *placed = placed_of(task);
+    lanepool_i_queued_task *placed = placed_of(task);
     if (load_acquire(&placed->finished) || placed->found_for == pool->router.placings)
         return;
     placed->found_for = pool->router.placings;
@@ -100,13 +100,14 @@ static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
 }
 
 /* A mark waits for nothing. */
-static void find_by_rule(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void find_by_rule(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         lanepool_i_task *task)
 {
     lanepool_i_task *newest = pool->queues.unreaped;
-    lanepool_i_task *old = lanepool_i_task_is_mark(task) ? NULL : newest;
+    lanepool_i_task *old = lanepool_i_task_is_tombstone(task) ? NULL : newest;
     for (; old != NULL; old = placed_of(old)->older)
-        if (!load_acquire(&placed_of(old)->finished) && !lanepool_i_task_is_mark(old) &&
-            lanepool_i_conflict(pool, local, task, old))
+        if (!load_acquire(&placed_of(old)->finished) && !lanepool_i_task_is_tombstone(old) &&
+            lanepool_i_conflict(pool, record, task, old))
             add_conflict(pool, old);
     placed_of(task)->older = newest;
     if (newest != NULL)
@@ -182,7 +183,7 @@ static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 
 /* Of several claims of one key the first stays, in the strongest mode. The stamp, which no other
  * task has, says whether the key was seen, and whether a claim of it was EXCLUSIVE. */
-static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void merge(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
 {
     lanepool_i_claim_entry *entries = entries_of(pool, task);
     uint64_t stamp = pool->router.placings << 1;
@@ -190,8 +191,8 @@ static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].claim.owner;
         uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane =
-            lanepool_i_keys_lane(pool, &pool->keys, local, &entries[i].claim.entry, type);
+        lanepool_i_lane *lane = lanepool_i_lane_table_lane(pool, &pool->lane_table, record,
+                                                           &entries[i].claim.entry, type);
         lanepool_i_claimants *claimants = (lanepool_i_claimants *)lane;
         if ((claimants->stamp & ~(uint64_t)1) != stamp) {
             claimants->stamp = stamp;
@@ -203,9 +204,10 @@ static void merge(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     task->as.wide.count = kept & LANEPOOL_I_WIDE_COUNT_MASK;
 }
 
-static void find_by_keys(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void find_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         lanepool_i_task *task)
 {
-    merge(pool, local, task);
+    merge(pool, record, task);
     lanepool_i_claim_entry *entries = entries_of(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         bool exclusive = (claimants_of(&entries[i])->stamp & 1) != 0;
@@ -221,11 +223,11 @@ static void find_by_keys(lanepool_pool *pool, lanepool_i_local *local, lanepool_
 
 static void count_covers(lanepool_pool *pool)
 {
-    for (size_t i = 0; i < pool->crew.worker_count; i++)
+    for (size_t i = 0; i < pool->workers.worker_count; i++)
         pool->queues.queues[i].covers = 0;
     for (lanepool_i_task *task = pool->queues.conflicts; task != NULL;
          task = placed_of(task)->next_conflict)
-        for (size_t i = 0; i < pool->crew.worker_count; i++)
+        for (size_t i = 0; i < pool->workers.worker_count; i++)
             pool->queues.queues[i].covers += placed_of(task)->places[i].task != NULL;
 }
 
@@ -235,7 +237,7 @@ static size_t best_lane(const lanepool_pool *pool)
     const lanepool_i_queue *queues = pool->queues.queues;
     size_t best = 0;
     size_t best_count = load_relaxed(&queues[0].count);
-    for (size_t i = 1; i < pool->crew.worker_count; i++) {
+    for (size_t i = 1; i < pool->workers.worker_count; i++) {
         size_t count = load_relaxed(&queues[i].count);
         if (queues[i].covers > queues[best].covers ||
             (queues[i].covers == queues[best].covers && count < best_count)) {
@@ -250,7 +252,7 @@ static void drop_covered(lanepool_pool *pool, size_t lane)
 {
     lanepool_i_task **at = &pool->queues.conflicts;
     while (*at != NULL) {
-        lanepool_i_placed *placed = placed_of(*at);
+        lanepool_i_queued_task *placed = placed_of(*at);
         if (placed->places[lane].task != NULL)
             *at = placed->next_conflict;
         else
@@ -261,7 +263,7 @@ static void drop_covered(lanepool_pool *pool, size_t lane)
 /* Marks the lanes to enter in the task's places. Greedy: at least one conflict less each time. */
 static void choose_lanes(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_placed *placed = placed_of(task);
+    lanepool_i_queued_task *placed = placed_of(task);
     do {
         count_covers(pool);
         size_t lane = best_lane(pool);
@@ -271,26 +273,27 @@ static void choose_lanes(lanepool_pool *pool, lanepool_i_task *task)
     } while (pool->queues.conflicts != NULL);
 }
 
-static void enter_lanes(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void enter_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *task)
 {
-    lanepool_i_placed *placed = placed_of(task);
-    lanepool_i_latch_set(task, placed->place_count);
+    lanepool_i_queued_task *placed = placed_of(task);
+    lanepool_i_countdown_set(task, placed->place_count);
     uint32_t left = placed->place_count;
     for (size_t i = 0; left > 0; i++) {
         if (placed->places[i].task == NULL)
             continue;
         /* The last one may let the task run, finish and be reaped by a later holder of the role. */
         left--;
-        lanepool_i_trace_at(local->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
+        lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
                             0);
         append(&pool->queues.queues[i], &placed->places[i], task);
-        lanepool_i_park_wake_one(&pool->crew.park, i);
+        lanepool_i_sleepers_wake_one(&pool->workers.sleepers, i);
     }
 }
 
 /* --- the rule --- */
 
-static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants)
 {
     (void)grants;
@@ -298,44 +301,44 @@ static void route(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task 
     pool->queues.conflicts = NULL;
     pool->router.placings++;
     if (pool->options.is_compatible != NULL)
-        find_by_rule(pool, local, task);
+        find_by_rule(pool, record, task);
     else
-        find_by_keys(pool, local, task);
+        find_by_keys(pool, record, task);
     choose_lanes(pool, task);
-    enter_lanes(pool, local, task);
+    enter_lanes(pool, record, task);
 }
 
-static void batch_done(lanepool_pool *pool, lanepool_i_local *local)
+static void batch_done(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (pool->options.is_compatible == NULL)
-        lanepool_i_keys_sweep(pool, local);
+        lanepool_i_lane_table_sweep(pool, record);
 }
 
-static void trim(lanepool_pool *pool, lanepool_i_local *local)
+static void trim(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (pool->options.is_compatible == NULL)
-        lanepool_i_keys_trim(pool, local);
+        lanepool_i_lane_table_trim(pool, record);
 }
 
 /* The finisher takes the task out of every lane and wakes the workers that it held up there. */
-static void finish(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task,
+static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    lanepool_i_grants *grants)
 {
     (void)grants;
-    lanepool_i_placed *placed = placed_of(task);
+    lanepool_i_queued_task *placed = placed_of(task);
     store_release(&placed->finished, true);
-    for (size_t i = 0; i < pool->crew.worker_count; i++) {
+    for (size_t i = 0; i < pool->workers.worker_count; i++) {
         if (placed->places[i].task == NULL)
             continue;
-        lanepool_i_trace_next(local->ring, LANEPOOL_EVENT_RELEASE, task, i,
+        lanepool_i_trace_next(record->ring, LANEPOOL_EVENT_RELEASE, task, i,
                               LANEPOOL_EVENT_LANE_WORKER);
         remove_first(&pool->queues.queues[i]);
-        if (local->worker == NULL || local->worker->index != i)
-            lanepool_i_park_wake_one(&pool->crew.park, i);
+        if (record->worker == NULL || record->worker->index != i)
+            lanepool_i_sleepers_wake_one(&pool->workers.sleepers, i);
     }
 }
 
-static void unlink_unreaped(lanepool_pool *pool, const lanepool_i_placed *placed)
+static void unlink_unreaped(lanepool_pool *pool, const lanepool_i_queued_task *placed)
 {
     if (placed->older != NULL)
         placed_of(placed->older)->newer = placed->newer;
@@ -345,9 +348,9 @@ static void unlink_unreaped(lanepool_pool *pool, const lanepool_i_placed *placed
         pool->queues.unreaped = placed->older;
 }
 
-static void reap(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+static void reap(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
 {
-    (void)local;
+    (void)record;
     if (pool->options.is_compatible != NULL) {
         unlink_unreaped(pool, placed_of(task));
         return;
@@ -382,8 +385,8 @@ static bool is_unclaimed(const lanepool_i_lane *lane)
 
 static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
-    for (size_t i = 0; i < pool->crew.worker_count; i++)
-        for (lanepool_i_place *place = pool->queues.queues[i].first; place != NULL;
+    for (size_t i = 0; i < pool->workers.worker_count; i++)
+        for (lanepool_i_queue_entry *place = pool->queues.queues[i].first; place != NULL;
              place = place->next)
             lanepool_i_tasks_collect(tasks, place->task);
 }
@@ -408,12 +411,12 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
 static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                            void (*found)(lanepool_i_task *dependent, void *context), void *context)
 {
-    for (size_t i = 0; i < pool->crew.worker_count; i++) {
+    for (size_t i = 0; i < pool->workers.worker_count; i++) {
         lanepool_i_queue *queue = &pool->queues.queues[i];
         if (placed_of(task)->places[i].task == NULL)
             continue;
         lanepool_i_mutex_lock(&queue->lock);
-        for (const lanepool_i_place *place = placed_of(task)->places[i].next;
+        for (const lanepool_i_queue_entry *place = placed_of(task)->places[i].next;
              place != NULL && lanepool_i_ticket_before(lanepool_i_task_ticket(place->task), limit);
              place = place->next)
             found(place->task, context);
@@ -425,57 +428,57 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
 
 /* All lanes are held at once, by index: who takes one of these locks takes no other. Whatever runs
  * stands in a lane now: it leaves that after it has left its thread's list. */
-static void survey_begin(lanepool_i_survey *survey)
+static void census_begin(lanepool_i_census *census)
 {
-    lanepool_pool *pool = survey->pool;
+    lanepool_pool *pool = census->pool;
     size_t total = 0;
-    for (size_t i = 0; i < pool->crew.worker_count; i++)
+    for (size_t i = 0; i < pool->workers.worker_count; i++)
         total += load_relaxed(&pool->queues.queues[i].count);
     /* Only the role's holder appends: there cannot be more by now. */
-    if (!lanepool_i_array_reserve(&survey->seen, total, sizeof(lanepool_i_seen))) {
-        survey->lacking = true;
+    if (!lanepool_i_vector_reserve(&census->rows, total, sizeof(lanepool_i_census_row))) {
+        census->lacking = true;
         return;
     }
-    for (size_t i = 0; i < pool->crew.worker_count; i++)
+    for (size_t i = 0; i < pool->workers.worker_count; i++)
         lanepool_i_mutex_lock(&pool->queues.queues[i].lock);
-    for (size_t i = 0; i < pool->crew.worker_count; i++)
-        for (const lanepool_i_place *place = pool->queues.queues[i].first; place != NULL;
+    for (size_t i = 0; i < pool->workers.worker_count; i++)
+        for (const lanepool_i_queue_entry *place = pool->queues.queues[i].first; place != NULL;
              place = place->next) {
-            lanepool_i_survey_add_task(survey, place->task);
+            lanepool_i_census_add_task(census, place->task);
             placed_of(place->task)->places[i].surveyed =
                 place == pool->queues.queues[i].first ? LANEPOOL_I_FIRST : LANEPOOL_I_BEHIND;
         }
-    for (size_t i = pool->crew.worker_count; i-- > 0;)
+    for (size_t i = pool->workers.worker_count; i-- > 0;)
         lanepool_i_mutex_unlock(&pool->queues.queues[i].lock);
 }
 
-static void survey_entries(lanepool_i_survey *survey, size_t index)
+static void census_entries(lanepool_i_census *census, size_t index)
 {
-    const lanepool_i_placed *placed = placed_of(lanepool_i_survey_seen(survey, index)->task);
-    for (size_t i = 0; i < survey->pool->crew.worker_count; i++)
+    const lanepool_i_queued_task *placed = placed_of(lanepool_i_census_row_at(census, index)->task);
+    for (size_t i = 0; i < census->pool->workers.worker_count; i++)
         if (placed->places[i].surveyed != LANEPOOL_I_GONE)
-            lanepool_i_survey_add_entry(survey, index, &survey->pool->queues.queues[i],
+            lanepool_i_census_add_entry(census, index, &census->pool->queues.queues[i],
                                         LANEPOOL_EXCLUSIVE,
                                         placed->places[i].surveyed == LANEPOOL_I_FIRST);
 }
 
-static void survey_lane(const lanepool_i_survey *survey, const void *place,
+static void census_lane(const lanepool_i_census *census, const void *place,
                         lanepool_snapshot_lane *described, char *name, size_t size)
 {
     const lanepool_i_queue *queue = place;
-    described->number = (uint64_t)(queue - survey->pool->queues.queues);
+    described->number = (uint64_t)(queue - census->pool->queues.queues);
     described->type = LANEPOOL_EVENT_LANE_WORKER;
     described->granted = 0;
     name[0] = '\0';
     (void)size;
 }
 
-static void survey_end(lanepool_i_survey *survey, lanepool_i_grants *grants)
+static void census_end(lanepool_i_census *census, lanepool_i_grants *grants)
 {
     (void)grants;
-    for (size_t index = 0; index < survey->seen.count; index++) {
-        lanepool_i_placed *placed = placed_of(lanepool_i_survey_seen(survey, index)->task);
-        for (size_t i = 0; i < survey->pool->crew.worker_count; i++)
+    for (size_t index = 0; index < census->rows.count; index++) {
+        lanepool_i_queued_task *placed = placed_of(lanepool_i_census_row_at(census, index)->task);
+        for (size_t i = 0; i < census->pool->workers.worker_count; i++)
             placed->places[i].surveyed = LANEPOOL_I_GONE;
     }
 }
@@ -509,7 +512,7 @@ static bool init(lanepool_pool *pool)
     if (!init_queues(pool))
         return false;
     if (pool->options.is_compatible != NULL ||
-        lanepool_i_keys_init(&pool->keys, is_unclaimed, pool->options.allocator, false))
+        lanepool_i_lane_table_init(&pool->lane_table, is_unclaimed, pool->options.allocator, false))
         return true;
     fini_queues(pool, pool->options.workers);
     return false;
@@ -518,13 +521,13 @@ static bool init(lanepool_pool *pool)
 static void fini(lanepool_pool *pool)
 {
     if (pool->options.is_compatible == NULL)
-        lanepool_i_keys_fini(&pool->keys);
+        lanepool_i_lane_table_fini(&pool->lane_table);
     fini_queues(pool, pool->options.workers);
 }
 
 static size_t extension(const lanepool_options *options)
 {
-    return sizeof(lanepool_i_placed) + options->workers * sizeof(lanepool_i_place);
+    return sizeof(lanepool_i_queued_task) + options->workers * sizeof(lanepool_i_queue_entry);
 }
 
 const lanepool_i_rule lanepool_i_rule_workers = {
@@ -545,8 +548,8 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .collect = collect,
     .claims = claims,
     .each_dependent = each_dependent,
-    .survey_begin = survey_begin,
-    .survey_entries = survey_entries,
-    .survey_lane = survey_lane,
-    .survey_end = survey_end,
+    .census_begin = census_begin,
+    .census_entries = census_entries,
+    .census_lane = census_lane,
+    .census_end = census_end,
 };

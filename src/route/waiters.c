@@ -54,13 +54,13 @@ bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_rout
 }
 
 bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
-                             lanepool_i_local *local)
+                             lanepool_i_thread_record *record)
 {
     if (!lanepool_i_waiter_take_role(waiter, &pool->router))
         return false;
-    lanepool_i_router_route(pool, local);
+    lanepool_i_router_route(pool, record);
     bool more = lanepool_i_waiter_has_more(waiter, &pool->router);
-    lanepool_i_role_give_back(pool, local);
+    lanepool_i_role_give_back(pool, record);
     return more;
 }
 
@@ -107,9 +107,9 @@ void lanepool_i_wait_drop(lanepool_i_wait *wait)
     lanepool_i_memory_free(wait);
 }
 
-static bool is_running(const lanepool_i_local *local, const lanepool_i_task *task)
+static bool is_running(const lanepool_i_thread_record *record, const lanepool_i_task *task)
 {
-    const lanepool_i_task *running = load_relaxed(&local->running);
+    const lanepool_i_task *running = load_relaxed(&record->running);
     while (running != NULL && running != task)
         running = load_relaxed(&running->next);
     return running != NULL;
@@ -117,13 +117,13 @@ static bool is_running(const lanepool_i_local *local, const lanepool_i_task *tas
 
 /* All at once, before the first of the tasks goes: a wait also points at the task above it. Each
  * listener stays with its future and drops its reference there. */
-void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local)
+void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_thread_record *record)
 {
     lanepool_i_wait *over = NULL;
     lanepool_i_mutex_lock(&waits->lock);
     for (lanepool_i_wait **at = &waits->first; *at != NULL;) {
         lanepool_i_wait *wait = *at;
-        if (!is_running(local, wait->task)) {
+        if (!is_running(record, wait->task)) {
             at = &wait->next;
             continue;
         }
@@ -133,7 +133,7 @@ void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local)
         over = wait;
     }
     lanepool_i_mutex_unlock(&waits->lock);
-    local->waits = 0;
+    record->waits = 0;
     while (over != NULL) {
         lanepool_i_wait *next = over->next;
         lanepool_i_wait_drop(over);
@@ -141,7 +141,7 @@ void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local)
     }
 }
 
-void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait)
+void lanepool_i_waits_end_help(lanepool_i_waits *waits, lanepool_i_wait *wait)
 {
     lanepool_i_mutex_lock(&waits->lock);
     wait->helping = NULL;

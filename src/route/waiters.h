@@ -83,7 +83,7 @@ bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_rout
 /* The waiter routes a batch, if the role is free; true: more is left. Else it is posted when the
  * role is given back. */
 bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
-                             lanepool_i_local *local);
+                             lanepool_i_thread_record *record);
 
 /* Which sleeping waiters look again. Not all without need: two who look in turn would wake one
  * another for ever. */
@@ -100,7 +100,7 @@ static inline void lanepool_i_waits_wake(lanepool_i_waits *waits, lanepool_i_who
         lanepool_i_waits_wake_slowly(waits, whom);
 }
 
-static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
+static inline bool lanepool_i_waits_have_callers(const lanepool_i_waits *waits)
 {
     return load_relaxed(&waits->caller_count) != 0;
 }
@@ -108,9 +108,9 @@ static inline bool lanepool_i_waits_has_callers(const lanepool_i_waits *waits)
 /* One reference less. */
 void lanepool_i_wait_drop(lanepool_i_wait *wait);
 /* The task that a wait made its thread run has returned, and is about to go. */
-void lanepool_i_waits_helped(lanepool_i_waits *waits, lanepool_i_wait *wait);
+void lanepool_i_waits_end_help(lanepool_i_waits *waits, lanepool_i_wait *wait);
 /* The thread ends inside the tasks that it runs: their waits are over. */
-void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_local *local);
+void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_thread_record *record);
 /* Under the lock: posts a waiter, if it is meant. */
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
 /* Under the lock: a caller comes or goes. */

@@ -5,10 +5,10 @@
 /* Stands in `kept` while nobody looks. Never dereferenced. */
 #define CLOSED ((lanepool_i_task *)1)
 
-void lanepool_i_watch_init(lanepool_i_watch *watch, bool has_barrier)
+void lanepool_i_retention_init(lanepool_i_retention *retention, bool has_barrier)
 {
-    atomic_init(&watch->word, has_barrier ? 0 : LANEPOOL_I_NO_MEMBARRIER);
-    atomic_init(&watch->kept, CLOSED);
+    atomic_init(&retention->word, has_barrier ? 0 : LANEPOOL_I_NO_MEMBARRIER);
+    atomic_init(&retention->kept, CLOSED);
 }
 
 /* Of a wide task that is where its release callback was, which has been called. */
@@ -17,38 +17,39 @@ static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
     return &task->as.narrow[1].next;
 }
 
-bool lanepool_i_watch_keeps(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_task *task)
+bool lanepool_i_retain_block(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task)
 {
-    lanepool_i_watch *watch = &pool->watch;
-    if ((load_seq(&watch->word) & LANEPOOL_I_NO_MEMBARRIER) != 0)
-        store_seq(&local->running, load_relaxed(&local->running));
-    lanepool_i_task *top = load_seq(&watch->kept);
+    lanepool_i_retention *retention = &pool->retention;
+    if ((load_seq(&retention->word) & LANEPOOL_I_NO_MEMBARRIER) != 0)
+        store_seq(&record->running, load_relaxed(&record->running));
+    lanepool_i_task *top = load_seq(&retention->kept);
     do {
         if (top == CLOSED)
             return false;
         /* Release: who reads it in place of the callback sees that the task is a mark. */
         store_release(kept_link(task), (uintptr_t)top);
-    } while (!cas_seq(&watch->kept, &top, task));
+    } while (!cas_seq(&retention->kept, &top, task));
     return true;
 }
 
-void lanepool_i_watch_begin(lanepool_i_watch *watch)
+void lanepool_i_retention_begin(lanepool_i_retention *retention)
 {
-    uint32_t word = load_relaxed(&watch->word);
-    store_seq(&watch->kept, NULL);
-    store_seq(&watch->word, word | LANEPOOL_I_WATCHED);
+    uint32_t word = load_relaxed(&retention->word);
+    store_seq(&retention->kept, NULL);
+    store_seq(&retention->word, word | LANEPOOL_I_RETAINING);
     if ((word & LANEPOOL_I_NO_MEMBARRIER) == 0)
-        lanepool_i_barrier_others();
+        lanepool_i_membarrier_others();
 }
 
-lanepool_i_task *lanepool_i_watch_end(lanepool_i_watch *watch)
+lanepool_i_task *lanepool_i_retention_end(lanepool_i_retention *retention)
 {
-    uint32_t word = load_relaxed(&watch->word);
-    store_seq(&watch->word, word & ~LANEPOOL_I_WATCHED);
-    return exchange_seq(&watch->kept, CLOSED);
+    uint32_t word = load_relaxed(&retention->word);
+    store_seq(&retention->word, word & ~LANEPOOL_I_RETAINING);
+    return exchange_seq(&retention->kept, CLOSED);
 }
 
-lanepool_i_task *lanepool_i_watch_next(lanepool_i_task *kept)
+lanepool_i_task *lanepool_i_retention_next(lanepool_i_task *kept)
 {
     return (lanepool_i_task *)load_relaxed(kept_link(kept));
 }

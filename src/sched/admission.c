@@ -9,16 +9,16 @@
 #define UNLIMITED_CREDIT ((uint64_t)1 << 62)
 
 /* One blocked submitter; on its stack. */
-struct lanepool_i_applicant {
-    lanepool_i_applicant *next;     /* L */
-    lanepool_i_charge *charge;      /* I */
-    uint64_t credit;                /* L: given when served; 0: refused */
-    bool served;                    /* L */
-    lanepool_i_semaphore semaphore; /* posted after it was served */
+struct lanepool_i_blocked_submitter {
+    lanepool_i_blocked_submitter *next; /* L */
+    lanepool_i_charge *charge;          /* I */
+    uint64_t credit;                    /* L: given when served; 0: refused */
+    bool served;                        /* L */
+    lanepool_i_semaphore semaphore;     /* posted after it was served */
 };
 
-bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_locals *locals,
-                               size_t pending_max, lanepool_i_quotas *quotas)
+bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_thread_records *records,
+                               size_t pending_max, lanepool_i_lane_quotas *quotas)
 {
     admission->limit = pending_max == LANEPOOL_UNLIMITED ? UINT64_MAX : pending_max;
     admission->batch = pending_max / CREDITS_TO_LIMIT;
@@ -26,7 +26,7 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_local
         admission->batch = BATCH_MAX;
     if (admission->batch == 0 || quotas != NULL)
         admission->batch = 1;
-    admission->locals = locals;
+    admission->records = records;
     admission->quotas = quotas;
     admission->admitted = 0;
     admission->first = NULL;
@@ -44,11 +44,11 @@ void lanepool_i_admission_fini(lanepool_i_admission *admission)
 /* Credits that ended threads left unused come back here. */
 static void take_back_locked(lanepool_i_admission *admission)
 {
-    lanepool_i_locals *locals = admission->locals;
-    lanepool_i_mutex_lock(&locals->lock);
-    admission->admitted -= locals->admitted;
-    locals->admitted = 0;
-    lanepool_i_mutex_unlock(&locals->lock);
+    lanepool_i_thread_records *records = admission->records;
+    lanepool_i_mutex_lock(&records->lock);
+    admission->admitted -= records->admitted;
+    records->admitted = 0;
+    lanepool_i_mutex_unlock(&records->lock);
 }
 
 static uint64_t room_locked(lanepool_i_admission *admission)
@@ -56,7 +56,7 @@ static uint64_t room_locked(lanepool_i_admission *admission)
     if (admission->limit == UINT64_MAX)
         return UNLIMITED_CREDIT;
     take_back_locked(admission);
-    uint64_t pending = admission->admitted - lanepool_i_locals_finished(admission->locals);
+    uint64_t pending = admission->admitted - lanepool_i_thread_records_finished(admission->records);
     return pending < admission->limit ? admission->limit - pending : 0;
 }
 
@@ -72,7 +72,7 @@ static uint64_t give_locked(lanepool_i_admission *admission, uint64_t room)
 
 /* --- waiting --- */
 
-static void join_locked(lanepool_i_admission *admission, lanepool_i_applicant *applicant)
+static void join_locked(lanepool_i_admission *admission, lanepool_i_blocked_submitter *applicant)
 {
     applicant->next = NULL;
     *admission->last = applicant;
@@ -80,9 +80,9 @@ static void join_locked(lanepool_i_admission *admission, lanepool_i_applicant *a
     store_seq(&admission->waiting, load_relaxed(&admission->waiting) + 1);
 }
 
-static void leave_locked(lanepool_i_admission *admission, lanepool_i_applicant *applicant)
+static void leave_locked(lanepool_i_admission *admission, lanepool_i_blocked_submitter *applicant)
 {
-    lanepool_i_applicant **at = &admission->first;
+    lanepool_i_blocked_submitter **at = &admission->first;
     while (*at != applicant)
         at = &(*at)->next;
     *at = applicant->next;
@@ -92,14 +92,14 @@ static void leave_locked(lanepool_i_admission *admission, lanepool_i_applicant *
 }
 
 /* The applicant may be gone as soon as it is posted, so this comes last. */
-static void serve_one_locked(lanepool_i_admission *admission, lanepool_i_applicant *applicant,
-                             uint64_t credit)
+static void serve_one_locked(lanepool_i_admission *admission,
+                             lanepool_i_blocked_submitter *applicant, uint64_t credit)
 {
     leave_locked(admission, applicant);
     applicant->credit = credit;
     applicant->served = true;
     if (credit > 0)
-        lanepool_i_quotas_count(applicant->charge);
+        lanepool_i_lane_quotas_count(applicant->charge);
     lanepool_i_semaphore_post(&applicant->semaphore);
 }
 
@@ -108,14 +108,14 @@ static void serve_one_locked(lanepool_i_admission *admission, lanepool_i_applica
 static uint64_t serve_locked(lanepool_i_admission *admission, bool any)
 {
     uint64_t least = any ? 1 : admission->batch;
-    lanepool_i_applicant *applicant = admission->first;
+    lanepool_i_blocked_submitter *applicant = admission->first;
     if (admission->quotas != NULL)
-        lanepool_i_quotas_begin_walk(admission->quotas);
+        lanepool_i_lane_quotas_begin_walk(admission->quotas);
     uint64_t room = room_locked(admission);
     while (applicant != NULL && room >= least) {
-        lanepool_i_applicant *next = applicant->next;
+        lanepool_i_blocked_submitter *next = applicant->next;
         if (admission->quotas == NULL ||
-            lanepool_i_quotas_fit(admission->quotas, applicant->charge)) {
+            lanepool_i_lane_quotas_fit(admission->quotas, applicant->charge)) {
             serve_one_locked(admission, applicant, give_locked(admission, room));
             room = room_locked(admission);
         }
@@ -133,46 +133,46 @@ static uint64_t room_behind_locked(lanepool_i_admission *admission, lanepool_i_c
     if (admission->quotas == NULL)
         return admission->first == NULL ? room_locked(admission) : 0;
     uint64_t room = serve_locked(admission, true);
-    return lanepool_i_quotas_fit(admission->quotas, charge) ? room : 0;
+    return lanepool_i_lane_quotas_fit(admission->quotas, charge) ? room : 0;
 }
 
-bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local,
+bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                               lanepool_i_charge *charge)
 {
-    if (local->admitted == 0) {
+    if (record->admitted == 0) {
         lanepool_i_mutex_lock(&admission->lock);
-        bool open = !admission->closed || lanepool_i_local_is_inside(local);
+        bool open = !admission->closed || lanepool_i_thread_is_inside_pool(record);
         if (open)
-            local->admitted = give_locked(admission, room_behind_locked(admission, charge));
-        if (local->admitted > 0)
-            lanepool_i_quotas_count(charge);
+            record->admitted = give_locked(admission, room_behind_locked(admission, charge));
+        if (record->admitted > 0)
+            lanepool_i_lane_quotas_count(charge);
         lanepool_i_mutex_unlock(&admission->lock);
     }
-    if (local->admitted == 0)
+    if (record->admitted == 0)
         return false;
-    local->admitted--;
+    record->admitted--;
     return true;
 }
 
-void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local,
+void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                                 lanepool_i_charge *charge)
 {
-    if (local->admitted > 0) {
-        local->admitted--;
+    if (record->admitted > 0) {
+        record->admitted--;
         return;
     }
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted++;
-    lanepool_i_quotas_count(charge);
+    lanepool_i_lane_quotas_count(charge);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
 /* --- going --- */
 
-void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local)
+void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record)
 {
     if (!lanepool_i_admission_is_exact(admission)) {
-        local->admitted++;
+        record->admitted++;
         return;
     }
     lanepool_i_admission_give_back(admission);
@@ -203,7 +203,7 @@ void lanepool_i_admission_close(lanepool_i_admission *admission)
 }
 
 /* False: its time had passed and it had not been served. It may have been in others' way. */
-static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_applicant *applicant,
+static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_blocked_submitter *applicant,
                            uint64_t deadline_ns)
 {
     if (lanepool_i_semaphore_wait_until(&applicant->semaphore, deadline_ns))
@@ -218,10 +218,11 @@ static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_applicant
     return served;
 }
 
-lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanepool_i_local *local,
+lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
+                                          lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns)
 {
-    lanepool_i_applicant applicant = { .charge = charge };
+    lanepool_i_blocked_submitter applicant = { .charge = charge };
     if (!lanepool_i_semaphore_init(&applicant.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_i_mutex_lock(&admission->lock);
@@ -234,7 +235,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanep
     bool served = !closed && stand_in_queue(admission, &applicant, deadline_ns);
     lanepool_i_semaphore_fini(&applicant.semaphore);
     if (applicant.credit > 0) {
-        local->admitted += applicant.credit - 1;
+        record->admitted += applicant.credit - 1;
         return LANEPOOL_OK;
     }
     return closed || served ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;

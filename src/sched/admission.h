@@ -26,42 +26,43 @@
 #include "sched/lane_quota.h"
 #include "sched/thread_record.h"
 
-typedef struct lanepool_i_applicant lanepool_i_applicant;
+typedef struct lanepool_i_blocked_submitter lanepool_i_blocked_submitter;
 
 /* Guards: I immutable, A atomic, L the lock. */
 typedef struct lanepool_i_admission {
-    uint64_t limit;              /* I: UINT64_MAX: none */
-    uint64_t batch;              /* I: the most tasks to a credit */
-    lanepool_i_locals *locals;   /* I: counts what has finished */
-    lanepool_i_quotas *quotas;   /* I: limits per lane; NULL: there are none */
-    lanepool_i_mutex lock;       /* L; taken before the locals' */
-    uint64_t admitted;           /* L: credits given, less credits that came back */
-    lanepool_i_applicant *first; /* L: who waits, oldest first */
-    lanepool_i_applicant **last; /* L */
-    bool closed;                 /* L: nobody is admitted from outside any more */
-    _Atomic uint32_t waiting;    /* A: L writes */
+    uint64_t limit;                      /* I: UINT64_MAX: none */
+    uint64_t batch;                      /* I: the most tasks to a credit */
+    lanepool_i_thread_records *records;  /* I: counts what has finished */
+    lanepool_i_lane_quotas *quotas;      /* I: limits per lane; NULL: there are none */
+    lanepool_i_mutex lock;               /* L; taken before the locals' */
+    uint64_t admitted;                   /* L: credits given, less credits that came back */
+    lanepool_i_blocked_submitter *first; /* L: who waits, oldest first */
+    lanepool_i_blocked_submitter **last; /* L */
+    bool closed;                         /* L: nobody is admitted from outside any more */
+    _Atomic uint32_t waiting;            /* A: L writes */
 } lanepool_i_admission;
 
 /* `quotas` may be NULL. */
-bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_locals *locals,
-                               size_t pending_max, lanepool_i_quotas *quotas);
+bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_thread_records *records,
+                               size_t pending_max, lanepool_i_lane_quotas *quotas);
 void lanepool_i_admission_fini(lanepool_i_admission *admission);
 
 /* What the task is charged to has entered the quotas; NULL: it claims nothing, or there are none.
  */
 
 /* False: full, or others wait for their turn. */
-bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_local *local,
+bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                               lanepool_i_charge *charge);
 /* Waits for its turn. OK, TIMED_OUT, SHUT_DOWN or NO_THREAD. */
-lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission, lanepool_i_local *local,
+lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
+                                          lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns);
 /* Admits over the limits; counted all the same. */
-void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_local *local,
+void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                                 lanepool_i_charge *charge);
 /* A task that was admitted was not accepted after all: its credit is the thread's again, or, if
  * each counts, that of whoever waits. */
-void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_local *local);
+void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record);
 /* A task ended without having been counted as finished: its credit is whoever's waits. Not the
  * thread's: that one may never submit. */
 void lanepool_i_admission_give_back(lanepool_i_admission *admission);

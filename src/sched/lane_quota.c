@@ -3,35 +3,36 @@
 
 #include "base/planted.h"
 
-bool lanepool_i_quotas_init(lanepool_i_quotas *quotas, uint64_t seed, size_t pending_max,
-                            const lanepool_allocator *allocator)
+bool lanepool_i_lane_quotas_init(lanepool_i_lane_quotas *quotas, uint64_t seed, size_t pending_max,
+                                 const lanepool_allocator *allocator)
 {
     quotas->pending_max = pending_max;
     quotas->walk = 0;
-    return lanepool_i_keyindex_init(&quotas->index, seed, allocator);
+    return lanepool_i_key_index_init(&quotas->index, seed, allocator);
 }
 
-void lanepool_i_quotas_fini(lanepool_i_quotas *quotas,
-                            void (*visit)(lanepool_i_key *key, void *context), void *context)
+void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
+                                 void (*visit)(lanepool_i_key *key, void *context), void *context)
 {
-    lanepool_i_keyindex_each(&quotas->index, visit, context);
-    lanepool_i_keyindex_fini(&quotas->index);
+    lanepool_i_key_index_each(&quotas->index, visit, context);
+    lanepool_i_key_index_fini(&quotas->index);
 }
 
-static void put_aside(lanepool_i_quota *quota, lanepool_i_key **spare)
+static void put_aside(lanepool_i_lane_quota *quota, lanepool_i_key **spare)
 {
     quota->key.next = *spare;
     *spare = &quota->key;
 }
 
-lanepool_i_quota *lanepool_i_quotas_keep(lanepool_i_quotas *quotas, lanepool_i_quota *candidate,
-                                         lanepool_i_key **spare)
+lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quotas,
+                                                   lanepool_i_lane_quota *candidate,
+                                                   lanepool_i_key **spare)
 {
-    lanepool_i_quota *quota =
-        (lanepool_i_quota *)lanepool_i_keyindex_find(&quotas->index, &candidate->key);
+    lanepool_i_lane_quota *quota =
+        (lanepool_i_lane_quota *)lanepool_i_key_index_find(&quotas->index, &candidate->key);
     if (quota == NULL) {
         quota = candidate;
-        lanepool_i_keyindex_add(&quotas->index, &quota->key);
+        lanepool_i_key_index_add(&quotas->index, &quota->key);
     } else {
         put_aside(candidate, spare);
     }
@@ -39,26 +40,26 @@ lanepool_i_quota *lanepool_i_quotas_keep(lanepool_i_quotas *quotas, lanepool_i_q
     return quota;
 }
 
-void lanepool_i_quotas_let_go(lanepool_i_quotas *quotas, lanepool_i_quota *quota,
-                              lanepool_i_key **spare)
+void lanepool_i_lane_quotas_unkeep(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
+                                   lanepool_i_key **spare)
 {
     if (--quota->keepers > 0 || quota->pending_max != 0)
         return;
-    lanepool_i_keyindex_remove(&quotas->index, &quota->key);
+    lanepool_i_key_index_remove(&quotas->index, &quota->key);
     put_aside(quota, spare);
 }
 
 /* Those that nobody keeps are new; the others came by handles, which keep them. The number of a
  * walk that passes nobody tells duplicates. */
-void lanepool_i_quotas_enter(lanepool_i_quotas *quotas, lanepool_i_charge *charge,
-                             lanepool_i_key **spare)
+void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
+                                  lanepool_i_key **spare)
 {
     size_t kept = 0;
-    lanepool_i_quotas_begin_walk(quotas);
+    lanepool_i_lane_quotas_begin_walk(quotas);
     for (size_t i = 0; i < charge->count; i++) {
-        lanepool_i_quota *quota = charge->quotas[i];
+        lanepool_i_lane_quota *quota = charge->quotas[i];
         if (quota->keepers == 0)
-            quota = lanepool_i_quotas_keep(quotas, quota, spare);
+            quota = lanepool_i_lane_quotas_keep(quotas, quota, spare);
         else
             quota->keepers++;
         if (quota->seen == quotas->walk) {
@@ -71,26 +72,26 @@ void lanepool_i_quotas_enter(lanepool_i_quotas *quotas, lanepool_i_charge *charg
     charge->count = kept;
 }
 
-void lanepool_i_quotas_leave(lanepool_i_quotas *quotas, lanepool_i_charge *charge,
-                             lanepool_i_key **spare)
+void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
+                                  lanepool_i_key **spare)
 {
     for (size_t i = 0; i < charge->count; i++) {
         charge->quotas[i]->pending -= charge->counted;
-        lanepool_i_quotas_let_go(quotas, charge->quotas[i], spare);
+        lanepool_i_lane_quotas_unkeep(quotas, charge->quotas[i], spare);
     }
 }
 
-void lanepool_i_quotas_begin_walk(lanepool_i_quotas *quotas)
+void lanepool_i_lane_quotas_begin_walk(lanepool_i_lane_quotas *quotas)
 {
     quotas->walk++;
 }
 
-bool lanepool_i_quotas_fit(lanepool_i_quotas *quotas, lanepool_i_charge *charge)
+bool lanepool_i_lane_quotas_fit(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge)
 {
     bool fits = true;
     for (size_t i = 0; charge != NULL && i < charge->count && fits; i++) {
-        const lanepool_i_quota *quota = charge->quotas[i];
-        bool has_room = quota->pending < lanepool_i_quota_max(quotas, quota) ||
+        const lanepool_i_lane_quota *quota = charge->quotas[i];
+        bool has_room = quota->pending < lanepool_i_lane_quota_max(quotas, quota) ||
                         (i > 0 && PLANTED(LANE_OVERFILLED));
         fits = has_room && quota->seen != quotas->walk;
     }
@@ -99,7 +100,7 @@ bool lanepool_i_quotas_fit(lanepool_i_quotas *quotas, lanepool_i_charge *charge)
     return fits;
 }
 
-void lanepool_i_quotas_count(lanepool_i_charge *charge)
+void lanepool_i_lane_quotas_count(lanepool_i_charge *charge)
 {
     if (charge == NULL)
         return;
@@ -108,8 +109,8 @@ void lanepool_i_quotas_count(lanepool_i_charge *charge)
         charge->quotas[i]->pending++;
 }
 
-const lanepool_i_quota *lanepool_i_quotas_find(const lanepool_i_quotas *quotas,
-                                               const lanepool_i_key *key)
+const lanepool_i_lane_quota *lanepool_i_lane_quotas_find(const lanepool_i_lane_quotas *quotas,
+                                                         const lanepool_i_key *key)
 {
-    return (const lanepool_i_quota *)lanepool_i_keyindex_find(&quotas->index, key);
+    return (const lanepool_i_lane_quota *)lanepool_i_key_index_find(&quotas->index, key);
 }

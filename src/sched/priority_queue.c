@@ -3,90 +3,93 @@
 
 #include "lanepool/future.h"
 
-void lanepool_i_levels_init(lanepool_i_levels *levels, uint64_t age_ns, size_t rank_at)
+void lanepool_i_priority_queue_init(lanepool_i_priority_queue *queue, uint64_t age_ns,
+                                    size_t rank_at)
 {
-    *levels = (lanepool_i_levels){ .age_ns = age_ns, .rank_at = rank_at };
+    *queue = (lanepool_i_priority_queue){ .age_ns = age_ns, .rank_at = rank_at };
 }
 
-static void link_last(lanepool_i_levels *levels, lanepool_i_rank *rank, uint8_t level,
+static void link_last(lanepool_i_priority_queue *queue, lanepool_i_rank *rank, uint8_t level,
                       uint64_t since_ns)
 {
     rank->standing = level;
     rank->since_ns = since_ns;
     rank->ready = true;
     rank->next = NULL;
-    rank->before = levels->lists[level].last;
+    rank->before = queue->lists[level].last;
     if (rank->before != NULL)
         rank->before->next = rank;
     else
-        levels->lists[level].first = rank;
-    levels->lists[level].last = rank;
-    levels->count++;
+        queue->lists[level].first = rank;
+    queue->lists[level].last = rank;
+    queue->count++;
 }
 
-static void unlink_ready(lanepool_i_levels *levels, lanepool_i_rank *rank)
+static void unlink_ready(lanepool_i_priority_queue *queue, lanepool_i_rank *rank)
 {
     if (rank->before != NULL)
         rank->before->next = rank->next;
     else
-        levels->lists[rank->standing].first = rank->next;
+        queue->lists[rank->standing].first = rank->next;
     if (rank->next != NULL)
         rank->next->before = rank->before;
     else
-        levels->lists[rank->standing].last = rank->before;
+        queue->lists[rank->standing].last = rank->before;
     rank->ready = false;
-    levels->count--;
+    queue->count--;
 }
 
-void lanepool_i_levels_add(lanepool_i_levels *levels, lanepool_i_task *task, uint64_t now_ns)
+void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_task *task,
+                                   uint64_t now_ns)
 {
-    lanepool_i_rank *rank = lanepool_i_levels_rank_of(levels, task);
+    lanepool_i_rank *rank = lanepool_i_priority_queue_rank_of(queue, task);
     uint8_t level = rank->standing > rank->level ? rank->standing : rank->level;
-    link_last(levels, rank, level, rank->since_ns != 0 ? rank->since_ns : now_ns);
+    link_last(queue, rank, level, rank->since_ns != 0 ? rank->since_ns : now_ns);
 }
 
 /* From the top, so that who rises does so once; it waits from then on as if it had just come. */
-static void let_rise(lanepool_i_levels *levels, uint64_t now_ns)
+static void let_rise(lanepool_i_priority_queue *queue, uint64_t now_ns)
 {
     for (uint8_t level = LANEPOOL_PRIORITY_MAX; level-- > 0;) {
-        lanepool_i_rank *rank = levels->lists[level].first;
-        while (rank != NULL && now_ns - rank->since_ns >= levels->age_ns) {
-            unlink_ready(levels, rank);
-            link_last(levels, rank, level + 1, now_ns);
-            rank = levels->lists[level].first;
+        lanepool_i_rank *rank = queue->lists[level].first;
+        while (rank != NULL && now_ns - rank->since_ns >= queue->age_ns) {
+            unlink_ready(queue, rank);
+            link_last(queue, rank, level + 1, now_ns);
+            rank = queue->lists[level].first;
         }
     }
 }
 
-lanepool_i_task *lanepool_i_levels_take(lanepool_i_levels *levels, uint64_t now_ns)
+lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns)
 {
-    if (levels->count == 0)
+    if (queue->count == 0)
         return NULL;
-    if (levels->age_ns != LANEPOOL_FOREVER)
-        let_rise(levels, now_ns);
+    if (queue->age_ns != LANEPOOL_FOREVER)
+        let_rise(queue, now_ns);
     size_t level = LANEPOOL_PRIORITY_MAX;
-    while (levels->lists[level].first == NULL)
+    while (queue->lists[level].first == NULL)
         level--;
-    lanepool_i_rank *rank = levels->lists[level].first;
-    unlink_ready(levels, rank);
+    lanepool_i_rank *rank = queue->lists[level].first;
+    unlink_ready(queue, rank);
     return rank->task;
 }
 
-void lanepool_i_levels_raise(lanepool_i_levels *levels, lanepool_i_rank *rank, uint8_t level,
-                             uint64_t now_ns)
+void lanepool_i_priority_queue_raise(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
+                                     uint8_t level, uint64_t now_ns)
 {
     rank->level = level;
     if (!rank->ready || rank->standing >= level)
         return;
-    unlink_ready(levels, rank);
-    link_last(levels, rank, level, now_ns);
+    unlink_ready(queue, rank);
+    link_last(queue, rank, level, now_ns);
 }
 
-void lanepool_i_levels_each(const lanepool_i_levels *levels,
-                            void (*found)(lanepool_i_task *task, void *context), void *context)
+void lanepool_i_priority_queue_each(const lanepool_i_priority_queue *queue,
+                                    void (*found)(lanepool_i_task *task, void *context),
+                                    void *context)
 {
     for (size_t level = LANEPOOL_I_LEVELS; level-- > 0;)
-        for (const lanepool_i_rank *rank = levels->lists[level].first; rank != NULL;
+        for (const lanepool_i_rank *rank = queue->lists[level].first; rank != NULL;
              rank = rank->next)
             found(rank->task, context);
 }

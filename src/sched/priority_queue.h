@@ -21,7 +21,7 @@
 #include "task/rank.h"
 
 /* Guards: I immutable, P the spill's lock. */
-typedef struct lanepool_i_levels {
+typedef struct lanepool_i_priority_queue {
     struct {
         lanepool_i_rank *first;
         lanepool_i_rank *last;
@@ -29,27 +29,30 @@ typedef struct lanepool_i_levels {
     size_t count;               /* P */
     uint64_t age_ns;            /* I: LANEPOOL_FOREVER: nothing rises by waiting */
     size_t rank_at;             /* I: where ranks stand in blocks; 0: the block says where */
-} lanepool_i_levels;
+} lanepool_i_priority_queue;
 
-void lanepool_i_levels_init(lanepool_i_levels *levels, uint64_t age_ns, size_t rank_at);
+void lanepool_i_priority_queue_init(lanepool_i_priority_queue *queue, uint64_t age_ns,
+                                    size_t rank_at);
 
-static inline lanepool_i_rank *lanepool_i_levels_rank_of(const lanepool_i_levels *levels,
-                                                         lanepool_i_task *task)
+static inline lanepool_i_rank *
+lanepool_i_priority_queue_rank_of(const lanepool_i_priority_queue *queue, lanepool_i_task *task)
 {
-    if (levels->rank_at != 0)
-        return (lanepool_i_rank *)((char *)task + levels->rank_at);
+    if (queue->rank_at != 0)
+        return (lanepool_i_rank *)((char *)task + queue->rank_at);
     return task->as.wide.rank;
 }
 
 /* A task has become ready, or is put back. */
-void lanepool_i_levels_add(lanepool_i_levels *levels, lanepool_i_task *task, uint64_t now_ns);
+void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_task *task,
+                                   uint64_t now_ns);
 /* The first of the highest level; NULL: there is none. */
-lanepool_i_task *lanepool_i_levels_take(lanepool_i_levels *levels, uint64_t now_ns);
+lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns);
 /* The task's level is now this one, which is higher than before. */
-void lanepool_i_levels_raise(lanepool_i_levels *levels, lanepool_i_rank *rank, uint8_t level,
-                             uint64_t now_ns);
+void lanepool_i_priority_queue_raise(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
+                                     uint8_t level, uint64_t now_ns);
 /* Highest first. */
-void lanepool_i_levels_each(const lanepool_i_levels *levels,
-                            void (*found)(lanepool_i_task *task, void *context), void *context);
+void lanepool_i_priority_queue_each(const lanepool_i_priority_queue *queue,
+                                    void (*found)(lanepool_i_task *task, void *context),
+                                    void *context);
 
 #endif

@@ -6,104 +6,104 @@
 #define ONE_SEARCHING ((uint64_t)1)
 #define ONE_SLEEPING  ((uint64_t)1 << 32)
 
-bool lanepool_i_park_init(lanepool_i_park *park, size_t worker_count, size_t resident,
-                          void (*start)(void *owner, size_t index), void *owner)
+bool lanepool_i_sleepers_init(lanepool_i_sleepers *sleepers, size_t worker_count, size_t resident,
+                              void (*start)(void *owner, size_t index), void *owner)
 {
-    atomic_init(&park->word, (worker_count - resident) * ONE_SLEEPING);
-    park->resident = resident;
-    park->start = start;
-    park->owner = owner;
-    park->sleeper_count = 0;
-    park->sleepers = lanepool_i_memory_alloc(worker_count * sizeof *park->sleepers);
-    if (park->sleepers == NULL)
+    atomic_init(&sleepers->word, (worker_count - resident) * ONE_SLEEPING);
+    sleepers->resident = resident;
+    sleepers->start = start;
+    sleepers->owner = owner;
+    sleepers->sleeper_count = 0;
+    sleepers->all = lanepool_i_memory_alloc(worker_count * sizeof *sleepers->all);
+    if (sleepers->all == NULL)
         return false;
     for (size_t i = 0; i < worker_count; i++) {
-        lanepool_i_sleeper *sleeper = &park->sleepers[i];
+        lanepool_i_sleeper *sleeper = &sleepers->all[i];
         atomic_init(&sleeper->flag, i < resident ? LANEPOOL_I_AWAKE : LANEPOOL_I_ABSENT);
         atomic_init(&sleeper->wake_ups, 0);
         if (!lanepool_i_semaphore_init(&sleeper->semaphore)) {
-            lanepool_i_park_fini(park);
+            lanepool_i_sleepers_fini(sleepers);
             return false;
         }
-        park->sleeper_count++;
+        sleepers->sleeper_count++;
     }
     return true;
 }
 
-void lanepool_i_park_fini(lanepool_i_park *park)
+void lanepool_i_sleepers_fini(lanepool_i_sleepers *sleepers)
 {
-    for (size_t i = 0; i < park->sleeper_count; i++)
-        lanepool_i_semaphore_fini(&park->sleepers[i].semaphore);
-    lanepool_i_memory_free(park->sleepers);
+    for (size_t i = 0; i < sleepers->sleeper_count; i++)
+        lanepool_i_semaphore_fini(&sleepers->all[i].semaphore);
+    lanepool_i_memory_free(sleepers->all);
 }
 
 /* A worker that sleeps may become absent, and one that is absent may come, at any moment. */
-static bool claim(lanepool_i_park *park, size_t index, uint32_t wanted, uint64_t now_counts)
+static bool claim(lanepool_i_sleepers *sleepers, size_t index, uint32_t wanted, uint64_t now_counts)
 {
-    lanepool_i_sleeper *sleeper = &park->sleepers[index];
+    lanepool_i_sleeper *sleeper = &sleepers->all[index];
     uint32_t flag = load_seq(&sleeper->flag);
     if (flag != wanted || !cas_seq(&sleeper->flag, &flag, LANEPOOL_I_AWAKE))
         return false;
-    fetch_add_seq(&park->word, now_counts - ONE_SLEEPING);
+    fetch_add_seq(&sleepers->word, now_counts - ONE_SLEEPING);
     return true;
 }
 
-static bool try_wake(lanepool_i_park *park, size_t index)
+static bool try_wake(lanepool_i_sleepers *sleepers, size_t index)
 {
-    if (!claim(park, index, LANEPOOL_I_ASLEEP, ONE_SEARCHING))
+    if (!claim(sleepers, index, LANEPOOL_I_ASLEEP, ONE_SEARCHING))
         return false;
-    lanepool_i_semaphore_post(&park->sleepers[index].semaphore);
+    lanepool_i_semaphore_post(&sleepers->all[index].semaphore);
     return true;
 }
 
-static bool try_start(lanepool_i_park *park, size_t index)
+static bool try_start(lanepool_i_sleepers *sleepers, size_t index)
 {
-    if (!claim(park, index, LANEPOOL_I_ABSENT, 0))
+    if (!claim(sleepers, index, LANEPOOL_I_ABSENT, 0))
         return false;
-    park->start(park->owner, index);
+    sleepers->start(sleepers->owner, index);
     return true;
 }
 
 /* A worker that passes from one of these states to the other behind this thread's look was awake in
  * between, and its last look comes after the publication. */
-void lanepool_i_park_wake_slowly(lanepool_i_park *park)
+void lanepool_i_sleepers_wake_slowly(lanepool_i_sleepers *sleepers)
 {
-    for (size_t i = 0; i < park->sleeper_count; i++)
-        if (try_wake(park, i))
+    for (size_t i = 0; i < sleepers->sleeper_count; i++)
+        if (try_wake(sleepers, i))
             return;
-    for (size_t i = park->resident; i < park->sleeper_count; i++)
-        if (try_start(park, i))
+    for (size_t i = sleepers->resident; i < sleepers->sleeper_count; i++)
+        if (try_start(sleepers, i))
             return;
 }
 
-void lanepool_i_park_wake_one(lanepool_i_park *park, size_t index)
+void lanepool_i_sleepers_wake_one(lanepool_i_sleepers *sleepers, size_t index)
 {
-    try_wake(park, index);
+    try_wake(sleepers, index);
 }
 
-void lanepool_i_park_wake_all(lanepool_i_park *park)
+void lanepool_i_sleepers_wake_all(lanepool_i_sleepers *sleepers)
 {
-    for (size_t i = 0; i < park->sleeper_count; i++)
-        try_wake(park, i);
+    for (size_t i = 0; i < sleepers->sleeper_count; i++)
+        try_wake(sleepers, i);
 }
 
-void lanepool_i_park_start_search(lanepool_i_park *park)
+void lanepool_i_sleepers_start_search(lanepool_i_sleepers *sleepers)
 {
-    fetch_add_seq(&park->word, ONE_SEARCHING);
+    fetch_add_seq(&sleepers->word, ONE_SEARCHING);
 }
 
-bool lanepool_i_park_end_search(lanepool_i_park *park)
+bool lanepool_i_sleepers_end_search(lanepool_i_sleepers *sleepers)
 {
-    return lanepool_i_park_searching(fetch_sub_seq(&park->word, ONE_SEARCHING)) == 1;
+    return lanepool_i_sleepers_searching(fetch_sub_seq(&sleepers->word, ONE_SEARCHING)) == 1;
 }
 
-void lanepool_i_park_lie_down(lanepool_i_park *park, size_t index)
+void lanepool_i_sleepers_prepare(lanepool_i_sleepers *sleepers, size_t index)
 {
-    fetch_add_seq(&park->word, ONE_SLEEPING - ONE_SEARCHING);
+    fetch_add_seq(&sleepers->word, ONE_SLEEPING - ONE_SEARCHING);
     if (PLANTED(WEAK_SLEEP_FLAG))
-        store_release(&park->sleepers[index].flag, LANEPOOL_I_ASLEEP);
+        store_release(&sleepers->all[index].flag, LANEPOOL_I_ASLEEP);
     else
-        exchange_seq(&park->sleepers[index].flag, LANEPOOL_I_ASLEEP);
+        exchange_seq(&sleepers->all[index].flag, LANEPOOL_I_ASLEEP);
 }
 
 static void count_wake_up(lanepool_i_sleeper *sleeper)
@@ -117,30 +117,31 @@ static void wait_for_post(lanepool_i_sleeper *sleeper)
     count_wake_up(sleeper);
 }
 
-void lanepool_i_park_sleep(lanepool_i_park *park, size_t index)
+void lanepool_i_sleepers_sleep(lanepool_i_sleepers *sleepers, size_t index)
 {
-    wait_for_post(&park->sleepers[index]);
+    wait_for_post(&sleepers->all[index]);
 }
 
 /* Whoever takes the flag moves the counts; if a waker did, its post is on the way. */
-void lanepool_i_park_stay(lanepool_i_park *park, size_t index)
+void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index)
 {
-    lanepool_i_sleeper *sleeper = &park->sleepers[index];
+    lanepool_i_sleeper *sleeper = &sleepers->all[index];
     if (exchange_seq(&sleeper->flag, LANEPOOL_I_AWAKE) != LANEPOOL_I_AWAKE)
-        fetch_add_seq(&park->word, ONE_SEARCHING - ONE_SLEEPING);
+        fetch_add_seq(&sleepers->word, ONE_SEARCHING - ONE_SLEEPING);
     else
         wait_for_post(sleeper);
 }
 
 /* --- coming and going --- */
 
-bool lanepool_i_park_sleep_or_leave(lanepool_i_park *park, size_t index, uint64_t deadline_ns)
+bool lanepool_i_sleepers_sleep_or_leave(lanepool_i_sleepers *sleepers, size_t index,
+                                        uint64_t deadline_ns)
 {
-    lanepool_i_sleeper *sleeper = &park->sleepers[index];
+    lanepool_i_sleeper *sleeper = &sleepers->all[index];
     uint32_t asleep = LANEPOOL_I_ASLEEP;
     bool woken = lanepool_i_semaphore_wait_until(&sleeper->semaphore, deadline_ns);
     if (!woken && cas_seq(&sleeper->flag, &asleep, LANEPOOL_I_AWAKE)) {
-        fetch_sub_seq(&park->word, ONE_SLEEPING);
+        fetch_sub_seq(&sleepers->word, ONE_SLEEPING);
         return false;
     }
     if (!woken)
@@ -150,30 +151,30 @@ bool lanepool_i_park_sleep_or_leave(lanepool_i_park *park, size_t index, uint64_
 }
 
 /* As who lies down: the count first, then the flag. */
-void lanepool_i_park_be_absent(lanepool_i_park *park, size_t index)
+void lanepool_i_sleepers_set_absent(lanepool_i_sleepers *sleepers, size_t index)
 {
-    fetch_add_seq(&park->word, ONE_SLEEPING);
-    exchange_seq(&park->sleepers[index].flag, LANEPOOL_I_ABSENT);
+    fetch_add_seq(&sleepers->word, ONE_SLEEPING);
+    exchange_seq(&sleepers->all[index].flag, LANEPOOL_I_ABSENT);
 }
 
-bool lanepool_i_park_come_back(lanepool_i_park *park, size_t index)
+bool lanepool_i_sleepers_take_back(lanepool_i_sleepers *sleepers, size_t index)
 {
-    return claim(park, index, LANEPOOL_I_ABSENT, 0);
+    return claim(sleepers, index, LANEPOOL_I_ABSENT, 0);
 }
 
-void lanepool_i_park_lack(lanepool_i_park *park, size_t index)
+void lanepool_i_sleepers_thread_failed(lanepool_i_sleepers *sleepers, size_t index)
 {
-    exchange_seq(&park->sleepers[index].flag, LANEPOOL_I_LACKING);
-    for (size_t i = park->resident; i < park->sleeper_count; i++)
-        if (claim(park, i, LANEPOOL_I_ABSENT, 0))
-            exchange_seq(&park->sleepers[i].flag, LANEPOOL_I_LACKING);
+    exchange_seq(&sleepers->all[index].flag, LANEPOOL_I_UNSTARTABLE);
+    for (size_t i = sleepers->resident; i < sleepers->sleeper_count; i++)
+        if (claim(sleepers, i, LANEPOOL_I_ABSENT, 0))
+            exchange_seq(&sleepers->all[i].flag, LANEPOOL_I_UNSTARTABLE);
 }
 
-void lanepool_i_park_allow(lanepool_i_park *park)
+void lanepool_i_sleepers_retry_threads(lanepool_i_sleepers *sleepers)
 {
-    for (size_t i = park->resident; i < park->sleeper_count; i++) {
-        uint32_t lacking = LANEPOOL_I_LACKING;
-        if (cas_seq(&park->sleepers[i].flag, &lacking, LANEPOOL_I_AWAKE))
-            lanepool_i_park_be_absent(park, i);
+    for (size_t i = sleepers->resident; i < sleepers->sleeper_count; i++) {
+        uint32_t lacking = LANEPOOL_I_UNSTARTABLE;
+        if (cas_seq(&sleepers->all[i].flag, &lacking, LANEPOOL_I_AWAKE))
+            lanepool_i_sleepers_set_absent(sleepers, i);
     }
 }

@@ -6,90 +6,92 @@
 
 /* --- the spill --- */
 
-size_t lanepool_i_crew_spilled_locked(const lanepool_i_crew *crew)
+size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers)
 {
-    return crew->levels != NULL ? crew->levels->count : crew->spill.count;
+    return workers->priority_queue != NULL ? workers->priority_queue->count
+                                           : workers->overflow.count;
 }
 
-void lanepool_i_crew_each_spilled_locked(const lanepool_i_crew *crew,
-                                         void (*found)(lanepool_i_task *task, void *context),
-                                         void *context)
+void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
+                                             void (*found)(lanepool_i_task *task, void *context),
+                                             void *context)
 {
-    if (crew->levels != NULL) {
-        lanepool_i_levels_each(crew->levels, found, context);
+    if (workers->priority_queue != NULL) {
+        lanepool_i_priority_queue_each(workers->priority_queue, found, context);
         return;
     }
-    lanepool_i_task *task = crew->spill.first;
-    for (size_t left = crew->spill.count; left > 0; left--) {
+    lanepool_i_task *task = workers->overflow.first;
+    for (size_t left = workers->overflow.count; left > 0; left--) {
         found(task, context);
         task = load_relaxed(&task->next);
     }
 }
 
-static void add_locked(lanepool_i_crew *crew, lanepool_i_tasks *ready)
+static void add_locked(lanepool_i_workers *workers, lanepool_i_tasks *ready)
 {
-    uint64_t now_ns = crew->levels != NULL ? lanepool_i_clock_coarse() : 0;
+    uint64_t now_ns = workers->priority_queue != NULL ? lanepool_i_clock_coarse() : 0;
     while (ready->count > 0) {
         lanepool_i_task *task = lanepool_i_tasks_take(ready);
-        if (crew->levels != NULL)
-            lanepool_i_levels_add(crew->levels, task, now_ns);
+        if (workers->priority_queue != NULL)
+            lanepool_i_priority_queue_add(workers->priority_queue, task, now_ns);
         else
-            lanepool_i_tasks_add(&crew->spill, task);
+            lanepool_i_tasks_add(&workers->overflow, task);
     }
 }
 
-static void spill(lanepool_i_crew *crew, lanepool_i_tasks *ready)
+static void overflow(lanepool_i_workers *workers, lanepool_i_tasks *ready)
 {
-    lanepool_i_mutex_lock(&crew->spill_lock);
-    add_locked(crew, ready);
-    store_seq(&crew->spill_count, lanepool_i_crew_spilled_locked(crew));
-    lanepool_i_mutex_unlock(&crew->spill_lock);
+    lanepool_i_mutex_lock(&workers->overflow_lock);
+    add_locked(workers, ready);
+    store_seq(&workers->overflow_count, lanepool_i_workers_overflow_count_locked(workers));
+    lanepool_i_mutex_unlock(&workers->overflow_lock);
 }
 
-static lanepool_i_task *take_spilled(lanepool_i_crew *crew)
+static lanepool_i_task *take_spilled(lanepool_i_workers *workers)
 {
-    if (load_relaxed(&crew->spill_count) == 0)
+    if (load_relaxed(&workers->overflow_count) == 0)
         return NULL;
-    lanepool_i_mutex_lock(&crew->spill_lock);
-    lanepool_i_task *task = crew->levels != NULL
-                                ? lanepool_i_levels_take(crew->levels, lanepool_i_clock_coarse())
-                                : lanepool_i_tasks_take(&crew->spill);
-    store_relaxed(&crew->spill_count, lanepool_i_crew_spilled_locked(crew));
-    lanepool_i_mutex_unlock(&crew->spill_lock);
+    lanepool_i_mutex_lock(&workers->overflow_lock);
+    lanepool_i_task *task =
+        workers->priority_queue != NULL
+            ? lanepool_i_priority_queue_take(workers->priority_queue, lanepool_i_clock_coarse())
+            : lanepool_i_tasks_take(&workers->overflow);
+    store_relaxed(&workers->overflow_count, lanepool_i_workers_overflow_count_locked(workers));
+    lanepool_i_mutex_unlock(&workers->overflow_lock);
     return task;
 }
 
-void lanepool_i_crew_put(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *ready)
+void lanepool_i_workers_put(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready)
 {
     if (ready->count == 0)
         return;
-    lanepool_i_runq_put(&crew->workers[index].queue, ready);
+    lanepool_i_ready_ring_put(&workers->all[index].queue, ready);
     if (ready->count > 0)
-        spill(crew, ready);
+        overflow(workers, ready);
     if (!PLANTED(IDLE_BESIDE_WORK))
-        lanepool_i_park_wake(&crew->park);
+        lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
 /* What stands in a paused pool wakes nobody: who was woken, or came, for it would look for it in
  * vain and leave, and the wait inside a task that it wakes in leaving would take it out and put it
  * back again, without end. A resume that this look misses finds it, and wakes. */
-void lanepool_i_crew_put_back(lanepool_i_crew *crew, size_t index, lanepool_i_tasks *ready)
+void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready)
 {
-    if (!lanepool_i_crew_is_paused(crew)) {
-        lanepool_i_crew_put(crew, index, ready);
+    if (!lanepool_i_workers_is_paused(workers)) {
+        lanepool_i_workers_put(workers, index, ready);
         return;
     }
-    spill(crew, ready);
-    if (!lanepool_i_crew_is_paused(crew))
-        lanepool_i_park_wake(&crew->park);
+    overflow(workers, ready);
+    if (!lanepool_i_workers_is_paused(workers))
+        lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
-size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew)
+size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers)
 {
     size_t fewest = 0;
-    uint32_t count = lanepool_i_runq_count(&crew->workers[0].queue);
-    for (size_t i = 1; i < crew->worker_count && count > 0; i++) {
-        uint32_t other = lanepool_i_runq_count(&crew->workers[i].queue);
+    uint32_t count = lanepool_i_ready_ring_count(&workers->all[0].queue);
+    for (size_t i = 1; i < workers->worker_count && count > 0; i++) {
+        uint32_t other = lanepool_i_ready_ring_count(&workers->all[i].queue);
         if (other < count) {
             count = other;
             fewest = i;
@@ -98,23 +100,23 @@ size_t lanepool_i_crew_fewest(const lanepool_i_crew *crew)
     return fewest;
 }
 
-bool lanepool_i_crew_has_ready(const lanepool_i_crew *crew)
+bool lanepool_i_workers_has_ready(const lanepool_i_workers *workers)
 {
-    if (load_seq(&crew->spill_count) > 0)
+    if (load_seq(&workers->overflow_count) > 0)
         return true;
-    for (size_t i = 0; i < crew->worker_count; i++)
-        if (lanepool_i_runq_count(&crew->workers[i].queue) > 0)
+    for (size_t i = 0; i < workers->worker_count; i++)
+        if (lanepool_i_ready_ring_count(&workers->all[i].queue) > 0)
             return true;
     return false;
 }
 
-void lanepool_i_crew_clear(lanepool_i_crew *crew, lanepool_i_tasks *tasks)
+void lanepool_i_workers_take_all(lanepool_i_workers *workers, lanepool_i_tasks *tasks)
 {
     lanepool_i_task *task;
-    for (size_t i = 0; i < crew->worker_count; i++)
-        while ((task = lanepool_i_runq_take(&crew->workers[i].queue)) != NULL)
+    for (size_t i = 0; i < workers->worker_count; i++)
+        while ((task = lanepool_i_ready_ring_take(&workers->all[i].queue)) != NULL)
             lanepool_i_tasks_add(tasks, task);
-    while ((task = take_spilled(crew)) != NULL)
+    while ((task = take_spilled(workers)) != NULL)
         lanepool_i_tasks_add(tasks, task);
 }
 
@@ -128,26 +130,26 @@ static void count_taken(lanepool_i_worker *worker, const lanepool_i_worker *othe
 
 static lanepool_i_worker *neighbour(lanepool_i_worker *worker, size_t distance)
 {
-    lanepool_i_crew *crew = worker->crew;
-    return &crew->workers[(worker->index + distance) % crew->worker_count];
+    lanepool_i_workers *workers = worker->workers;
+    return &workers->all[(worker->index + distance) % workers->worker_count];
 }
 
 static lanepool_i_task *take_half_of(lanepool_i_worker *worker, lanepool_i_worker *other)
 {
     lanepool_i_tasks taken = { NULL, NULL, 0 };
-    size_t count = lanepool_i_runq_take_half(&other->queue, &taken);
+    size_t count = lanepool_i_ready_ring_take_half(&other->queue, &taken);
     if (count == 0)
         return NULL;
     count_taken(worker, other, count);
     lanepool_i_task *task = lanepool_i_tasks_take(&taken);
-    lanepool_i_crew_put(worker->crew, worker->index, &taken);
+    lanepool_i_workers_put(worker->workers, worker->index, &taken);
     return task;
 }
 
 static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
 {
     lanepool_i_task *task = NULL;
-    for (size_t i = 1; i < worker->crew->worker_count && task == NULL; i++)
+    for (size_t i = 1; i < worker->workers->worker_count && task == NULL; i++)
         task = take_half_of(worker, neighbour(worker, i));
     return task;
 }
@@ -157,7 +159,7 @@ static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
 static lanepool_i_task *relieve_neighbour(lanepool_i_worker *worker)
 {
     lanepool_i_worker *other = neighbour(worker, 1);
-    uint32_t took = lanepool_i_runq_taken(&other->queue);
+    uint32_t took = lanepool_i_ready_ring_taken(&other->queue);
     bool is_held_up = took == worker->neighbour_took;
     worker->neighbour_took = took;
     return is_held_up && other != worker ? take_half_of(worker, other) : NULL;
@@ -168,29 +170,29 @@ static lanepool_i_task *relieve_neighbour(lanepool_i_worker *worker)
 static lanepool_i_task *take_own_if_passed_over(lanepool_i_worker *worker)
 {
     bool was_passed_over =
-        worker->took_elsewhere && lanepool_i_runq_taken(&worker->queue) == worker->own_took;
+        worker->took_elsewhere && lanepool_i_ready_ring_taken(&worker->queue) == worker->own_took;
     worker->took_elsewhere = false;
-    lanepool_i_task *task = was_passed_over ? lanepool_i_runq_take(&worker->queue) : NULL;
-    worker->own_took = lanepool_i_runq_taken(&worker->queue);
+    lanepool_i_task *task = was_passed_over ? lanepool_i_ready_ring_take(&worker->queue) : NULL;
+    worker->own_took = lanepool_i_ready_ring_taken(&worker->queue);
     return task;
 }
 
 /* So that work which only others would find does not wait for as long as this one has its own. */
 static lanepool_i_task *look_around(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
+    lanepool_i_workers *workers = worker->workers;
     worker->ran = 0;
     worker->looked_at_ns = worker->now_ns;
-    crew->work->look(crew->owner, worker);
+    workers->work->look(workers->owner, worker);
     lanepool_i_task *task = take_own_if_passed_over(worker);
     if (task != NULL)
         return task;
     worker->took_elsewhere = true;
-    worker->turn = (worker->turn + 1) % crew->worker_count;
+    worker->turn = (worker->turn + 1) % workers->worker_count;
     if (worker->turn == worker->index)
-        return take_spilled(crew);
-    lanepool_i_worker *other = &crew->workers[worker->turn];
-    task = lanepool_i_runq_take(&other->queue);
+        return take_spilled(workers);
+    lanepool_i_worker *other = &workers->all[worker->turn];
+    task = lanepool_i_ready_ring_take(&other->queue);
     if (task != NULL)
         count_taken(worker, other, 1);
     return task;
@@ -200,22 +202,22 @@ lanepool_i_task *lanepool_i_worker_leave(lanepool_i_worker *worker, lanepool_i_t
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     lanepool_i_tasks_add(&ready, task);
-    lanepool_i_crew_put_back(worker->crew, worker->index, &ready);
+    lanepool_i_workers_put_back(worker->workers, worker->index, &ready);
     return NULL;
 }
 
 static lanepool_i_task *find_ready(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
-    lanepool_i_task *task = take_spilled(crew);
+    lanepool_i_workers *workers = worker->workers;
+    lanepool_i_task *task = take_spilled(workers);
     worker->took_elsewhere |= task != NULL;
     if (task == NULL)
-        task = lanepool_i_runq_take(&worker->queue);
+        task = lanepool_i_ready_ring_take(&worker->queue);
     if (task == NULL)
         task = relieve_neighbour(worker);
     if (task == NULL) {
-        crew->work->look(crew->owner, worker);
-        task = lanepool_i_runq_take(&worker->queue);
+        workers->work->look(workers->owner, worker);
+        task = lanepool_i_ready_ring_take(&worker->queue);
     }
     if (task == NULL)
         task = take_half_of_others(worker);
@@ -225,14 +227,14 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
 /* What comes from the worker's own lane was taken there with a look whether to halt. */
 static lanepool_i_task *find(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
-    if (__builtin_expect(load_relaxed(&crew->halt) != 0, 0)) {
-        crew->work->look(crew->owner, worker);
+    lanepool_i_workers *workers = worker->workers;
+    if (__builtin_expect(load_relaxed(&workers->halt) != 0, 0)) {
+        workers->work->look(workers->owner, worker);
         return NULL;
     }
     lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL) {
-        task = crew->work->own(crew->owner, worker);
+        task = workers->work->own(workers->owner, worker);
         if (task != NULL)
             return task;
         task = find_ready(worker);
@@ -244,18 +246,18 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
 
 static bool anything_left(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
-    uint32_t halt = load_seq(&crew->halt);
-    if ((halt & LANEPOOL_I_HALT_STOP) != 0 || crew->work->left(crew->owner, worker))
+    lanepool_i_workers *workers = worker->workers;
+    uint32_t halt = load_seq(&workers->halt);
+    if ((halt & LANEPOOL_I_HALT_STOP) != 0 || workers->work->left(workers->owner, worker))
         return true;
-    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 &&
-           (lanepool_i_crew_has_ready(crew) || crew->work->has_own(crew->owner, worker));
+    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 && (lanepool_i_workers_has_ready(workers) ||
+                                                   workers->work->has_own(workers->owner, worker));
 }
 
 static void start_search(lanepool_i_worker *worker)
 {
     if (!worker->searching)
-        lanepool_i_park_start_search(&worker->crew->park);
+        lanepool_i_sleepers_start_search(&worker->workers->sleepers);
     worker->searching = true;
 }
 
@@ -264,10 +266,10 @@ static void end_search(lanepool_i_worker *worker)
     if (!worker->searching)
         return;
     worker->searching = false;
-    lanepool_i_crew *crew = worker->crew;
-    if (lanepool_i_park_end_search(&crew->park) &&
-        (anything_left(worker) || crew->work->uncertain(crew->owner, worker)))
-        lanepool_i_park_wake(&crew->park);
+    lanepool_i_workers *workers = worker->workers;
+    if (lanepool_i_sleepers_end_search(&workers->sleepers) &&
+        (anything_left(worker) || workers->work->uncertain(workers->owner, worker)))
+        lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
 static void is_back(lanepool_i_worker *worker)
@@ -279,12 +281,12 @@ static void is_back(lanepool_i_worker *worker)
 /* False: the worker leaves. */
 static bool sleep_until_woken(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
+    lanepool_i_workers *workers = worker->workers;
     lanepool_i_trace(worker->ring, LANEPOOL_EVENT_PARK, 0, 0);
-    if (worker->index < crew->park.resident)
-        lanepool_i_park_sleep(&crew->park, worker->index);
-    else if (!lanepool_i_park_sleep_or_leave(&crew->park, worker->index,
-                                             lanepool_i_deadline(crew->idle_ns)))
+    if (worker->index < workers->sleepers.resident)
+        lanepool_i_sleepers_sleep(&workers->sleepers, worker->index);
+    else if (!lanepool_i_sleepers_sleep_or_leave(&workers->sleepers, worker->index,
+                                                 lanepool_i_deadline(workers->idle_ns)))
         return false;
     lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
     return true;
@@ -293,15 +295,15 @@ static bool sleep_until_woken(lanepool_i_worker *worker)
 /* The program is told before: from then on another thread may be there. False: the thread ends. */
 static bool comes_back(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
+    lanepool_i_workers *workers = worker->workers;
     worker->searching = false;
-    crew->work->leave(crew->owner, worker);
-    lanepool_i_park_be_absent(&crew->park, worker->index);
-    crew->work->idle(crew->owner, worker);
-    if (lanepool_i_crew_is_stopped(crew) || !anything_left(worker) ||
-        !lanepool_i_park_come_back(&crew->park, worker->index))
+    workers->work->leave(workers->owner, worker);
+    lanepool_i_sleepers_set_absent(&workers->sleepers, worker->index);
+    workers->work->idle(workers->owner, worker);
+    if (lanepool_i_workers_is_stopped(workers) || !anything_left(worker) ||
+        !lanepool_i_sleepers_take_back(&workers->sleepers, worker->index))
         return false;
-    crew->work->come_back(crew->owner, worker);
+    workers->work->come_back(workers->owner, worker);
     start_search(worker);
     lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
     return true;
@@ -309,11 +311,11 @@ static bool comes_back(lanepool_i_worker *worker)
 
 static void lie_down(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
-    lanepool_i_park_lie_down(&crew->park, worker->index);
-    crew->work->idle(crew->owner, worker);
+    lanepool_i_workers *workers = worker->workers;
+    lanepool_i_sleepers_prepare(&workers->sleepers, worker->index);
+    workers->work->idle(workers->owner, worker);
     if (anything_left(worker) && !PLANTED(LOST_WAKE_UP)) {
-        lanepool_i_park_stay(&crew->park, worker->index);
+        lanepool_i_sleepers_stay_awake(&workers->sleepers, worker->index);
     } else if (!sleep_until_woken(worker) && !comes_back(worker)) {
         worker->leaves = true;
         return;
@@ -321,16 +323,16 @@ static void lie_down(lanepool_i_worker *worker)
     is_back(worker);
 }
 
-void lanepool_i_worker_try_again(lanepool_i_worker *worker)
+void lanepool_i_worker_retry_threads(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
-    uint64_t lacked_ns = load_relaxed(&crew->lacked_ns);
+    lanepool_i_workers *workers = worker->workers;
+    uint64_t lacked_ns = load_relaxed(&workers->lacked_ns);
     if (lacked_ns == 0 || lanepool_i_clock_coarse() - lacked_ns < LANEPOOL_I_TRY_AGAIN_NS ||
-        !cas_seq(&crew->lacked_ns, &lacked_ns, 0))
+        !cas_seq(&workers->lacked_ns, &lacked_ns, 0))
         return;
-    lanepool_i_park_allow(&crew->park);
+    lanepool_i_sleepers_retry_threads(&workers->sleepers);
     if (anything_left(worker))
-        lanepool_i_park_wake(&crew->park);
+        lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
 /* Looks for a while, then sleeps; returns when there may be something. It never yields: a searcher
@@ -341,7 +343,7 @@ static lanepool_i_task *search(lanepool_i_worker *worker)
     start_search(worker);
     for (int round = 0; round < LANEPOOL_I_SEARCH_ROUNDS; round++) {
         lanepool_i_task *task = find(worker);
-        if (task != NULL || (load_relaxed(&worker->crew->halt) & LANEPOOL_I_HALT_STOP) != 0)
+        if (task != NULL || (load_relaxed(&worker->workers->halt) & LANEPOOL_I_HALT_STOP) != 0)
             return task;
         for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < 4 << round; i++)
             lanepool_i_pause();
@@ -354,8 +356,8 @@ static lanepool_i_task *search(lanepool_i_worker *worker)
 
 static void work(lanepool_i_worker *worker)
 {
-    lanepool_i_crew *crew = worker->crew;
-    while ((load_acquire(&crew->halt) & LANEPOOL_I_HALT_STOP) == 0) {
+    lanepool_i_workers *workers = worker->workers;
+    while ((load_acquire(&workers->halt) & LANEPOOL_I_HALT_STOP) == 0) {
         lanepool_i_task *task = find(worker);
         if (task == NULL)
             task = search(worker);
@@ -365,10 +367,10 @@ static void work(lanepool_i_worker *worker)
             continue;
         }
         end_search(worker);
-        crew->work->run(crew->owner, worker, task);
+        workers->work->run(workers->owner, worker, task);
     }
     if (worker->searching)
-        lanepool_i_park_end_search(&crew->park);
+        lanepool_i_sleepers_end_search(&workers->sleepers);
     worker->searching = false;
 }
 
@@ -382,7 +384,7 @@ static void thread_ends(void *argument)
     lanepool_i_worker *worker = argument;
     if (worker->ended)
         return;
-    worker->crew->work->abandoned(worker->crew->owner, worker);
+    worker->workers->work->abandoned(worker->workers->owner, worker);
     run_guarded(worker);
 }
 
@@ -392,13 +394,13 @@ static void run_guarded(lanepool_i_worker *worker)
     work(worker);
     LANEPOOL_I_THREAD_END_POP();
     worker->ended = true;
-    worker->crew->work->end(worker->crew->owner, worker);
+    worker->workers->work->end(worker->workers->owner, worker);
 }
 
 static void *thread_main(void *argument)
 {
     lanepool_i_worker *worker = argument;
-    worker->crew->work->begin(worker->crew->owner, worker);
+    worker->workers->work->begin(worker->workers->owner, worker);
     run_guarded(worker);
     return NULL;
 }
@@ -408,7 +410,7 @@ static void *thread_main(void *argument)
 static void *thread_main_of_absent(void *argument)
 {
     lanepool_i_worker *worker = argument;
-    lanepool_i_semaphore_wait(&worker->crew->park.sleepers[worker->index].semaphore);
+    lanepool_i_semaphore_wait(&worker->workers->sleepers.all[worker->index].semaphore);
     if (worker->has_before) {
         lanepool_i_thread_join(&worker->before);
         lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
@@ -416,7 +418,7 @@ static void *thread_main_of_absent(void *argument)
     worker->leaves = false;
     worker->ended = false;
     is_back(worker);
-    worker->crew->work->begin(worker->crew->owner, worker);
+    worker->workers->work->begin(worker->workers->owner, worker);
     start_search(worker);
     run_guarded(worker);
     return NULL;
@@ -426,34 +428,36 @@ static void *thread_main_of_absent(void *argument)
 
 static void start_absent(void *owner, size_t index)
 {
-    const lanepool_i_crew *crew = owner;
-    crew->work->start(crew->owner, index);
+    const lanepool_i_workers *workers = owner;
+    workers->work->start(workers->owner, index);
 }
 
-bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t resident,
-                          const lanepool_i_work *work_for, void *owner, lanepool_i_levels *levels)
+bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
+                             const lanepool_i_work *work_for, void *owner,
+                             lanepool_i_priority_queue *queue)
 {
-    crew->worker_count = worker_count;
-    atomic_init(&crew->lacked_ns, 0);
-    crew->work = work_for;
-    crew->owner = owner;
-    crew->spill = (lanepool_i_tasks){ NULL, NULL, 0 };
-    crew->levels = levels;
-    atomic_init(&crew->spill_count, 0);
-    atomic_init(&crew->halt, 0);
-    crew->workers = lanepool_i_memory_alloc(worker_count * sizeof *crew->workers);
-    if (crew->workers == NULL)
+    workers->worker_count = worker_count;
+    atomic_init(&workers->lacked_ns, 0);
+    workers->work = work_for;
+    workers->owner = owner;
+    workers->overflow = (lanepool_i_tasks){ NULL, NULL, 0 };
+    workers->priority_queue = queue;
+    atomic_init(&workers->overflow_count, 0);
+    atomic_init(&workers->halt, 0);
+    workers->all = lanepool_i_memory_alloc(worker_count * sizeof *workers->all);
+    if (workers->all == NULL)
         return false;
-    if (!lanepool_i_mutex_init(&crew->spill_lock))
+    if (!lanepool_i_mutex_init(&workers->overflow_lock))
         goto free_workers;
-    if (!lanepool_i_park_init(&crew->park, worker_count, resident, start_absent, crew))
+    if (!lanepool_i_sleepers_init(&workers->sleepers, worker_count, resident, start_absent,
+                                  workers))
         goto fini_lock;
     for (size_t i = 0; i < worker_count; i++) {
-        lanepool_i_worker *worker = &crew->workers[i];
-        lanepool_i_runq_init(&worker->queue, levels == NULL);
-        worker->crew = crew;
+        lanepool_i_worker *worker = &workers->all[i];
+        lanepool_i_ready_ring_init(&worker->queue, queue == NULL);
+        worker->workers = workers;
         worker->index = i;
-        worker->local = NULL;
+        worker->record = NULL;
         worker->ring = NULL;
         worker->context = NULL;
         worker->ran = 0;
@@ -473,27 +477,27 @@ bool lanepool_i_crew_init(lanepool_i_crew *crew, size_t worker_count, size_t res
     }
     return true;
 fini_lock:
-    lanepool_i_mutex_fini(&crew->spill_lock);
+    lanepool_i_mutex_fini(&workers->overflow_lock);
 free_workers:
-    lanepool_i_memory_free(crew->workers);
+    lanepool_i_memory_free(workers->all);
     return false;
 }
 
-void lanepool_i_crew_fini(lanepool_i_crew *crew)
+void lanepool_i_workers_fini(lanepool_i_workers *workers)
 {
-    lanepool_i_park_fini(&crew->park);
-    lanepool_i_mutex_fini(&crew->spill_lock);
-    lanepool_i_memory_free(crew->workers);
+    lanepool_i_sleepers_fini(&workers->sleepers);
+    lanepool_i_mutex_fini(&workers->overflow_lock);
+    lanepool_i_memory_free(workers->all);
 }
 
-bool lanepool_i_crew_start(lanepool_i_crew *crew)
+bool lanepool_i_workers_start(lanepool_i_workers *workers)
 {
-    for (size_t i = 0; i < crew->park.resident; i++) {
-        lanepool_i_worker *worker = &crew->workers[i];
+    for (size_t i = 0; i < workers->sleepers.resident; i++) {
+        lanepool_i_worker *worker = &workers->all[i];
         worker->has_thread = lanepool_i_thread_start(&worker->thread, thread_main, worker);
         if (!worker->has_thread) {
-            lanepool_i_crew_stop(crew);
-            lanepool_i_crew_join(crew);
+            lanepool_i_workers_stop(workers);
+            lanepool_i_workers_join(workers);
             return false;
         }
     }
@@ -501,9 +505,9 @@ bool lanepool_i_crew_start(lanepool_i_crew *crew)
 }
 
 /* The post comes last: then the next one to claim this worker finds all of it written. */
-bool lanepool_i_crew_start_absent(lanepool_i_crew *crew, size_t index)
+bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index)
 {
-    lanepool_i_worker *worker = &crew->workers[index];
+    lanepool_i_worker *worker = &workers->all[index];
     lanepool_i_thread thread;
     if (!lanepool_i_thread_start(&thread, thread_main_of_absent, worker))
         return false;
@@ -511,38 +515,38 @@ bool lanepool_i_crew_start_absent(lanepool_i_crew *crew, size_t index)
     worker->has_before = worker->has_thread;
     worker->thread = thread;
     worker->has_thread = true;
-    lanepool_i_semaphore_post(&crew->park.sleepers[index].semaphore);
+    lanepool_i_semaphore_post(&workers->sleepers.all[index].semaphore);
     return true;
 }
 
 /* The time is never 0: that would say that nothing is lacking. */
-void lanepool_i_crew_lack(lanepool_i_crew *crew, size_t index)
+void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index)
 {
-    lanepool_i_park_lack(&crew->park, index);
-    store_relaxed(&crew->lacked_ns, lanepool_i_clock_coarse() | 1);
+    lanepool_i_sleepers_thread_failed(&workers->sleepers, index);
+    store_relaxed(&workers->lacked_ns, lanepool_i_clock_coarse() | 1);
 }
 
-void lanepool_i_crew_stop(lanepool_i_crew *crew)
+void lanepool_i_workers_stop(lanepool_i_workers *workers)
 {
-    fetch_or_seq(&crew->halt, LANEPOOL_I_HALT_STOP);
-    lanepool_i_park_wake_all(&crew->park);
+    fetch_or_seq(&workers->halt, LANEPOOL_I_HALT_STOP);
+    lanepool_i_sleepers_wake_all(&workers->sleepers);
 }
 
-void lanepool_i_crew_pause(lanepool_i_crew *crew)
+void lanepool_i_workers_pause(lanepool_i_workers *workers)
 {
-    fetch_or_seq(&crew->halt, LANEPOOL_I_HALT_PAUSE);
+    fetch_or_seq(&workers->halt, LANEPOOL_I_HALT_PAUSE);
 }
 
-void lanepool_i_crew_resume(lanepool_i_crew *crew)
+void lanepool_i_workers_resume(lanepool_i_workers *workers)
 {
-    if ((fetch_and_seq(&crew->halt, ~LANEPOOL_I_HALT_PAUSE) & LANEPOOL_I_HALT_PAUSE) != 0)
-        lanepool_i_park_wake_all(&crew->park);
+    if ((fetch_and_seq(&workers->halt, ~LANEPOOL_I_HALT_PAUSE) & LANEPOOL_I_HALT_PAUSE) != 0)
+        lanepool_i_sleepers_wake_all(&workers->sleepers);
 }
 
-void lanepool_i_crew_join(lanepool_i_crew *crew)
+void lanepool_i_workers_join(lanepool_i_workers *workers)
 {
-    for (size_t i = crew->worker_count; i-- > 0;) {
-        lanepool_i_worker *worker = &crew->workers[i];
+    for (size_t i = workers->worker_count; i-- > 0;) {
+        lanepool_i_worker *worker = &workers->all[i];
         if (worker->has_thread)
             lanepool_i_thread_join(&worker->thread);
         worker->has_thread = false;

@@ -18,10 +18,10 @@
 
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_onlooker *onlooker = sequence->onlookers;
+    lanepool_i_sequence_waiter *onlooker = sequence->onlookers;
     sequence->onlookers = NULL;
     while (onlooker != NULL) {
-        lanepool_i_onlooker *next = onlooker->next;
+        lanepool_i_sequence_waiter *next = onlooker->next;
         onlooker->posted = true;
         lanepool_i_semaphore_post(&onlooker->semaphore);
         onlooker = next;
@@ -35,25 +35,25 @@ static bool has_more_locked(const lanepool_sequence *sequence)
 
 bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_errand *errand = sequence->errand;
-    if (errand->state != LANEPOOL_I_ERRAND_IDLE || !has_more_locked(sequence))
+    lanepool_i_sequence_work *errand = sequence->errand;
+    if (errand->state != LANEPOOL_I_WORK_IDLE || !has_more_locked(sequence))
         return false;
-    errand->state = LANEPOOL_I_ERRAND_HANDED;
+    errand->state = LANEPOOL_I_WORK_HANDED_OVER;
     lanepool_i_sequence_wake_locked(sequence);
     return true;
 }
 
 /* True: the sequence is this thread's to drain. */
-static bool claim_locked(lanepool_i_errand *errand)
+static bool claim_locked(lanepool_i_sequence_work *errand)
 {
-    if (errand->sequence == NULL || errand->state != LANEPOOL_I_ERRAND_HANDED)
+    if (errand->sequence == NULL || errand->state != LANEPOOL_I_WORK_HANDED_OVER)
         return false;
     lanepool_i_drain *drain = lanepool_i_drain_find(errand);
     if (drain != NULL && drain->hands_over) {
         drain->came_back = true;
         return false;
     }
-    errand->state = LANEPOOL_I_ERRAND_RUNNING;
+    errand->state = LANEPOOL_I_WORK_RUNNING;
     return true;
 }
 
@@ -64,16 +64,16 @@ static bool is_over(const lanepool_i_drain *drain)
 
 static void run_batch_locked(lanepool_i_drain *drain)
 {
-    lanepool_i_errand *errand = drain->errand;
+    lanepool_i_sequence_work *errand = drain->errand;
     for (uint32_t i = 0; i < LANEPOOL_I_DRAIN_BATCH; i++) {
         if (!has_more_locked(errand->sequence) || is_over(drain))
             return;
-        lanepool_i_item *item = errand->sequence->queue.first;
-        lanepool_i_item_take_locked(item);
+        lanepool_i_sequence_task *item = errand->sequence->queue.first;
+        lanepool_i_sequence_task_take_locked(item);
         if (item->call.future != NULL)
             (void)lanepool_i_future_start(item->call.future);
         lanepool_i_mutex_unlock(&errand->lock);
-        lanepool_i_item_run(item, &drain->running);
+        lanepool_i_sequence_task_run(item, &drain->running);
         lanepool_i_mutex_lock(&errand->lock);
     }
 }
@@ -82,8 +82,8 @@ static void run_batch_locked(lanepool_i_drain *drain)
  * While the errand is handed over the sequence may be drained elsewhere, and be destroyed. */
 static bool leave_locked(lanepool_i_drain *drain)
 {
-    lanepool_i_errand *errand = drain->errand;
-    errand->state = LANEPOOL_I_ERRAND_IDLE;
+    lanepool_i_sequence_work *errand = drain->errand;
+    errand->state = LANEPOOL_I_WORK_IDLE;
     if (!lanepool_i_drain_begin_locked(errand->sequence)) {
         lanepool_i_sequence_wake_locked(errand->sequence);
         return true;
@@ -91,7 +91,7 @@ static bool leave_locked(lanepool_i_drain *drain)
     drain->hands_over = true;
     drain->came_back = false;
     lanepool_i_mutex_unlock(&errand->lock);
-    bool refused = lanepool_i_errand_hand_over(errand) != LANEPOOL_OK;
+    bool refused = lanepool_i_sequence_work_hand_over(errand) != LANEPOOL_OK;
     lanepool_i_mutex_lock(&errand->lock);
     drain->hands_over = false;
     drain->until = NULL;
@@ -100,7 +100,7 @@ static bool leave_locked(lanepool_i_drain *drain)
 
 static void go_on_locked(lanepool_i_drain *drain)
 {
-    lanepool_i_errand *errand = drain->errand;
+    lanepool_i_sequence_work *errand = drain->errand;
     do
         run_batch_locked(drain);
     while (!leave_locked(drain));
@@ -115,7 +115,7 @@ static void abandoned(void *argument)
     lanepool_i_drain *drain = argument;
     lanepool_i_thread_drains_set(drain);
     if (drain->running != NULL)
-        lanepool_i_item_abandon(drain->running);
+        lanepool_i_sequence_task_abandon(drain->running);
     drain->running = NULL;
     lanepool_i_mutex_lock(&drain->errand->lock);
     go_on_locked(drain);
@@ -123,7 +123,7 @@ static void abandoned(void *argument)
 
 /* With a reference on the executor, which it gives back like the lock: the sequence and the
  * executor may be gone as soon as the drain has left. */
-static void drain_claimed_locked(lanepool_i_errand *errand, lanepool_future *until)
+static void drain_claimed_locked(lanepool_i_sequence_work *errand, lanepool_future *until)
 {
     lanepool_i_drain drain = { lanepool_i_thread_drains(), errand, NULL, until, false, false };
     lanepool_i_thread_drains_set(&drain);
@@ -134,7 +134,7 @@ static void drain_claimed_locked(lanepool_i_errand *errand, lanepool_future *unt
 
 void lanepool_i_drain_run(lanepool_work *work)
 {
-    lanepool_i_errand *errand = (lanepool_i_errand *)work;
+    lanepool_i_sequence_work *errand = (lanepool_i_sequence_work *)work;
     lanepool_executor *executor = errand->executor;
     lanepool_i_mutex_lock(&errand->lock);
     bool counted = errand->handed > 0;
@@ -151,7 +151,7 @@ void lanepool_i_drain_run(lanepool_work *work)
         lanepool_i_executor_release(executor);
 }
 
-bool lanepool_i_drain_here_locked(lanepool_i_errand *errand, lanepool_future *until)
+bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *errand, lanepool_future *until)
 {
     if (!claim_locked(errand))
         return false;
@@ -160,9 +160,9 @@ bool lanepool_i_drain_here_locked(lanepool_i_errand *errand, lanepool_future *un
     return true;
 }
 
-void lanepool_i_drain_hand_over(lanepool_i_errand *errand)
+void lanepool_i_drain_hand_over(lanepool_i_sequence_work *errand)
 {
-    if (lanepool_i_errand_hand_over(errand) == LANEPOOL_OK)
+    if (lanepool_i_sequence_work_hand_over(errand) == LANEPOOL_OK)
         return;
     lanepool_i_mutex_lock(&errand->lock);
     if (!lanepool_i_drain_here_locked(errand, NULL))

@@ -18,7 +18,7 @@ void lanepool_i_executor_release(lanepool_executor *executor)
     if (fetch_sub_acq_rel(&executor->references, 1) != 1)
         return;
     while (executor->idle != NULL) {
-        lanepool_i_errand *errand = executor->idle;
+        lanepool_i_sequence_work *errand = executor->idle;
         executor->idle = errand->next;
         lanepool_i_mutex_fini(&errand->lock);
         lanepool_i_memory_free(errand);
@@ -34,10 +34,10 @@ void lanepool_i_executor_release(lanepool_executor *executor)
 
 /* --- errands --- */
 
-static lanepool_i_errand *take_idle(lanepool_executor *executor)
+static lanepool_i_sequence_work *take_idle(lanepool_executor *executor)
 {
     lanepool_i_mutex_lock(&executor->lock);
-    lanepool_i_errand *errand = executor->idle;
+    lanepool_i_sequence_work *errand = executor->idle;
     if (errand != NULL) {
         executor->idle = errand->next;
         executor->sequences++;
@@ -46,9 +46,10 @@ static lanepool_i_errand *take_idle(lanepool_executor *executor)
     return errand;
 }
 
-static lanepool_i_errand *make_errand(lanepool_executor *executor, void (*run)(lanepool_work *work))
+static lanepool_i_sequence_work *make_errand(lanepool_executor *executor,
+                                             void (*run)(lanepool_work *work))
 {
-    lanepool_i_errand *errand = lanepool_i_memory_alloc(sizeof *errand);
+    lanepool_i_sequence_work *errand = lanepool_i_memory_alloc(sizeof *errand);
     if (errand == NULL)
         return NULL;
     memset(errand, 0, sizeof *errand);
@@ -64,14 +65,14 @@ static lanepool_i_errand *make_errand(lanepool_executor *executor, void (*run)(l
     return errand;
 }
 
-lanepool_i_errand *lanepool_i_errand_take(lanepool_executor *executor,
-                                          void (*run)(lanepool_work *work))
+lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
+                                                        void (*run)(lanepool_work *work))
 {
-    lanepool_i_errand *errand = take_idle(executor);
+    lanepool_i_sequence_work *errand = take_idle(executor);
     return errand != NULL ? errand : make_errand(executor, run);
 }
 
-void lanepool_i_errand_give(lanepool_i_errand *errand)
+void lanepool_i_sequence_work_give(lanepool_i_sequence_work *errand)
 {
     lanepool_executor *executor = errand->executor;
     lanepool_i_mutex_lock(&executor->lock);
@@ -83,7 +84,7 @@ void lanepool_i_errand_give(lanepool_i_errand *errand)
 
 /* The call may come before `execute` returns: it is counted before. Who refuses and calls all the
  * same has taken the reference back already. */
-lanepool_status lanepool_i_errand_hand_over(lanepool_i_errand *errand)
+lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *errand)
 {
     lanepool_executor *executor = errand->executor;
     lanepool_i_executor_retain(executor);
@@ -223,7 +224,7 @@ bool lanepool_i_executor_can_delay(lanepool_executor *executor)
 static bool read_functions(const lanepool_executor_functions *functions)
 {
     return functions != NULL &&
-           lanepool_i_is_known(functions, functions->struct_size, sizeof *functions) &&
+           lanepool_i_struct_is_valid(functions, functions->struct_size, sizeof *functions) &&
            functions->execute != NULL &&
            (functions->take_back == NULL || functions->execute_after != NULL);
 }
@@ -241,7 +242,7 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
     memset(made, 0, sizeof *made);
     made->alarm.run = ring;
     made->functions = *functions;
-    made->origin = lanepool_i_origin_here();
+    made->creator = lanepool_i_creator_self();
     made->context = context;
     made->armed_ns = UINT64_MAX;
     made->by_clock = functions->execute_after == NULL;

@@ -34,37 +34,37 @@
 #include "lanepool/executor.h"
 #include "lanepool/sequence.h"
 
-typedef struct lanepool_i_errand lanepool_i_errand;
+typedef struct lanepool_i_sequence_work lanepool_i_sequence_work;
 
 struct lanepool_work {
     void (*run)(lanepool_work *work); /* I */
 };
 
-typedef enum lanepool_i_errand_state {
-    LANEPOOL_I_ERRAND_IDLE,
-    LANEPOOL_I_ERRAND_HANDED,
-    LANEPOOL_I_ERRAND_RUNNING
-} lanepool_i_errand_state;
+typedef enum lanepool_i_sequence_work_state {
+    LANEPOOL_I_WORK_IDLE,
+    LANEPOOL_I_WORK_HANDED_OVER,
+    LANEPOOL_I_WORK_RUNNING
+} lanepool_i_sequence_work_state;
 
 /* Guards: I immutable, A atomic, L the errand's lock, E the executor's lock. */
-struct lanepool_i_errand {
-    lanepool_work work;            /* I: first, since the executor gives its address back */
-    lanepool_executor *executor;   /* I */
-    lanepool_i_mutex lock;         /* L: and the sequence's */
-    lanepool_sequence *sequence;   /* L: NULL: none */
-    lanepool_i_errand_state state; /* L */
-    size_t handed;                 /* L: accepted hand-overs that have not been called */
-    lanepool_i_errand *next;       /* E: of those without a sequence */
+struct lanepool_i_sequence_work {
+    lanepool_work work;                   /* I: first, since the executor gives its address back */
+    lanepool_executor *executor;          /* I */
+    lanepool_i_mutex lock;                /* L: and the sequence's */
+    lanepool_sequence *sequence;          /* L: NULL: none */
+    lanepool_i_sequence_work_state state; /* L */
+    size_t handed;                        /* L: accepted hand-overs that have not been called */
+    lanepool_i_sequence_work *next;       /* E: of those without a sequence */
 };
 
 /* A drain that the thread is inside of: on its stack, in its list (lanepool_i_thread_drains). */
 typedef struct lanepool_i_drain {
     struct lanepool_i_drain *outer;
-    lanepool_i_errand *errand;
-    struct lanepool_i_item *running; /* the task whose function this thread is in */
-    lanepool_future *until;          /* it ends when this is complete; NULL: it does not look */
-    bool hands_over;                 /* the thread is in `execute` for the errand */
-    bool came_back;                  /* and was called there */
+    lanepool_i_sequence_work *errand;
+    struct lanepool_i_sequence_task *running; /* the task whose function this thread is in */
+    lanepool_future *until; /* it ends when this is complete; NULL: it does not look */
+    bool hands_over;        /* the thread is in `execute` for the errand */
+    bool came_back;         /* and was called there */
 } lanepool_i_drain;
 
 struct lanepool_executor {
@@ -72,18 +72,18 @@ struct lanepool_executor {
     lanepool_executor_functions functions; /* I */
     void *context;                         /* I: theirs */
     lanepool_pool *pool;                   /* I: whose workers it is, or NULL */
-    lanepool_i_origin origin;              /* I */
+    lanepool_i_creator creator;            /* I */
     _Atomic size_t references;             /* A */
     lanepool_i_timers timers;              /* delayed tasks of all sequences */
     lanepool_i_mutex lock;
-    lanepool_i_errand *idle; /* E */
-    size_t sequences;        /* E */
-    size_t alarms;           /* E: accepted alarms that have not been called */
-    uint64_t alarms_called;  /* E: counts them */
-    uint64_t armed_ns;       /* E: when the last one is due; UINT64_MAX: none is */
-    bool looking;            /* E: a thread looks */
-    bool again;              /* E: and is to look once more */
-    bool by_clock;           /* E: the clock thread serves: there is no timer, or it refused */
+    lanepool_i_sequence_work *idle; /* E */
+    size_t sequences;               /* E */
+    size_t alarms;                  /* E: accepted alarms that have not been called */
+    uint64_t alarms_called;         /* E: counts them */
+    uint64_t armed_ns;              /* E: when the last one is due; UINT64_MAX: none is */
+    bool looking;                   /* E: a thread looks */
+    bool again;                     /* E: and is to look once more */
+    bool by_clock; /* E: the clock thread serves: there is no timer, or it refused */
 };
 
 static inline void lanepool_i_executor_retain(lanepool_executor *executor)
@@ -95,12 +95,12 @@ static inline void lanepool_i_executor_retain(lanepool_executor *executor)
 void lanepool_i_executor_release(lanepool_executor *executor);
 
 /* For a new sequence; NULL: memory or a lock is lacking. */
-lanepool_i_errand *lanepool_i_errand_take(lanepool_executor *executor,
-                                          void (*run)(lanepool_work *work));
+lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
+                                                        void (*run)(lanepool_work *work));
 /* Its sequence is gone. */
-void lanepool_i_errand_give(lanepool_i_errand *errand);
+void lanepool_i_sequence_work_give(lanepool_i_sequence_work *errand);
 /* Hands a HANDED errand over, without a lock. Not OK: it was refused. */
-lanepool_status lanepool_i_errand_hand_over(lanepool_i_errand *errand);
+lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *errand);
 
 /* Sees to it that delayed tasks will become due, before one is added. False: no thread could be
  * had. */
@@ -110,7 +110,7 @@ bool lanepool_i_executor_look(lanepool_executor *executor);
 
 /* The calling thread's innermost drain of the errand's sequence: it is inside of one of its tasks,
  * or of a callback. NULL: it is not. */
-static inline lanepool_i_drain *lanepool_i_drain_find(const lanepool_i_errand *errand)
+static inline lanepool_i_drain *lanepool_i_drain_find(const lanepool_i_sequence_work *errand)
 {
     lanepool_i_drain *drain = lanepool_i_thread_drains();
     while (drain != NULL && drain->errand != errand)

@@ -11,7 +11,7 @@
  * now, since it is not handed back. */
 static void cancel_sequence(lanepool_work *work)
 {
-    lanepool_i_errand *errand = (lanepool_i_errand *)work;
+    lanepool_i_sequence_work *errand = (lanepool_i_sequence_work *)work;
     lanepool_i_mutex_lock(&errand->lock);
     if (errand->sequence != NULL)
         lanepool_i_sequence_cancel_locked(errand->sequence);

@@ -11,15 +11,16 @@
 bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool_task *task)
 {
     return sequence != NULL && task != NULL &&
-           lanepool_i_is_known(task, task->struct_size, sizeof *task) && task->function != NULL &&
-           task->claim_count == 0 && task->kind == 0 && task->tag == 0 && task->group == NULL &&
-           task->pump == NULL && task->on_failure == NULL;
+           lanepool_i_struct_is_valid(task, task->struct_size, sizeof *task) &&
+           task->function != NULL && task->claim_count == 0 && task->kind == 0 && task->tag == 0 &&
+           task->group == NULL && task->pump == NULL && task->on_failure == NULL;
 }
 
 /* What can be told of a task that may be gone: where it stands, if it is this one. */
-static bool stands_in(const lanepool_i_items *items, const lanepool_i_item *item, uint64_t number)
+static bool stands_in(const lanepool_i_sequence_tasks *items, const lanepool_i_sequence_task *item,
+                      uint64_t number)
 {
-    const lanepool_i_item *at = items->last;
+    const lanepool_i_sequence_task *at = items->last;
     while (at != NULL && (at != item || at->call.number != number))
         at = at->previous;
     return at != NULL;
@@ -28,25 +29,26 @@ static bool stands_in(const lanepool_i_items *items, const lanepool_i_item *item
 /* The executor has refused the errand that the task was handed over with. If somebody drains all
  * the same, or has cancelled the task, it was accepted; so were others that came behind it
  * meanwhile: these are run here, since nobody else will. */
-static lanepool_status settle_refusal(lanepool_sequence *sequence, lanepool_i_item *item,
+static lanepool_status settle_refusal(lanepool_sequence *sequence, lanepool_i_sequence_task *item,
                                       uint64_t number, lanepool_status refusal)
 {
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     lanepool_i_mutex_lock(&errand->lock);
     bool refused =
-        errand->state == LANEPOOL_I_ERRAND_HANDED && stands_in(&sequence->queue, item, number);
+        errand->state == LANEPOOL_I_WORK_HANDED_OVER && stands_in(&sequence->queue, item, number);
     if (refused)
-        lanepool_i_item_take_locked(item);
-    if (sequence->queue.first == NULL && errand->state == LANEPOOL_I_ERRAND_HANDED)
-        errand->state = LANEPOOL_I_ERRAND_IDLE;
+        lanepool_i_sequence_task_take_locked(item);
+    if (sequence->queue.first == NULL && errand->state == LANEPOOL_I_WORK_HANDED_OVER)
+        errand->state = LANEPOOL_I_WORK_IDLE;
     if (!lanepool_i_drain_here_locked(errand, NULL))
         lanepool_i_mutex_unlock(&errand->lock);
     return refused ? refusal : LANEPOOL_OK;
 }
 
-lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence, lanepool_i_item *item)
+lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence,
+                                          lanepool_i_sequence_task *item)
 {
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     lanepool_i_mutex_lock(&errand->lock);
     bool cancelled = sequence->cancelled;
     uint64_t number = sequence->next_number;
@@ -54,14 +56,14 @@ lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence, lanepool_
     if (!cancelled) {
         sequence->next_number++;
         item->call.number = number;
-        item->state = LANEPOOL_I_ITEM_QUEUED;
-        lanepool_i_items_add(&sequence->queue, item);
+        item->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
+        lanepool_i_sequence_tasks_add(&sequence->queue, item);
         hands_over = lanepool_i_drain_begin_locked(sequence);
     }
     lanepool_i_mutex_unlock(&errand->lock);
     lanepool_status status = cancelled ? LANEPOOL_CANCELLED : LANEPOOL_OK;
     if (hands_over)
-        status = lanepool_i_errand_hand_over(errand);
+        status = lanepool_i_sequence_work_hand_over(errand);
     if (hands_over && status != LANEPOOL_OK)
         status = settle_refusal(sequence, item, number, status);
     return status;
@@ -70,12 +72,13 @@ lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence, lanepool_
 static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *task)
 {
     lanepool_status status;
-    lanepool_i_item *item = lanepool_i_item_make(sequence->errand, task, false, &status);
+    lanepool_i_sequence_task *item =
+        lanepool_i_sequence_task_make(sequence->errand, task, false, &status);
     if (item == NULL)
         return status;
     status = lanepool_i_sequence_enter(sequence, item);
     if (status != LANEPOOL_OK)
-        lanepool_i_item_unmake(item, task);
+        lanepool_i_sequence_task_unmake(item, task);
     return status;
 }
 
@@ -89,33 +92,34 @@ lanepool_status lanepool_sequence_submit(lanepool_sequence *sequence, const lane
 }
 
 /* Nobody is there who would make it due. True: it has not become due, nor was cancelled. */
-static bool take_undelayed(lanepool_sequence *sequence, lanepool_i_item *item, uint64_t number)
+static bool take_undelayed(lanepool_sequence *sequence, lanepool_i_sequence_task *item,
+                           uint64_t number)
 {
     lanepool_i_mutex_lock(&sequence->errand->lock);
     bool found = stands_in(&sequence->delayed, item, number) &&
                  lanepool_i_timers_remove(&sequence->errand->executor->timers, &item->timer);
     if (found) {
-        lanepool_i_items_remove(&sequence->delayed, item);
-        item->state = LANEPOOL_I_ITEM_TAKEN;
+        lanepool_i_sequence_tasks_remove(&sequence->delayed, item);
+        item->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     }
     lanepool_i_mutex_unlock(&sequence->errand->lock);
     return found;
 }
 
 /* Behind the lock it may be due, have ended, and be gone: it is known by its number. */
-lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence, lanepool_i_item *item,
-                                          uint64_t due_ns)
+lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
+                                          lanepool_i_sequence_task *item, uint64_t due_ns)
 {
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     lanepool_i_mutex_lock(&errand->lock);
-    bool cancelled =
-        sequence->cancelled || (item->recurrence != NULL && !lanepool_i_recurrence_waits(item));
+    bool cancelled = sequence->cancelled ||
+                     (item->recurrence != NULL && !lanepool_i_sequence_periodic_waits(item));
     uint64_t number = sequence->next_number;
     if (!cancelled) {
         sequence->next_number++;
         item->call.number = number;
-        item->state = LANEPOOL_I_ITEM_DELAYED;
-        lanepool_i_items_add(&sequence->delayed, item);
+        item->state = LANEPOOL_I_SEQUENCE_TASK_DELAYED;
+        lanepool_i_sequence_tasks_add(&sequence->delayed, item);
         lanepool_i_timers_add(&errand->executor->timers, &item->timer, due_ns);
     }
     lanepool_i_mutex_unlock(&errand->lock);
@@ -129,15 +133,15 @@ static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepoo
                                       uint64_t due_ns)
 {
     lanepool_status status;
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     if (!lanepool_i_executor_can_delay(errand->executor))
         return LANEPOOL_NO_THREAD;
-    lanepool_i_item *item = lanepool_i_item_make(errand, task, true, &status);
+    lanepool_i_sequence_task *item = lanepool_i_sequence_task_make(errand, task, true, &status);
     if (item == NULL)
         return status;
     status = lanepool_i_sequence_delay(sequence, item, due_ns);
     if (status != LANEPOOL_OK)
-        lanepool_i_item_unmake(item, task);
+        lanepool_i_sequence_task_unmake(item, task);
     return status;
 }
 
@@ -155,15 +159,15 @@ lanepool_status lanepool_sequence_submit_after(lanepool_sequence *sequence,
 
 /* --- cancelling --- */
 
-static lanepool_i_items take_all_locked(lanepool_sequence *sequence)
+static lanepool_i_sequence_tasks take_all_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_items taken = { NULL, NULL };
-    lanepool_i_items *const places[] = { &sequence->queue, &sequence->delayed };
+    lanepool_i_sequence_tasks taken = { NULL, NULL };
+    lanepool_i_sequence_tasks *const places[] = { &sequence->queue, &sequence->delayed };
     for (size_t i = 0; i < 2; i++) {
         while (places[i]->first != NULL) {
-            lanepool_i_item *item = places[i]->first;
-            lanepool_i_item_take_locked(item);
-            lanepool_i_items_add(&taken, item);
+            lanepool_i_sequence_task *item = places[i]->first;
+            lanepool_i_sequence_task_take_locked(item);
+            lanepool_i_sequence_tasks_add(&taken, item);
         }
     }
     return taken;
@@ -171,15 +175,15 @@ static lanepool_i_items take_all_locked(lanepool_sequence *sequence)
 
 void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     sequence->cancelled = true;
-    lanepool_i_items taken = take_all_locked(sequence);
+    lanepool_i_sequence_tasks taken = take_all_locked(sequence);
     lanepool_i_sequence_wake_locked(sequence);
     lanepool_i_mutex_unlock(&errand->lock);
     while (taken.first != NULL) {
-        lanepool_i_item *item = taken.first;
+        lanepool_i_sequence_task *item = taken.first;
         taken.first = item->next;
-        lanepool_i_item_cancel(item);
+        lanepool_i_sequence_task_cancel(item);
     }
 }
 
@@ -201,9 +205,9 @@ bool lanepool_sequence_is_cancelled(lanepool_sequence *sequence)
 }
 
 /* While the task has not ended its sequence is there, and so is the executor: that is kept then. */
-lanepool_i_errand *lanepool_i_errand_pin(lanepool_future *future)
+lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future)
 {
-    lanepool_i_errand *errand = NULL;
+    lanepool_i_sequence_work *errand = NULL;
     lanepool_i_mutex_lock(&future->lock);
     if (future->item != NULL) {
         errand = future->item->errand;
@@ -217,24 +221,24 @@ lanepool_i_errand *lanepool_i_errand_pin(lanepool_future *future)
  * starts under the errand's lock. */
 lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
 {
-    lanepool_i_errand *errand = lanepool_i_errand_pin(future);
+    lanepool_i_sequence_work *errand = lanepool_i_sequence_work_pin(future);
     if (errand == NULL)
         return LANEPOOL_DONE;
     lanepool_i_mutex_lock(&errand->lock);
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_i_item *item = future->item;
-    bool waits = item != NULL && item->state != LANEPOOL_I_ITEM_TAKEN;
+    lanepool_i_sequence_task *item = future->item;
+    bool waits = item != NULL && item->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     bool runs = item != NULL && future->started;
     if (runs)
         store_relaxed(&future->asked, true);
     lanepool_i_mutex_unlock(&future->lock);
     if (waits) {
-        lanepool_i_item_take_locked(item);
+        lanepool_i_sequence_task_take_locked(item);
         lanepool_i_sequence_wake_locked(errand->sequence);
     }
     lanepool_i_mutex_unlock(&errand->lock);
     if (waits)
-        lanepool_i_item_cancel(item);
+        lanepool_i_sequence_task_cancel(item);
     lanepool_i_executor_release(errand->executor);
     if (waits)
         return LANEPOOL_OK;
@@ -258,21 +262,21 @@ lanepool_status lanepool_sequence_resume(lanepool_sequence *sequence)
 {
     if (sequence == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     lanepool_i_mutex_lock(&errand->lock);
     sequence->paused = false;
     bool hands_over = lanepool_i_drain_begin_locked(sequence);
     lanepool_i_mutex_unlock(&errand->lock);
     lanepool_status status = LANEPOOL_OK;
     if (hands_over)
-        status = lanepool_i_errand_hand_over(errand);
+        status = lanepool_i_sequence_work_hand_over(errand);
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
     lanepool_i_mutex_lock(&errand->lock);
-    if (errand->state != LANEPOOL_I_ERRAND_HANDED) {
+    if (errand->state != LANEPOOL_I_WORK_HANDED_OVER) {
         status = LANEPOOL_OK;
     } else {
-        errand->state = LANEPOOL_I_ERRAND_IDLE;
+        errand->state = LANEPOOL_I_WORK_IDLE;
         sequence->paused = true;
     }
     lanepool_i_mutex_unlock(&errand->lock);
@@ -291,7 +295,7 @@ lanepool_status lanepool_sequence_create(lanepool_executor *executor, lanepool_s
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
-    made->errand = lanepool_i_errand_take(executor, lanepool_i_drain_run);
+    made->errand = lanepool_i_sequence_work_take(executor, lanepool_i_drain_run);
     if (made->errand == NULL) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NOMEM;
@@ -307,7 +311,7 @@ lanepool_status lanepool_sequence_destroy(lanepool_sequence *sequence)
 {
     if (sequence == NULL)
         return LANEPOOL_OK;
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     if (lanepool_i_drain_find(errand) != NULL)
         return LANEPOOL_DEADLOCK;
     lanepool_status status = lanepool_sequence_cancel(sequence);
@@ -317,9 +321,9 @@ lanepool_status lanepool_sequence_destroy(lanepool_sequence *sequence)
         return status;
     lanepool_i_mutex_lock(&errand->lock);
     errand->sequence = NULL;
-    errand->state = LANEPOOL_I_ERRAND_IDLE;
+    errand->state = LANEPOOL_I_WORK_IDLE;
     lanepool_i_mutex_unlock(&errand->lock);
-    lanepool_i_errand_give(errand);
+    lanepool_i_sequence_work_give(errand);
     lanepool_i_memory_free(sequence);
     return LANEPOOL_OK;
 }

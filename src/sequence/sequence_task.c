@@ -6,13 +6,14 @@
 
 /* --- making --- */
 
-static bool make_future(lanepool_i_item *item, lanepool_future **future, lanepool_status *status)
+static bool make_future(lanepool_i_sequence_task *item, lanepool_future **future,
+                        lanepool_status *status)
 {
     item->call.future = NULL;
     if (future == NULL)
         return true;
     item->call.future = lanepool_i_future_create(
-        NULL, sizeof(lanepool_future), item->errand->executor->origin, NULL, NULL, status);
+        NULL, sizeof(lanepool_future), item->errand->executor->creator, NULL, NULL, status);
     if (item->call.future == NULL)
         return false;
     item->call.future->item = item;
@@ -20,11 +21,13 @@ static bool make_future(lanepool_i_item *item, lanepool_future **future, lanepoo
     return true;
 }
 
-lanepool_i_item *lanepool_i_item_make(lanepool_i_errand *errand, const lanepool_task *task,
-                                      bool delayed, lanepool_status *status)
+lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *errand,
+                                                        const lanepool_task *task, bool delayed,
+                                                        lanepool_status *status)
 {
-    size_t size = delayed ? sizeof(lanepool_i_item) : offsetof(lanepool_i_item, timer);
-    lanepool_i_item *item = lanepool_i_memory_alloc(size);
+    size_t size =
+        delayed ? sizeof(lanepool_i_sequence_task) : offsetof(lanepool_i_sequence_task, timer);
+    lanepool_i_sequence_task *item = lanepool_i_memory_alloc(size);
     *status = LANEPOOL_NOMEM;
     if (item == NULL)
         return NULL;
@@ -34,14 +37,14 @@ lanepool_i_item *lanepool_i_item_make(lanepool_i_errand *errand, const lanepool_
     item->context = task->context;
     item->release = task->release;
     if (delayed)
-        item->timer.fire = lanepool_i_item_fires;
+        item->timer.fire = lanepool_i_sequence_task_fires;
     if (make_future(item, task->future, status))
         return item;
     lanepool_i_memory_free(item);
     return NULL;
 }
 
-void lanepool_i_item_unmake(lanepool_i_item *item, const lanepool_task *task)
+void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *item, const lanepool_task *task)
 {
     if (item->call.future != NULL) {
         lanepool_future_release(item->call.future);
@@ -53,7 +56,7 @@ void lanepool_i_item_unmake(lanepool_i_item *item, const lanepool_task *task)
 
 /* --- lists --- */
 
-void lanepool_i_items_add(lanepool_i_items *items, lanepool_i_item *item)
+void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *items, lanepool_i_sequence_task *item)
 {
     item->previous = items->last;
     item->next = NULL;
@@ -64,7 +67,8 @@ void lanepool_i_items_add(lanepool_i_items *items, lanepool_i_item *item)
     items->last = item;
 }
 
-void lanepool_i_items_remove(lanepool_i_items *items, lanepool_i_item *item)
+void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *items,
+                                      lanepool_i_sequence_task *item)
 {
     if (item->previous == NULL)
         items->first = item->next;
@@ -77,12 +81,12 @@ void lanepool_i_items_remove(lanepool_i_items *items, lanepool_i_item *item)
 }
 
 /* If the clock has taken the timer, it comes to see that the task is not delayed any more. */
-void lanepool_i_item_take_locked(lanepool_i_item *item)
+void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *item)
 {
     lanepool_sequence *sequence = item->errand->sequence;
-    bool delayed = item->state == LANEPOOL_I_ITEM_DELAYED;
-    item->state = LANEPOOL_I_ITEM_TAKEN;
-    lanepool_i_items_remove(delayed ? &sequence->delayed : &sequence->queue, item);
+    bool delayed = item->state == LANEPOOL_I_SEQUENCE_TASK_DELAYED;
+    item->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
+    lanepool_i_sequence_tasks_remove(delayed ? &sequence->delayed : &sequence->queue, item);
     item->has_late_timer =
         delayed && !lanepool_i_timers_remove(&item->errand->executor->timers, &item->timer);
 }
@@ -91,7 +95,7 @@ void lanepool_i_item_take_locked(lanepool_i_item *item)
 
 /* By both, who has taken the task and the timer that comes too late; with the lock, which it gives
  * back. */
-static void drop_locked(lanepool_i_item *item)
+static void drop_locked(lanepool_i_sequence_task *item)
 {
     bool last = item->dropped;
     item->dropped = true;
@@ -100,14 +104,14 @@ static void drop_locked(lanepool_i_item *item)
         lanepool_i_memory_free(item);
 }
 
-static void let_go(lanepool_i_item *item, const lanepool_result *result)
+static void let_go(lanepool_i_sequence_task *item, const lanepool_result *result)
 {
     if (item->call.future != NULL)
         lanepool_i_future_complete(item->call.future, result);
     if (item->release != NULL)
         item->release(item->context);
     if (item->recurrence != NULL)
-        lanepool_i_recurrence_let_go(item->recurrence);
+        lanepool_i_sequence_periodic_dispose(item->recurrence);
     if (!item->has_late_timer) {
         lanepool_i_memory_free(item);
         return;
@@ -116,7 +120,7 @@ static void let_go(lanepool_i_item *item, const lanepool_result *result)
     drop_locked(item);
 }
 
-static int call(lanepool_i_item *item, lanepool_call why, void **value)
+static int call(lanepool_i_sequence_task *item, lanepool_call why, void **value)
 {
     lanepool_run run = { .of_sequence = &item->call, .worker = SIZE_MAX };
     int code = item->function(&run, item->context, why);
@@ -124,7 +128,8 @@ static int call(lanepool_i_item *item, lanepool_call why, void **value)
     return code;
 }
 
-void lanepool_i_item_run(lanepool_i_item *item, lanepool_i_item **running)
+void lanepool_i_sequence_task_run(lanepool_i_sequence_task *item,
+                                  lanepool_i_sequence_task **running)
 {
     lanepool_result result;
     *running = item;
@@ -132,39 +137,40 @@ void lanepool_i_item_run(lanepool_i_item *item, lanepool_i_item **running)
     *running = NULL;
     result.status = result.code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     if (item->recurrence != NULL)
-        lanepool_i_recurrence_ran(item);
+        lanepool_i_sequence_periodic_ran(item);
     else
         let_go(item, &result);
 }
 
-void lanepool_i_item_abandon(lanepool_i_item *item)
+void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *item)
 {
     if (item->recurrence != NULL)
-        lanepool_i_recurrence_ran(item);
+        lanepool_i_sequence_periodic_ran(item);
     else
         let_go(item, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
 }
 
-void lanepool_i_item_cancel(lanepool_i_item *item)
+void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *item)
 {
     void *value;
     (void)call(item, LANEPOOL_CALL_CANCELLED, &value);
     let_go(item, &(lanepool_result){ LANEPOOL_CANCELLED, 0, NULL });
 }
 
-void lanepool_i_item_fires(lanepool_i_timer *timer)
+void lanepool_i_sequence_task_fires(lanepool_i_timer *timer)
 {
-    lanepool_i_item *item = (lanepool_i_item *)((char *)timer - offsetof(lanepool_i_item, timer));
-    lanepool_i_errand *errand = item->errand;
+    lanepool_i_sequence_task *item =
+        (lanepool_i_sequence_task *)((char *)timer - offsetof(lanepool_i_sequence_task, timer));
+    lanepool_i_sequence_work *errand = item->errand;
     lanepool_i_mutex_lock(&errand->lock);
-    if (item->state != LANEPOOL_I_ITEM_DELAYED) {
+    if (item->state != LANEPOOL_I_SEQUENCE_TASK_DELAYED) {
         drop_locked(item);
         return;
     }
     lanepool_sequence *sequence = errand->sequence;
-    lanepool_i_items_remove(&sequence->delayed, item);
-    item->state = LANEPOOL_I_ITEM_QUEUED;
-    lanepool_i_items_add(&sequence->queue, item);
+    lanepool_i_sequence_tasks_remove(&sequence->delayed, item);
+    item->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
+    lanepool_i_sequence_tasks_add(&sequence->queue, item);
     bool hands_over = lanepool_i_drain_begin_locked(sequence);
     lanepool_i_mutex_unlock(&errand->lock);
     if (hands_over)

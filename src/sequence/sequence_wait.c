@@ -18,13 +18,14 @@
 
 static bool is_inside_pool(const lanepool_pool *pool, bool *in_callback)
 {
-    const lanepool_i_local *local = pool != NULL ? lanepool_i_local_find(pool) : NULL;
-    *in_callback = local != NULL && local->callbacks > 0;
-    return local != NULL && lanepool_i_local_is_inside(local);
+    const lanepool_i_thread_record *record =
+        pool != NULL ? lanepool_i_thread_record_find(pool) : NULL;
+    *in_callback = record != NULL && record->callbacks > 0;
+    return record != NULL && lanepool_i_thread_is_inside_pool(record);
 }
 
 /* DEADLOCK: a call that the thread is in has to return first. */
-static lanepool_status judge(const lanepool_i_errand *errand, bool *helps)
+static lanepool_status judge(const lanepool_i_sequence_work *errand, bool *helps)
 {
     bool in_callback;
     uint32_t depth = 0;
@@ -42,7 +43,7 @@ static lanepool_status judge(const lanepool_i_errand *errand, bool *helps)
 
 /* On the stack of who waits. */
 typedef struct onlook {
-    lanepool_i_onlooker onlooker;
+    lanepool_i_sequence_waiter onlooker;
     uint32_t posted;   /* how often it was posted as an onlooker */
     uint32_t received; /* how many posts it has taken */
     bool helps;
@@ -56,7 +57,7 @@ static bool begin(onlook *look, bool helps)
     return lanepool_i_semaphore_init(&look->onlooker.semaphore);
 }
 
-static void enter_locked(lanepool_sequence *sequence, lanepool_i_onlooker *onlooker)
+static void enter_locked(lanepool_sequence *sequence, lanepool_i_sequence_waiter *onlooker)
 {
     onlooker->posted = false;
     onlooker->next = sequence->onlookers;
@@ -64,9 +65,9 @@ static void enter_locked(lanepool_sequence *sequence, lanepool_i_onlooker *onloo
 }
 
 /* Not posted: the sequence is there, since its end posts. */
-static void leave_locked(lanepool_sequence *sequence, const lanepool_i_onlooker *onlooker)
+static void leave_locked(lanepool_sequence *sequence, const lanepool_i_sequence_waiter *onlooker)
 {
-    lanepool_i_onlooker **at = &sequence->onlookers;
+    lanepool_i_sequence_waiter **at = &sequence->onlookers;
     while (*at != onlooker)
         at = &(*at)->next;
     *at = onlooker->next;
@@ -80,7 +81,7 @@ static bool sleep_once(onlook *look, uint64_t deadline_ns)
 }
 
 /* With the lock, given up meanwhile: helps, or sleeps. False: the time has passed. */
-static bool pass_time_locked(onlook *look, lanepool_i_errand *errand, lanepool_future *until,
+static bool pass_time_locked(onlook *look, lanepool_i_sequence_work *errand, lanepool_future *until,
                              uint64_t deadline_ns)
 {
     if (look->helps && lanepool_i_drain_here_locked(errand, until)) {
@@ -102,7 +103,7 @@ static bool pass_time_locked(onlook *look, lanepool_i_errand *errand, lanepool_f
 
 static bool is_running_locked(const lanepool_sequence *sequence)
 {
-    return sequence->errand->state == LANEPOOL_I_ERRAND_RUNNING;
+    return sequence->errand->state == LANEPOOL_I_WORK_RUNNING;
 }
 
 static bool is_busy_locked(const lanepool_sequence *sequence)
@@ -115,7 +116,7 @@ static lanepool_status await(lanepool_sequence *sequence, bool helps,
                              bool (*goes_on_locked)(const lanepool_sequence *sequence),
                              uint64_t deadline_ns)
 {
-    lanepool_i_errand *errand = sequence->errand;
+    lanepool_i_sequence_work *errand = sequence->errand;
     onlook look;
     lanepool_i_mutex_lock(&errand->lock);
     bool goes_on = goes_on_locked(sequence);
@@ -153,7 +154,7 @@ lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence)
 
 /* Until the task has ended its sequence may be in the midst of being destroyed: then the task is
  * being cancelled, and nothing but its future posts. */
-static bool look_for_task(onlook *look, lanepool_i_errand *errand, lanepool_future *future,
+static bool look_for_task(onlook *look, lanepool_i_sequence_work *errand, lanepool_future *future,
                           uint64_t deadline_ns)
 {
     bool in_time = true;
@@ -168,15 +169,15 @@ static bool look_for_task(onlook *look, lanepool_i_errand *errand, lanepool_futu
 /* A listener that is being served is posted once more, whatever else was posted. */
 static bool stop_listening(onlook *look, lanepool_future *future, lanepool_i_listener *listener)
 {
-    if (lanepool_i_future_leave(future, listener))
+    if (lanepool_i_future_unlisten(future, listener))
         return false;
     while (look->received < look->posted + 1)
         (void)sleep_once(look, UINT64_MAX);
     return true;
 }
 
-static lanepool_status await_task(lanepool_i_errand *errand, lanepool_future *future, bool helps,
-                                  uint64_t deadline_ns)
+static lanepool_status await_task(lanepool_i_sequence_work *errand, lanepool_future *future,
+                                  bool helps, uint64_t deadline_ns)
 {
     onlook look;
     if (!begin(&look, helps))
@@ -196,7 +197,7 @@ static lanepool_status await_task(lanepool_i_errand *errand, lanepool_future *fu
 lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns)
 {
     bool helps;
-    lanepool_i_errand *errand = lanepool_i_errand_pin(future);
+    lanepool_i_sequence_work *errand = lanepool_i_sequence_work_pin(future);
     if (errand == NULL)
         return LANEPOOL_OK;
     lanepool_status status = judge(errand, &helps);

@@ -15,13 +15,13 @@
 
 /* What the latch of a narrow task with so many claims starts at. A single grant that finds 1 need
  * not count: with one claim there is nothing that the router would have to hold back. */
-static inline uint32_t lanepool_i_latch_start(size_t claim_count)
+static inline uint32_t lanepool_i_countdown_start(size_t claim_count)
 {
     return claim_count <= 1 ? 1 : (uint32_t)claim_count + 1;
 }
 
 /* By the role's holder, before the first place is taken. */
-static inline void lanepool_i_latch_set(lanepool_i_task *task, uint32_t count)
+static inline void lanepool_i_countdown_set(lanepool_i_task *task, uint32_t count)
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
@@ -32,20 +32,20 @@ static inline void lanepool_i_latch_set(lanepool_i_task *task, uint32_t count)
 
 /* Where tasks are reaped: what the latch of one that has started says. A plain store: who wants to
  * know has all others pass a barrier; see census.h. */
-#define LANEPOOL_I_LATCH_STARTED UINT32_MAX
+#define LANEPOOL_I_COUNTDOWN_STARTED UINT32_MAX
 
-static inline void lanepool_i_latch_set_started(lanepool_i_task *task)
+static inline void lanepool_i_countdown_set_started(lanepool_i_task *task)
 {
-    store_relaxed(&task->as.wide.wait, LANEPOOL_I_LATCH_STARTED);
+    store_relaxed(&task->as.wide.wait, LANEPOOL_I_COUNTDOWN_STARTED);
 }
 
-static inline bool lanepool_i_latch_says_started(const lanepool_i_task *task)
+static inline bool lanepool_i_countdown_has_started(const lanepool_i_task *task)
 {
-    return load_relaxed(&task->as.wide.wait) == LANEPOOL_I_LATCH_STARTED;
+    return load_relaxed(&task->as.wide.wait) == LANEPOOL_I_COUNTDOWN_STARTED;
 }
 
 /* Of a task that waits, by the role's holder: it waits for one thing more. */
-static inline void lanepool_i_latch_hold(lanepool_i_task *task)
+static inline void lanepool_i_countdown_hold(lanepool_i_task *task)
 {
     if (lanepool_i_task_is_wide(task))
         fetch_add_relaxed(&task->as.wide.wait, 1);
@@ -53,7 +53,7 @@ static inline void lanepool_i_latch_hold(lanepool_i_task *task)
         fetch_add_relaxed(&task->word, 1);
 }
 
-static inline bool lanepool_i_latch_arrive_wide(lanepool_i_task *task, uint32_t arrivals)
+static inline bool lanepool_i_countdown_arrive_wide(lanepool_i_task *task, uint32_t arrivals)
 {
     if (load_acquire(&task->as.wide.wait) == arrivals)
         return true;
@@ -62,7 +62,7 @@ static inline bool lanepool_i_latch_arrive_wide(lanepool_i_task *task, uint32_t 
     return fetch_sub_acq_rel(&task->as.wide.wait, arrivals) == arrivals;
 }
 
-static inline bool lanepool_i_latch_arrive_narrow(lanepool_i_task *task, uint32_t arrivals)
+static inline bool lanepool_i_countdown_arrive_narrow(lanepool_i_task *task, uint32_t arrivals)
 {
     if ((load_acquire(&task->word) & LANEPOOL_I_WAIT_MASK) == arrivals)
         return true;
@@ -70,13 +70,13 @@ static inline bool lanepool_i_latch_arrive_narrow(lanepool_i_task *task, uint32_
 }
 
 /* Counts `arrivals` down at once; true: the task is ready, and the caller schedules it. */
-static inline bool lanepool_i_latch_arrive(lanepool_i_task *task, uint32_t arrivals)
+static inline bool lanepool_i_countdown_arrive(lanepool_i_task *task, uint32_t arrivals)
 {
     if (PLANTED(LATCH_TWICE) && arrivals == 1)
         arrivals = 2;
     if (lanepool_i_task_is_wide(task))
-        return lanepool_i_latch_arrive_wide(task, arrivals);
-    return lanepool_i_latch_arrive_narrow(task, arrivals);
+        return lanepool_i_countdown_arrive_wide(task, arrivals);
+    return lanepool_i_countdown_arrive_narrow(task, arrivals);
 }
 
 #endif

@@ -14,11 +14,11 @@ bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker
         for (rings->capacity = 1; rings->capacity <= events;)
             rings->capacity *= 2; /* one more: the next to be written cannot be read */
     if (events > 0 && lanepool_i_counter_is_usable() &&
-        (rings->anchors = lanepool_i_anchors_create()) == NULL)
+        (rings->anchors = lanepool_i_clock_anchors_create()) == NULL)
         return false;
     if (lanepool_i_mutex_init(&rings->lock))
         return true;
-    lanepool_i_anchors_free(rings->anchors);
+    lanepool_i_clock_anchors_free(rings->anchors);
     return false;
 }
 
@@ -30,7 +30,7 @@ void lanepool_i_rings_fini(lanepool_i_rings *rings)
         lanepool_i_memory_free(ring);
         ring = next;
     }
-    lanepool_i_anchors_free(rings->anchors);
+    lanepool_i_clock_anchors_free(rings->anchors);
     lanepool_i_mutex_fini(&rings->lock);
 }
 
@@ -115,7 +115,7 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
         PROBE(END, end)
         PROBE(RELEASE, release)
         PROBE(STEAL, steal)
-        PROBE(PARK, park)
+        PROBE(PARK, sleepers)
         PROBE(WAKE, wake)
         PROBE(CANCEL, cancel)
         PROBE(NAME, name)

@@ -43,21 +43,21 @@ typedef struct lanepool_i_ring {
     uint16_t thread;         /* I: its number in events */
     size_t number;           /* I: its place among the rings, from 0 */
     size_t capacity;         /* I: in events, a power of two */
-    struct lanepool_i_ring *next;                        /* I: the one made before */
-    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t written; /* A: T writes */
+    struct lanepool_i_ring *next;                             /* I: the one made before */
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t written; /* A: T writes */
     uint64_t news; /* T: the inbox's, when the last ROUTE was written */
     /* A: T writes. No event lies on two lines. */
-    _Alignas(LANEPOOL_I_APART) _Atomic uint64_t words[];
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t words[];
 } lanepool_i_ring;
 
 /* Guards: I immutable, A atomic, L the lock, which is a leaf. */
 typedef struct lanepool_i_rings {
     lanepool_i_mutex lock;
-    size_t capacity;                  /* I: of each ring; 0: nothing is recorded */
-    lanepool_i_anchors *anchors;      /* I: NULL: time is the clock's */
-    size_t worker_count;              /* I */
-    _Atomic(lanepool_i_ring *) first; /* A: L writes: the newest */
-    uint64_t choice;                  /* L: for rings to come */
+    size_t capacity;                   /* I: of each ring; 0: nothing is recorded */
+    lanepool_i_clock_anchors *anchors; /* I: NULL: time is the clock's */
+    size_t worker_count;               /* I */
+    _Atomic(lanepool_i_ring *) first;  /* A: L writes: the newest */
+    uint64_t choice;                   /* L: for rings to come */
 } lanepool_i_rings;
 
 bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count);

@@ -6,7 +6,7 @@
 
 #include "task/task.h"
 
-struct lanepool_i_local;
+struct lanepool_i_thread_record;
 struct lanepool_i_grants;
 typedef struct lanepool_i_message lanepool_i_message;
 
@@ -16,7 +16,7 @@ struct lanepool_i_message {
     lanepool_i_task node; /* its word says MESSAGE */
     bool urgent;          /* not to be held back behind a barrier; see barrier.h */
     /* May free the message. */
-    void (*carry_out)(lanepool_pool *pool, struct lanepool_i_local *local,
+    void (*carry_out)(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                       lanepool_i_message *message, struct lanepool_i_grants *grants);
 };
 

@@ -22,36 +22,36 @@
 #define LANEPOOL_I_LEVELS (LANEPOOL_PRIORITY_MAX + 1)
 
 typedef struct lanepool_i_rank lanepool_i_rank;
-typedef struct lanepool_i_borrower lanepool_i_borrower;
+typedef struct lanepool_i_rank_entry lanepool_i_rank_entry;
 
 /* A task's place in a lane, as those behind it see it. */
-struct lanepool_i_borrower {
-    lanepool_i_borrower *ahead; /* P: the next one towards the lane's front */
-    lanepool_i_borrower *
+struct lanepool_i_rank_entry {
+    lanepool_i_rank_entry *ahead; /* P: the next one towards the lane's front */
+    lanepool_i_rank_entry *
         *at;               /* P: what points here: the one behind, or the lane's newest; or NULL */
     lanepool_i_rank *rank; /* I */
     bool shared;           /* P */
 };
 
 struct lanepool_i_rank {
-    lanepool_i_task *task;              /* I */
-    lanepool_i_rank *next;              /* P: among the ready ones of its level */
-    lanepool_i_rank *before;            /* P: likewise */
-    uint64_t since_ns;                  /* P: when it became ready, or rose in the ready order */
-    lanepool_i_rank *lent_next;         /* P: among those that have just been lent something */
-    const lanepool_i_borrower *through; /* P: the place through which they were */
-    struct lanepool_i_charge *charge;   /* S, W: with limits per lane: what it counts against */
-    uint8_t priority;                   /* I */
-    uint8_t level;                      /* P */
-    uint8_t standing;                   /* P: its level among the ready ones */
-    bool ready;                         /* P: it stands there */
-    uint32_t borrower_count;            /* P: places in lanes, from the front of: */
-    lanepool_i_borrower borrowers[];    /* P */
+    lanepool_i_task *task;                /* I */
+    lanepool_i_rank *next;                /* P: among the ready ones of its level */
+    lanepool_i_rank *before;              /* P: likewise */
+    uint64_t since_ns;                    /* P: when it became ready, or rose in the ready order */
+    lanepool_i_rank *lent_next;           /* P: among those that have just been lent something */
+    const lanepool_i_rank_entry *through; /* P: the place through which they were */
+    struct lanepool_i_charge *charge;     /* S, W: with limits per lane: what it counts against */
+    uint8_t priority;                     /* I */
+    uint8_t level;                        /* P */
+    uint8_t standing;                     /* P: its level among the ready ones */
+    bool ready;                           /* P: it stands there */
+    uint32_t borrower_count;              /* P: places in lanes, from the front of: */
+    lanepool_i_rank_entry borrowers[];    /* P */
 };
 
 static inline size_t lanepool_i_rank_size(size_t place_count)
 {
-    return sizeof(lanepool_i_rank) + place_count * sizeof(lanepool_i_borrower);
+    return sizeof(lanepool_i_rank) + place_count * sizeof(lanepool_i_rank_entry);
 }
 
 /* By the submitter, or with a task that its holder takes back: in memory of lanepool_i_rank_size().

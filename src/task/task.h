@@ -32,7 +32,7 @@ struct lanepool_i_lane;
 struct lanepool_i_rank;
 
 /* In a narrow task's place: its task is a mark, and it goes on as soon as it is granted. */
-#define LANEPOOL_I_PLACE_MARK ((uintptr_t)1)
+#define LANEPOOL_I_ENTRY_TOMBSTONE ((uintptr_t)1)
 
 /* A task's place in one lane. */
 typedef struct lanepool_i_entry {
@@ -56,9 +56,10 @@ typedef struct lanepool_i_wide_entry {
 #define LANEPOOL_I_OWNER_SHARED     ((uintptr_t)1)
 #define LANEPOOL_I_OWNER_TYPE_SHIFT 1
 #define LANEPOOL_I_OWNER_GATE       ((uintptr_t)16) /* no task's: holds the lane until it is opened */
-#define LANEPOOL_I_OWNER_MARK       ((uintptr_t)8) /* R: goes on to the next as soon as it is granted */
-#define LANEPOOL_I_OWNER_SPECIAL    (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_MARK)
-#define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
+#define LANEPOOL_I_OWNER_TOMBSTONE \
+    ((uintptr_t)8) /* R: goes on to the next as soon as it is granted */
+#define LANEPOOL_I_OWNER_SPECIAL (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_TOMBSTONE)
+#define LANEPOOL_I_OWNER_TASK    (~(uintptr_t)63)
 
 /* Enough for LANEPOOL_CLAIMS_MAX; the mask is for the compiler. */
 #define LANEPOOL_I_WIDE_COUNT_BITS 24
@@ -114,11 +115,11 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
 #define LANEPOOL_I_EPOCHS       4
 #define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it, or its pump */
-#define LANEPOOL_I_MARKED       ((uint64_t)1 << 17) /* seen by the walk that is going on */
+#define LANEPOOL_I_VISITED      ((uint64_t)1 << 17) /* seen by the walk that is going on */
 #define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK   7
 #define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* memory was lacking to wait for all at once */
-#define LANEPOOL_I_MARK         ((uint64_t)1 << 22) /* cancelled: only its places are left */
+#define LANEPOOL_I_TOMBSTONE    ((uint64_t)1 << 22) /* cancelled: only its places are left */
 #define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* not to be cancelled by its mark; cancel.c */
 #define LANEPOOL_I_TICKET_SHIFT 24
 #define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
@@ -140,9 +141,9 @@ static inline bool lanepool_i_task_is_wide(const lanepool_i_task *task)
 }
 
 /* Whether the task was cancelled: the rule is not to be asked about it. */
-static inline bool lanepool_i_task_is_mark(const lanepool_i_task *task)
+static inline bool lanepool_i_task_is_tombstone(const lanepool_i_task *task)
 {
-    return (load_relaxed(&task->word) & LANEPOOL_I_MARK) != 0;
+    return (load_relaxed(&task->word) & LANEPOOL_I_TOMBSTONE) != 0;
 }
 
 /* In the inbox it is a message, too. */
@@ -212,7 +213,7 @@ static inline void lanepool_i_tasks_add(lanepool_i_tasks *tasks, lanepool_i_task
 /* Adds a task unless it was found before: a ready task may also be in what the rule keeps. */
 static inline void lanepool_i_tasks_collect(lanepool_i_tasks *tasks, lanepool_i_task *task)
 {
-    if ((fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) == 0)
+    if ((fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0)
         lanepool_i_tasks_add(tasks, task);
 }
 

@@ -5,7 +5,7 @@
 #include "route/pool.h"
 
 /* As lanepool_lane_cancel(), of all lanes that a kept task holds. */
-lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_thread_record *record,
                                          lanepool_i_task *kept);
 
 #endif

@@ -20,21 +20,21 @@ static bool find_awaited(lanepool_i_wait *wait)
 }
 
 /* A completed future makes every verdict void: the block may have been reused meanwhile. */
-static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
-                             lanepool_i_grants *grants)
+static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_wait *wait, lanepool_i_grants *grants)
 {
     if (!find_awaited(wait))
         return LANEPOOL_I_MAY_WAIT;
     lanepool_i_walk walk;
     lanepool_i_walk_begin(&walk, pool, wait->awaited, wait->awaited_ticket);
     bool reached = lanepool_i_walk_from(&walk, wait->task);
-    lanepool_i_walk_end(&walk, local, grants);
-    fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_MARKED);
+    lanepool_i_walk_end(&walk, record, grants);
+    fetch_and_acq_rel(&wait->task->word, ~LANEPOOL_I_VISITED);
     if (!find_awaited(wait))
         return LANEPOOL_I_MAY_WAIT;
     if (reached)
         return LANEPOOL_I_WOULD_DEADLOCK;
-    return pool->predicate.lacking > 0 ? LANEPOOL_I_NOT_KNOWN : LANEPOOL_I_MAY_WAIT;
+    return pool->predicate.lacking > 0 ? LANEPOOL_I_OUT_OF_MEMORY : LANEPOOL_I_MAY_WAIT;
 }
 
 /* Who waits inside a pump's task may need another one of the pump's by now, which nobody else runs;
@@ -49,18 +49,18 @@ static void tell_pumps_locked(const lanepool_pool *pool, const lanepool_i_wait *
 static void may_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     if (pool->options.priorities)
-        lanepool_i_lending_through_waits_locked(pool);
+        lanepool_i_priority_inherit_through_waits_locked(pool);
     if (pool->waits.pumps != NULL)
         tell_pumps_locked(pool, wait);
 }
 
-void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
-                           lanepool_i_message *message, lanepool_i_grants *grants)
+void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    lanepool_i_message *message, lanepool_i_grants *grants)
 {
     lanepool_i_wait *wait = (lanepool_i_wait *)message;
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
-        uint32_t verdict = judge_locked(pool, local, wait, grants);
+        uint32_t verdict = judge_locked(pool, record, wait, grants);
         if (verdict != LANEPOOL_I_MAY_WAIT)
             wait->awaited = NULL;
         else
@@ -75,7 +75,7 @@ void lanepool_i_wait_judge(lanepool_pool *pool, lanepool_i_local *local,
 /* --- helping --- */
 
 /* The first of the ready tasks that leads to the awaited one; the others are left in the list. */
-static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_wait *wait, lanepool_i_tasks *ready,
                                       lanepool_i_grants *grants)
 {
@@ -92,11 +92,11 @@ static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *loc
         else
             lanepool_i_tasks_add(earlier ? &tried : &others, task);
     }
-    lanepool_i_walk_end(&walk, local, grants);
+    lanepool_i_walk_end(&walk, record, grants);
     if (chosen != NULL)
-        fetch_and_acq_rel(&chosen->word, ~LANEPOOL_I_MARKED);
+        fetch_and_acq_rel(&chosen->word, ~LANEPOOL_I_VISITED);
     while ((task = lanepool_i_tasks_take(&tried)) != NULL) {
-        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_VISITED);
         lanepool_i_tasks_add(&others, task);
     }
     while ((task = lanepool_i_tasks_take(ready)) != NULL)
@@ -106,40 +106,40 @@ static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_local *loc
     return chosen;
 }
 
-static lanepool_i_task *choose_of_pump_locked(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_i_task *choose_of_pump_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               lanepool_i_wait *wait, lanepool_i_grants *grants)
 {
     lanepool_pump *pump = wait->pump;
-    lanepool_i_task *chosen = choose_locked(pool, local, wait, &pump->ready, grants);
+    lanepool_i_task *chosen = choose_locked(pool, record, wait, &pump->ready, grants);
     if (chosen != NULL)
         lanepool_i_pump_took_locked(pump);
     return chosen;
 }
 
-static size_t worker_of(const lanepool_i_local *local)
+static size_t worker_of(const lanepool_i_thread_record *record)
 {
-    return local->worker != NULL ? local->worker->index : 0;
+    return record->worker != NULL ? record->worker->index : 0;
 }
 
-lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_local *local,
+lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
                                              lanepool_i_wait *wait)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
-    lanepool_i_grants grants = lanepool_i_no_grants(local->ring);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     lanepool_i_task *chosen = NULL;
-    lanepool_i_crew_clear(&pool->crew, &ready);
+    lanepool_i_workers_take_all(&pool->workers, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
     /* Looked at only now: what became ready after a stop is not to start. */
-    if (!lanepool_i_crew_is_stopped(&pool->crew) &&
+    if (!lanepool_i_workers_is_stopped(&pool->workers) &&
         load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
-        chosen = choose_locked(pool, local, wait, &ready, &grants);
+        chosen = choose_locked(pool, record, wait, &ready, &grants);
         if (chosen == NULL && wait->pump != NULL)
-            chosen = choose_of_pump_locked(pool, local, wait, &grants);
+            chosen = choose_of_pump_locked(pool, record, wait, &grants);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
-    lanepool_i_crew_put_back(&pool->crew, worker_of(local), &ready);
-    lanepool_i_router_put_ready(pool, local, &grants.ready);
-    lanepool_i_count_up(&local->latched, grants.latched);
+    lanepool_i_workers_put_back(&pool->workers, worker_of(record), &ready);
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
+    lanepool_i_count_up(&record->latched, grants.latched);
     return chosen;
 }

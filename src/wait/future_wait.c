@@ -43,7 +43,7 @@ static bool is_to_route(const lanepool_pool *pool, const lanepool_i_wait *wait)
 static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     return (pool->options.layout != LANEPOOL_PER_WORKER || wait->pump != NULL) &&
-           !lanepool_i_crew_is_stopped(&pool->crew);
+           !lanepool_i_workers_is_stopped(&pool->workers);
 }
 
 /*
@@ -52,7 +52,7 @@ static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
  * wakes the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it
  * does not although the message is there, a link is missing, whose maker wakes the waits.
  */
-static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+static bool look(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_wait *wait,
                  lanepool_i_task **needed)
 {
     bool helps = may_help(pool, wait);
@@ -60,11 +60,11 @@ static bool look(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *
     if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
         return false;
     if (routes)
-        lanepool_i_router_route(pool, local);
-    if (helps && (wait->pump != NULL || lanepool_i_crew_has_ready(&pool->crew)))
-        *needed = lanepool_i_wait_take_needed(pool, local, wait);
+        lanepool_i_router_route(pool, record);
+    if (helps && (wait->pump != NULL || lanepool_i_workers_has_ready(&pool->workers)))
+        *needed = lanepool_i_wait_take_needed(pool, record, wait);
     bool more = is_to_route(pool, wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
-    lanepool_i_role_give_back(pool, local);
+    lanepool_i_role_give_back(pool, record);
     return more;
 }
 
@@ -89,7 +89,7 @@ static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepoo
         *status = LANEPOOL_OK;
     else if (load_acquire(&wait->verdict) == LANEPOOL_I_WOULD_DEADLOCK)
         *status = LANEPOOL_DEADLOCK;
-    else if (load_acquire(&wait->verdict) == LANEPOOL_I_NOT_KNOWN)
+    else if (load_acquire(&wait->verdict) == LANEPOOL_I_OUT_OF_MEMORY)
         *status = LANEPOOL_NOMEM;
     else if (is_hopeless(pool, wait->future))
         *status = LANEPOOL_SHUT_DOWN;
@@ -100,21 +100,21 @@ static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepoo
 
 /* Has its message routed, or runs what it needs, or sleeps; false: the time has passed. Counted as
  * sleeping before it looks: who changes something, or was asked to, looks at the count after. */
-static bool go_on(lanepool_pool *pool, lanepool_i_local *local, lanepool_i_wait *wait,
+static bool go_on(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_wait *wait,
                   uint64_t deadline_ns)
 {
     lanepool_status status;
     bool in_time = true;
     lanepool_i_task *needed = NULL;
     fetch_add_seq(&pool->waits.sleeping, 1);
-    bool more = look(pool, local, wait, &needed);
+    bool more = look(pool, record, wait, &needed);
     if (needed == NULL && more)
         in_time = lanepool_i_clock_now() < deadline_ns;
     else if (needed == NULL && !is_settled(pool, wait, &status))
         in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
     fetch_sub_seq(&pool->waits.sleeping, 1);
     if (needed != NULL)
-        lanepool_i_run_alone(pool, local, needed, wait);
+        lanepool_i_run_alone(pool, record, needed, wait);
     return in_time;
 }
 
@@ -144,7 +144,7 @@ static lanepool_status wait_until_due(lanepool_pool *pool, lanepool_i_wait *wait
     return status;
 }
 
-static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_wait *wait, uint64_t deadline_ns)
 {
     lanepool_status status;
@@ -152,12 +152,12 @@ static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_local *local,
     while (!is_settled(pool, wait, &status)) {
         if (!in_time)
             return LANEPOOL_TIMED_OUT;
-        in_time = go_on(pool, local, wait, deadline_ns);
+        in_time = go_on(pool, record, wait, deadline_ns);
     }
     return status;
 }
 
-static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
+static lanepool_i_wait *make(lanepool_i_thread_record *record, lanepool_future *future,
                              lanepool_status *status)
 {
     lanepool_i_wait *wait = lanepool_i_memory_alloc(sizeof *wait);
@@ -165,11 +165,11 @@ static lanepool_i_wait *make(lanepool_i_local *local, lanepool_future *future,
     if (wait == NULL)
         return NULL;
     memset(wait, 0, sizeof *wait);
-    wait->message.carry_out = lanepool_i_wait_judge;
+    wait->message.carry_out = lanepool_i_wait_check_deadlock;
     wait->message.urgent = true;
-    wait->task = local->run->task;
+    wait->task = record->run->task;
     wait->future = future;
-    wait->pump = lanepool_i_pump_of(local->run);
+    wait->pump = lanepool_i_pump_of(record->run);
     atomic_init(&wait->references, 3);
     if (lanepool_i_waiter_init(&wait->waiter))
         return wait;
@@ -212,41 +212,41 @@ static lanepool_i_listener *listen(lanepool_i_wait *wait, lanepool_i_listener *l
 
 static void stop_listening(lanepool_i_wait *wait, lanepool_i_listener *listener)
 {
-    if (listener == NULL || !lanepool_i_future_leave(wait->future, listener))
+    if (listener == NULL || !lanepool_i_future_unlisten(wait->future, listener))
         return;
     lanepool_i_memory_free(listener);
     lanepool_i_wait_drop(wait);
 }
 
-static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           lanepool_i_wait *wait, uint64_t deadline_ns)
 {
-    local->waits++;
+    record->waits++;
     enter(&pool->waits, wait);
     lanepool_status status = wait_until_due(pool, wait, deadline_ns);
-    if (status != LANEPOOL_OK || !lanepool_i_router_send(pool, local, &wait->message))
+    if (status != LANEPOOL_OK || !lanepool_i_router_send(pool, record, &wait->message))
         lanepool_i_wait_drop(wait);
     if (status == LANEPOOL_OK)
-        status = wait_judged(pool, local, wait, deadline_ns);
+        status = wait_judged(pool, record, wait, deadline_ns);
     leave(&pool->waits, wait);
-    local->waits--;
+    record->waits--;
     return status;
 }
 
-static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_local *local,
+static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_future *future, uint64_t deadline_ns)
 {
-    if (local->callbacks > 0 || local->waits == LANEPOOL_I_NESTED_WAITS_MAX)
+    if (record->callbacks > 0 || record->waits == LANEPOOL_I_NESTED_WAITS_MAX)
         return LANEPOOL_DEADLOCK;
     lanepool_status status = LANEPOOL_NOMEM;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    lanepool_i_wait *wait = listener != NULL ? make(local, future, &status) : NULL;
+    lanepool_i_wait *wait = listener != NULL ? make(record, future, &status) : NULL;
     if (wait == NULL) {
         lanepool_i_memory_free(listener);
         return status;
     }
     listener = listen(wait, listener);
-    status = be_judged_and_wait(pool, local, wait, deadline_ns);
+    status = be_judged_and_wait(pool, record, wait, deadline_ns);
     stop_listening(wait, listener);
     lanepool_i_wait_drop(wait);
     return status;
@@ -263,7 +263,7 @@ static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_n
     lanepool_status status = LANEPOOL_OK;
     if (lanepool_i_future_listen(future, &listener) &&
         !lanepool_i_semaphore_wait_until(&semaphore, deadline_ns)) {
-        if (lanepool_i_future_leave(future, &listener))
+        if (lanepool_i_future_unlisten(future, &listener))
             status = LANEPOOL_TIMED_OUT;
         else
             lanepool_i_semaphore_wait(&semaphore);
@@ -297,12 +297,12 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
             return LANEPOOL_FORKED;
         if (wait_ns_max == 0)
             return LANEPOOL_TIMED_OUT;
-        lanepool_i_local *local = lanepool_i_local_find(pool);
+        lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
         uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
         if (pool == NULL)
             status = lanepool_i_sequence_await_task(future, deadline_ns);
-        else if (local != NULL && lanepool_i_local_is_inside(local))
-            status = wait_inside(pool, local, future, deadline_ns);
+        else if (record != NULL && lanepool_i_thread_is_inside_pool(record))
+            status = wait_inside(pool, record, future, deadline_ns);
         else
             status = wait_outside(future, deadline_ns);
     }

@@ -31,7 +31,7 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     memset(made, 0, sizeof *made);
     made->keeps = options != NULL && options->keeps_completions;
     made->held = true;
-    made->origin = lanepool_i_origin_here();
+    made->creator = lanepool_i_creator_self();
     made->ring.older = made->ring.newer = &made->ring;
     made->last = &made->kept;
     if (!lanepool_i_mutex_init(&made->lock)) {
@@ -193,9 +193,9 @@ static lanepool_i_member *take_locked(lanepool_group *group)
     return member;
 }
 
-static void enter_locked(lanepool_group *group, lanepool_i_taker *taker)
+static void enter_locked(lanepool_group *group, lanepool_i_group_waiter *taker)
 {
-    lanepool_i_taker **at = &group->takers;
+    lanepool_i_group_waiter **at = &group->takers;
     while (*at != NULL)
         at = &(*at)->next;
     taker->next = NULL;
@@ -203,9 +203,9 @@ static void enter_locked(lanepool_group *group, lanepool_i_taker *taker)
 }
 
 /* Who is posted has left already. */
-static void leave_locked(lanepool_group *group, const lanepool_i_taker *taker)
+static void leave_locked(lanepool_group *group, const lanepool_i_group_waiter *taker)
 {
-    lanepool_i_taker **at = &group->takers;
+    lanepool_i_group_waiter **at = &group->takers;
     while (*at != NULL && *at != taker)
         at = &(*at)->next;
     if (*at != NULL)
@@ -214,7 +214,7 @@ static void leave_locked(lanepool_group *group, const lanepool_i_taker *taker)
 
 /* OK: taken; DONE: nothing can come; TIMED_OUT: not yet, and the taker is entered if there is one.
  */
-static lanepool_status try_to_take(lanepool_group *group, lanepool_i_taker *taker,
+static lanepool_status try_to_take(lanepool_group *group, lanepool_i_group_waiter *taker,
                                    lanepool_i_member **taken)
 {
     lanepool_i_mutex_lock(&group->lock);
@@ -233,7 +233,7 @@ static lanepool_status try_to_take(lanepool_group *group, lanepool_i_taker *take
 static lanepool_status wait_to_take(lanepool_group *group, uint64_t deadline_ns,
                                     lanepool_i_member **taken)
 {
-    lanepool_i_taker taker;
+    lanepool_i_group_waiter taker;
     if (!lanepool_i_semaphore_init(&taker.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_status status = LANEPOOL_TIMED_OUT;
@@ -267,7 +267,7 @@ static bool is_left_behind(lanepool_group *group)
 static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_ns_max,
                                      lanepool_i_member **taken)
 {
-    if (lanepool_i_thread_is_inside())
+    if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
     if (is_left_behind(group))
         return LANEPOOL_FORKED;

@@ -7,18 +7,18 @@
 
 static bool is_marked(const lanepool_i_task *task)
 {
-    return (load_relaxed(&task->word) & LANEPOOL_I_MARKED) != 0;
+    return (load_relaxed(&task->word) & LANEPOOL_I_VISITED) != 0;
 }
 
 /* True: it was not marked before. */
 static bool mark(lanepool_i_task *task)
 {
-    return (fetch_or_relaxed(&task->word, LANEPOOL_I_MARKED) & LANEPOOL_I_MARKED) == 0;
+    return (fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0;
 }
 
 static void unmark(lanepool_i_task *task)
 {
-    fetch_and_acq_rel(&task->word, ~LANEPOOL_I_MARKED);
+    fetch_and_acq_rel(&task->word, ~LANEPOOL_I_VISITED);
 }
 
 static void raise_limit(lanepool_i_walk *walk, uint64_t ticket)
@@ -58,9 +58,9 @@ static void found(lanepool_i_task *dependent, void *context)
 /* From a task that runs: also to its heir, which stands in no lane before it has ended. */
 static void walk_on(lanepool_i_walk *walk, lanepool_i_task *running)
 {
-    lanepool_i_task *heir = lanepool_i_apart_heir_of(walk->pool->aparts, running);
-    if (heir != NULL)
-        found(heir, walk);
+    lanepool_i_task *receiver = lanepool_i_detach_receiver_of(walk->pool->detaches, running);
+    if (receiver != NULL)
+        found(receiver, walk);
     walk->pool->rule->each_dependent(walk->pool, running, walk->limit, found, walk);
 }
 
@@ -122,7 +122,8 @@ bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source)
     return walk->reached;
 }
 
-void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_local *local, lanepool_i_grants *grants)
+void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record,
+                         lanepool_i_grants *grants)
 {
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(&walk->found)) != NULL)
@@ -130,5 +131,5 @@ void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_local *local, lanepoo
     for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next)
         unmark(wait->task);
     if (walk->pool->rule->end_walk != NULL)
-        walk->pool->rule->end_walk(walk->pool, local, grants);
+        walk->pool->rule->end_walk(walk->pool, record, grants);
 }

@@ -31,6 +31,7 @@ void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
                            const lanepool_i_task *target, uint64_t target_ticket);
 /* Goes on from a task that has started, or stands ready in no list; true: to the target. */
 bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source);
-void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_local *local, lanepool_i_grants *grants);
+void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record,
+                         lanepool_i_grants *grants);
 
 #endif

@@ -57,7 +57,7 @@ static void leave_all(lanepool_future *const *futures, size_t count, lanepool_i_
 {
     size_t served = 0;
     for (size_t i = 0; i < count; i++)
-        served += !lanepool_i_future_leave(futures[i], &listeners[i]);
+        served += !lanepool_i_future_unlisten(futures[i], &listeners[i]);
     for (; posts < served; posts++)
         lanepool_i_semaphore_wait(semaphore);
 }
@@ -100,7 +100,7 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
     lanepool_status status = find_ended(futures, future_count, index);
     if (status != LANEPOOL_TIMED_OUT || wait_ns_max == 0)
         return status;
-    if (lanepool_i_thread_is_inside())
+    if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
     if (future_count > SIZE_MAX / sizeof(lanepool_i_listener))
         return LANEPOOL_NOMEM;

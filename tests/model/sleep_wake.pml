@@ -380,7 +380,7 @@ end_of_thread:
   skip
 }
 
-/* --- lanepool_i_crew_stop --- */
+/* --- lanepool_i_workers_stop --- */
 
 inline wake_all() {
   at = 0;

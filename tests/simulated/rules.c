@@ -181,8 +181,8 @@ static void end_all_the_same(bool stops)
 static void *allocate(void *user, size_t size, size_t alignment)
 {
     EXPECT(user == &scene);
-    return alignment > LANEPOOL_I_APART ? lanepool_i_pages_alloc(size)
-                                        : lanepool_i_memory_alloc(size);
+    return alignment > LANEPOOL_I_CACHE_LINE ? lanepool_i_pages_alloc(size)
+                                             : lanepool_i_memory_alloc(size);
 }
 
 static void deallocate(void *user, void *memory, size_t size)

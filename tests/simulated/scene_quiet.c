@@ -174,9 +174,10 @@ void scene_judge_quiet(void *context)
     (void)context;
     if (scene.pool == NULL || atomic_load_explicit(&scene.stops, memory_order_relaxed))
         return;
-    uint64_t word = atomic_load_explicit(&scene.pool->crew.park.word, memory_order_relaxed);
+    uint64_t word = atomic_load_explicit(&scene.pool->workers.sleepers.word, memory_order_relaxed);
     bool cancels = atomic_load_explicit(&scene.cancelling, memory_order_relaxed) != 0;
-    if (lanepool_i_park_sleeping(word) > 0 && !cancels && scene.options.layout == LANEPOOL_PER_KEY)
+    if (lanepool_i_sleepers_sleeping(word) > 0 && !cancels &&
+        scene.options.layout == LANEPOOL_PER_KEY)
         judge_waiting_tasks();
     judge_submitters();
 }

@@ -253,11 +253,11 @@ void *lanepool_i_memory_alloc(size_t size)
 {
     if (sim_fault() || size > SIZE_MAX / 2)
         return NULL;
-    size_t whole = (size + 2 * LANEPOOL_I_APART - 1) & ~(size_t)(LANEPOOL_I_APART - 1);
-    char *memory = sim_memory_get(whole, LANEPOOL_I_APART);
+    size_t whole = (size + 2 * LANEPOOL_I_CACHE_LINE - 1) & ~(size_t)(LANEPOOL_I_CACHE_LINE - 1);
+    char *memory = sim_memory_get(whole, LANEPOOL_I_CACHE_LINE);
     ((struct header *)(void *)memory)->size = whole;
     sim.held++;
-    return memory + LANEPOOL_I_APART;
+    return memory + LANEPOOL_I_CACHE_LINE;
 }
 
 void lanepool_i_memory_free(void *memory)
@@ -265,7 +265,7 @@ void lanepool_i_memory_free(void *memory)
     if (memory == NULL)
         return;
     sim_empty_buffer();
-    struct header *header = (struct header *)(void *)((char *)memory - LANEPOOL_I_APART);
+    struct header *header = (struct header *)(void *)((char *)memory - LANEPOOL_I_CACHE_LINE);
     sim_memory_put(header, header->size);
     sim.held--;
 }
@@ -324,12 +324,12 @@ uint64_t lanepool_i_seed(void)
 }
 
 /* With store buffers; without them the operations that need none are tried. */
-bool lanepool_i_barrier_init(void)
+bool lanepool_i_membarrier_init(void)
 {
     return sim.options.buffers;
 }
 
-void lanepool_i_barrier_others(void)
+void lanepool_i_membarrier_others(void)
 {
     sim_step(SIM_CHANGE, NULL);
     sim_buffers_empty_all();

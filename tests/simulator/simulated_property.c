@@ -16,9 +16,9 @@ struct property {
 
 static size_t idle_workers(const lanepool_pool *pool)
 {
-    uint64_t word = atomic_load_explicit(&pool->crew.park.word, memory_order_relaxed);
+    uint64_t word = atomic_load_explicit(&pool->workers.sleepers.word, memory_order_relaxed);
 
-    return lanepool_i_park_sleeping(word);
+    return lanepool_i_sleepers_sleeping(word);
 }
 
 static void judge_quiet(void *context)
