@@ -60,7 +60,7 @@ static inline void forget(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
     /* After it has left the thread's list; see census.h. */
-    if (__builtin_expect(load_seq(&pool->retention.word) == 0, 1) || PLANTED(UNWATCHED) ||
+    if (__builtin_expect(load_seq(&pool->retention.word) == 0, 1) || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_slab_give(&pool->slab, &record->cache, class, task);
     count_finished(pool, record, word);

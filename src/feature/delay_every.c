@@ -215,7 +215,7 @@ void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *reco
     delays->count++;
     lanepool_i_mutex_unlock(&delays->lock);
     series_of(task)->charge = lanepool_i_lane_limits_take(pool, task);
-    if (load_seq(&pool->retention.word) == 0 || PLANTED(UNWATCHED) ||
+    if (load_seq(&pool->retention.word) == 0 || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_periodic_rearm(pool, record, task);
 }

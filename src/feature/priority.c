@@ -127,7 +127,7 @@ static struct lending begin(lanepool_pool *pool, uint8_t level)
 static bool lend_for(lanepool_pool *pool, lanepool_i_rank *rank)
 {
     struct lending lending = begin(pool, rank->level);
-    bool lends = rank->level > 0 && !PLANTED(LENDS_NOTHING);
+    bool lends = rank->level > 0 && !PLANTED(PASSES_NO_PRIORITY);
     for (uint32_t i = 0; i < rank->borrower_count && lends; i++)
         lend_ahead(&lending, &rank->borrowers[i]);
     bool any = lending.first != NULL;

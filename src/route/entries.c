@@ -62,7 +62,7 @@ void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepoo
             mark_place(task, i);
         if (lanepool_i_lane_is_frozen(lane))
             lanepool_i_lane_thaw(lane, grants);
-        if (waiting > 0 && granted && !PLANTED(MARK_KEEPS_LANE)) {
+        if (waiting > 0 && granted && !PLANTED(TOMBSTONE_KEEPS_LANE)) {
             lanepool_i_lane_trace_early(lane, task, grants->ring);
             lanepool_i_lane_release(lane, grants);
         }

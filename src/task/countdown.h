@@ -57,7 +57,7 @@ static inline bool lanepool_i_countdown_arrive_wide(lanepool_i_task *task, uint3
 {
     if (load_acquire(&task->as.wide.wait) == arrivals)
         return true;
-    if (PLANTED(RELAXED_LATCH))
+    if (PLANTED(RELAXED_COUNTDOWN))
         return fetch_sub_relaxed(&task->as.wide.wait, arrivals) == arrivals;
     return fetch_sub_acq_rel(&task->as.wide.wait, arrivals) == arrivals;
 }
@@ -72,7 +72,7 @@ static inline bool lanepool_i_countdown_arrive_narrow(lanepool_i_task *task, uin
 /* Counts `arrivals` down at once; true: the task is ready, and the caller schedules it. */
 static inline bool lanepool_i_countdown_arrive(lanepool_i_task *task, uint32_t arrivals)
 {
-    if (PLANTED(LATCH_TWICE) && arrivals == 1)
+    if (PLANTED(COUNTDOWN_TWICE) && arrivals == 1)
         arrivals = 2;
     if (lanepool_i_task_is_wide(task))
         return lanepool_i_countdown_arrive_wide(task, arrivals);
