@@ -21,7 +21,7 @@ struct entry {
 };
 
 struct round {
-    lanepool_i_priority_queue queue;
+    lanepool_i_priority_queue levels;
     struct entry entries[TASKS];
     uint64_t arrivals;
     uint64_t now;
@@ -46,15 +46,14 @@ static void begin(struct round *round, struct entry *entry)
 
 static void add(struct round *round, struct entry *entry)
 {
-    lanepool_i_priority_queue_add(&round->priority_queue, &entry->task, round->now);
+    lanepool_i_priority_queue_add(&round->levels, &entry->task, round->now);
     entry->ready = true;
     arrive(round, entry, entry->level);
 }
 
 static void raise_level(struct round *round, struct entry *entry, uint32_t level)
 {
-    lanepool_i_priority_queue_raise(&round->priority_queue, &entry->rank, (uint8_t)level,
-                                    round->now);
+    lanepool_i_priority_queue_raise(&round->levels, &entry->rank, (uint8_t)level, round->now);
     entry->level = level;
     if (entry->ready && entry->standing < level) {
         arrive(round, entry, level);
@@ -75,7 +74,7 @@ static void let_rise(struct round *round)
             for (size_t i = 0; i < TASKS; i++) {
                 struct entry *entry = &round->entries[i];
                 if (entry->ready && entry->standing == standing &&
-                    round->now - entry->since >= round->priority_queue.age_ns &&
+                    round->now - entry->since >= round->levels.age_ns &&
                     (first == NULL || entry->arrival < first->arrival)) {
                     first = entry;
                 }
@@ -92,7 +91,7 @@ static struct entry *take(struct round *round)
 {
     struct entry *first = NULL;
 
-    if (round->priority_queue.age_ns != LANEPOOL_FOREVER) {
+    if (round->levels.age_ns != LANEPOOL_FOREVER) {
         let_rise(round);
     }
     for (size_t i = 0; i < TASKS; i++) {
@@ -101,7 +100,7 @@ static struct entry *take(struct round *round)
             first = entry;
         }
     }
-    expect(lanepool_i_priority_queue_take(&round->priority_queue, round->now) ==
+    expect(lanepool_i_priority_queue_take(&round->levels, round->now) ==
            (first != NULL ? &first->task : NULL));
     if (first != NULL) {
         first->ready = false;
@@ -140,7 +139,7 @@ static void play(uint64_t seed, uint64_t age_ns)
     expect(round != NULL);
     round->random = seed;
     round->now = 1;
-    lanepool_i_priority_queue_init(&round->priority_queue, age_ns, offsetof(struct entry, rank));
+    lanepool_i_priority_queue_init(&round->levels, age_ns, offsetof(struct entry, rank));
     for (size_t i = 0; i < TASKS; i++) {
         begin(round, &round->entries[i]);
     }
@@ -150,7 +149,7 @@ static void play(uint64_t seed, uint64_t age_ns)
     while (take(round) != NULL) {
         continue;
     }
-    expect_eq(round->priority_queue.count, 0);
+    expect_eq(round->levels.count, 0);
     free(round);
 }
 
@@ -164,17 +163,17 @@ Test(ready_order, is_that_of_a_plain_list)
 /* A thread that waits inside a task takes all out and puts the rest back. */
 Test(ready_order, a_task_that_is_put_back_keeps_how_high_it_had_risen)
 {
-    lanepool_i_priority_queue queue;
+    lanepool_i_priority_queue levels;
     struct entry low, high;
 
-    lanepool_i_priority_queue_init(&queue, AGE, offsetof(struct entry, rank));
+    lanepool_i_priority_queue_init(&levels, AGE, offsetof(struct entry, rank));
     lanepool_i_rank_init(&low.rank, &low.task, 0);
     lanepool_i_rank_init(&high.rank, &high.task, 1);
-    lanepool_i_priority_queue_add(&queue, &low.task, 1);
-    expect(lanepool_i_priority_queue_take(&queue, 1 + AGE) == &low.task);
-    lanepool_i_priority_queue_add(&queue, &low.task, 1 + AGE);
-    lanepool_i_priority_queue_add(&queue, &high.task, 1 + AGE);
-    expect(lanepool_i_priority_queue_take(&queue, 1 + AGE) == &low.task);
-    expect(lanepool_i_priority_queue_take(&queue, 1 + AGE) == &high.task);
-    expect(lanepool_i_priority_queue_take(&queue, 1 + AGE) == NULL);
+    lanepool_i_priority_queue_add(&levels, &low.task, 1);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
+    lanepool_i_priority_queue_add(&levels, &low.task, 1 + AGE);
+    lanepool_i_priority_queue_add(&levels, &high.task, 1 + AGE);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &low.task);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == &high.task);
+    expect(lanepool_i_priority_queue_take(&levels, 1 + AGE) == NULL);
 }

@@ -78,14 +78,14 @@ static void set_apart(const struct oracle_log *log, const struct workload *workl
 static void replay_one(struct oracle_log *replay, const struct workload *workload, uint32_t task,
                        const struct claimed *claimed)
 {
-    struct oracle_key *table = replay->lane_table;
+    struct oracle_key *keys = replay->keys;
 
-    (void)table; /* GCC does not count the dependences as its use */
+    (void)keys; /* GCC does not count the dependences as its use */
 #pragma omp task firstprivate(replay, workload, task) \
     depend(iterator(uint32_t i = 0 : claimed->exclusive_count), \
-           inout : table[claimed->exclusive[i]]) \
+           inout : keys[claimed->exclusive[i]]) \
     depend(iterator(uint32_t i = 0 : claimed->shared_count), \
-           in : table[claimed->shared[i]])
+           in : keys[claimed->shared[i]])
     oracle_touch_keys(replay, workload, task);
 }
 /* clang-format on */
@@ -113,14 +113,13 @@ static bool is_same(const struct oracle_log *log, const struct oracle_log *repla
                     const struct workload_params *params)
 {
     for (uint32_t i = 0; i < params->task_count; i++) {
-        if (log->tasks[i].rows != replay->tasks[i].rows) {
+        if (log->tasks[i].seen != replay->tasks[i].seen) {
             return false;
         }
     }
     for (uint32_t i = 0; i < params->key_count; i++) {
-        if (log->lane_table[i].history != replay->lane_table[i].history ||
-            atomic_load(&log->lane_table[i].readers) !=
-                atomic_load(&replay->lane_table[i].readers)) {
+        if (log->keys[i].history != replay->keys[i].history ||
+            atomic_load(&log->keys[i].readers) != atomic_load(&replay->keys[i].readers)) {
             return false;
         }
     }

@@ -17,7 +17,7 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
 {
     memset(log, 0, sizeof *log);
     log->tasks = memory_get(workload->params.task_count, sizeof *log->tasks);
-    log->lane_table = memory_get(workload->params.key_count, sizeof *log->lane_table);
+    log->keys = memory_get(workload->params.key_count, sizeof *log->keys);
     log->cancels = memory_get(workload->cancel_count, sizeof *log->cancels);
     log->pauses = memory_get(workload->pause_count, sizeof *log->pauses);
     log->series = memory_get(workload->series_count, sizeof *log->series);
@@ -46,7 +46,7 @@ void oracle_copy_misses(struct oracle_log *to, const struct oracle_log *from,
 void oracle_log_fini(struct oracle_log *log)
 {
     free(log->tasks);
-    free(log->lane_table);
+    free(log->keys);
     free(log->cancels);
     free(log->pauses);
     free(log->series);
@@ -95,7 +95,7 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
     uint64_t seen = 0;
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        struct oracle_key *key = &log->lane_table[what->merged[i].key];
+        struct oracle_key *key = &log->keys[what->merged[i].key];
 
         if (oracle_misses(log, workload, task, what->merged[i].key)) {
             continue;
@@ -110,7 +110,7 @@ void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, 
             atomic_store_explicit(&key->readers, 0, memory_order_relaxed);
         }
     }
-    log->tasks[task].rows = seen;
+    log->tasks[task].seen = seen;
 }
 
 uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *workload,
@@ -120,7 +120,7 @@ uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *w
     uint64_t read = 0;
 
     for (uint32_t i = 0; i < what->merged_count; i++) {
-        const struct oracle_key *key = &log->lane_table[what->merged[i].key];
+        const struct oracle_key *key = &log->keys[what->merged[i].key];
 
         if (oracle_misses(log, workload, task, what->merged[i].key)) {
             continue;
@@ -402,15 +402,14 @@ static void check_histories(struct judge *judge)
             continue;
         }
         oracle_touch_keys(&replay, judge->workload, task);
-        if (replay.tasks[task].rows != log->tasks[task].rows) {
+        if (replay.tasks[task].seen != log->tasks[task].seen) {
             judge_blame(&judge->verdict, "task %u saw another history than in the serial replay",
                         task);
         }
     }
     for (uint32_t key = 0; key < judge->workload->params.key_count; key++) {
-        if (replay.lane_table[key].history != log->lane_table[key].history ||
-            atomic_load(&replay.lane_table[key].readers) !=
-                atomic_load(&log->lane_table[key].readers)) {
+        if (replay.keys[key].history != log->keys[key].history ||
+            atomic_load(&replay.keys[key].readers) != atomic_load(&log->keys[key].readers)) {
             judge_blame(&judge->verdict, "key %u has another history than in the serial replay",
                         key);
         }

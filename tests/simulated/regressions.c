@@ -473,12 +473,12 @@ static int run_as_heir(lanepool_run *run, void *context, lanepool_call call)
 
 static int hand_over(lanepool_run *run, void *context, lanepool_call call)
 {
-    lanepool_task receiver = LANEPOOL_TASK_INIT;
+    lanepool_task heir = LANEPOOL_TASK_INIT;
 
     (void)context;
     EXPECT(call == LANEPOOL_CALL_RUN);
-    receiver.function = run_as_heir;
-    EXPECT_STATUS(OK, lanepool_run_hand_over(run, &receiver));
+    heir.function = run_as_heir;
+    EXPECT_STATUS(OK, lanepool_run_hand_over(run, &heir));
     return 0;
 }
 
