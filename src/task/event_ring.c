@@ -115,7 +115,7 @@ static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, ui
         PROBE(END, end)
         PROBE(RELEASE, release)
         PROBE(STEAL, steal)
-        PROBE(PARK, sleepers)
+        PROBE(PARK, park)
         PROBE(WAKE, wake)
         PROBE(CANCEL, cancel)
         PROBE(NAME, name)
