@@ -12,7 +12,7 @@
 #include "route/rule_predicate.h"
 #include "route/rule_workers.h"
 #include "route/waiters.h"
-#include "route/watch.h"
+#include "route/retention.h"
 #include "sched/admission.h"
 
 struct lanepool_pool {

@@ -1,8 +1,8 @@
 /*
  * The watch over blocks of tasks that finish while a census is taken; see census.h.
  */
-#ifndef LANEPOOL_SRC_ROUTE_WATCH_H
-#define LANEPOOL_SRC_ROUTE_WATCH_H
+#ifndef LANEPOOL_SRC_ROUTE_RETENTION_H
+#define LANEPOOL_SRC_ROUTE_RETENTION_H
 
 #include "sched/thread_record.h"
 

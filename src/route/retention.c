@@ -1,4 +1,4 @@
-#include "route/watch.h"
+#include "route/retention.h"
 
 #include "route/pool.h"
 
