@@ -109,7 +109,7 @@ static bool may_go(lanepool_i_key *key, bool all,
 {
     bool used = key->used;
     key->used = 0;
-    return (all || !used) && key->held == 0 && is_idle((const struct lanepool_i_lane *)key);
+    return (all || !used) && key->handle_count == 0 && is_idle((const struct lanepool_i_lane *)key);
 }
 
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,

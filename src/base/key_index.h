@@ -53,8 +53,8 @@ struct lanepool_i_key {
     uint32_t hash : LANEPOOL_I_HASH_BITS;
     uint32_t type : 2; /* LANEPOOL_I_TYPE_ */
     uint32_t : 0;
-    uint32_t used : 1;  /* found since the hand last passed */
-    uint32_t held : 31; /* handles that keep the lane */
+    uint32_t used : 1;          /* found since the hand last passed */
+    uint32_t handle_count : 31; /* handles that keep the lane */
 };
 
 /* Hashes have no more bits than the field: the mask is for the compiler. */

@@ -79,8 +79,8 @@ static void place_held(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_router *router = &pool->router;
     fetch_sub_seq(&pool->lifecycle.attention, 1);
     router->barrier = NULL;
-    while (router->barrier == NULL && router->held.count > 0) {
-        lanepool_i_task *node = lanepool_i_tasks_take(&router->held);
+    while (router->barrier == NULL && router->held_back.count > 0) {
+        lanepool_i_task *node = lanepool_i_tasks_take(&router->held_back);
         lanepool_i_message *message = (lanepool_i_message *)node;
         if (is_message(node))
             message->carry_out(pool, record, message, grants);
@@ -154,7 +154,7 @@ void lanepool_i_barrier_each(const lanepool_i_router *router,
         return;
     if (!router->barrier_placed)
         found(router->barrier, context);
-    lanepool_i_task *node = router->held.count > 0 ? router->held.first : NULL;
+    lanepool_i_task *node = router->held_back.count > 0 ? router->held_back.first : NULL;
     for (; node != NULL; node = load_relaxed(&node->next))
         if (!is_message(node))
             found(node, context);

@@ -61,7 +61,7 @@ static void let_go(lanepool_pool *pool, lanepool_i_thread_record *record,
     if (handle->quota != NULL)
         lanepool_i_lane_limits_unkeep(pool, record, handle->quota);
     if (handle->lane != NULL)
-        handle->lane->key.held--;
+        handle->lane->key.handle_count--;
     else
         lanepool_i_lane_memory_settle(&pool->lane_table.store, 1);
     if (handle->has_own_bytes)

@@ -63,7 +63,7 @@ static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *la
 /* There are eight million places. */
 static bool has_room_nowhere(const lanepool_i_failures *failures)
 {
-    return (load_relaxed(&failures->nowhere.word) & LANEPOOL_I_LANE_ACTIVE) <
+    return (load_relaxed(&failures->void_lane.word) & LANEPOOL_I_LANE_ACTIVE) <
            LANEPOOL_I_LANE_ACTIVE;
 }
 
@@ -84,7 +84,7 @@ static void give_up(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t
                     lanepool_i_grants *grants)
 {
     lanepool_i_task *task = attempts->task;
-    lanepool_i_lane *nowhere = &attempts->pool->failures->nowhere;
+    lanepool_i_lane *nowhere = &attempts->pool->failures->void_lane;
     lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     if (attempts->pool->options.priorities)
@@ -181,7 +181,7 @@ static bool nth_lane(lanepool_i_attempts *attempts, size_t i, lanepool_i_lane **
 {
     lanepool_i_failures *failures = attempts->pool->failures;
     lanepool_i_mutex_lock(&failures->lock);
-    bool is_there = attempts->is_kept && i < lanepool_i_task_count(attempts->task);
+    bool is_there = attempts->is_parked && i < lanepool_i_task_count(attempts->task);
     if (is_there)
         *lane = lanepool_i_entry_lane(attempts->task, i);
     lanepool_i_mutex_unlock(&failures->lock);
@@ -197,8 +197,8 @@ static void carry_out(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_lane *lane;
     lanepool_i_retry_message_done(pool);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    attempts->is_told = false;
-    pool->failures->told--;
+    attempts->is_notifying = false;
+    pool->failures->notifying--;
     lanepool_i_mutex_unlock(&pool->failures->lock);
     for (size_t i = 0; nth_lane(attempts, i, &lane); i++)
         leave_lane(pool, lane, grants);
@@ -207,10 +207,10 @@ static void carry_out(lanepool_pool *pool, lanepool_i_thread_record *record,
 
 bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
 {
-    if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_told)
+    if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_notifying)
         return false;
-    attempts->is_told = true;
-    attempts->pool->failures->told++;
+    attempts->is_notifying = true;
+    attempts->pool->failures->notifying++;
     (void)lanepool_future_retain(&attempts->member.future);
     return true;
 }

@@ -56,8 +56,8 @@ static void move(const lanepool_i_rank_entry *from, lanepool_i_rank_entry *to,
 
 static void leave_all(lanepool_i_rank *rank)
 {
-    while (rank->borrower_count > 0)
-        replace(&rank->borrowers[--rank->borrower_count], NULL);
+    while (rank->rank_entry_count > 0)
+        replace(&rank->rank_entries[--rank->rank_entry_count], NULL);
 }
 
 /* While a task is routed, its lanes' stamps say whether it claims them EXCLUSIVE. */
@@ -66,12 +66,12 @@ static void enter_all(lanepool_i_rank *rank, lanepool_i_task *task)
     const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         const lanepool_i_lane *lane = entries[i].entry.at.lane;
-        lanepool_i_rank_entry *borrower = &rank->borrowers[i];
+        lanepool_i_rank_entry *borrower = &rank->rank_entries[i];
         borrower->rank = rank;
         borrower->shared = (lane->use.stamp & 1) == 0;
         link_newest(borrower, newest_of(lane));
     }
-    rank->borrower_count = task->as.wide.count;
+    rank->rank_entry_count = task->as.wide.count;
 }
 
 /* --- lending --- */
@@ -89,7 +89,7 @@ static void lend(struct lending *lending, lanepool_i_rank *rank,
 {
     lanepool_i_priority_queue_raise(lending->priority_queue, rank, lending->level, lending->now_ns);
     rank->through = through;
-    rank->lent_next = lending->first;
+    rank->raised_next = lending->first;
     lending->first = rank;
 }
 
@@ -111,10 +111,10 @@ static void lend_on(struct lending *lending)
 {
     while (lending->first != NULL) {
         lanepool_i_rank *rank = lending->first;
-        lending->first = rank->lent_next;
-        for (uint32_t i = 0; i < rank->borrower_count; i++)
-            if (&rank->borrowers[i] != rank->through)
-                lend_ahead(lending, &rank->borrowers[i]);
+        lending->first = rank->raised_next;
+        for (uint32_t i = 0; i < rank->rank_entry_count; i++)
+            if (&rank->rank_entries[i] != rank->through)
+                lend_ahead(lending, &rank->rank_entries[i]);
     }
 }
 
@@ -128,8 +128,8 @@ static bool lend_for(lanepool_pool *pool, lanepool_i_rank *rank)
 {
     struct lending lending = begin(pool, rank->level);
     bool lends = rank->level > 0 && !PLANTED(PASSES_NO_PRIORITY);
-    for (uint32_t i = 0; i < rank->borrower_count && lends; i++)
-        lend_ahead(&lending, &rank->borrowers[i]);
+    for (uint32_t i = 0; i < rank->rank_entry_count && lends; i++)
+        lend_ahead(&lending, &rank->rank_entries[i]);
     bool any = lending.first != NULL;
     lend_on(&lending);
     return any;
@@ -214,17 +214,17 @@ void lanepool_i_priority_drop(lanepool_pool *pool, lanepool_i_task *task, size_t
 {
     lock(pool);
     lanepool_i_rank *rank = rank_of(pool, task);
-    uint32_t last = --rank->borrower_count;
-    replace(&rank->borrowers[entry], NULL);
+    uint32_t last = --rank->rank_entry_count;
+    replace(&rank->rank_entries[entry], NULL);
     if (entry != last)
-        move(&rank->borrowers[last], &rank->borrowers[entry], rank);
+        move(&rank->rank_entries[last], &rank->rank_entries[entry], rank);
     unlock(pool);
 }
 
 void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock(pool);
-    lanepool_i_rank_entry *borrower = &rank_of(pool, task)->borrowers[entry];
+    lanepool_i_rank_entry *borrower = &rank_of(pool, task)->rank_entries[entry];
     replace(borrower, NULL);
     borrower->ahead = NULL;
     borrower->at = NULL;
@@ -237,10 +237,10 @@ void lanepool_i_priority_hand_over(lanepool_pool *pool, lanepool_i_task *task,
     lock(pool);
     lanepool_i_rank *from = rank_of(pool, task);
     lanepool_i_rank *to = rank_of(pool, receiver);
-    for (uint32_t i = 0; i < from->borrower_count; i++)
-        move(&from->borrowers[i], &to->borrowers[i], to);
-    to->borrower_count = from->borrower_count;
-    from->borrower_count = 0;
+    for (uint32_t i = 0; i < from->rank_entry_count; i++)
+        move(&from->rank_entries[i], &to->rank_entries[i], to);
+    to->rank_entry_count = from->rank_entry_count;
+    from->rank_entry_count = 0;
     if (to->level < from->level)
         to->level = from->level;
     unlock(pool);

@@ -82,9 +82,9 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->timer.waits = false;
     attempts->timer.keeps_its_time = true;
     attempts->link = NULL;
-    attempts->is_kept = false;
+    attempts->is_parked = false;
     attempts->is_resolved = false;
-    attempts->is_told = false;
+    attempts->is_notifying = false;
     attempts->is_refused = false;
     if (make_gates(attempts, description->claim_count))
         return future;
@@ -119,7 +119,7 @@ static void link_locked(lanepool_i_failures *failures, lanepool_i_attempts *atte
 bool lanepool_i_retry_some_parked(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
-    bool some = pool->failures->kept + pool->failures->paused > 0;
+    bool some = pool->failures->parked + pool->failures->paused > 0;
     lanepool_i_mutex_unlock(&pool->failures->lock);
     return some;
 }
@@ -152,11 +152,11 @@ void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by)
 
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    failures->kept -= attempts->is_kept;
-    failures->changes += attempts->is_kept;
-    if (attempts->is_kept && attempts->pool->rule->route_held != NULL)
+    failures->parked -= attempts->is_parked;
+    failures->changes += attempts->is_parked;
+    if (attempts->is_parked && attempts->pool->rule->route_held != NULL)
         lanepool_i_poison_leave_locked(failures, attempts->task);
-    attempts->is_kept = false;
+    attempts->is_parked = false;
     *attempts->link = attempts->next;
     if (attempts->next != NULL)
         attempts->next->link = attempts->link;
@@ -241,8 +241,8 @@ static void keep(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     link_locked(pool->failures, attempts);
-    attempts->is_kept = true;
-    pool->failures->kept++;
+    attempts->is_parked = true;
+    pool->failures->parked++;
     pool->failures->changes++;
     if (pool->rule->route_held != NULL)
         lanepool_i_poison_enter_locked(pool->failures, attempts->task);
@@ -430,7 +430,7 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
     lanepool_i_mutex_lock(&pool->failures->lock);
     for (lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
          attempts = attempts->next) {
-        if (attempts->is_kept)
+        if (attempts->is_parked)
             continue;
         store_relaxed(&attempts->member.future.asked, true);
         hasten_locked(pool, attempts);

@@ -41,9 +41,9 @@ struct lanepool_i_attempts {
     lanepool_i_timer timer;
     lanepool_i_attempts *next;  /* L */
     lanepool_i_attempts **link; /* L: what points to it in the list; NULL: it is not there */
-    bool is_kept;               /* L: in the list: until it is resolved, not until its time comes */
+    bool is_parked;             /* L: in the list: until it is resolved, not until its time comes */
     bool is_resolved;           /* L: what waits behind it is just being dropped */
-    bool is_told;               /* L: its lanes are just being told that it is kept */
+    bool is_notifying;          /* L: its lanes are just being told that it is kept */
     lanepool_i_message message; /* which tells them; or has them paused */
     lanepool_i_gate *gates;     /* R: as many as it may need for that */
     bool is_refused;            /* R, then W: a poisoned lane has it fail */
@@ -54,13 +54,13 @@ typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without one of their own */
     bool has_policy;                /* I: it says something */
     lanepool_i_mutex lock;
-    lanepool_i_lane nowhere;    /* where tasks stand instead of poisoned lanes; see poison.h */
+    lanepool_i_lane void_lane;  /* where tasks stand instead of poisoned lanes; see poison.h */
     _Atomic bool is_avoided;    /* A: there were tasks that do not wait in poisoned lanes */
     _Atomic size_t messages;    /* A: that are on their way; waits inside tasks route them, too */
     lanepool_i_attempts *first; /* L: those whose time has not come, and those that are kept */
-    size_t kept;                /* L: how many of them are kept */
+    size_t parked;              /* L: how many of them are kept */
     size_t paused;              /* L: lanes that are paused because of a failure */
-    size_t told;                /* L: how many are just being told to their lanes */
+    size_t notifying;           /* L: how many are just being told to their lanes */
     size_t dropped;   /* L: how many are resolved, and what is behind just being dropped */
     uint64_t changes; /* L: how often one of these was changed */
     lanepool_i_wide_entry *poisoned[1 << LANEPOOL_I_POISON_BITS]; /* L: see poison.h */

@@ -19,7 +19,7 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
     member->has_policy = false;
     member->context = description->context;
     member->link = (lanepool_i_link){ NULL, NULL, member };
-    member->next_kept = NULL;
+    member->next_untaken = NULL;
     if (member->pump != NULL) {
         lanepool_future_retain(future);
         fetch_add_relaxed(&member->pump->pending, 1);
@@ -103,7 +103,7 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
     if (group == NULL)
         return NULL;
     lanepool_i_mutex_lock(&group->lock);
-    bool held = group->held;
+    bool held = group->is_referenced;
     lanepool_i_mutex_unlock(&group->lock);
     return held ? group : NULL;
 }
@@ -113,19 +113,19 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
 /* A taker that is posted looks itself; until then another may have taken what there was. */
 static void post_taker_locked(lanepool_group *group)
 {
-    lanepool_i_group_waiter *taker = group->takers;
-    group->takers = taker->next;
+    lanepool_i_group_waiter *taker = group->waiters;
+    group->waiters = taker->next;
     lanepool_i_semaphore_post(&taker->semaphore);
 }
 
 static void keep_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_future_retain(&member->future);
-    if (group->kept == NULL && group->has_event)
+    if (group->untaken == NULL && group->has_event)
         lanepool_i_event_set(&group->event);
     *group->last = member;
-    group->last = &member->next_kept;
-    if (group->takers != NULL)
+    group->last = &member->next_untaken;
+    if (group->waiters != NULL)
         post_taker_locked(group);
 }
 
@@ -134,11 +134,11 @@ static bool end_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_i_unlink(&member->link);
     group->pending--;
-    if (group->keeps && group->held)
+    if (group->keeps_completions && group->is_referenced)
         keep_locked(group, member);
-    while (group->pending == 0 && group->takers != NULL)
+    while (group->pending == 0 && group->waiters != NULL)
         post_taker_locked(group);
-    return !group->held && group->pending == 0;
+    return !group->is_referenced && group->pending == 0;
 }
 
 lanepool_group *lanepool_i_member_complete_locked(lanepool_future *future)

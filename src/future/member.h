@@ -32,13 +32,13 @@ typedef struct lanepool_i_link {
 
 /* Guards: I immutable, L the group's lock. */
 struct lanepool_i_member {
-    lanepool_future future;       /* the first: a member is found from its future */
-    lanepool_group *group;        /* I: or NULL; alive as long as the member is pending */
-    lanepool_pump *pump;          /* I: or NULL; likewise */
-    bool has_policy;              /* I: it is a lanepool_i_attempts's; see retry.h */
-    void *context;                /* I: the task's */
-    lanepool_i_link link;         /* L: while it is pending */
-    lanepool_i_member *next_kept; /* L: once it has ended */
+    lanepool_future future;          /* the first: a member is found from its future */
+    lanepool_group *group;           /* I: or NULL; alive as long as the member is pending */
+    lanepool_pump *pump;             /* I: or NULL; likewise */
+    bool has_policy;                 /* I: it is a lanepool_i_attempts's; see retry.h */
+    void *context;                   /* I: the task's */
+    lanepool_i_link link;            /* L: while it is pending */
+    lanepool_i_member *next_untaken; /* L: once it has ended */
 };
 
 /* A thread that waits for a completion; on its stack. */
@@ -51,15 +51,16 @@ typedef struct lanepool_i_group_waiter {
 struct lanepool_group {
     lanepool_i_mutex lock;
     lanepool_i_creator creator; /* I */
-    bool keeps;                 /* I: completions are kept until they are taken */
-    bool held;                  /* L: the program has not destroyed it */
+    bool keeps_completions;     /* I: completions are kept until they are taken */
+    bool is_referenced;         /* L: the program has not destroyed it */
     size_t pending;             /* L: members in the list */
     lanepool_i_link ring;       /* L: the ring's own link: newest member before it, oldest after */
-    lanepool_i_member *kept;  /* L: ended and not yet taken, oldest first; each with a reference */
+    lanepool_i_member
+        *untaken;             /* L: ended and not yet taken, oldest first; each with a reference */
     lanepool_i_member **last; /* L: where the next one goes */
-    lanepool_i_group_waiter *takers; /* L: who waits for one, oldest first */
-    bool has_event;                  /* L */
-    lanepool_i_event event;          /* L: set while something is kept */
+    lanepool_i_group_waiter *waiters; /* L: who waits for one, oldest first */
+    bool has_event;                   /* L */
+    lanepool_i_event event;           /* L: set while something is kept */
 };
 
 /* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */

@@ -334,7 +334,7 @@ static void take(lanepool_pool *pool, lanepool_i_thread_record *record, void *co
     route_all(pool, record);
     taking->census = (lanepool_i_census){ .pool = pool, .record = record };
     lanepool_i_census_take(&taking->census);
-    if (!taking->census.lacking && find_lanes(taking))
+    if (!taking->census.out_of_memory && find_lanes(taking))
         taking->taken = make(taking);
     if (taking->taken != NULL)
         fill(taking, taking->taken);

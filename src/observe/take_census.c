@@ -125,13 +125,13 @@ static bool copy_apart(lanepool_i_census *census)
 static void add_failed(lanepool_i_census *census, const lanepool_i_attempts *attempts)
 {
     lanepool_i_census_add_row(census, attempts->task,
-                              attempts->is_kept ? LANEPOOL_SNAPSHOT_KEPT
-                                                : LANEPOOL_SNAPSHOT_RETRYING,
+                              attempts->is_parked ? LANEPOOL_SNAPSHOT_KEPT
+                                                  : LANEPOOL_SNAPSHOT_RETRYING,
                               LANEPOOL_SNAPSHOT_NONE);
     lanepool_i_census_row *seen =
         (lanepool_i_census_row *)census->rows.items + census->rows.count - 1;
     seen->attempts = attempts->failed;
-    seen->retry_ns = attempts->is_kept ? 0 : attempts->timer.due_ns;
+    seen->retry_ns = attempts->is_parked ? 0 : attempts->timer.due_ns;
 }
 
 /* Those that have failed, and go on all the same. */
@@ -157,7 +157,7 @@ static void copy_locked(lanepool_i_census *census, bool (*copy)(lanepool_i_censu
     size_t before = census->rows.count;
     for (size_t room = ROOM;; room *= 2) {
         if (!lanepool_i_vector_reserve(&census->rows, room, sizeof(lanepool_i_census_row))) {
-            census->lacking = true;
+            census->out_of_memory = true;
             return;
         }
         if (copy(census))
@@ -257,7 +257,7 @@ void lanepool_i_census_take(lanepool_i_census *census)
     copy_locked(census, copy_failed);
     drop_over(census);
     sort_seen(census);
-    for (size_t i = 0; i < census->rows.count && !census->lacking; i++)
+    for (size_t i = 0; i < census->rows.count && !census->out_of_memory; i++)
         add_entries(census, i);
 }
 

@@ -116,7 +116,7 @@ static void look_at_running(lanepool_pool *pool, lanepool_i_thread_record *recor
     struct look *look = context;
     lanepool_i_census census = { .pool = pool, .record = record };
     lanepool_i_census_take_running(&census);
-    if (!census.lacking &&
+    if (!census.out_of_memory &&
         lanepool_i_vector_reserve(&look->running, census.rows.count + 1, sizeof(struct suspect))) {
         compare(pool, look, &census);
         lanepool_i_vector_fini(&pool->watchdog->running);

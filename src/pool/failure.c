@@ -47,7 +47,7 @@ static void measure_locked(const lanepool_pool *pool, struct room *room)
     *room = (struct room){ 0, 0, 0 };
     for (const lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
          attempts = attempts->next) {
-        if (!attempts->is_kept)
+        if (!attempts->is_parked)
             continue;
         room->tasks++;
         room->claims += lanepool_i_task_is_barrier(attempts->task);
@@ -127,7 +127,7 @@ static bool copy(lanepool_pool *pool, struct listed *listed, const struct room *
     bool has_room = fits(needed, room);
     for (const lanepool_i_attempts *attempts = has_room ? pool->failures->first : NULL;
          attempts != NULL; attempts = attempts->next)
-        if (attempts->is_kept)
+        if (attempts->is_parked)
             add_task(pool, listed, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     return has_room;
@@ -192,7 +192,7 @@ static lanepool_i_attempts *find_locked(const lanepool_i_failures *failures, uin
 {
     lanepool_i_attempts *attempts = failures->first;
     while (attempts != NULL &&
-           (!attempts->is_kept || lanepool_i_task_ticket(attempts->task) != ticket))
+           (!attempts->is_parked || lanepool_i_task_ticket(attempts->task) != ticket))
         attempts = attempts->next;
     return attempts;
 }

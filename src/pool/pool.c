@@ -73,7 +73,7 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_waits;
     if (!lanepool_i_delays_init(pool))
         goto fini_aparts;
-    lanepool_i_lane_init_void(&pool->failures->nowhere);
+    lanepool_i_lane_init_void(&pool->failures->void_lane);
     if (!lanepool_i_mutex_init(&pool->failures->lock))
         goto fini_delays;
     if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))

@@ -130,8 +130,8 @@ void lanepool_i_quiesce_notify_parked(lanepool_pool *pool)
     for (lanepool_i_quiesce *quiesce = pool->quiesces->first; quiesce != NULL;
          quiesce = quiesce->next)
         tell_held(quiesce);
-    lanepool_i_task *node = pool->router.held.first;
-    for (size_t left = pool->router.held.count; left > 0; left--) {
+    lanepool_i_task *node = pool->router.held_back.first;
+    for (size_t left = pool->router.held_back.count; left > 0; left--) {
         if (is_quiesce(node))
             tell_held((lanepool_i_quiesce *)node);
         node = load_relaxed(&node->next);

@@ -30,16 +30,16 @@ struct lanepool_i_end_waiter {
 /* A visitor may be gone once it is posted; those who still wait for more come again. */
 static void post_visitors_locked(lanepool_i_lifecycle *lifecycle)
 {
-    while (lifecycle->visitors != NULL) {
-        lanepool_i_end_waiter *visitor = lifecycle->visitors;
-        lifecycle->visitors = visitor->next;
+    while (lifecycle->end_waiters != NULL) {
+        lanepool_i_end_waiter *visitor = lifecycle->end_waiters;
+        lifecycle->end_waiters = visitor->next;
         lanepool_i_semaphore_post(&visitor->semaphore);
     }
 }
 
 static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_end_waiter *visitor)
 {
-    lanepool_i_end_waiter **at = &lifecycle->visitors;
+    lanepool_i_end_waiter **at = &lifecycle->end_waiters;
     while (*at != NULL && *at != visitor)
         at = &(*at)->next;
     if (*at != NULL)
@@ -50,7 +50,7 @@ static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_end_w
 static void address_visitors(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_end_waiter *visitor = lifecycle->visitors; visitor != NULL;
+    for (lanepool_i_end_waiter *visitor = lifecycle->end_waiters; visitor != NULL;
          visitor = visitor->next)
         visitor->is_addressed = true;
     lanepool_i_mutex_unlock(&lifecycle->lock);
@@ -59,7 +59,7 @@ static void address_visitors(lanepool_i_lifecycle *lifecycle)
 static void tell_held(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_end_waiter **at = &lifecycle->visitors; *at != NULL;) {
+    for (lanepool_i_end_waiter **at = &lifecycle->end_waiters; *at != NULL;) {
         lanepool_i_end_waiter *visitor = *at;
         if (!visitor->is_addressed) {
             at = &visitor->next;
@@ -247,8 +247,8 @@ static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *vi
         next = JOIN;
     } else {
         visitor->is_addressed = false;
-        visitor->next = lifecycle->visitors;
-        lifecycle->visitors = visitor;
+        visitor->next = lifecycle->end_waiters;
+        lifecycle->end_waiters = visitor;
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return next;

@@ -11,8 +11,8 @@
 static size_t count_kept(lanepool_i_failures *failures, uint64_t *changes, bool *holds)
 {
     lanepool_i_mutex_lock(&failures->lock);
-    size_t kept = failures->kept;
-    *holds = kept + failures->paused > 0 && failures->told + failures->dropped == 0;
+    size_t kept = failures->parked;
+    *holds = kept + failures->paused > 0 && failures->notifying + failures->dropped == 0;
     *changes = failures->changes;
     lanepool_i_mutex_unlock(&failures->lock);
     return kept;

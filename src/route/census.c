@@ -8,7 +8,7 @@ void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
 {
     lanepool_i_census_row *seen = lanepool_i_vector_add(&census->rows, sizeof *seen);
     if (seen == NULL)
-        census->lacking = true;
+        census->out_of_memory = true;
     else
         *seen = (lanepool_i_census_row){
             .task = task, .ticket = lanepool_i_task_ticket(task), .state = state, .worker = worker
@@ -39,7 +39,7 @@ static void add_place(lanepool_i_census *census, const lanepool_snapshot_entry *
     lanepool_snapshot_entry *added = lanepool_i_vector_add(&census->entries, sizeof *added);
     const void **added_place = lanepool_i_vector_add(&census->places, sizeof *added_place);
     if (added == NULL || added_place == NULL) {
-        census->lacking = true;
+        census->out_of_memory = true;
         return;
     }
     *added = *entry;

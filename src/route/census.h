@@ -40,10 +40,10 @@ typedef struct lanepool_i_census {
     lanepool_i_vector rows;    /* lanepool_i_census_row; in the end one for each task, by ticket */
     lanepool_i_vector entries; /* lanepool_snapshot_entry */
     lanepool_i_vector
-        places;     /* const void *: of each entry its lane, or the task that it is behind */
-    bool lacking;   /* memory is */
-    bool counts;    /* it only counts those that wait, marks among them, and needs no memory */
-    size_t waiting; /* how many */
+        places;         /* const void *: of each entry its lane, or the task that it is behind */
+    bool out_of_memory; /* memory is */
+    bool counts;        /* it only counts those that wait, marks among them, and needs no memory */
+    size_t waiting;     /* how many */
     lanepool_i_tasks counted; /* of stopped lanes: each once, MARKED */
 } lanepool_i_census;
 

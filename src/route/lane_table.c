@@ -173,7 +173,7 @@ static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_lane_init(lane);
     lane->key = *wanted;
     lane->key.used = 0;
-    lane->key.held = 0;
+    lane->key.handle_count = 0;
     lanepool_i_key_index_add(&table->index, &lane->key);
     table->created++;
     trace_name(pool, record, lane);
@@ -208,7 +208,7 @@ lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_thread_r
     if (handle->lane == NULL) {
         bool is_new;
         handle->lane = lanepool_i_lane_table_resolve(pool, record, &handle->key, &is_new);
-        handle->lane->key.held++;
+        handle->lane->key.handle_count++;
         handle->has_own_bytes &= !is_new;
     }
     return handle->lane;

@@ -20,7 +20,7 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     atomic_init(&lifecycle->stopped, false);
     lifecycle->handback = NULL;
     lifecycle->handback_context = NULL;
-    lifecycle->visitors = NULL;
+    lifecycle->end_waiters = NULL;
     lifecycle->joining = false;
     lifecycle->joined = false;
     if (lanepool_i_mutex_init(&lifecycle->lock))
@@ -70,7 +70,7 @@ void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *
         if (!lanepool_i_role_give_back_quietly(pool, record))
             return;
         was_asked = true;
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ROLE_WAITERS);
     }
 }
 

@@ -31,18 +31,18 @@ typedef struct lanepool_i_end_waiter lanepool_i_end_waiter;
 
 /* Guards: A atomic, L the lock, R role's holder. */
 typedef struct lanepool_i_lifecycle {
-    _Atomic uint32_t *state;         /* I, what it points to A */
-    _Atomic uint32_t attention;      /* A */
-    _Atomic size_t workers_left;     /* A: that have not left their loop */
-    _Atomic uint32_t cancels;        /* A: calls that are telling tasks that they were cancelled */
-    bool handed_back;                /* R: what had not started when the pool was told to stop */
-    _Atomic bool stopped;            /* A: every task has had its call */
-    lanepool_handback_fn handback;   /* L until STOPPING, then I */
-    void *handback_context;          /* L until STOPPING, then I */
-    lanepool_i_mutex lock;           /* L: a leaf */
-    lanepool_i_end_waiter *visitors; /* L: who waits for `stopped` or `joined` */
-    bool joining;                    /* L: a thread is joining the workers */
-    bool joined;                     /* L: they are gone */
+    _Atomic uint32_t *state;       /* I, what it points to A */
+    _Atomic uint32_t attention;    /* A */
+    _Atomic size_t workers_left;   /* A: that have not left their loop */
+    _Atomic uint32_t cancels;      /* A: calls that are telling tasks that they were cancelled */
+    bool handed_back;              /* R: what had not started when the pool was told to stop */
+    _Atomic bool stopped;          /* A: every task has had its call */
+    lanepool_handback_fn handback; /* L until STOPPING, then I */
+    void *handback_context;        /* L until STOPPING, then I */
+    lanepool_i_mutex lock;         /* L: a leaf */
+    lanepool_i_end_waiter *end_waiters; /* L: who waits for `stopped` or `joined` */
+    bool joining;                       /* L: a thread is joining the workers */
+    bool joined;                        /* L: they are gone */
 } lanepool_i_lifecycle;
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count);

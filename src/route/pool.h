@@ -8,11 +8,11 @@
 #include "lanepool/pool.h"
 #include "route/lane_table.h"
 #include "route/lifecycle.h"
+#include "route/retention.h"
 #include "route/rule.h"
 #include "route/rule_predicate.h"
 #include "route/rule_workers.h"
 #include "route/waiters.h"
-#include "route/retention.h"
 #include "sched/admission.h"
 
 struct lanepool_pool {

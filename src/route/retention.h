@@ -12,8 +12,8 @@
 
 /* Guard: A atomic. */
 typedef struct lanepool_i_retention {
-    _Atomic uint32_t word;           /* A: R writes */
-    _Atomic(lanepool_i_task *) kept; /* A: finished, linked through their second entry's place */
+    _Atomic uint32_t word;            /* A: R writes */
+    _Atomic(lanepool_i_task *) first; /* A: finished, linked through their second entry's place */
 } lanepool_i_retention;
 
 void lanepool_i_retention_init(lanepool_i_retention *retention, bool has_barrier);

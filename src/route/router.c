@@ -13,7 +13,7 @@ void lanepool_i_router_init(lanepool_i_router *router)
     router->next_ticket = LANEPOOL_I_FIRST_TICKET;
     router->placings = 0;
     router->barrier = NULL;
-    router->held = (lanepool_i_tasks){ NULL, NULL, 0 };
+    router->held_back = (lanepool_i_tasks){ NULL, NULL, 0 };
     router->epoch = 0;
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
         atomic_init(&router->routed[i], 0);
@@ -87,7 +87,7 @@ void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_thread_record *re
 {
     bool asked = lanepool_i_role_give_back_quietly(pool, record);
     if (asked)
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ASKERS);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ROLE_WAITERS);
     /* A worker attends before it sleeps; nobody else would do so after this thread. */
     if (asked || record->worker == NULL)
         lanepool_i_lifecycle_attend(pool, record);

@@ -32,7 +32,7 @@ typedef struct lanepool_i_router {
     uint64_t barrier_ticket;                    /* R: its block may be gone when it has finished */
     bool barrier_placed;                        /* R: it waits for nothing any more */
     uint64_t routed_before;                     /* R: tasks */
-    lanepool_i_tasks held;                      /* R: what stands behind it */
+    lanepool_i_tasks held_back;                 /* R: what stands behind it */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) finished; /* A: tasks to reap */
 } lanepool_i_router;
 
@@ -101,7 +101,7 @@ uint64_t lanepool_i_router_routed(const lanepool_pool *pool);
 /* Role's holder: a node that comes behind a barrier; see barrier.h. */
 static inline void lanepool_i_router_hold_back(lanepool_i_router *router, lanepool_i_task *node)
 {
-    lanepool_i_tasks_add(&router->held, node);
+    lanepool_i_tasks_add(&router->held_back, node);
 }
 
 /* Puts ready tasks where workers, or the callers that wait to run them, find them. */

@@ -367,7 +367,7 @@ static void census_entries(lanepool_i_census *census, size_t index)
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
         lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-        if (lane == &census->pool->failures->nowhere)
+        if (lane == &census->pool->failures->void_lane)
             lanepool_i_census_add_missing(census, index);
         if (lanepool_i_lane_is_void(lane))
             continue;

@@ -436,7 +436,7 @@ static void census_begin(lanepool_i_census *census)
         total += load_relaxed(&pool->queues.queues[i].count);
     /* Only the role's holder appends: there cannot be more by now. */
     if (!lanepool_i_vector_reserve(&census->rows, total, sizeof(lanepool_i_census_row))) {
-        census->lacking = true;
+        census->out_of_memory = true;
         return;
     }
     for (size_t i = 0; i < pool->workers.worker_count; i++)

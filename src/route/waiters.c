@@ -25,7 +25,7 @@ void lanepool_i_waits_fini(lanepool_i_waits *waits)
 
 bool lanepool_i_waiter_init(lanepool_i_waiter *waiter)
 {
-    atomic_init(&waiter->asked, false);
+    atomic_init(&waiter->wants_role, false);
     atomic_init(&waiter->stuck, false);
     return lanepool_i_semaphore_init(&waiter->semaphore);
 }
@@ -39,10 +39,10 @@ void lanepool_i_waiter_fini(lanepool_i_waiter *waiter)
  * the asker too. */
 bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router)
 {
-    store_relaxed(&waiter->asked, true);
+    store_relaxed(&waiter->wants_role, true);
     if (!lanepool_i_role_try_or_ask(router))
         return false;
-    store_relaxed(&waiter->asked, false);
+    store_relaxed(&waiter->wants_role, false);
     return true;
 }
 
@@ -68,14 +68,14 @@ static bool is_meant(const lanepool_i_waiter *waiter, lanepool_i_whom whom)
 {
     if (whom == LANEPOOL_I_EVERYONE)
         return true;
-    return load_relaxed(whom == LANEPOOL_I_ASKERS ? &waiter->asked : &waiter->stuck);
+    return load_relaxed(whom == LANEPOOL_I_ROLE_WAITERS ? &waiter->wants_role : &waiter->stuck);
 }
 
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom)
 {
     if (!is_meant(waiter, whom))
         return;
-    store_relaxed(&waiter->asked, false);
+    store_relaxed(&waiter->wants_role, false);
     store_relaxed(&waiter->stuck, false);
     lanepool_i_semaphore_post(&waiter->semaphore);
 }

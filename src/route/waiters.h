@@ -29,7 +29,7 @@ typedef struct lanepool_i_caller lanepool_i_caller;
 /* How a waiter is woken. */
 typedef struct lanepool_i_waiter {
     lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
-    _Atomic bool asked;             /* A: it found the role taken, and waits for it to be free */
+    _Atomic bool wants_role;        /* A: it found the role taken, and waits for it to be free */
     _Atomic bool stuck;             /* A: R sets: it found nothing more to route, for now */
 } lanepool_i_waiter;
 
@@ -89,8 +89,8 @@ bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
  * another for ever. */
 typedef enum lanepool_i_whom {
     LANEPOOL_I_EVERYONE,
-    LANEPOOL_I_ASKERS, /* the role that they found taken is free */
-    LANEPOOL_I_STUCK   /* there is more to route, and no worker to do it */
+    LANEPOOL_I_ROLE_WAITERS, /* the role that they found taken is free */
+    LANEPOOL_I_STUCK         /* there is more to route, and no worker to do it */
 } lanepool_i_whom;
 
 void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom);

@@ -326,9 +326,9 @@ static void lie_down(lanepool_i_worker *worker)
 void lanepool_i_worker_retry_threads(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
-    uint64_t lacked_ns = load_relaxed(&workers->lacked_ns);
-    if (lacked_ns == 0 || lanepool_i_clock_coarse() - lacked_ns < LANEPOOL_I_TRY_AGAIN_NS ||
-        !cas_seq(&workers->lacked_ns, &lacked_ns, 0))
+    uint64_t refused_ns = load_relaxed(&workers->refused_ns);
+    if (refused_ns == 0 || lanepool_i_clock_coarse() - refused_ns < LANEPOOL_I_TRY_AGAIN_NS ||
+        !cas_seq(&workers->refused_ns, &refused_ns, 0))
         return;
     lanepool_i_sleepers_retry_threads(&workers->sleepers);
     if (anything_left(worker))
@@ -437,7 +437,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
                              lanepool_i_priority_queue *queue)
 {
     workers->worker_count = worker_count;
-    atomic_init(&workers->lacked_ns, 0);
+    atomic_init(&workers->refused_ns, 0);
     workers->work = work_for;
     workers->owner = owner;
     workers->overflow = (lanepool_i_tasks){ NULL, NULL, 0 };
@@ -523,7 +523,7 @@ bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index)
 void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index)
 {
     lanepool_i_sleepers_thread_failed(&workers->sleepers, index);
-    store_relaxed(&workers->lacked_ns, lanepool_i_clock_coarse() | 1);
+    store_relaxed(&workers->refused_ns, lanepool_i_clock_coarse() | 1);
 }
 
 void lanepool_i_workers_stop(lanepool_i_workers *workers)

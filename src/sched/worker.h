@@ -95,7 +95,7 @@ struct lanepool_i_workers {
     lanepool_i_worker *all;      /* I */
     size_t worker_count;         /* I */
     uint64_t idle_ns;            /* I: then a worker may leave */
-    _Atomic uint64_t lacked_ns;  /* A: when no thread could be had, or 0 */
+    _Atomic uint64_t refused_ns; /* A: when no thread could be had, or 0 */
     uint32_t quantum_tasks;      /* I */
     uint64_t quantum_ns;         /* I */
     const lanepool_i_work *work; /* I */

@@ -38,15 +38,15 @@ struct lanepool_i_rank {
     lanepool_i_rank *next;                /* P: among the ready ones of its level */
     lanepool_i_rank *before;              /* P: likewise */
     uint64_t since_ns;                    /* P: when it became ready, or rose in the ready order */
-    lanepool_i_rank *lent_next;           /* P: among those that have just been lent something */
+    lanepool_i_rank *raised_next;         /* P: among those that have just been lent something */
     const lanepool_i_rank_entry *through; /* P: the place through which they were */
     struct lanepool_i_charge *charge;     /* S, W: with limits per lane: what it counts against */
     uint8_t priority;                     /* I */
     uint8_t level;                        /* P */
     uint8_t standing;                     /* P: its level among the ready ones */
     bool ready;                           /* P: it stands there */
-    uint32_t borrower_count;              /* P: places in lanes, from the front of: */
-    lanepool_i_rank_entry borrowers[];    /* P */
+    uint32_t rank_entry_count;            /* P: places in lanes, from the front of: */
+    lanepool_i_rank_entry rank_entries[]; /* P */
 };
 
 static inline size_t lanepool_i_rank_size(size_t place_count)

@@ -373,7 +373,7 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_census_take(census);
     size_t most = census->rows.count;
     cancelling->lacking =
-        census->lacking ||
+        census->out_of_memory ||
         !lanepool_i_vector_reserve(&cancelling->told, most, sizeof(struct told)) ||
         !lanepool_i_vector_reserve(&cancelling->marked, most, sizeof(lanepool_i_task *));
     if (!cancelling->lacking) {

@@ -29,11 +29,11 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
-    made->keeps = options != NULL && options->keeps_completions;
-    made->held = true;
+    made->keeps_completions = options != NULL && options->keeps_completions;
+    made->is_referenced = true;
     made->creator = lanepool_i_creator_self();
     made->ring.older = made->ring.newer = &made->ring;
-    made->last = &made->kept;
+    made->last = &made->untaken;
     if (!lanepool_i_mutex_init(&made->lock)) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NO_THREAD;
@@ -48,16 +48,16 @@ void lanepool_group_destroy(lanepool_group *group)
     if (group == NULL || !lanepool_i_group_is_here(group))
         return;
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_member *kept = group->kept;
+    lanepool_i_member *kept = group->untaken;
     lanepool_i_event event = group->event;
     bool has_event = group->has_event;
     bool over = group->pending == 0;
-    group->held = false;
+    group->is_referenced = false;
     lanepool_i_mutex_unlock(&group->lock);
     if (over)
         lanepool_i_group_free(group);
     while (kept != NULL) {
-        lanepool_i_member *next = kept->next_kept;
+        lanepool_i_member *next = kept->next_untaken;
         lanepool_future_release(&kept->future);
         kept = next;
     }
@@ -181,12 +181,12 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
 
 static lanepool_i_member *take_locked(lanepool_group *group)
 {
-    lanepool_i_member *member = group->kept;
+    lanepool_i_member *member = group->untaken;
     if (member == NULL)
         return NULL;
-    group->kept = member->next_kept;
-    if (group->kept == NULL) {
-        group->last = &group->kept;
+    group->untaken = member->next_untaken;
+    if (group->untaken == NULL) {
+        group->last = &group->untaken;
         if (group->has_event)
             lanepool_i_event_clear(&group->event);
     }
@@ -195,7 +195,7 @@ static lanepool_i_member *take_locked(lanepool_group *group)
 
 static void enter_locked(lanepool_group *group, lanepool_i_group_waiter *taker)
 {
-    lanepool_i_group_waiter **at = &group->takers;
+    lanepool_i_group_waiter **at = &group->waiters;
     while (*at != NULL)
         at = &(*at)->next;
     taker->next = NULL;
@@ -205,7 +205,7 @@ static void enter_locked(lanepool_group *group, lanepool_i_group_waiter *taker)
 /* Who is posted has left already. */
 static void leave_locked(lanepool_group *group, const lanepool_i_group_waiter *taker)
 {
-    lanepool_i_group_waiter **at = &group->takers;
+    lanepool_i_group_waiter **at = &group->waiters;
     while (*at != NULL && *at != taker)
         at = &(*at)->next;
     if (*at != NULL)
@@ -277,7 +277,7 @@ static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_ns_max
 lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
                                     lanepool_completion *completion)
 {
-    if (group == NULL || completion == NULL || !group->keeps)
+    if (group == NULL || completion == NULL || !group->keeps_completions)
         return LANEPOOL_INVALID;
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
@@ -298,7 +298,7 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
 /* Under the lock nothing is opened or closed: two may come at once, and one has opened in vain. */
 lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
 {
-    if (group == NULL || fd == NULL || !group->keeps)
+    if (group == NULL || fd == NULL || !group->keeps_completions)
         return LANEPOOL_INVALID;
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
@@ -310,7 +310,7 @@ lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
     if (is_first) {
         group->event = event;
         group->has_event = true;
-        if (group->kept != NULL)
+        if (group->untaken != NULL)
             lanepool_i_event_set(&group->event);
     }
     *fd = lanepool_i_event_fd(&group->event);
