@@ -39,7 +39,8 @@ check() { # check <name> <directory below the project>
         "${CC:-cc}" -w -I"$place/p/src" -c "$source" -o "$object"
         objects+=("$object")
     done
-    python3 -B "$here/layers.py" "$place/p" "${objects[@]}"
+    python3 -B "$here/layers.py" "$place/p/src" "$place/p/docs/diagrams/layers.txt" \
+        --public "$place/p/include/lanepool" "${objects[@]}"
 }
 
 passes() { # passes <check> <directory below the project>

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The folders of src/ have one direction, in what they include and in what they call.
+"""Folders of sources have one direction, in what they include and in what they call.
 
-    layers.py <project> [object file...]
+    layers.py <sources> <table> [--public <directory of headers>] [object file...]
 
-docs/diagrams/layers.txt names the folders from top to bottom, what still points up, the structs of
-functions through which a lower folder calls a higher one, and the public headers whose functions
-are in files of another name. Each row must be so, and nothing else may be. The objects are those of
-the library; without them calls are not looked at.
+The table names the folders from top to bottom, what still points up, the structs of functions
+through which a lower folder calls a higher one, and the public headers whose functions are in files
+of another name; docs/diagrams/layers.txt is one. Each row must be true, and nothing else may be. The
+objects are the compiled sources; without them calls are not checked.
 """
+import argparse
 import collections
 import os
 import re
@@ -50,11 +51,11 @@ def folder_of(file):
     return os.path.dirname(file)
 
 
-def sources_of(project):
-    for place, _, names in os.walk(project):
+def sources_of(sources):
+    for place, _, names in os.walk(sources):
         for name in names:
             if name.endswith((".c", ".h")):
-                yield os.path.relpath(os.path.join(place, name), project)
+                yield os.path.relpath(os.path.join(place, name), sources)
 
 
 def without_comments(text):
@@ -73,11 +74,14 @@ def structs_of_functions(text):
             yield body[1], count
 
 
-def calls_of(objects):
+def calls_of(sources, objects):
     """(file, function, file of the function), of functions that another file defines."""
     owner, used = {}, collections.defaultdict(set)
     for path in objects:
-        file = re.search(r"/src/(\w+/\w+\.c)\.o(bj)?$", path)[1]
+        found = re.search(r"/%s/(\w+/\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
+        if not found:
+            continue
+        file = found[1]
         for line in subprocess.check_output(["nm", path], text=True).splitlines():
             words = line.split()
             if words[-2] in "TDRBV":
@@ -137,9 +141,9 @@ def cycle_in(edges):
     return None
 
 
-def check_calls(table, objects):
+def check_calls(table, sources, objects):
     seen = set()
-    for file, name, other in calls_of(objects):
+    for file, name, other in calls_of(sources, objects):
         if not table.points_up(file, other):
             continue
         seen.add((file, name))
@@ -162,18 +166,18 @@ def check_tables(table, texts):
         yield "%s: %s is no struct of functions any more: take it out of the table" % key
 
 
-def check_public(table, project):
+def check_public(table, texts, headers):
     """A public function is in <header>.c, or in <header>_<part>.c."""
     place = {}
-    for file in sources_of(project + "/src"):
+    for file, text in texts.items():
         if file.endswith(".c"):
-            text = without_comments(open(os.path.join(project, "src", file)).read())
-            for name in re.findall(r"^[^\s#{}][^;{}]*?\b(lanepool_(?!i_)\w+)\([^;{}]*\)\n\{", text, re.M):
+            code = without_comments(text)
+            for name in re.findall(r"^[^\s#{}][^;{}]*?\b(lanepool_(?!i_)\w+)\([^;{}]*\)\n\{", code, re.M):
                 place[name] = file
-    for header in sorted(os.listdir(project + "/include/lanepool")):
+    for header in sorted(os.listdir(headers)):
         if not header.endswith(".h"):
             continue
-        text = without_comments(open(project + "/include/lanepool/" + header).read())
+        text = without_comments(open(os.path.join(headers, header)).read())
         stem = table.public.get(header, header[:-2])
         for name in re.findall(r"LANEPOOL_API[^;]*?\b(lanepool_\w+)\s*\(", text):
             file = place.get(name)
@@ -184,15 +188,22 @@ def check_public(table, project):
 
 
 def main():
-    project, objects = sys.argv[1], sys.argv[2:]
-    table = Table(project + "/docs/diagrams/layers.txt")
-    texts = {file: open(os.path.join(project, "src", file)).read() for file in sources_of(project + "/src")}
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("sources")
+    arguments.add_argument("table")
+    arguments.add_argument("--public")
+    arguments.add_argument("objects", nargs="*")
+    given = arguments.parse_intermixed_args()
+    sources = given.sources.rstrip("/")
+    table = Table(given.table)
+    texts = {file: open(os.path.join(sources, file)).read() for file in sources_of(sources)}
     findings = list(check_files(table, texts))
     findings += check_includes(table, texts)
     findings += check_tables(table, texts)
-    findings += check_public(table, project)
-    if objects:
-        findings += check_calls(table, objects)
+    if given.public:
+        findings += check_public(table, texts, given.public)
+    if given.objects:
+        findings += check_calls(table, sources, given.objects)
     for finding in findings:
         print(finding)
     print("%d functions are still called upwards, in %d places"
