@@ -97,13 +97,11 @@ static inline uint64_t lanepool_i_counter(void)
 #endif
 }
 
-/* Static probes, where the system has them. */
-#if defined(__has_include)
-#if __has_include(<sys/sdt.h>)
+/* Static probes. The build defines LANEPOOL_STATIC_PROBES where the header is installed. */
+#if defined(LANEPOOL_STATIC_PROBES)
 #include <sys/sdt.h>
 #define LANEPOOL_I_PROBE(name, task, object, detail) \
     DTRACE_PROBE3(lanepool, name, task, object, detail)
-#endif
 #endif
 
 /* Free memory that stays mapped is marked, so that AddressSanitizer sees its use. */
