@@ -12,6 +12,8 @@ option(LANEPOOL_BUILD_ADAPTERS "Build the executors for GLib and libuv, where th
 option(LANEPOOL_BUILD_TESTS "Build the tests" ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_DEMO "Build the demo programs" ${LANEPOOL_IS_TOP_LEVEL})
 option(LANEPOOL_BUILD_DOCS "Add the target that makes the documentation" ${LANEPOOL_IS_TOP_LEVEL})
+option(LANEPOOL_DEEP_TESTS "Search larger bounds and more schedules, as .ci/run does" OFF)
+option(LANEPOOL_SANITIZED_SIMULATORS "Build the simulators with sanitizers, too, as tests/soak does" OFF)
 option(LANEPOOL_PLAIN_TESTS "Build the tests without Criterion, as plain programs" OFF)
 option(LANEPOOL_WERROR "Treat warnings as errors" OFF)
 option(LANEPOOL_COVERAGE "Count which lines the tests reach" OFF)
