@@ -1,4 +1,4 @@
-/* Owns the barrier and what is held back behind it; see barrier.h. */
+/* Owns the barrier and the list of tasks and messages held back behind it; see barrier.h. */
 #include "feature/barrier.h"
 
 #include "feature/poison.h"
@@ -10,8 +10,8 @@ static bool is_message(const lanepool_i_task *node)
            !lanepool_i_task_is_barrier(node);
 }
 
-static void place(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                  lanepool_i_grants *grants)
+static void route_by_rule(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task, lanepool_i_grants *grants)
 {
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
     if (lanepool_i_task_is_tombstone(task) && pool->rule->route_mark != NULL)
@@ -22,9 +22,10 @@ static void place(lanepool_pool *pool, lanepool_i_thread_record *record, lanepoo
         pool->rule->route(pool, record, task, grants);
 }
 
-/* --- waiting for it --- */
+/* --- before the barrier --- */
 
-/* Tasks behind the barrier have their tickets, and are counted as routed. */
+/* Returns how many tasks were routed before the barrier. The tasks behind it have tickets and are
+ * counted as routed, so they are subtracted. */
 static uint64_t routed_before(const lanepool_pool *pool, const lanepool_i_task *barrier)
 {
     uint64_t since = pool->router.next_ticket - lanepool_i_task_ticket(barrier);
@@ -32,26 +33,30 @@ static uint64_t routed_before(const lanepool_pool *pool, const lanepool_i_task *
            (since & LANEPOOL_I_TICKET_MASK >> LANEPOOL_I_TICKET_SHIFT);
 }
 
-static bool have_finished(lanepool_pool *pool, uint64_t count)
+static bool has_finished_count(lanepool_pool *pool, uint64_t count)
 {
     return lanepool_i_thread_records_finished(&pool->records) == count;
 }
 
-/* The cancels last: they began before the cancelled tasks could finish. */
-static void place_if_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           lanepool_i_grants *grants)
+/* Routes the barrier if every task before it has finished. Reads `cancels` after the finished
+ * count: a canceller raises `cancels` before its tombstones can finish. So if a tombstone counts as
+ * finished while its cancelling call still runs, this function sees the canceller. */
+static void route_barrier_if_due(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
-    if (router->barrier_placed || !have_finished(pool, router->routed_before) ||
+    if (router->barrier_placed || !has_finished_count(pool, router->routed_before) ||
         load_seq(&pool->lifecycle.cancels) != 0)
         return;
     router->barrier_placed = true;
-    place(pool, record, router->barrier, grants);
+    route_by_rule(pool, record, router->barrier, grants);
 }
 
-/* Attention first: whoever finishes the last task after the look sees it. */
-static void wait_for(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                     lanepool_i_grants *grants)
+/* Makes the task the current barrier. Raises `attention` before the finished count is read: a
+ * thread that finishes the last task after that read sees `attention` and checks the counters
+ * again. */
+static void begin_barrier(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
     fetch_add_seq(&pool->lifecycle.attention, 1);
@@ -59,22 +64,22 @@ static void wait_for(lanepool_pool *pool, lanepool_i_thread_record *record, lane
     router->barrier_ticket = lanepool_i_task_ticket(task);
     router->barrier_placed = false;
     router->routed_before = routed_before(pool, task);
-    place_if_alone(pool, record, grants);
+    route_barrier_if_due(pool, record, grants);
 }
 
 void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *task, lanepool_i_grants *grants)
 {
     if (lanepool_i_task_is_barrier(task) && !lanepool_i_task_is_tombstone(task))
-        wait_for(pool, record, task, grants);
+        begin_barrier(pool, record, task, grants);
     else
-        place(pool, record, task, grants);
+        route_by_rule(pool, record, task, grants);
 }
 
-/* --- after it --- */
+/* --- after the barrier --- */
 
-static void place_held(lanepool_pool *pool, lanepool_i_thread_record *record,
-                       lanepool_i_grants *grants)
+static void route_held_back(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_grants *grants)
 {
     lanepool_i_router *router = &pool->router;
     fetch_sub_seq(&pool->lifecycle.attention, 1);
@@ -89,16 +94,16 @@ static void place_held(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
 }
 
-/* Where finished tasks are to be reaped they count only then. */
+/* Under a rule that reaps, a task counts as finished only once it has been reaped. */
 void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router *router = &pool->router;
     if (router->barrier == NULL)
         return;
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    place_if_alone(pool, record, &grants);
-    if (router->barrier_placed && have_finished(pool, router->routed_before + 1))
-        place_held(pool, record, &grants);
+    route_barrier_if_due(pool, record, &grants);
+    if (router->barrier_placed && has_finished_count(pool, router->routed_before + 1))
+        route_held_back(pool, record, &grants);
     if (grants.latched != 0)
         lanepool_i_count_up(&record->latched, grants.latched);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
@@ -108,7 +113,7 @@ bool lanepool_i_barrier_is_due(lanepool_pool *pool)
 {
     const lanepool_i_router *router = &pool->router;
     return router->barrier != NULL &&
-           have_finished(pool, router->routed_before + router->barrier_placed);
+           has_finished_count(pool, router->routed_before + router->barrier_placed);
 }
 
 void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -117,8 +122,8 @@ void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_task *barrier = pool->router.barrier;
     if (barrier == NULL || pool->router.barrier_placed || !lanepool_i_task_is_tombstone(barrier))
         return;
-    place(pool, record, barrier, grants);
-    place_held(pool, record, grants);
+    route_by_rule(pool, record, barrier, grants);
+    route_held_back(pool, record, grants);
 }
 
 void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_thread_record *record)
@@ -127,13 +132,13 @@ void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     while (router->barrier != NULL) {
         if (!router->barrier_placed)
-            place(pool, record, router->barrier, &grants);
-        place_held(pool, record, &grants);
+            route_by_rule(pool, record, router->barrier, &grants);
+        route_held_back(pool, record, &grants);
     }
     lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
-/* --- who is held back --- */
+/* --- what is held back --- */
 
 bool lanepool_i_barrier_is_before(const lanepool_i_router *router, uint64_t ticket)
 {
