@@ -1,11 +1,11 @@
-/* Owns the handles of held lanes; see claim_handle.h. */
+/* Owns the handles that a program acquires for keys; see lane_handle.h. */
 #include "route/lane_handle.h"
 
 #include "feature/lane_limit.h"
 
 #include <string.h>
 
-static bool is_plain_key(const lanepool_claim *key)
+static bool is_valid_key(const lanepool_claim *key)
 {
     if (key->type == LANEPOOL_KEY_BYTES)
         return key->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
@@ -18,7 +18,7 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
 {
     if (lane != NULL)
         *lane = NULL;
-    if (pool == NULL || key == NULL || lane == NULL || !is_plain_key(key) ||
+    if (pool == NULL || key == NULL || lane == NULL || !is_valid_key(key) ||
         pool->options.is_compatible != NULL)
         return LANEPOOL_INVALID;
     lanepool_i_thread_record *record;
@@ -52,9 +52,10 @@ free_handle:
     return LANEPOOL_NOMEM;
 }
 
-/* A handle that never met the router gives its reservation back, too. */
-static void let_go(lanepool_pool *pool, lanepool_i_thread_record *record,
-                   lanepool_i_message *message, lanepool_i_grants *grants)
+/* Carries out a handle's release message. If the router never met the handle, settles the lane
+ * reservation that the handle did not use. */
+static void carry_out_release(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_message *message, lanepool_i_grants *grants)
 {
     (void)grants;
     lanepool_lane *handle = (lanepool_lane *)message;
@@ -79,7 +80,7 @@ void lanepool_lane_release(lanepool_lane *handle)
         return;
     }
     lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
-    handle->message.carry_out = let_go;
+    handle->message.carry_out = carry_out_release;
     if (lanepool_i_router_send(pool, record, &handle->message))
         return;
     if (handle->has_own_bytes)
@@ -87,7 +88,8 @@ void lanepool_lane_release(lanepool_lane *handle)
     lanepool_i_memory_free(handle);
 }
 
-/* The handle keeps the quota meanwhile. Those who wait for the lane may go on now. */
+/* Sets the key's own limit in its quota, which the handle references. Then admits the waiting
+ * submitters that fit under the new limit. */
 lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max)
 {
     if (lane == NULL || !lane->pool->limits_lanes)
