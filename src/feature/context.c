@@ -1,4 +1,4 @@
-/* Owns the uses of contexts: opening, sharing, lingering and closing them; see context.h. */
+/* Owns the uses of contexts: opening, sharing, and closing them; see context.h. */
 #include "base/deadline.h"
 #include "base/thread_name.h"
 #include "core/run.h"
@@ -9,7 +9,7 @@
 
 /* --- calling the program --- */
 
-static lanepool_claim claim_of(const lanepool_i_context *context)
+static lanepool_claim context_claim(const lanepool_i_context *context)
 {
     lanepool_claim claim = { 0 };
     lanepool_i_key_to_claim(&context->key, &claim);
@@ -19,7 +19,7 @@ static lanepool_claim claim_of(const lanepool_i_context *context)
 static int call_open(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
-    lanepool_claim key = claim_of(context);
+    lanepool_claim key = context_claim(context);
     context->value = NULL;
     record->callbacks++;
     int code = pool->contexts->options.open(pool->options.user, &key, &context->value);
@@ -30,17 +30,17 @@ static int call_open(lanepool_i_thread_record *record, lanepool_i_context *conte
 static bool call_use(lanepool_i_thread_record *record, const lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
-    lanepool_claim key = claim_of(context);
+    lanepool_claim key = context_claim(context);
     record->callbacks++;
-    bool good = pool->contexts->options.use(pool->options.user, &key, context->value);
+    bool is_good = pool->contexts->options.use(pool->options.user, &key, context->value);
     record->callbacks--;
-    return good;
+    return is_good;
 }
 
 static void call_close(lanepool_i_thread_record *record, const lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
-    lanepool_claim key = claim_of(context);
+    lanepool_claim key = context_claim(context);
     if (pool->contexts->options.close == NULL)
         return;
     record->callbacks++;
@@ -48,7 +48,7 @@ static void call_close(lanepool_i_thread_record *record, const lanepool_i_contex
     record->callbacks--;
 }
 
-/* --- BUSY, and what comes after it --- */
+/* --- BUSY, and the end of it --- */
 
 static void become_busy_locked(lanepool_i_context *context, uint64_t caller)
 {
@@ -56,7 +56,8 @@ static void become_busy_locked(lanepool_i_context *context, uint64_t caller)
     context->caller = caller;
 }
 
-/* Whoever waits looks again; a waiter may be gone once it is posted. */
+/* Ends BUSY and wakes all waiters, which check the record again. A waiter may be gone as soon as it
+ * is posted. */
 static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_state state)
 {
     context->state = state;
@@ -67,7 +68,7 @@ static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_st
     }
 }
 
-/* Called with the lock, returns without it. */
+/* Waits until the record may no longer be BUSY. Called with the lock, returns without it. */
 static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i_context *context,
                                        uint64_t ticket)
 {
@@ -95,13 +96,13 @@ static void become_absent(lanepool_i_context *context, bool was_open)
         context->idle_since_ns = now_ns;
     }
     leave_busy_locked(context, LANEPOOL_I_CONTEXT_ABSENT);
-    lanepool_i_context_enter(&contexts->remembered, context);
-    lanepool_i_context *dropped = lanepool_i_contexts_drop(contexts, now_ns);
+    lanepool_i_context_append_to_list(&contexts->remembered, context);
+    lanepool_i_context *dropped = lanepool_i_contexts_drop_remembered(contexts, now_ns);
     lanepool_i_mutex_unlock(&contexts->lock);
-    lanepool_i_contexts_free(dropped);
+    lanepool_i_contexts_free_chain(dropped);
 }
 
-/* BUSY, and no task's any more. */
+/* Closes a context that is BUSY and that no task uses. */
 static void close_context(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
     call_close(record, context);
@@ -124,26 +125,27 @@ static lanepool_status open_context(lanepool_i_thread_record *record, lanepool_i
     return LANEPOOL_OK;
 }
 
-/* What has lingered is asked whether it is still good; if not, the task opens it anew. */
-static lanepool_status ask_context(lanepool_i_thread_record *record, lanepool_i_context *context,
-                                   int *code)
+/* Calls `use` for a context that was idle. If that returns false, closes the context and opens it
+ * again. */
+static lanepool_status check_context(lanepool_i_thread_record *record, lanepool_i_context *context,
+                                     int *code)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
-    bool good = call_use(record, context);
-    if (!good)
+    bool is_good = call_use(record, context);
+    if (!is_good)
         call_close(record, context);
     lanepool_i_mutex_lock(&contexts->lock);
-    if (good)
+    if (is_good)
         leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
     else
         contexts->open_count--;
     lanepool_i_mutex_unlock(&contexts->lock);
-    return good ? LANEPOOL_OK : open_context(record, context, code);
+    return is_good ? LANEPOOL_OK : open_context(record, context, code);
 }
 
 /* --- a use begins --- */
 
-/* How long it was idle, or the key without a context. */
+/* Records how long the context was idle, or its key had no context. */
 static void note_gap_locked(lanepool_i_context *context)
 {
     uint64_t now_ns = lanepool_i_clock_now();
@@ -154,7 +156,9 @@ static void note_gap_locked(lanepool_i_context *context)
     lanepool_i_pace_note(&context->pace, gap_ns, options->linger_ns_max);
 }
 
-/* The record is not BUSY; returns what it was, in which it is the caller's to go on. */
+/* Begins a use of a record that is not BUSY. Returns OPEN if the caller may use the context at
+ * once. Otherwise the caller has made the record BUSY: returns BUSY if it must call `use`, ABSENT
+ * if it must open the context. */
 static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, uint64_t ticket)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
@@ -162,7 +166,7 @@ static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, ui
         return LANEPOOL_I_CONTEXT_OPEN;
     lanepool_i_context_state was = context->state;
     note_gap_locked(context);
-    lanepool_i_context_leave_list(context);
+    lanepool_i_context_remove_from_list(context);
     if (was == LANEPOOL_I_CONTEXT_OPEN && !context->fires)
         context->fires = !lanepool_i_timers_remove(&contexts->timers, &context->timer);
     if (was == LANEPOOL_I_CONTEXT_OPEN && contexts->options.use == NULL)
@@ -192,7 +196,7 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
         case LANEPOOL_I_CONTEXT_ABSENT:
             return open_context(record, context, code);
         case LANEPOOL_I_CONTEXT_BUSY:
-            return ask_context(record, context, code);
+            return check_context(record, context, code);
         default:
             return LANEPOOL_OK;
         }
@@ -202,10 +206,11 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
 
 /* --- a use ends --- */
 
-/* It is taken back if it is used again before the keeper has come to it. */
+/* Makes an idle context due at once. If a task uses it before the keeper has the lock, the context
+ * stays open. */
 static void make_due_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
 {
-    lanepool_i_context_leave_list(context);
+    lanepool_i_context_remove_from_list(context);
     context->due_ns = 0;
     if (context->fires)
         return;
@@ -215,20 +220,20 @@ static void make_due_locked(lanepool_i_contexts *contexts, lanepool_i_context *c
         context->fires = true;
 }
 
-static void begin_to_linger_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
+static void become_idle_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
 {
     const lanepool_context_options *options = &contexts->options;
     context->idle_since_ns = lanepool_i_clock_now();
-    uint64_t linger_ns =
+    uint64_t idle_ns =
         lanepool_i_pace_idle_time(&context->pace, options->linger_ns_min, options->linger_ns_max);
-    context->due_ns = linger_ns < UINT64_MAX - context->idle_since_ns
-                          ? context->idle_since_ns + linger_ns
+    context->due_ns = idle_ns < UINT64_MAX - context->idle_since_ns
+                          ? context->idle_since_ns + idle_ns
                           : UINT64_MAX;
-    lanepool_i_context_enter(&contexts->lingering, context);
+    lanepool_i_context_append_to_list(&contexts->idle, context);
     if (!context->fires)
         lanepool_i_timers_add(&contexts->timers, &context->timer, context->due_ns);
-    if (contexts->lingering.count > options->lingering_max)
-        make_due_locked(contexts, contexts->lingering.first);
+    if (contexts->idle.count > options->lingering_max)
+        make_due_locked(contexts, contexts->idle.first);
 }
 
 static void end_use(lanepool_pool *pool, lanepool_i_context_use *use)
@@ -236,12 +241,12 @@ static void end_use(lanepool_pool *pool, lanepool_i_context_use *use)
     lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
     if (--use->context->uses == 0)
-        begin_to_linger_locked(contexts, use->context);
+        become_idle_locked(contexts, use->context);
     lanepool_i_mutex_unlock(&contexts->lock);
     lanepool_i_memory_free(use);
 }
 
-void lanepool_i_contexts_leave_all(lanepool_pool *pool, lanepool_i_context_use *uses)
+void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_use *uses)
 {
     while (uses != NULL) {
         lanepool_i_context_use *next = uses->next;
@@ -250,8 +255,8 @@ void lanepool_i_contexts_leave_all(lanepool_pool *pool, lanepool_i_context_use *
     }
 }
 
-void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **uses,
-                               const lanepool_claim *claim)
+void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_use **uses,
+                                 const lanepool_claim *claim)
 {
     while (*uses != NULL && !lanepool_i_lane_is_named_by(pool, (*uses)->lane, claim))
         uses = &(*uses)->next;
@@ -264,8 +269,9 @@ void lanepool_i_contexts_leave(lanepool_pool *pool, lanepool_i_context_use **use
 
 /* --- the keeper --- */
 
-/* Idle and due: closed. Used meanwhile: left alone, and whoever is the last to use it finds that
- * the keeper does not come any more. Idle again by now: the timer was left to the keeper. */
+/* Fires the timer of a context, on the keeper. If the context is idle and due, closes it. If it is
+ * idle and not due, adds the timer, which the task that made it idle has left to the keeper. If it
+ * is in use, does nothing: `fires` is false now, so the last task to use it adds the timer. */
 void lanepool_i_context_fire(lanepool_i_timer *timer)
 {
     lanepool_i_context *context = (lanepool_i_context *)timer;
@@ -276,7 +282,7 @@ void lanepool_i_context_fire(lanepool_i_timer *timer)
     bool idle = context->state == LANEPOOL_I_CONTEXT_OPEN && context->uses == 0;
     bool due = idle && context->due_ns <= now_ns;
     if (due) {
-        lanepool_i_context_leave_list(context);
+        lanepool_i_context_remove_from_list(context);
         become_busy_locked(context, LANEPOOL_I_CONTEXT_KEEPER);
     } else if (idle) {
         lanepool_i_timers_add(&contexts->timers, timer, context->due_ns);
@@ -286,7 +292,7 @@ void lanepool_i_context_fire(lanepool_i_timer *timer)
         close_context(contexts->keeper, context);
 }
 
-static bool begin(void *owner)
+static bool begin_keeper(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_name_keeper(pool->name);
@@ -294,20 +300,21 @@ static bool begin(void *owner)
     return true;
 }
 
-static uint64_t pause(void *owner)
+static uint64_t pause_keeper(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_contexts *contexts = pool->contexts;
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&contexts->lock);
-    lanepool_i_context *dropped = lanepool_i_contexts_drop(contexts, now_ns);
+    lanepool_i_context *dropped = lanepool_i_contexts_drop_remembered(contexts, now_ns);
     lanepool_i_mutex_unlock(&contexts->lock);
-    lanepool_i_contexts_free(dropped);
+    lanepool_i_contexts_free_chain(dropped);
     return UINT64_MAX;
 }
 
-/* Every task has ended: all contexts that are open are idle, and their timers wait. */
-static void end(void *owner)
+/* Closes all contexts. Every task has ended, so each open context is idle and its timer is in the
+ * heap. */
+static void end_keeper(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_contexts *contexts = pool->contexts;
@@ -315,7 +322,7 @@ static void end(void *owner)
     while ((timer = lanepool_i_timers_take(&contexts->timers)) != NULL) {
         lanepool_i_context *context = (lanepool_i_context *)timer;
         lanepool_i_mutex_lock(&contexts->lock);
-        lanepool_i_context_leave_list(context);
+        lanepool_i_context_remove_from_list(context);
         become_busy_locked(context, LANEPOOL_I_CONTEXT_KEEPER);
         lanepool_i_mutex_unlock(&contexts->lock);
         close_context(contexts->keeper, context);
@@ -323,11 +330,13 @@ static void end(void *owner)
     lanepool_i_thread_record_leave(contexts->keeper);
 }
 
-const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin, pause, end };
+const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin_keeper, pause_keeper, end_keeper };
 
-/* --- a task asks --- */
+/* --- for a running task --- */
 
-/* A running task's places change only when it gives lanes up itself. NULL: it has no such lane. */
+/* Returns the running task's lane that the claim names, or NULL. A NULL claim means the only lane
+ * of the task. No lock is needed: a running task's entries change only when it releases a lane
+ * itself. */
 static const lanepool_i_lane *find_lane(const lanepool_run *run, const lanepool_claim *claim)
 {
     size_t count = lanepool_i_task_count(run->task);

@@ -1,4 +1,4 @@
-/* Owns the records of contexts, and their beginning and end; see context_table.h. */
+/* Owns the context records, and the creation and end of a pool's contexts; see context_table.h. */
 #include "feature/context_table.h"
 
 #include "base/versioned.h"
@@ -8,7 +8,7 @@
 
 /* --- lists --- */
 
-void lanepool_i_context_enter(lanepool_i_context_list *list, lanepool_i_context *context)
+void lanepool_i_context_append_to_list(lanepool_i_context_list *list, lanepool_i_context *context)
 {
     context->list = list;
     context->later = NULL;
@@ -21,7 +21,7 @@ void lanepool_i_context_enter(lanepool_i_context_list *list, lanepool_i_context 
     list->count++;
 }
 
-void lanepool_i_context_leave_list(lanepool_i_context *context)
+void lanepool_i_context_remove_from_list(lanepool_i_context *context)
 {
     lanepool_i_context_list *list = context->list;
     if (list == NULL)
@@ -38,39 +38,41 @@ void lanepool_i_context_leave_list(lanepool_i_context *context)
     list->count--;
 }
 
-/* --- finding and making --- */
+/* --- finding and creating --- */
 
-static lanepool_i_context **bucket_of(lanepool_i_contexts *contexts, uint32_t hash)
+static lanepool_i_context **record_bucket(lanepool_i_contexts *contexts, uint32_t hash)
 {
     return &contexts->buckets[hash & (contexts->bucket_count - 1)];
 }
 
-/* The key stands in its record: `next` of the key is not used, records are chained themselves. */
-static lanepool_i_context *find(lanepool_i_contexts *contexts, const lanepool_i_key *key)
+/* Finds the key's record. Records are chained by `chained`; the `next` link of the key is not used.
+ */
+static lanepool_i_context *find_record(lanepool_i_contexts *contexts, const lanepool_i_key *key)
 {
-    lanepool_i_context *context = *bucket_of(contexts, key->hash);
+    lanepool_i_context *context = *record_bucket(contexts, key->hash);
     while (context != NULL && !lanepool_i_key_equals(&context->key, key))
         context = context->chained;
     return context;
 }
 
-static void add(lanepool_i_contexts *contexts, lanepool_i_context *context)
+static void add_record(lanepool_i_contexts *contexts, lanepool_i_context *context)
 {
-    lanepool_i_context **bucket = bucket_of(contexts, context->key.hash);
+    lanepool_i_context **bucket = record_bucket(contexts, context->key.hash);
     context->chained = *bucket;
     *bucket = context;
 }
 
-static void take_out(lanepool_i_contexts *contexts, const lanepool_i_context *context)
+static void remove_record(lanepool_i_contexts *contexts, const lanepool_i_context *context)
 {
-    lanepool_i_context **at = bucket_of(contexts, context->key.hash);
+    lanepool_i_context **at = record_bucket(contexts, context->key.hash);
     while (*at != context)
         at = &(*at)->chained;
     *at = context->chained;
 }
 
-/* The lane's bytes go with the lane, which may be before the record. */
-static lanepool_i_context *make(lanepool_pool *pool, const lanepool_i_key *key)
+/* Creates a record. Copies the key's bytes, since the lane that owns them may be freed before the
+ * record. */
+static lanepool_i_context *create_record(lanepool_pool *pool, const lanepool_i_key *key)
 {
     bool has_bytes = key->type == LANEPOOL_I_TYPE_BYTES;
     size_t size = has_bytes ? sizeof *key->value.bytes + key->value.bytes->size : 0;
@@ -88,21 +90,22 @@ static lanepool_i_context *make(lanepool_pool *pool, const lanepool_i_key *key)
     return context;
 }
 
-/* Memory is had without the lock; meanwhile a reader beside may have made the record. */
+/* Allocates without the lock, then searches again: a task that shares the lane may have added the
+ * record in between. */
 lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const lanepool_i_key *key)
 {
     lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_context *made = NULL;
     for (;;) {
         lanepool_i_mutex_lock(&contexts->lock);
-        lanepool_i_context *found = find(contexts, key);
+        lanepool_i_context *found = find_record(contexts, key);
         if (found == NULL && made != NULL)
-            add(contexts, made);
+            add_record(contexts, made);
         if ((found == NULL) != (made == NULL))
             return found != NULL ? found : made;
         lanepool_i_mutex_unlock(&contexts->lock);
         lanepool_i_memory_free(made);
-        made = found == NULL ? make(pool, key) : NULL;
+        made = found == NULL ? create_record(pool, key) : NULL;
         if (found == NULL && made == NULL)
             return NULL;
     }
@@ -110,7 +113,7 @@ lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const l
 
 /* --- dropping --- */
 
-/* Nothing is known of a key that has not come back for so long. */
+/* Returns true if the record is older than the longest idle time: its pace means nothing now. */
 static bool is_too_old(const lanepool_i_contexts *contexts, const lanepool_i_context *context,
                        uint64_t now_ns)
 {
@@ -118,7 +121,8 @@ static bool is_too_old(const lanepool_i_contexts *contexts, const lanepool_i_con
            now_ns - context->idle_since_ns > contexts->options.linger_ns_max;
 }
 
-lanepool_i_context *lanepool_i_contexts_drop(lanepool_i_contexts *contexts, uint64_t now_ns)
+lanepool_i_context *lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts,
+                                                        uint64_t now_ns)
 {
     lanepool_i_context *chain = NULL;
     lanepool_i_context *context;
@@ -127,15 +131,15 @@ lanepool_i_context *lanepool_i_contexts_drop(lanepool_i_contexts *contexts, uint
                       !is_too_old(contexts, context, now_ns);
         if (needed || context->fires || context->pins > 0)
             break;
-        lanepool_i_context_leave_list(context);
-        take_out(contexts, context);
+        lanepool_i_context_remove_from_list(context);
+        remove_record(contexts, context);
         context->later = chain;
         chain = context;
     }
     return chain;
 }
 
-void lanepool_i_contexts_free(lanepool_i_context *chain)
+void lanepool_i_contexts_free_chain(lanepool_i_context *chain)
 {
     while (chain != NULL) {
         lanepool_i_context *later = chain->later;
@@ -157,9 +161,9 @@ size_t lanepool_i_contexts_count(lanepool_pool *pool)
     return count;
 }
 
-/* --- beginning and end --- */
+/* --- creation and end --- */
 
-static void fill_defaults(lanepool_context_options *options)
+static void fill_context_defaults(lanepool_context_options *options)
 {
     bool has_min = options->linger_ns_min != 0;
     bool has_max = options->linger_ns_max != 0;
@@ -175,7 +179,7 @@ static void fill_defaults(lanepool_context_options *options)
         options->lingering_max = LANEPOOL_LINGERING_DEFAULT;
 }
 
-/* Contexts belong to lanes of keys. */
+/* Contexts belong to keys, so they need lanes per key. */
 bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
                                       lanepool_context_options *options)
 {
@@ -188,11 +192,11 @@ bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
         of_pool->layout != LANEPOOL_PER_KEY || given->lingering_max > LANEPOOL_LINGERING_MAX)
         return false;
     *options = *given;
-    fill_defaults(options);
+    fill_context_defaults(options);
     return options->linger_ns_min <= options->linger_ns_max;
 }
 
-/* As many buckets as there are contexts that linger, so that none has to move. */
+/* Creates at least as many buckets as contexts may be idle, so that the table never has to grow. */
 static bool make_buckets(lanepool_i_contexts *contexts)
 {
     size_t count = 1;

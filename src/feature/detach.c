@@ -103,7 +103,7 @@ bool lanepool_i_detach_returned(lanepool_i_detach *detach, lanepool_result *resu
 lanepool_i_task *lanepool_i_detach_end(lanepool_pool *pool, lanepool_i_detach *detach)
 {
     lanepool_i_task *receiver = detach->receiver;
-    lanepool_i_contexts_leave_all(pool, detach->uses);
+    lanepool_i_contexts_end_all_uses(pool, detach->uses);
     unlink(pool->detaches, detach);
     if (receiver != NULL) {
         pool->rule->inherit(pool, detach->task, receiver);
@@ -186,7 +186,7 @@ static void give_up(lanepool_pool *pool, lanepool_i_thread_record *record, void 
     struct giving_up *giving_up = context;
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     if (giving_up->detach != NULL)
-        lanepool_i_contexts_leave(pool, &giving_up->detach->uses, giving_up->claim);
+        lanepool_i_contexts_end_use(pool, &giving_up->detach->uses, giving_up->claim);
     giving_up->found = pool->rule->release(pool, giving_up->task, giving_up->claim, &grants);
     lanepool_i_count_up(&record->latched, grants.latched);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
