@@ -36,7 +36,7 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
     if (!lanepool_i_lane_memory_reserve(&pool->lane_table.store, 1))
         goto give_bytes;
     if (pool->limits_lanes) {
-        handle->quota = lanepool_i_lane_limits_keep(pool, record, key);
+        handle->quota = lanepool_i_lane_limits_reference_quota(pool, record, key);
         if (handle->quota == NULL)
             goto give_lane;
     }
@@ -60,7 +60,7 @@ static void carry_out_release(lanepool_pool *pool, lanepool_i_thread_record *rec
     (void)grants;
     lanepool_lane *handle = (lanepool_lane *)message;
     if (handle->quota != NULL)
-        lanepool_i_lane_limits_unkeep(pool, record, handle->quota);
+        lanepool_i_lane_limits_drop_quota(pool, record, handle->quota);
     if (handle->lane != NULL)
         handle->lane->key.handle_count--;
     else

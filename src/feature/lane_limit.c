@@ -1,4 +1,4 @@
-/* Owns what tasks and handles are charged to, from and to the slab; see lane_limit.h. */
+/* Owns the memory of charges and quotas, which are blocks of the slab; see lane_limit.h. */
 #include "feature/lane_limit.h"
 
 #include "core/task_build.h"
@@ -50,7 +50,8 @@ static void give_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_slab_give(&pool->slab, &record->cache, charge->class, charge);
 }
 
-/* New quotas, which nobody keeps yet, and those of handles. NULL: memory is lacking. */
+/* Creates a charge: a new, unreferenced quota for each key, and the handle's quota for each handle.
+ * Returns NULL if memory cannot be allocated. */
 static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task)
 {
@@ -64,8 +65,8 @@ static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_rec
     charge->counted = false;
     for (size_t i = 0; i < task->claim_count; i++) {
         const lanepool_claim *claim = &task->claims[i];
-        bool held = claim->type == LANEPOOL_KEY_LANE;
-        charge->quotas[i] = held ? claim->key.lane->quota : make_quota(pool, record, claim);
+        bool by_handle = claim->type == LANEPOOL_KEY_LANE;
+        charge->quotas[i] = by_handle ? claim->key.lane->quota : make_quota(pool, record, claim);
         if (charge->quotas[i] != NULL)
             continue;
         while (i-- > 0)
@@ -112,9 +113,9 @@ void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_rec
 
 /* --- handles --- */
 
-lanepool_i_lane_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool,
-                                                   lanepool_i_thread_record *record,
-                                                   const lanepool_claim *key)
+lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
+                                                              lanepool_i_thread_record *record,
+                                                              const lanepool_claim *key)
 {
     lanepool_i_lane_quota *quota = make_quota(pool, record, key);
     if (quota == NULL)
@@ -127,8 +128,8 @@ lanepool_i_lane_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool,
     return quota;
 }
 
-void lanepool_i_lane_limits_unkeep(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_lane_quota *quota)
+void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_lane_quota *quota)
 {
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
@@ -137,7 +138,7 @@ void lanepool_i_lane_limits_unkeep(lanepool_pool *pool, lanepool_i_thread_record
     give_quotas(pool, record, spare);
 }
 
-/* --- seeing it --- */
+/* --- for snapshots --- */
 
 void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,
                                      lanepool_snapshot_lane *described)
@@ -151,7 +152,7 @@ void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane 
     lanepool_i_mutex_unlock(&pool->admission.lock);
 }
 
-/* --- the pool's beginning and end --- */
+/* --- creation and end of the pool --- */
 
 bool lanepool_i_lane_limits_init(lanepool_pool *pool)
 {
@@ -160,8 +161,8 @@ bool lanepool_i_lane_limits_init(lanepool_pool *pool)
                                        pool->options.lane_pending_max, pool->options.allocator);
 }
 
-/* What is smaller goes with the slab. */
-static void end_bytes(lanepool_i_key *key, void *context)
+/* Frees a byte string that is not in the slab; the slab frees the others. */
+static void free_large_bytes(lanepool_i_key *key, void *context)
 {
     (void)context;
     if (key->type == LANEPOOL_I_TYPE_BYTES)
@@ -171,5 +172,5 @@ static void end_bytes(lanepool_i_key *key, void *context)
 void lanepool_i_lane_limits_fini(lanepool_pool *pool)
 {
     if (pool->limits_lanes)
-        lanepool_i_lane_quotas_fini(&pool->lane_quotas, end_bytes, NULL);
+        lanepool_i_lane_quotas_fini(&pool->lane_quotas, free_large_bytes, NULL);
 }

@@ -1,53 +1,54 @@
 /*
- * Limits on the pending tasks of each key, from the side of the tasks: what a
- * task that is submitted is charged to, and when that ends.
+ * The limits on the pending tasks of each key: which quotas a task is charged to, and when the
+ * charge ends.
  *
- * A charge is made before the task is admitted, handed to its block when that is
- * built, and given back when the block goes, or when the task was not accepted.
- * So it counts exactly as long as the task is one of the pool's pending ones,
- * whatever becomes of its lanes: a mark counts until it has passed, a task that
- * gave a lane up early until it ends, a periodic one until its series is over.
- * An heir gets the charge of who hands over to it.
+ * A task is charged before it is admitted. When its block is built, the block gets the charge. The
+ * charge ends when the block is freed, or when the task is not accepted. So a task is charged while
+ * it is pending, even after it has left a lane. A tombstone is charged until it has passed its
+ * lanes, a task that releases a lane early until it ends, and a periodic task until its last call.
+ * In a hand-off, the receiver gets the charge of the giver.
  *
- * Without limits per lane nothing here is called.
+ * In a pool without limits per lane, no function here is called.
  */
 #ifndef LANEPOOL_SRC_FEATURE_LANE_LIMIT_H
 #define LANEPOOL_SRC_FEATURE_LANE_LIMIT_H
 
 #include "route/pool.h"
 
-/* What the task is to be charged to: its quotas exist from now on. OK, with NULL if it claims
- * nothing or everything; or NOMEM. */
+/* Creates the charge of a task, and the quotas that it needs. Returns NOMEM, or OK; then *charge is
+ * NULL if the task claims nothing or everything. */
 lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               const lanepool_task *task,
                                               lanepool_i_charge **charge);
-/* The task counts no more, or never has; NULL does nothing. Who calls sees to it that those who
- * wait are served. */
+/* Ends a charge, whether or not its task has been admitted; NULL does nothing. The caller has the
+ * waiting submitters served. */
 void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_charge *charge);
 
-/* Handles: keeps the key's quota, whose bytes are a copy; NULL: memory is lacking. */
-lanepool_i_lane_quota *lanepool_i_lane_limits_keep(lanepool_pool *pool,
-                                                   lanepool_i_thread_record *record,
-                                                   const lanepool_claim *key);
-void lanepool_i_lane_limits_unkeep(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_lane_quota *quota);
+/* References the quota of a handle's key; the quota owns a copy of the key's bytes. Returns NULL if
+ * memory cannot be allocated. */
+lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
+                                                              lanepool_i_thread_record *record,
+                                                              const lanepool_claim *key);
+void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_lane_quota *quota);
 
-/* A lane in a snapshot. */
+/* Describes a lane's limit in a snapshot. */
 void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane *lane,
                                      lanepool_snapshot_lane *described);
 
 bool lanepool_i_lane_limits_init(lanepool_pool *pool);
 void lanepool_i_lane_limits_fini(lanepool_pool *pool);
 
-/* Where a task's charge stands: with priorities its rank has the other place. */
+/* Returns where a block stores its charge. With priorities that is the rank, since the block's own
+ * field holds the rank. */
 static inline lanepool_i_charge **lanepool_i_lane_limits_charge_of(const lanepool_pool *pool,
                                                                    lanepool_i_task *block)
 {
     return pool->options.priorities ? &block->as.wide.rank->charge : &block->as.wide.charge;
 }
 
-/* The block goes, or is built no more: what it was charged to is the caller's. */
+/* Takes the charge out of a block that is about to be freed. The caller owns the charge. */
 static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool *pool,
                                                              lanepool_i_task *block)
 {
@@ -59,7 +60,7 @@ static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool
     return charge;
 }
 
-/* Before the block of a task that ends goes, and before it counts as finished. */
+/* Ends the charge of a task before its block is freed and before it counts as finished. */
 static inline void lanepool_i_lane_limits_ended(lanepool_pool *pool,
                                                 lanepool_i_thread_record *record,
                                                 lanepool_i_task *block)
