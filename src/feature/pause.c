@@ -1,7 +1,5 @@
-/*
- * Owns pausing and resuming, and the list of gates. A gate that was opened
- * stays in the list until it has passed; whoever next comes by frees it.
- */
+/* Owns pausing, resuming, and the list of gates. An opened gate stays in the list until it has
+ * passed; the next change to a gate of the pool frees it. */
 #include "feature/pause.h"
 
 #include "core/caller_runs.h"
@@ -12,7 +10,7 @@
 
 /* --- the pool --- */
 
-/* Under the lock: a shutdown that is called after it finds the pause, and ends it. */
+/* The lock orders this before or after a shutdown: a later shutdown finds the pause and ends it. */
 lanepool_status lanepool_pool_pause(lanepool_pool *pool)
 {
     if (pool == NULL)
@@ -45,7 +43,7 @@ bool lanepool_pool_is_paused(const lanepool_pool *pool)
 
 /* --- gates --- */
 
-static void open(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *grants)
+static void open_gate(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *grants)
 {
     if (gate->is_of_failure)
         lanepool_i_retry_count_paused(pool, (size_t)-1);
@@ -53,7 +51,7 @@ static void open(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *
     gate->lane = NULL;
 }
 
-static void free_passed(lanepool_i_lane_table *table)
+static void free_passed_gates(lanepool_i_lane_table *table)
 {
     for (lanepool_i_gate **at = &table->gates; *at != NULL;) {
         lanepool_i_gate *gate = *at;
@@ -81,8 +79,8 @@ void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     for (lanepool_i_gate *gate = pool->lane_table.gates; gate != NULL; gate = gate->next)
         if (gate->lane != NULL && !gate->is_of_failure)
-            open(pool, gate, &grants);
-    free_passed(&pool->lane_table);
+            open_gate(pool, gate, &grants);
+    free_passed_gates(&pool->lane_table);
     lanepool_i_count_up(&record->latched, grants.latched);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
@@ -98,39 +96,39 @@ void lanepool_i_gates_fini(lanepool_pool *pool)
 
 /* --- lanes --- */
 
-/* One call; on the caller's stack. */
-struct change {
+/* One call that pauses or resumes a lane; on the caller's stack. */
+struct pause_change {
     lanepool_lane *handle;
-    lanepool_i_gate *gate; /* the caller's until it is used; NULL: to resume */
+    lanepool_i_gate *gate; /* the caller's until it is used; NULL to resume */
     bool shut_down;
 };
 
-/* All that has a place has an earlier ticket, all that will get one has not: what is held back
- * behind a barrier has its ticket already. */
-static uint64_t next_placed(const lanepool_i_router *router)
+/* Returns a ticket that is later than those of all tasks with entries, and not later than those of
+ * tasks without. A task that is held back behind a barrier has a ticket but no entries. */
+static uint64_t first_unrouted_ticket(const lanepool_i_router *router)
 {
     return router->barrier != NULL ? router->barrier_ticket : router->next_ticket;
 }
 
-/* A lane that was paused before is so because of a failure, too, from now on. */
+/* A lane that is paused already becomes paused by a failure, too. */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants)
 {
-    lanepool_i_gate *closed = lanepool_i_lane_table_gate(&pool->lane_table, lane);
-    lanepool_i_gate *either = closed != NULL ? closed : gate;
-    if (gate->is_of_failure && (closed == NULL || !closed->is_of_failure)) {
+    lanepool_i_gate *current = lanepool_i_lane_table_gate(&pool->lane_table, lane);
+    lanepool_i_gate *either = current != NULL ? current : gate;
+    if (gate->is_of_failure && (current == NULL || !current->is_of_failure)) {
         either->is_of_failure = true;
         lanepool_i_retry_count_paused(pool, 1);
     }
-    if (closed != NULL)
+    if (current != NULL)
         return false;
     gate->next = pool->lane_table.gates;
     pool->lane_table.gates = gate;
-    lanepool_i_lane_close_gate(lane, gate, next_placed(&pool->router), grants);
+    lanepool_i_lane_close_gate(lane, gate, first_unrouted_ticket(&pool->router), grants);
     return true;
 }
 
-static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change *change,
+static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct pause_change *change,
                        lanepool_i_grants *grants)
 {
     change->shut_down = load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
@@ -140,27 +138,27 @@ static void close_gate(lanepool_pool *pool, lanepool_i_lane *lane, struct change
 }
 
 /* Role's holder. */
-static void carry_out(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
-                      lanepool_i_grants *grants)
+static void carry_out_change(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
+                             lanepool_i_grants *grants)
 {
-    struct change *change = context;
+    struct pause_change *change = context;
     lanepool_i_lane *lane = lanepool_i_handle_lane(pool, record, change->handle);
-    lanepool_i_gate *closed = lanepool_i_lane_table_gate(&pool->lane_table, lane);
+    lanepool_i_gate *current = lanepool_i_lane_table_gate(&pool->lane_table, lane);
     if (change->gate != NULL)
         close_gate(pool, lane, change, grants);
-    else if (closed != NULL)
-        open(pool, closed, grants);
-    free_passed(&pool->lane_table);
+    else if (current != NULL)
+        open_gate(pool, current, grants);
+    free_passed_gates(&pool->lane_table);
 }
 
-static lanepool_status order(lanepool_pool *pool, struct change *change)
+static lanepool_status run_pause_change(lanepool_pool *pool, struct pause_change *change)
 {
     lanepool_i_thread_record *record;
     lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
         return entered;
-    lanepool_i_control_call order = { .action = carry_out, .context = change };
-    lanepool_status status = lanepool_i_control_call_run(pool, record, &order);
+    lanepool_i_control_call call = { .action = carry_out_change, .context = change };
+    lanepool_status status = lanepool_i_control_call_run(pool, record, &call);
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;
 }
 
@@ -173,17 +171,17 @@ lanepool_status lanepool_lane_pause(lanepool_lane *lane)
 {
     if (!has_gates(lane))
         return LANEPOOL_INVALID;
-    struct change change = { .handle = lane };
+    struct pause_change change = { .handle = lane };
     change.gate = lanepool_i_memory_alloc(sizeof *change.gate);
     if (change.gate == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_status status = order(lane->pool, &change);
+    lanepool_status status = run_pause_change(lane->pool, &change);
     lanepool_i_memory_free(change.gate);
     return status;
 }
 
 lanepool_status lanepool_lane_resume(lanepool_lane *lane)
 {
-    struct change change = { .handle = lane };
-    return has_gates(lane) ? order(lane->pool, &change) : LANEPOOL_INVALID;
+    struct pause_change change = { .handle = lane };
+    return has_gates(lane) ? run_pause_change(lane->pool, &change) : LANEPOOL_INVALID;
 }

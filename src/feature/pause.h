@@ -1,8 +1,10 @@
 /*
- * Pausing: the pool as a whole (the crew's halt), and lanes (gates, see lane.h).
+ * Pausing a pool (the workers' `halt`), and pausing lanes (gates; see lane.h).
  *
- * Workers look at the halt before they take a task, which is a hint, and with their flag set before
- * they sleep, in the total order: who resumes clears it first and then wakes everybody.
+ * A worker checks `halt` before it takes a task; that check is only a hint. It checks again, by a
+ * seq_cst load, between setting its sleep flag and sleeping. The resuming thread first clears
+ * `halt`, then wakes all workers, both in the total order of seq_cst operations. So either the
+ * worker sees that `halt` is clear, or the resuming thread sees the flag and wakes the worker.
  */
 #ifndef LANEPOOL_SRC_FEATURE_PAUSE_H
 #define LANEPOOL_SRC_FEATURE_PAUSE_H
@@ -10,14 +12,17 @@
 #include "route/lane_table.h"
 #include "route/router.h"
 
-/* Role's holder: whether any lane is paused. */
+/* Role's holder: returns true if any lane is paused. */
 bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table);
-/* Role's holder: a task has failed, and its lane is paused before it ends; false: it is already. */
+/* Role's holder: pauses a lane with `gate`. Returns false if the lane is paused already; then the
+ * gate is still the caller's. If the gate is of a failure, the lane counts as paused by a failure
+ * in either case.
+ */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants);
-/* Role's holder, of a pool that is drained: opens all gates, but those of failures. */
+/* Role's holder, in a drain: opens all gates except those of failures. */
 void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* At the pool's end: their memory. */
+/* Frees all gates at the end of the pool. */
 void lanepool_i_gates_fini(lanepool_pool *pool);
 
 #endif
