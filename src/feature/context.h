@@ -118,8 +118,8 @@ void lanepool_i_contexts_fini(lanepool_pool *pool);
 
 /* Ends all uses of a task before its lanes are released. W: the thread that ends the task. */
 void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_use *uses);
-/* R, on the task's thread: ends the task's use of the context that the claim names, if there is
- * one. */
+/* Role's holder, on the task's thread: ends the task's use of the context that the claim names, if
+ * there is one. */
 void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_use **uses,
                                  const lanepool_claim *claim);
 

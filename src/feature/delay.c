@@ -1,6 +1,4 @@
-/*
- * Owns delayed tasks: their way from the heap of timers into the inbox, or out
- * of the pool; see delay.h.
+/* Owns delayed tasks, from the timer heap to the inbox, or to their cancelling call; see delay.h.
  */
 #include "base/deadline.h"
 #include "base/thread_name.h"
@@ -10,7 +8,7 @@
 #include "feature/lane_limit.h"
 #include "observe/watchdog.h"
 
-static lanepool_future *future_of(const lanepool_i_task *task)
+static lanepool_future *delayed_task_future(const lanepool_i_task *task)
 {
     return lanepool_i_task_is_wide(task) ? task->as.wide.future : NULL;
 }
@@ -36,11 +34,11 @@ size_t lanepool_i_delays_count(lanepool_pool *pool)
 
 /* --- into the inbox --- */
 
-/* SUBMIT is written before the append, as for every task. Nobody closes the inbox meanwhile: a
- * drain waits for the count, a hand-back for the clock thread, or it is the hand-back that appends.
- */
-static void append(lanepool_pool *pool, lanepool_i_thread_record *record,
-                   const lanepool_i_tasks *tasks)
+/* Appends tasks to the inbox. The SUBMIT event is written before the append, as for every task. No
+ * thread can close the inbox before the append: a drain waits for `count`, a hand-back waits for
+ * the clock thread, or the hand-back itself makes this append. */
+static void append_delayed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           const lanepool_i_tasks *tasks)
 {
     if (tasks->count == 0)
         return;
@@ -52,22 +50,23 @@ static void append(lanepool_pool *pool, lanepool_i_thread_record *record,
     (void)lanepool_i_inbox_append(&pool->router.inbox, tasks->first, tasks->last, NULL);
 }
 
-/* The task is the heap's no more. The future is kept: the task may have ended once it is appended.
- */
+/* Adds a task whose timer was taken out of the heap to `due`. References the future: once the task
+ * is appended, it may end and drop its own reference. */
 static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
 {
     lanepool_i_task *task = delayed->task;
     lanepool_i_tasks_add(&delays->due, task);
-    if (delayed->series != NULL)
+    if (delayed->periodic != NULL)
         return;
-    delayed->future = future_of(task);
+    delayed->future = delayed_task_future(task);
     if (delayed->future != NULL)
         (void)lanepool_future_retain(delayed->future);
     delayed->next = delays->due_once;
     delays->due_once = delayed;
 }
 
-/* The tasks have been appended: who waits inside a task for one of them can be judged now. */
+/* Frees the records of the tasks that have just been appended. Wakes the waits inside tasks for one
+ * of them, since the router can check them for deadlock now. */
 static void free_due_once(lanepool_pool *pool)
 {
     lanepool_i_delayed *delayed = pool->delays->due_once;
@@ -90,21 +89,21 @@ static void free_due_once(lanepool_pool *pool)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Appends what is due; returns how many. */
+/* Appends all tasks in `due` and returns how many. */
 static size_t append_due(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_tasks due = pool->delays->due;
     pool->delays->due = (lanepool_i_tasks){ NULL, NULL, 0 };
-    append(pool, record, &due);
+    append_delayed(pool, record, &due);
     free_due_once(pool);
     return due.count;
 }
 
 /* --- out of the pool --- */
 
-/* What the claims of a block hold that was never routed: byte strings, and reservations of lanes.
- */
-static void empty(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *block)
+/* Gives back what the claims of an unrouted block own: byte strings and lane reservations. */
+static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *block)
 {
     bool wide = lanepool_i_task_is_wide(block);
     uint64_t types = load_relaxed(&block->word) >> LANEPOOL_I_TYPE_SHIFT;
@@ -126,43 +125,44 @@ static void empty(lanepool_pool *pool, lanepool_i_thread_record *record, lanepoo
         lanepool_i_lane_memory_give_back(&pool->lane_table.store, reserved);
 }
 
-/* A wait in these calls answers DEADLOCK: nothing can be said about a task without a place. */
-void lanepool_i_delays_call_off(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                lanepool_i_task *task, lanepool_release_fn release)
+/* A wait in these callbacks returns DEADLOCK: the router cannot check a wait for a task that has no
+ * entries. */
+void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                     lanepool_i_task *task, lanepool_release_fn release)
 {
     void *context = task->context;
     record->callbacks++;
-    lanepool_i_run_call_cancelled(pool, record, task, future_of(task));
+    lanepool_i_run_call_cancelled(pool, record, task, delayed_task_future(task));
     if (release != NULL)
         release(context);
     record->callbacks--;
-    empty(pool, record, task);
+    give_back_claims(pool, record, task);
     lanepool_i_lane_limits_ended(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
     lanepool_i_admission_give_back(&pool->admission);
 }
 
-static void call_off_once(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_delayed *delayed)
+static void cancel_taken_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_delayed *delayed)
 {
     lanepool_i_task *task = delayed->task;
     lanepool_i_memory_free(delayed);
-    lanepool_i_delays_call_off(pool, record, task,
-                               lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL);
+    lanepool_i_delays_end_cancelled(pool, record, task,
+                                    lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL);
     lanepool_i_delays_count_down(pool, record, 1);
 }
 
-/* The pool is not to go before this has returned. */
-static void call_off_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           lanepool_i_delayed *delayed)
+/* Ends the cancel that the caller has begun. Until then the pool cannot end. */
+static void cancel_taken_task_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    lanepool_i_delayed *delayed)
 {
-    call_off_once(pool, record, delayed);
+    cancel_taken_task(pool, record, delayed);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* From now on it is cancelled for everybody, and who waits for it waits for no task. */
-static void call_off_locked(lanepool_future *future)
+/* Sets the future to cancelled. A thread that waits for it no longer waits for a task. */
+static void set_cancelled_locked(lanepool_future *future)
 {
     future->delayed = NULL;
     future->task = NULL;
@@ -179,36 +179,37 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
             delayed != NULL && lanepool_i_timers_remove(&pool->delays->timers, &delayed->timer);
         if (taken) {
             lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
-            call_off_locked(future);
+            set_cancelled_locked(future);
         }
         lanepool_i_mutex_unlock(&future->lock);
         if (taken)
-            call_off_alone(pool, record, delayed);
+            cancel_taken_task_alone(pool, record, delayed);
         if (taken || delayed == NULL)
             return taken;
-        /* The clock thread is about to append it, and calls nobody before. */
+        /* The clock thread has taken the timer. It makes no callback before the append, so this is
+         * short. */
         lanepool_i_yield();
     }
 }
 
-/* False: nothing is delayed. */
+/* Cancels the delayed task that is due first. Returns false if no task is delayed. */
 static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_delayed *delayed =
         (lanepool_i_delayed *)lanepool_i_timers_take(&pool->delays->timers);
     if (delayed == NULL)
         return false;
-    if (delayed->series != NULL) {
-        lanepool_i_periodic_end(pool, record, delayed->series);
+    if (delayed->periodic != NULL) {
+        lanepool_i_periodic_end(pool, record, delayed->periodic);
         return true;
     }
-    lanepool_future *future = future_of(delayed->task);
+    lanepool_future *future = delayed_task_future(delayed->task);
     if (future != NULL) {
         lanepool_i_mutex_lock(&future->lock);
-        call_off_locked(future);
+        set_cancelled_locked(future);
         lanepool_i_mutex_unlock(&future->lock);
     }
-    call_off_once(pool, record, delayed);
+    cancel_taken_task(pool, record, delayed);
     return true;
 }
 
@@ -221,7 +222,8 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_recor
     return count;
 }
 
-/* A drain does not wait for what is not due. A shutdown now may come: the rest is handed back. */
+/* Cancels all delayed tasks, for which a drain does not wait. Ends early if the
+ * pool becomes STOPPING: then the rest is handed back. */
 static void cancel_in_drain(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, record))
@@ -234,21 +236,23 @@ void lanepool_i_delays_fire(lanepool_i_timer *timer)
 {
     lanepool_i_delayed *delayed = (lanepool_i_delayed *)timer;
     lanepool_i_delays *delays = delayed->pool->delays;
-    if (delayed->series != NULL && lanepool_i_periodic_is_over(delayed->series)) {
-        delayed->next = delays->over_series;
-        delays->over_series = delayed;
+    if (delayed->periodic != NULL && lanepool_i_periodic_is_over(delayed->periodic)) {
+        delayed->next = delays->over_periodic;
+        delays->over_periodic = delayed;
     } else {
         add_due(delays, delayed);
     }
 }
 
-/* `over` is set with the count of workers at 0: either that is seen here, or this one there. */
-static bool begin(void *owner)
+/* Enters the loop unless a hand-back has begun. lanepool_i_delays_stop() sets `handed_back` under
+ * the same lock, and only if `workers_left` is 0. So either this thread sees `handed_back`, or the
+ * role's holder sees that this thread counts as a worker. */
+static bool begin_clock(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_name_clock(pool->name);
     lanepool_i_mutex_lock(&pool->delays->lock);
-    bool may_begin = !pool->delays->over;
+    bool may_begin = !pool->delays->handed_back;
     if (may_begin)
         fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_i_mutex_unlock(&pool->delays->lock);
@@ -257,17 +261,17 @@ static bool begin(void *owner)
     return may_begin;
 }
 
-static void end_over_series(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void end_over_periodic(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_delayed *delayed;
-    while ((delayed = pool->delays->over_series) != NULL) {
-        pool->delays->over_series = delayed->next;
-        lanepool_i_periodic_end(pool, record, delayed->series);
+    while ((delayed = pool->delays->over_periodic) != NULL) {
+        pool->delays->over_periodic = delayed->next;
+        lanepool_i_periodic_end(pool, record, delayed->periodic);
     }
 }
 
-/* Nobody is called before what is due has been appended. */
-static uint64_t pass_on(void *owner)
+/* Appends what is due before it makes any callback. */
+static uint64_t pass_on_due(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
@@ -276,7 +280,7 @@ static uint64_t pass_on(void *owner)
         lanepool_i_router_after_append(pool, record);
         lanepool_i_delays_count_down(pool, record, appended);
     }
-    end_over_series(pool, record);
+    end_over_periodic(pool, record);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
         if (pool->options.drain_waits_for_delayed)
             lanepool_i_periodic_end_all(pool);
@@ -286,7 +290,7 @@ static uint64_t pass_on(void *owner)
     return lanepool_i_watchdog_look(pool, record);
 }
 
-static void end(void *owner)
+static void end_clock(void *owner)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
@@ -294,9 +298,9 @@ static void end(void *owner)
     lanepool_i_thread_record_leave(record);
 }
 
-static const lanepool_i_clock_work work_of_clock = { begin, pass_on, end };
+static const lanepool_i_clock_work work_of_clock = { begin_clock, pass_on_due, end_clock };
 
-/* The record is made beforehand, since the clock thread could tell nobody that it cannot be had. */
+/* Creates the clock thread's record in the caller: the clock thread could not report a failure. */
 static bool make_clock_record(lanepool_pool *pool)
 {
     lanepool_i_thread_record *none = NULL;
@@ -311,7 +315,7 @@ static bool make_clock_record(lanepool_pool *pool)
     return true;
 }
 
-/* No task is accepted any more: the clock thread may have been told to end. */
+/* Returns true if no more tasks are accepted: then the clock thread may have been ended already. */
 static bool is_closed(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->delays->lock);
@@ -329,7 +333,7 @@ lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool)
     return is_closed(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_NO_THREAD;
 }
 
-/* --- the pool's beginning and end --- */
+/* --- creation and end of the pool --- */
 
 bool lanepool_i_delays_init(lanepool_pool *pool)
 {
@@ -355,7 +359,7 @@ void lanepool_i_delays_close(lanepool_pool *pool)
 {
     lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
-    delays->ends_series = true;
+    delays->ends_periodic = true;
     delays->closed |= !pool->options.drain_waits_for_delayed;
     lanepool_i_mutex_unlock(&delays->lock);
 }
@@ -386,14 +390,14 @@ bool lanepool_i_delays_stop(lanepool_pool *pool)
     bool alone = load_seq(&pool->lifecycle.workers_left) == 0;
     if (alone) {
         delays->closed = true;
-        delays->over = true;
+        delays->handed_back = true;
     }
     lanepool_i_mutex_unlock(&delays->lock);
     return alone;
 }
 
-/* The clock thread is gone, or never came into its loop. Under the lock the heap is whole: who ends
- * a series takes it out and puts it in again. */
+/* The clock thread has left its loop or never entered it. The lock is needed to see every timer: a
+ * thread that ends a periodic task removes the timer and adds it again under the lock. */
 void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_timer *timer;
@@ -409,7 +413,7 @@ void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *re
 
 /* --- submitting --- */
 
-static bool enter(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64_t due_ns)
+static bool add_delayed(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64_t due_ns)
 {
     lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
@@ -422,10 +426,11 @@ static bool enter(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64_t due
     return open;
 }
 
-/* Of a block that is built. The future must know before the clock thread may. */
-static lanepool_status delay(lanepool_pool *pool, lanepool_i_task *block, uint64_t delay_ns)
+/* Delays a block that is built. Sets the future's `delayed` before it adds the timer, since the
+ * clock thread may clear it as soon as the timer is in the heap. */
+static lanepool_status delay_block(lanepool_pool *pool, lanepool_i_task *block, uint64_t delay_ns)
 {
-    lanepool_future *future = future_of(block);
+    lanepool_future *future = delayed_task_future(block);
     lanepool_status status = lanepool_i_delays_ready_clock(pool);
     if (status != LANEPOOL_OK)
         return status;
@@ -436,7 +441,7 @@ static lanepool_status delay(lanepool_pool *pool, lanepool_i_task *block, uint64
     delayed->timer.fire = lanepool_i_delays_fire;
     if (future != NULL)
         future->delayed = delayed;
-    if (enter(pool, delayed, lanepool_i_deadline(delay_ns)))
+    if (add_delayed(pool, delayed, lanepool_i_deadline(delay_ns)))
         return LANEPOOL_OK;
     lanepool_i_memory_free(delayed);
     return LANEPOOL_SHUT_DOWN;
@@ -452,7 +457,7 @@ lanepool_status lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_t
     lanepool_status status = lanepool_i_submit_for_later(pool, task, &record, &block);
     if (status != LANEPOOL_OK)
         return status;
-    status = delay(pool, block, (uint64_t)delay_ns);
+    status = delay_block(pool, block, (uint64_t)delay_ns);
     if (status != LANEPOOL_OK)
         lanepool_i_submit_undo(pool, record, block, task);
     return status;

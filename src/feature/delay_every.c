@@ -1,4 +1,4 @@
-/* Owns periodic tasks, from their submit to their last call; see delay_every.h. */
+/* Owns periodic tasks, from the submit to the last call; see delay_every.h. */
 #include "feature/delay_every.h"
 
 #include "base/planted.h"
@@ -11,32 +11,36 @@
 
 #include <string.h>
 
-/* Guards: I immutable, A atomic, D the lock of the pool's delays. */
+/* Guards: I immutable, A atomic, D the lock of the pool's delays, W the thread that disposes of a
+ * run. */
 struct lanepool_i_periodic {
-    lanepool_timer timer;        /* the first member: the program's handle */
-    lanepool_i_delayed delayed;  /* its task is the block */
-    lanepool_task description;   /* I: its claims are held lanes; its `release` is the pool's own */
+    lanepool_timer timer;        /* the program's handle; the first member */
+    lanepool_i_delayed delayed;  /* the timer, and the block */
+    lanepool_task description;   /* I: claims by handle; its `release` is release_of_a_run() */
     lanepool_release_fn release; /* I: as submitted */
-    lanepool_future *gate;       /* D: one reference, until it has ended; each run has another */
-    uint64_t word;               /* I: the block's, when it is built */
-    lanepool_i_charge *charge;   /* W: the block's, from one run's end until it is filled anew */
-    bool over;                   /* D: no further run starts */
-    lanepool_i_periodic *next;   /* D: in the pool's list */
-    lanepool_i_periodic **link;  /* D: what points to it there; NULL: it is not in the list */
-    _Atomic bool ended;          /* A: the pool may be gone */
-    size_t held;                 /* I: how many lanes it holds itself */
-    lanepool_claim claims[];     /* I: those of the lanes that it holds come first */
+    lanepool_future
+        *run_future; /* D: one reference; each run has another. NULL once it has ended */
+    uint64_t word;   /* I: the block's word when it is built */
+    lanepool_i_charge
+        *charge; /* W: the block's, from the end of a run until the block is rebuilt */
+    bool over;   /* D: no more runs start */
+    lanepool_i_periodic *next;  /* D: in the pool's list */
+    lanepool_i_periodic **link; /* D: the link to it in the list, or NULL */
+    _Atomic bool ended;         /* A: the last call has returned; the pool may be gone */
+    size_t own_lane_count;      /* I: how many of the claims use handles that it owns */
+    lanepool_claim claims[];    /* I: those with its own handles first */
 };
 
-/* Stands for every periodic task's `release`, so that whoever lets go of a run looks closer. */
+/* The `release` of every run: makes the thread that disposes of a run treat it as one with a
+ * callback. Does nothing itself. */
 static void release_of_a_run(void *context)
 {
     (void)context;
 }
 
-static lanepool_i_periodic *series_of(const lanepool_i_task *task)
+static lanepool_i_periodic *periodic_of_run(const lanepool_i_task *task)
 {
-    return task->as.wide.future->delayed->series;
+    return task->as.wide.future->delayed->periodic;
 }
 
 static bool is_periodic(const lanepool_i_task *task)
@@ -44,62 +48,63 @@ static bool is_periodic(const lanepool_i_task *task)
     return lanepool_i_word_is_periodic(load_relaxed(&task->word));
 }
 
-static void forget_handle(lanepool_timer *timer)
+static void free_periodic_handle(lanepool_timer *timer)
 {
     lanepool_i_memory_free(timer);
 }
 
-/* --- the end of a series --- */
+/* --- the end of a periodic task --- */
 
-static void unlink_locked(lanepool_i_periodic *series)
+static void unlink_periodic_locked(lanepool_i_periodic *periodic)
 {
-    if (series->link == NULL)
+    if (periodic->link == NULL)
         return;
-    *series->link = series->next;
-    if (series->next != NULL)
-        series->next->link = series->link;
-    series->link = NULL;
+    *periodic->link = periodic->next;
+    if (periodic->next != NULL)
+        periodic->next->link = periodic->link;
+    periodic->link = NULL;
 }
 
-/* Its last call has been made, and nobody else can come to its block. */
-static void let_go_of_series(lanepool_pool *pool, lanepool_i_periodic *series)
+/* Releases what a periodic task owns. Its last call has returned, and no other thread can find its
+ * block. */
+static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
 {
-    lanepool_future *gate = series->gate;
+    lanepool_future *run_future = periodic->run_future;
     lanepool_i_mutex_lock(&pool->delays->lock);
-    series->over = true;
-    series->gate = NULL;
-    unlink_locked(series);
+    periodic->over = true;
+    periodic->run_future = NULL;
+    unlink_periodic_locked(periodic);
     lanepool_i_mutex_unlock(&pool->delays->lock);
-    lanepool_future_release(gate);
-    for (size_t i = 0; i < series->held; i++)
-        lanepool_lane_release(series->claims[i].key.lane);
-    store_release(&series->ended, true);
-    lanepool_timer_release(&series->timer);
+    lanepool_future_release(run_future);
+    for (size_t i = 0; i < periodic->own_lane_count; i++)
+        lanepool_lane_release(periodic->claims[i].key.lane);
+    store_release(&periodic->ended, true);
+    lanepool_timer_release(&periodic->timer);
 }
 
 void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_periodic *series)
+                             lanepool_i_periodic *periodic)
 {
-    lanepool_i_delays_call_off(pool, record, series->delayed.task, series->release);
-    let_go_of_series(pool, series);
+    lanepool_i_delays_end_cancelled(pool, record, periodic->delayed.task, periodic->release);
+    retire_periodic(pool, periodic);
     lanepool_i_delays_count_down(pool, record, 1);
 }
 
-bool lanepool_i_periodic_is_over(lanepool_i_periodic *series)
+bool lanepool_i_periodic_is_over(lanepool_i_periodic *periodic)
 {
-    lanepool_i_delays *delays = series->delayed.pool->delays;
+    lanepool_i_delays *delays = periodic->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
-    bool over = series->over;
+    bool over = periodic->over;
     lanepool_i_mutex_unlock(&delays->lock);
     return over;
 }
 
-/* If it waits for its next turn, that comes at once, and is its end. */
-static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_periodic *series)
+/* Ends a periodic task: if its timer is in the heap, makes it due at once. */
+static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_periodic *periodic)
 {
-    series->over = true;
-    if (lanepool_i_timers_remove(&delays->timers, &series->delayed.timer))
-        lanepool_i_timers_add(&delays->timers, &series->delayed.timer, 0);
+    periodic->over = true;
+    if (lanepool_i_timers_remove(&delays->timers, &periodic->delayed.timer))
+        lanepool_i_timers_add(&delays->timers, &periodic->delayed.timer, 0);
 }
 
 void lanepool_i_periodic_end_all(lanepool_pool *pool)
@@ -108,40 +113,40 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
     bool more = true;
     while (more) {
         lanepool_i_mutex_lock(&delays->lock);
-        lanepool_i_periodic *series = delays->series;
-        more = series != NULL;
+        lanepool_i_periodic *periodic = delays->periodics;
+        more = periodic != NULL;
         if (more) {
-            unlink_locked(series);
-            end_soon_locked(delays, series);
+            unlink_periodic_locked(periodic);
+            end_soon_locked(delays, periodic);
         }
         lanepool_i_mutex_unlock(&delays->lock);
     }
 }
 
-/* True: a run has started, and has not ended. One that has not started is not to. */
-static bool stop_run(lanepool_future *gate)
+/* Stops the current run if it has not started. Returns true if it has started and has not ended. */
+static bool stop_run(lanepool_future *run_future)
 {
-    lanepool_i_mutex_lock(&gate->lock);
-    bool runs = gate->started && !gate->complete;
-    gate->stopped = true;
-    store_relaxed(&gate->asked, true);
-    lanepool_i_mutex_unlock(&gate->lock);
+    lanepool_i_mutex_lock(&run_future->lock);
+    bool runs = run_future->started && !run_future->complete;
+    run_future->stopped = true;
+    store_relaxed(&run_future->asked, true);
+    lanepool_i_mutex_unlock(&run_future->lock);
     return runs;
 }
 
-static lanepool_status cancel(lanepool_timer *timer)
+static lanepool_status cancel_periodic(lanepool_timer *timer)
 {
-    lanepool_i_periodic *series = (lanepool_i_periodic *)timer;
-    if (load_acquire(&series->ended))
+    lanepool_i_periodic *periodic = (lanepool_i_periodic *)timer;
+    if (load_acquire(&periodic->ended))
         return LANEPOOL_DONE;
-    if (lanepool_i_pool_is_forked(series->delayed.pool))
+    if (lanepool_i_pool_is_forked(periodic->delayed.pool))
         return LANEPOOL_FORKED;
-    lanepool_i_delays *delays = series->delayed.pool->delays;
+    lanepool_i_delays *delays = periodic->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
-    bool over = series->over;
-    bool runs = series->gate != NULL && stop_run(series->gate);
+    bool over = periodic->over;
+    bool runs = periodic->run_future != NULL && stop_run(periodic->run_future);
     if (!over)
-        end_soon_locked(delays, series);
+        end_soon_locked(delays, periodic);
     lanepool_i_mutex_unlock(&delays->lock);
     if (runs)
         return LANEPOOL_RUNNING;
@@ -150,59 +155,61 @@ static lanepool_status cancel(lanepool_timer *timer)
 
 /* --- from run to run --- */
 
-/* As it was before the last run. */
-static void open_gate(lanepool_future *gate, lanepool_i_task *task, lanepool_pool *pool)
+/* Makes the run future pending again, for the next run. */
+static void reset_run_future(lanepool_future *run_future, lanepool_i_task *task,
+                             lanepool_pool *pool)
 {
-    lanepool_i_mutex_lock(&gate->lock);
-    gate->complete = false;
-    gate->started = false;
-    gate->task = task;
-    gate->pool = pool;
-    lanepool_i_mutex_unlock(&gate->lock);
+    lanepool_i_mutex_lock(&run_future->lock);
+    run_future->complete = false;
+    run_future->started = false;
+    run_future->task = task;
+    run_future->pool = pool;
+    lanepool_i_mutex_unlock(&run_future->lock);
 }
 
-static void refill(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                   const lanepool_i_periodic *series)
+static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *task, const lanepool_i_periodic *periodic)
 {
-    lanepool_i_rebuild(pool, record, task, &series->description);
+    lanepool_i_rebuild(pool, record, task, &periodic->description);
     if (pool->limits_lanes)
-        *lanepool_i_lane_limits_charge_of(pool, task) = series->charge;
-    task->as.wide.future = lanepool_future_retain(series->gate);
-    store_relaxed(&task->word, series->word);
+        *lanepool_i_lane_limits_charge_of(pool, task) = periodic->charge;
+    task->as.wide.future = lanepool_future_retain(periodic->run_future);
+    store_relaxed(&task->word, periodic->word);
 }
 
-/* A hand-back without a receiver: the task's call was its last. */
+/* Ends a periodic task in a hand-back without a callback: the CANCELLED call was its last call. */
 static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task)
 {
-    lanepool_i_periodic *series = series_of(task);
-    if (series->release != NULL) {
+    lanepool_i_periodic *periodic = periodic_of_run(task);
+    if (periodic->release != NULL) {
         record->callbacks++;
-        series->release(task->context);
+        periodic->release(task->context);
         record->callbacks--;
     }
-    let_go_of_series(pool, series);
+    retire_periodic(pool, periodic);
     lanepool_i_lane_limits_ended(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
 }
 
-/* Who decides that it is over, and who decides that it waits, do so under the lock. */
+/* Adds the timer under the lock. A thread that ends the task uses the same lock: either it is seen
+ * here, or it finds the timer in the heap. */
 void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task)
 {
     lanepool_i_delays *delays = pool->delays;
-    lanepool_i_periodic *series = series_of(task);
-    uint64_t due_ns = lanepool_i_timer_next_due(&series->timer, series->delayed.timer.due_ns);
-    refill(pool, record, task, series);
-    open_gate(series->gate, task, pool);
+    lanepool_i_periodic *periodic = periodic_of_run(task);
+    uint64_t due_ns = lanepool_i_timer_next_due(&periodic->timer, periodic->delayed.timer.due_ns);
+    rebuild_run(pool, record, task, periodic);
+    reset_run_future(periodic->run_future, task, pool);
     lanepool_i_admission_force(&pool->admission, record, NULL);
     lanepool_i_mutex_lock(&delays->lock);
-    series->over |= delays->ends_series;
-    lanepool_i_timers_add(&delays->timers, &series->delayed.timer, series->over ? 0 : due_ns);
+    periodic->over |= delays->ends_periodic;
+    lanepool_i_timers_add(&delays->timers, &periodic->delayed.timer, periodic->over ? 0 : due_ns);
     lanepool_i_mutex_unlock(&delays->lock);
 }
 
-/* Counted before the run counts as finished: a drain is not to end in between. */
+/* Raises `count` before the run counts as finished, so that a drain cannot end in between. */
 void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task)
 {
@@ -214,7 +221,7 @@ void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_mutex_lock(&delays->lock);
     delays->count++;
     lanepool_i_mutex_unlock(&delays->lock);
-    series_of(task)->charge = lanepool_i_lane_limits_take(pool, task);
+    periodic_of_run(task)->charge = lanepool_i_lane_limits_take(pool, task);
     if (load_seq(&pool->retention.word) == 0 || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_periodic_rearm(pool, record, task);
@@ -224,105 +231,109 @@ void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *reco
 
 lanepool_release_fn lanepool_i_periodic_release_of(const lanepool_i_task *task)
 {
-    return is_periodic(task) ? series_of(task)->release : lanepool_i_task_release(task);
+    return is_periodic(task) ? periodic_of_run(task)->release : lanepool_i_task_release(task);
 }
 
 void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task)
 {
-    let_go_of_series(pool, series_of(task));
+    retire_periodic(pool, periodic_of_run(task));
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_PERIODIC);
 }
 
 /* --- submitting --- */
 
-static void free_series(lanepool_i_periodic *series)
+static void free_unstarted_periodic(lanepool_i_periodic *periodic)
 {
-    for (size_t i = 0; i < series->held; i++)
-        lanepool_lane_release(series->claims[i].key.lane);
-    lanepool_i_memory_free(series);
+    for (size_t i = 0; i < periodic->own_lane_count; i++)
+        lanepool_lane_release(periodic->claims[i].key.lane);
+    lanepool_i_memory_free(periodic);
 }
 
-/* Claims of keys become claims of lanes that the series holds. */
-static lanepool_status hold_lanes(lanepool_pool *pool, const lanepool_task *task,
-                                  lanepool_i_periodic *series)
+/* Copies the claims of a task. For each claim of a key, acquires a handle, which the periodic task
+ * owns. */
+static lanepool_status acquire_lanes(lanepool_pool *pool, const lanepool_task *task,
+                                     lanepool_i_periodic *periodic)
 {
     size_t last = task->claim_count;
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < task->claim_count && status == LANEPOOL_OK; i++) {
         const lanepool_claim *claim = &task->claims[i];
         if (claim->type == LANEPOOL_KEY_LANE || claim->type == LANEPOOL_KEY_ALL) {
-            series->claims[--last] = *claim;
+            periodic->claims[--last] = *claim;
             continue;
         }
         lanepool_lane *lane;
         status = lanepool_lane_acquire(pool, claim, &lane);
         if (status == LANEPOOL_OK)
-            series->claims[series->held++] = lanepool_claim_lane(lane, claim->mode);
+            periodic->claims[periodic->own_lane_count++] = lanepool_claim_lane(lane, claim->mode);
     }
     return status;
 }
 
-static lanepool_status make_series(lanepool_pool *pool, const lanepool_task *task,
-                                   lanepool_i_periodic **made)
+static lanepool_status create_periodic(lanepool_pool *pool, const lanepool_task *task,
+                                       lanepool_i_periodic **made)
 {
     size_t size = sizeof(lanepool_i_periodic) + task->claim_count * sizeof(lanepool_claim);
-    lanepool_i_periodic *series = lanepool_i_memory_alloc(size);
-    if (series == NULL)
+    lanepool_i_periodic *periodic = lanepool_i_memory_alloc(size);
+    if (periodic == NULL)
         return LANEPOOL_NOMEM;
-    memset(series, 0, size);
-    series->delayed.pool = pool;
-    series->delayed.series = series;
-    series->delayed.timer.fire = lanepool_i_delays_fire;
-    series->release = task->release;
-    series->description = *task;
-    series->description.struct_size = sizeof(lanepool_task);
-    series->description.claims = series->claims;
-    series->description.release = release_of_a_run;
-    series->timer.cancel = cancel;
-    series->timer.forget = forget_handle;
-    lanepool_status status = hold_lanes(pool, task, series);
+    memset(periodic, 0, size);
+    periodic->delayed.pool = pool;
+    periodic->delayed.periodic = periodic;
+    periodic->delayed.timer.fire = lanepool_i_delays_fire;
+    periodic->release = task->release;
+    periodic->description = *task;
+    periodic->description.struct_size = sizeof(lanepool_task);
+    periodic->description.claims = periodic->claims;
+    periodic->description.release = release_of_a_run;
+    periodic->timer.cancel = cancel_periodic;
+    periodic->timer.forget = free_periodic_handle;
+    lanepool_status status = acquire_lanes(pool, task, periodic);
     if (status != LANEPOOL_OK)
-        free_series(series);
-    *made = series;
+        free_unstarted_periodic(periodic);
+    *made = periodic;
     return status;
 }
 
-static bool enter(lanepool_i_delays *delays, lanepool_i_periodic *series, uint64_t due_ns)
+static bool add_periodic(lanepool_i_delays *delays, lanepool_i_periodic *periodic, uint64_t due_ns)
 {
     lanepool_i_mutex_lock(&delays->lock);
-    bool open = !delays->closed && !delays->ends_series;
+    bool open = !delays->closed && !delays->ends_periodic;
     if (open) {
         delays->count++;
-        series->next = delays->series;
-        series->link = &delays->series;
-        if (series->next != NULL)
-            series->next->link = &series->next;
-        delays->series = series;
-        lanepool_i_timers_add(&delays->timers, &series->delayed.timer, due_ns);
+        periodic->next = delays->periodics;
+        periodic->link = &delays->periodics;
+        if (periodic->next != NULL)
+            periodic->next->link = &periodic->next;
+        delays->periodics = periodic;
+        lanepool_i_timers_add(&delays->timers, &periodic->delayed.timer, due_ns);
     }
     lanepool_i_mutex_unlock(&delays->lock);
     return open;
 }
 
-/* The gate is a future of its own: the program's reference is the series'. */
-static lanepool_status start(lanepool_pool *pool, lanepool_i_periodic *series, int64_t delay_ns)
+/* Builds the block and adds the timer. The program's reference to the run future is the periodic
+ * task's. */
+static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic,
+                                      int64_t delay_ns)
 {
-    lanepool_task description = series->description;
+    lanepool_task description = periodic->description;
     lanepool_i_thread_record *record;
     lanepool_i_task *block;
-    description.future = &series->gate;
+    description.future = &periodic->run_future;
     lanepool_status status = lanepool_i_submit_for_later(pool, &description, &record, &block);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_retry_withdraw(block);
-    series->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
-    store_relaxed(&block->word, series->word);
-    series->gate->delayed = &series->delayed;
-    series->delayed.task = block;
-    series->description.claim_count =
-        lanepool_i_task_count(block); /* none, if it claims everything */
+    periodic->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
+    store_relaxed(&block->word, periodic->word);
+    periodic->run_future->delayed = &periodic->delayed;
+    periodic->delayed.task = block;
+    periodic->description.claim_count =
+        lanepool_i_task_count(block); /* 0 if it claims everything */
     status = lanepool_i_delays_ready_clock(pool);
-    if (status == LANEPOOL_OK && !enter(pool->delays, series, lanepool_i_timer_first_due(delay_ns)))
+    if (status == LANEPOOL_OK &&
+        !add_periodic(pool->delays, periodic, lanepool_i_timer_first_due(delay_ns)))
         status = LANEPOOL_SHUT_DOWN;
     if (status != LANEPOOL_OK)
         lanepool_i_submit_undo(pool, record, block, &description);
@@ -341,16 +352,16 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
         !lanepool_i_description_is_valid_for_later(pool, task, &lanes) || task->future != NULL ||
         task->on_failure != NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_periodic *series;
-    lanepool_status status = make_series(pool, task, &series);
+    lanepool_i_periodic *periodic;
+    lanepool_status status = create_periodic(pool, task, &periodic);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_timer_init(&series->timer, period_ns, period);
-    *timer = &series->timer; /* before the first run, which may want it */
-    status = start(pool, series, delay_ns);
+    lanepool_i_timer_init(&periodic->timer, period_ns, period);
+    *timer = &periodic->timer; /* set before the first run, which may use it */
+    status = start_periodic(pool, periodic, delay_ns);
     if (status != LANEPOOL_OK) {
         *timer = NULL;
-        free_series(series);
+        free_unstarted_periodic(periodic);
     }
     return status;
 }

@@ -1,15 +1,13 @@
 /*
- * Periodic tasks: one block that is run again and again.
+ * Periodic tasks: one block that runs again and again.
  *
- * Each run is a task like any other, with a ticket of its own. The block's word
- * says PERIODIC; when the run is let go of, the block is made as it was and goes
- * back to the heap of timers. Nothing is lacking then: its claims are held lanes,
- * its timer is embedded, it is admitted over the limit.
+ * Each run is a task like any other, with its own ticket. The block's word says PERIODIC. When a
+ * run is disposed of, the block is rebuilt and its timer goes back to the heap. Nothing can fail
+ * then: the claims are by handle, the timer is embedded, and the admission is forced.
  *
- * Between two runs the series is ended by putting it into the heap as due at
- * once: the clock thread makes the last call. A run that is on its way is
- * stopped through the future that every run has, the *gate*: under its lock the
- * run either starts or finds that it is not to.
+ * To end a periodic task between two runs, its timer is made due at once; the clock thread makes
+ * the last call. To stop a run that has been appended, the caller sets `stopped` in the run future,
+ * which all runs share. Under the future's lock, the run either starts or finds `stopped`.
  */
 #ifndef LANEPOOL_SRC_FEATURE_DELAY_EVERY_H
 #define LANEPOOL_SRC_FEATURE_DELAY_EVERY_H
@@ -17,25 +15,25 @@
 #include "feature/delay.h"
 #include "task/task.h"
 
-/* Whoever lets go of a run; counts it as delayed, and has it wait for its next turn, unless the
- * pool is watched: then the surveyor does so. */
+/* Called by the thread that disposes of a run: counts the task as delayed and rearms it. If the
+ * block is retained, the thread that ends the census rearms the task. */
 void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task);
-/* A run was cancelled, or handed back, and with it its series: nothing is left but the block. */
+/* Ends a periodic task one of whose runs was cancelled or handed back; only the block remains. */
 void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task);
-/* A run's block is nobody's any more: it waits for its next turn. */
+/* Rebuilds the block, which no thread uses any more, and adds the timer for the next run. */
 void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task);
 
-/* Whether a series that has fired is to end. */
-bool lanepool_i_periodic_is_over(lanepool_i_periodic *series);
-/* The clock thread has taken a series out of the heap: makes its last call. */
+/* Returns true if a periodic task whose timer has fired is to end. */
+bool lanepool_i_periodic_is_over(lanepool_i_periodic *periodic);
+/* Makes the last call of a periodic task whose timer was taken out of the heap. */
 void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_periodic *series);
-/* The clock thread, in a drain that waits for delayed tasks: ends all series. */
+                             lanepool_i_periodic *periodic);
+/* On the clock thread, in a drain that waits for delayed tasks: ends all periodic tasks. */
 void lanepool_i_periodic_end_all(lanepool_pool *pool);
 
-/* The release callback of a wide task as it was submitted. */
+/* Returns the release callback that a wide task was submitted with. */
 lanepool_release_fn lanepool_i_periodic_release_of(const lanepool_i_task *task);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the handles to periodic tasks; see delay_timer.h. */
+/* Owns the handles of periodic tasks; see delay_timer.h. */
 #include "feature/delay_timer.h"
 
 #include "base/deadline.h"
@@ -32,7 +32,7 @@ lanepool_status lanepool_timer_cancel(lanepool_timer *timer)
     return timer != NULL ? timer->cancel(timer) : LANEPOOL_INVALID;
 }
 
-/* Release: this holder's last use happens before the end; acquire: so does the other's. */
+/* Release: this owner's last use happens before the free. Acquire: so does the other owner's. */
 void lanepool_timer_release(lanepool_timer *timer)
 {
     if (timer != NULL && fetch_sub_acq_rel(&timer->references, 1) == 1)
