@@ -1,4 +1,4 @@
-/* Owns what becomes of tasks that wait in poisoned lanes; see poison.h. */
+/* Owns the table of poisoned lanes, and how tasks leave such lanes; see poison.h. */
 #include "feature/poison.h"
 
 #include "feature/priority.h"
@@ -13,62 +13,63 @@ static lanepool_i_wide_entry **chain_of(lanepool_i_failures *failures, const lan
     return &failures->poisoned[lane->key.hash & mask];
 }
 
-static lanepool_i_wide_entry *behind(const lanepool_i_wide_entry *place)
+static lanepool_i_wide_entry *next_in_chain(const lanepool_i_wide_entry *wide)
 {
-    return (lanepool_i_wide_entry *)load_relaxed(&place->entry.next);
+    return (lanepool_i_wide_entry *)load_relaxed(&wide->entry.next);
 }
 
-void lanepool_i_poison_enter_locked(lanepool_i_failures *failures, lanepool_i_task *task)
+void lanepool_i_poison_add_locked(lanepool_i_failures *failures, lanepool_i_task *task)
 {
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
-        lanepool_i_wide_entry *place = &lanepool_i_entries_wide(task)[i];
-        if (lanepool_i_lane_is_void(place->entry.at.lane))
+        lanepool_i_wide_entry *wide = &lanepool_i_entries_wide(task)[i];
+        if (lanepool_i_lane_is_void(wide->entry.at.lane))
             continue;
-        lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
-        store_relaxed(&place->entry.next, (uintptr_t)*chain);
-        *chain = place;
+        lanepool_i_wide_entry **chain = chain_of(failures, wide->entry.at.lane);
+        store_relaxed(&wide->entry.next, (uintptr_t)*chain);
+        *chain = wide;
     }
 }
 
-void lanepool_i_poison_leave_locked(lanepool_i_failures *failures, lanepool_i_task *task)
+void lanepool_i_poison_remove_locked(lanepool_i_failures *failures, lanepool_i_task *task)
 {
     for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
-        lanepool_i_wide_entry *place = &lanepool_i_entries_wide(task)[i];
-        if (lanepool_i_lane_is_void(place->entry.at.lane))
+        lanepool_i_wide_entry *wide = &lanepool_i_entries_wide(task)[i];
+        if (lanepool_i_lane_is_void(wide->entry.at.lane))
             continue;
-        lanepool_i_wide_entry **chain = chain_of(failures, place->entry.at.lane);
-        if (*chain == place) {
-            *chain = behind(place);
+        lanepool_i_wide_entry **chain = chain_of(failures, wide->entry.at.lane);
+        if (*chain == wide) {
+            *chain = next_in_chain(wide);
             continue;
         }
         lanepool_i_wide_entry *before = *chain;
-        while (behind(before) != place)
-            before = behind(before);
-        store_relaxed(&before->entry.next, (uintptr_t)behind(place));
+        while (next_in_chain(before) != wide)
+            before = next_in_chain(before);
+        store_relaxed(&before->entry.next, (uintptr_t)next_in_chain(wide));
     }
 }
 
 static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *lane)
 {
     lanepool_i_mutex_lock(&failures->lock);
-    const lanepool_i_wide_entry *place = *chain_of(failures, lane);
-    while (place != NULL && place->entry.at.lane != lane)
-        place = behind(place);
+    const lanepool_i_wide_entry *wide = *chain_of(failures, lane);
+    while (wide != NULL && wide->entry.at.lane != lane)
+        wide = next_in_chain(wide);
     lanepool_i_mutex_unlock(&failures->lock);
-    return place != NULL;
+    return wide != NULL;
 }
 
-/* --- giving up --- */
+/* --- leaving a lane --- */
 
-/* There are eight million places. */
-static bool has_room_nowhere(const lanepool_i_failures *failures)
+/* Returns true if the void lane can count one more entry. It can count eight million. */
+static bool void_lane_has_room(const lanepool_i_failures *failures)
 {
     return (load_relaxed(&failures->void_lane.word) & LANEPOOL_I_LANE_ACTIVE) <
            LANEPOOL_I_LANE_ACTIVE;
 }
 
-/* NULL: it waits like any other. A cancelled task gives its places up anyway. */
-static lanepool_i_attempts *goes_without(const lanepool_i_task *task)
+/* Returns the record of a task that leaves poisoned lanes, or NULL. A tombstone gives up its lanes
+ * in another way. */
+static lanepool_i_attempts *avoider_attempts(const lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) == 0 || (word & LANEPOOL_I_TOMBSTONE) != 0)
@@ -76,22 +77,23 @@ static lanepool_i_attempts *goes_without(const lanepool_i_task *task)
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts == NULL || attempts->policy.at_poison == LANEPOOL_AT_POISON_WAIT)
         return NULL;
-    return has_room_nowhere(attempts->pool->failures) ? attempts : NULL;
+    return void_lane_has_room(attempts->pool->failures) ? attempts : NULL;
 }
 
-/* Its arrival in the void is counted as one in the lane would be. */
-static void give_up(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t i,
-                    lanepool_i_grants *grants)
+/* Moves a waiting entry of the task from a frozen lane to the void lane, where it is granted.
+ * Counts this arrival as a lane would. */
+static void move_entry_to_void(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t i,
+                               lanepool_i_grants *grants)
 {
     lanepool_i_task *task = attempts->task;
-    lanepool_i_lane *nowhere = &attempts->pool->failures->void_lane;
+    lanepool_i_lane *void_lane = &attempts->pool->failures->void_lane;
     lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(task)[i];
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     if (attempts->pool->options.priorities)
         lanepool_i_priority_withdraw(attempts->pool, task, i);
     lanepool_i_lane_take_out(lane, &entry->entry);
-    entry->entry.at.lane = nowhere;
-    fetch_add_relaxed(&nowhere->word, 1);
+    entry->entry.at.lane = void_lane;
+    fetch_add_relaxed(&void_lane->word, 1);
     attempts->is_refused |= attempts->policy.at_poison == LANEPOOL_AT_POISON_FAIL;
     if (lanepool_i_countdown_arrive_wide(task, 1)) {
         grants->latched -= lanepool_i_task_count(task) - 1;
@@ -101,7 +103,7 @@ static void give_up(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t
     }
 }
 
-static size_t place_in(lanepool_i_task *task, const lanepool_i_lane *lane)
+static size_t entry_index_in(lanepool_i_task *task, const lanepool_i_lane *lane)
 {
     size_t i = 0;
     while (lanepool_i_entry_lane(task, i) != lane)
@@ -109,45 +111,47 @@ static size_t place_in(lanepool_i_task *task, const lanepool_i_lane *lane)
     return i;
 }
 
-/* All that wait there and do not want to. */
-static void give_up_each(lanepool_i_lane *lane, lanepool_i_grants *grants)
+/* Moves the waiting entries of all tasks that leave poisoned lanes out of a frozen lane. */
+static void move_avoiders_to_void(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     uintptr_t next;
     for (uintptr_t link = load_relaxed(lanepool_i_lane_head(lane)); link != 0; link = next) {
         next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
-        lanepool_i_attempts *attempts = lanepool_i_is_gate(task) ? NULL : goes_without(task);
+        lanepool_i_attempts *attempts = lanepool_i_is_gate(task) ? NULL : avoider_attempts(task);
         if (attempts != NULL)
-            give_up(attempts, lane, place_in(task, lane), grants);
+            move_entry_to_void(attempts, lane, entry_index_in(task, lane), grants);
     }
 }
 
-/* Whoever holds it releases it after the freeze, if that is not over when the lane is found to be
- * poisoned: nobody was about to advance it before. */
-static void leave_lane(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_grants *grants)
+/* Has all tasks that leave poisoned lanes leave this one. Freezes the lane before the check;
+ * poison.h says why. SHARED entries that are now at the head may join granted ones. */
+static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
+                                lanepool_i_grants *grants)
 {
     if (!lanepool_i_lane_freeze(lane))
         return;
     if (is_poisoned(pool->failures, lane)) {
-        give_up_each(lane, grants);
+        move_avoiders_to_void(lane, grants);
         lanepool_i_lane_join(lane, grants);
     }
     lanepool_i_lane_thaw(lane, grants);
 }
 
-/* One that is held, and so does not become ready meanwhile. */
-static void leave_place(lanepool_pool *pool, lanepool_i_attempts *attempts, size_t i,
-                        lanepool_i_grants *grants)
+/* Moves one entry of a task that is being routed, if the lane is poisoned. The task's countdown is
+ * held, so it does not become ready here. */
+static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *attempts, size_t i,
+                                   lanepool_i_grants *grants)
 {
     lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
     if (!is_poisoned(pool->failures, lane) || !lanepool_i_lane_freeze(lane))
         return;
     if (is_poisoned(pool->failures, lane) && !lanepool_i_entry_is_granted(lane, attempts->task))
-        give_up(attempts, lane, i, grants);
+        move_entry_to_void(attempts, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }
 
-/* --- when it is routed --- */
+/* --- when a task is routed --- */
 
 void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
 {
@@ -159,52 +163,55 @@ void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *reco
                              lanepool_i_task *task, lanepool_i_grants *grants)
 {
     pool->rule->route_held(pool, record, task, grants);
-    lanepool_i_attempts *attempts = goes_without(task);
+    lanepool_i_attempts *attempts = avoider_attempts(task);
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count && attempts != NULL; i++)
-        leave_place(pool, attempts, i, grants);
+        move_entry_if_poisoned(pool, attempts, i, grants);
     if (lanepool_i_countdown_arrive_wide(task, 1)) {
         grants->latched -= count;
         lanepool_i_grants_add(grants, task);
     }
 }
 
-/* --- when a task begins to be kept --- */
+/* --- when a task is parked --- */
 
-static lanepool_i_attempts *failing_of(lanepool_i_message *message)
+static lanepool_i_attempts *attempts_of_message(lanepool_i_message *message)
 {
     return (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
 }
 
-/* False: it is not kept any more. It stays in its lanes while the lock is held. */
-static bool nth_lane(lanepool_i_attempts *attempts, size_t i, lanepool_i_lane **lane)
+/* Gets the i-th lane of a parked task, which stays in its lanes while the lock is held. Returns
+ * false if there is no such lane, or if the task is no longer parked. */
+static bool get_nth_lane(lanepool_i_attempts *attempts, size_t i, lanepool_i_lane **lane)
 {
     lanepool_i_failures *failures = attempts->pool->failures;
     lanepool_i_mutex_lock(&failures->lock);
-    bool is_there = attempts->is_parked && i < lanepool_i_task_count(attempts->task);
-    if (is_there)
+    bool is_valid = attempts->is_parked && i < lanepool_i_task_count(attempts->task);
+    if (is_valid)
         *lane = lanepool_i_entry_lane(attempts->task, i);
     lanepool_i_mutex_unlock(&failures->lock);
-    return is_there;
+    return is_valid;
 }
 
-/* Role's holder: lanes stay. */
-static void carry_out(lanepool_pool *pool, lanepool_i_thread_record *record,
-                      lanepool_i_message *message, lanepool_i_grants *grants)
+/* Role's holder: no lane is freed while this runs. */
+static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_message *message, lanepool_i_grants *grants)
 {
     (void)record;
-    lanepool_i_attempts *attempts = failing_of(message);
+    lanepool_i_attempts *attempts = attempts_of_message(message);
     lanepool_i_lane *lane;
     lanepool_i_retry_message_done(pool);
     lanepool_i_mutex_lock(&pool->failures->lock);
     attempts->is_notifying = false;
     pool->failures->notifying--;
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    for (size_t i = 0; nth_lane(attempts, i, &lane); i++)
-        leave_lane(pool, lane, grants);
+    for (size_t i = 0; get_nth_lane(attempts, i, &lane); i++)
+        clear_poisoned_lane(pool, lane, grants);
     lanepool_future_release(&attempts->member.future);
 }
 
+/* `is_avoided` is set before the first task that leaves poisoned lanes is appended. So if it is still
+ * false here, the check of each such task follows this critical section and finds the table. */
 bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
 {
     if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_notifying)
@@ -218,7 +225,7 @@ bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
 void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_attempts *attempts)
 {
-    attempts->message.carry_out = carry_out;
+    attempts->message.carry_out = carry_out_notify;
     if (!lanepool_i_retry_send_message(pool, record, attempts))
         lanepool_future_release(&attempts->member.future);
 }

@@ -155,7 +155,7 @@ void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_at
     failures->parked -= attempts->is_parked;
     failures->changes += attempts->is_parked;
     if (attempts->is_parked && attempts->pool->rule->route_held != NULL)
-        lanepool_i_poison_leave_locked(failures, attempts->task);
+        lanepool_i_poison_remove_locked(failures, attempts->task);
     attempts->is_parked = false;
     *attempts->link = attempts->next;
     if (attempts->next != NULL)
@@ -245,7 +245,7 @@ static void keep(lanepool_pool *pool, lanepool_i_thread_record *record,
     pool->failures->parked++;
     pool->failures->changes++;
     if (pool->rule->route_held != NULL)
-        lanepool_i_poison_enter_locked(pool->failures, attempts->task);
+        lanepool_i_poison_add_locked(pool->failures, attempts->task);
     bool tells = lanepool_i_poison_begin_notify_locked(attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     if (tells)
