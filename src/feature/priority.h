@@ -1,56 +1,64 @@
 /*
- * Lending: a task that waits for others lends them its level, so that nothing of lower priority
- * comes before what holds up something of higher.
+ * Priority inheritance: a task gets the level of a more urgent task that waits for it. So a task
+ * that blocks an urgent one runs before tasks that are less urgent than that one.
  *
- * In each lane the tasks that have a place are linked from the newest to the oldest, granted ones
- * among them (rank.h). A task enters there before it enters the lane, and leaves before it leaves
- * the lane, so that whatever stands there is alive, and nobody whom it might wait for is missing.
- * That has nothing to do with the lane's own list: it changes under the spill's lock alone, under
- * which ready tasks are ordered, too. So a task that is lent something either becomes ready later,
- * and then at its new level, or is moved at once.
+ * Links. In each lane, the rank entries (rank.h) of all its tasks are linked from the newest to the
+ * oldest; granted tasks are among them. A task is linked before it enters the lane, and unlinked
+ * before it leaves the lane. So every linked task is alive, and no task that another one may wait
+ * for is missing. These links are not the lane's own list. They are guarded by the overflow list's
+ * lock alone, which also guards the order of the ready tasks. So when a task's level is raised,
+ * either it becomes ready later, at its new level, or it is moved in the ready order at once.
  *
- * *What holds*, whenever the lock is free and the role's holder does not lend: the level of a task
- * is not below that of any task that waits for it. So who lends goes from each place towards the
- * lane's front, over SHARED ones beside its own, and may stop at an EXCLUSIVE one whose level is
- * not lower: all before that were lent as much. Whoever is lent something lends it on in its other
- * lanes. Levels never fall, so each place is passed by at most seven times, but for SHARED ones.
+ * Invariant, while the lock is free and the role's holder raises no levels: a task's level is not
+ * below the level of any task that waits for it.
  *
- * A wait inside a task lends the task's level to the awaited one. A barrier lends nothing: all that
- * can be ready while it waits is what it waits for. A task that was cancelled has lent what it has.
+ * Raising. For each entry of a task, the role's holder visits the tasks ahead, towards the lane's
+ * head, and raises them to the task's level. If the entry is SHARED, it skips the SHARED ones
+ * directly ahead: the task does not wait for them. It may stop at an EXCLUSIVE entry whose level is
+ * not lower: by the invariant, all entries ahead of that one have at least the same level. A task
+ * that is raised raises those ahead of it in its other lanes. Levels never fall, and there are
+ * eight of them. So an EXCLUSIVE entry is passed at most seven times; a SHARED one may be passed
+ * more often.
  *
- * With a rule of the program's only waits inside tasks lend: a task is not linked to what it
- * waits for, but the other way round.
+ * A wait inside a task raises the awaited task to the waiting task's level. A barrier raises no
+ * task: while it waits, every task that can be ready is one that it waits for. A cancelled task
+ * raises no more tasks; those that it has raised keep their level.
  *
- * Who may call: as guarded by the rule's functions that they belong to (rule.h): R the role's
- * holder, W who runs the task.
+ * With a rule of the program's own, only waits inside tasks raise levels. There, a task is linked
+ * to the tasks that wait for it, but not to the tasks that it waits for.
+ *
+ * Callers, by the guard letters of rule.h: R the role's holder, W the thread that runs the task.
  */
 #ifndef LANEPOOL_SRC_FEATURE_PRIORITY_H
 #define LANEPOOL_SRC_FEATURE_PRIORITY_H
 
 #include "route/pool.h"
 
-/* R: a wide task whose entries have found their lanes, and are in none yet. */
+/* R: links a wide task whose entries have their lanes, but are in no lane yet. Raises the tasks
+ * that it waits for. */
 void lanepool_i_priority_enter(lanepool_pool *pool, lanepool_i_task *task);
-/* W: the task is about to give up its lanes. */
+/* W: unlinks a task that is about to release its lanes. */
 void lanepool_i_priority_leave(lanepool_pool *pool, lanepool_i_task *task);
-/* R: it is about to give up the lane of one of its entries, whose place the last one takes. */
+/* R: unlinks one entry, whose lane the task is about to release early. The last entry moves to its
+ * index. */
 void lanepool_i_priority_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
-/* R: it is about to leave a lane without having had it; the entry stays, and waits for nothing. */
+/* R: unlinks one entry that is about to leave its lane without having been granted. The entry stays
+ * at its index and waits for nothing. */
 void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
-/* W: the heir has the task's places from now on, and what the task was lent. */
+/* W: gives the entries and the level of a task to its receiver. */
 void lanepool_i_priority_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                    lanepool_i_task *receiver);
-/* W: the task has failed, and will be ready again: how high it had risen by waiting for its last
- * attempt is over. */
+/* W: resets how far a failed task has risen by waiting among the ready tasks; it will be ready
+ * again. */
 void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task);
-/* R: a cancelled rollup is about to give up its lanes one by one. If it has all of them by now, it
- * has only to be passed, and that comes first. */
+/* R: unlinks a cancelled rollup that is about to leave its lanes one by one. Raises it to the
+ * highest level: if it is ready by now, a worker takes it first and only has to dispose of it. */
 void lanepool_i_priority_bury(lanepool_pool *pool, lanepool_i_task *task);
 
-/* R, with the waits' lock held: what waits inside tasks have been lent goes on to the awaited. */
+/* R, with the waits' lock: raises each awaited task to the level of the task that waits for it. */
 void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool);
 
-/* Any thread that keeps the task's block from being reused: its priority, and its level. */
+/* Reads a task's priority and level. The calling thread ensures that the block is not reused. */
 void lanepool_i_priority_read(lanepool_pool *pool, lanepool_i_task *task, uint32_t *priority,
                               uint32_t *level);
 
