@@ -1,4 +1,4 @@
-/* Owns detaching, completing, early release and handing over; see detach.h. */
+/* Owns detaching, completing, early release and hand-off; see detach.h. */
 #include "feature/detach.h"
 
 #include "core/caller_runs.h"
@@ -62,7 +62,7 @@ size_t lanepool_i_detaches_each_receiver(lanepool_i_detaches *detaches, size_t m
     return count;
 }
 
-static void unlink(lanepool_i_detaches *detaches, lanepool_i_detach *detach)
+static void unlink_record(lanepool_i_detaches *detaches, lanepool_i_detach *detach)
 {
     lanepool_i_mutex_lock(&detaches->lock);
     lanepool_i_detach **at = &detaches->first;
@@ -104,7 +104,7 @@ lanepool_i_task *lanepool_i_detach_end(lanepool_pool *pool, lanepool_i_detach *d
 {
     lanepool_i_task *receiver = detach->receiver;
     lanepool_i_contexts_end_all_uses(pool, detach->uses);
-    unlink(pool->detaches, detach);
+    unlink_record(pool->detaches, detach);
     if (receiver != NULL) {
         pool->rule->inherit(pool, detach->task, receiver);
         if (pool->limits_lanes)
@@ -122,8 +122,8 @@ bool lanepool_i_detach_is_run(const lanepool_run *run)
     return run != NULL && run->pool != NULL && run->detach != LANEPOOL_I_NOT_A_RUN;
 }
 
-/* A detached task counts as a worker that has not left its loop: a pool that is told to stop waits
- * for it. */
+/* The detached task counts as a worker that has not left its loop, so a pool that stops waits for
+ * it. */
 lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detached)
 {
     if (detached != NULL)
@@ -172,22 +172,23 @@ static bool has_own_lanes(const lanepool_run *run)
     return lanepool_i_detach_is_run(run) && run->pool->rule->inherit != NULL;
 }
 
-/* One call; on the caller's stack. */
-struct giving_up {
+/* One early release; on the caller's stack. */
+struct early_release {
     lanepool_i_task *task;
-    lanepool_i_detach *detach; /* NULL: it uses no context */
+    lanepool_i_detach *detach; /* NULL if it uses no context */
     const lanepool_claim *claim;
     bool found;
 };
 
-/* Role's holder: who else looks at a running task's places holds the role, too. */
-static void give_up(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+/* Role's holder: only the role's holder reads or changes the entries of a running task. */
+static void release_lane_early(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
 {
-    struct giving_up *giving_up = context;
+    struct early_release *early_release = context;
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    if (giving_up->detach != NULL)
-        lanepool_i_contexts_end_use(pool, &giving_up->detach->uses, giving_up->claim);
-    giving_up->found = pool->rule->release(pool, giving_up->task, giving_up->claim, &grants);
+    if (early_release->detach != NULL)
+        lanepool_i_contexts_end_use(pool, &early_release->detach->uses, early_release->claim);
+    early_release->found =
+        pool->rule->release(pool, early_release->task, early_release->claim, &grants);
     lanepool_i_count_up(&record->latched, grants.latched);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
@@ -200,38 +201,38 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
         return LANEPOOL_FORKED;
     if (run->record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    struct giving_up giving_up = { run->task, run->detach, claim, false };
-    lanepool_status status =
-        lanepool_i_with_role(run->pool, run->record, UINT64_MAX, give_up, &giving_up);
-    if (giving_up.found)
+    struct early_release early_release = { run->task, run->detach, claim, false };
+    lanepool_status status = lanepool_i_with_role(run->pool, run->record, UINT64_MAX,
+                                                  release_lane_early, &early_release);
+    if (early_release.found)
         lanepool_i_retry_released_lane(run->task);
-    return status == LANEPOOL_OK && !giving_up.found ? LANEPOOL_INVALID : status;
+    return status == LANEPOOL_OK && !early_release.found ? LANEPOOL_INVALID : status;
 }
 
-/* --- handing over --- */
+/* --- hand-off --- */
 
-/* One call; on the caller's stack. */
-struct handing_over {
+/* One hand-off; on the caller's stack. */
+struct hand_off {
     const lanepool_i_task *from;
     lanepool_i_task *receiver;
 };
 
-/* Role's holder: the heir gets the ticket and the epoch of who hands over, which has not finished;
- * and is counted as routed, before a barrier if there is one. */
-static void count_heir(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+/* Role's holder: gives the receiver the ticket and the epoch of the giver, which has not finished.
+ * Counts the receiver as routed. If there is a barrier, the giver is before it, or is the barrier.
+ * So the receiver is counted in `routed_before`: tasks behind the barrier wait for it, too. */
+static void count_receiver(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
 {
-    struct handing_over *handing_over = context;
+    struct hand_off *hand_off = context;
     uint64_t taken = LANEPOOL_I_TICKET_MASK | LANEPOOL_I_EPOCH_MASK;
-    uint64_t word = load_relaxed(&handing_over->from->word) & taken;
+    uint64_t word = load_relaxed(&hand_off->from->word) & taken;
     size_t epoch = (size_t)(word & LANEPOOL_I_EPOCH_MASK) >> LANEPOOL_I_EPOCH_SHIFT;
-    store_relaxed(&handing_over->receiver->word,
-                  load_relaxed(&handing_over->receiver->word) | word);
+    store_relaxed(&hand_off->receiver->word, load_relaxed(&hand_off->receiver->word) | word);
     lanepool_i_count_up(&pool->router.routed[epoch], 1);
     lanepool_i_count_up(&record->accepted, 1);
     pool->router.routed_before++;
 }
 
-/* It has been accepted, and does not start before this call has returned. */
+/* The receiver has been accepted, and cannot start before this function has returned. */
 static void join_group(lanepool_group *group, lanepool_i_task *receiver)
 {
     if (group == NULL)
@@ -240,17 +241,17 @@ static void join_group(lanepool_group *group, lanepool_i_task *receiver)
     lanepool_i_members_entered(group, receiver, receiver, true);
 }
 
-/* Where others look for it: from now on it can be cancelled with the others. */
-static void note_heir(lanepool_i_detaches *detaches, lanepool_i_detach *detach,
-                      lanepool_i_task *receiver)
+/* Makes the receiver visible to calls that cancel several tasks. */
+static void set_receiver(lanepool_i_detaches *detaches, lanepool_i_detach *detach,
+                         lanepool_i_task *receiver)
 {
     lanepool_i_mutex_lock(&detaches->lock);
     detach->receiver = receiver;
     lanepool_i_mutex_unlock(&detaches->lock);
 }
 
-static lanepool_status submit_heir(lanepool_run *run, lanepool_i_detach *detach,
-                                   const lanepool_task *task)
+static lanepool_status submit_receiver(lanepool_run *run, lanepool_i_detach *detach,
+                                       const lanepool_task *task)
 {
     lanepool_pool *pool = run->pool;
     lanepool_i_thread_record *record = run->record;
@@ -259,11 +260,11 @@ static lanepool_status submit_heir(lanepool_run *run, lanepool_i_detach *detach,
         lanepool_i_submit_prepare(pool, record, task, lanepool_i_task_count(run->task), &receiver);
     if (status != LANEPOOL_OK)
         return status;
-    struct handing_over handing_over = { run->task, receiver };
-    status = lanepool_i_with_role(pool, record, UINT64_MAX, count_heir, &handing_over);
+    struct hand_off hand_off = { run->task, receiver };
+    status = lanepool_i_with_role(pool, record, UINT64_MAX, count_receiver, &hand_off);
     if (status == LANEPOOL_OK) {
         join_group(task->group, receiver);
-        note_heir(pool->detaches, detach, receiver);
+        set_receiver(pool->detaches, detach, receiver);
     } else {
         lanepool_i_submit_revoke(pool, record, task, receiver);
     }
@@ -284,5 +285,5 @@ lanepool_status lanepool_run_hand_over(lanepool_run *run, const lanepool_task *t
     if (load_seq(run->pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     lanepool_i_detach *detach = lanepool_i_detach_record(run);
-    return detach != NULL ? submit_heir(run, detach, task) : LANEPOOL_NOMEM;
+    return detach != NULL ? submit_receiver(run, detach, task) : LANEPOOL_NOMEM;
 }

@@ -1,16 +1,17 @@
 /*
- * Tasks whose end is something else than the return of their function: those
- * that are detached, and those that hand their lanes over to an heir.
+ * Tasks that do not simply end when their function returns: detached tasks, and tasks that hand
+ * their lanes to a receiver.
  *
- * What is needed for that stands in a record of its own, which the call of the
- * task points to, and which is in the pool's list from its making to the task's
- * end. A task is *detached* by two parties, its function's return and its
- * completion, of which the second ends it: each exchanges the record's state, by an acquire and
- * release, so that the second sees what the first has done. Until then the task counts as a worker
- * that has not left its loop.
+ * The call of such a task has a record, and so has a call that uses contexts. The record is in the
+ * pool's list until the call has ended.
  *
- * The handle is the program's from the detaching to the completion, on any thread; everything else
- * here is called by who runs the task, or ends it.
+ * A *detached* task ends when two things have happened, in either order: its function has returned,
+ * and the program has completed it. Each side exchanges `state` with acquire and release order. The
+ * side that finds the other's value ends the task, and sees all that the other side has done. Until
+ * then the task counts as a worker that has not left its loop.
+ *
+ * The program may use the handle from the detaching to the completion, on any thread. All other
+ * functions here are called by the thread that runs or ends the task.
  */
 #ifndef LANEPOOL_SRC_FEATURE_DETACH_H
 #define LANEPOOL_SRC_FEATURE_DETACH_H
@@ -21,29 +22,30 @@
 
 typedef struct lanepool_detached lanepool_i_detach;
 
-/* Of a detached task. */
+/* The state of a detached task. */
 typedef enum lanepool_i_detach_state {
     LANEPOOL_I_DETACH_CALLED,
     LANEPOOL_I_DETACH_RETURNED,
     LANEPOOL_I_DETACH_COMPLETED
 } lanepool_i_detach_state;
 
-/* Guards: I immutable, A atomic, L the list's lock, W whoever runs the task, C who completes it. */
+/* Guards: I immutable, A atomic, L the list's lock, W the thread that runs the task, C the thread
+ * that completes it. */
 struct lanepool_detached {
-    lanepool_i_detach *next;             /* L */
-    lanepool_pool *pool;                 /* I */
-    lanepool_i_task *task;               /* I */
-    lanepool_i_task *receiver;           /* L: who runs the task writes it; NULL: none */
-    struct lanepool_i_context_use *uses; /* W: of contexts; see context.h */
+    lanepool_i_detach *next;   /* L */
+    lanepool_pool *pool;       /* I */
+    lanepool_i_task *task;     /* I */
+    lanepool_i_task *receiver; /* L: only the thread that runs the task sets it; NULL if none */
+    struct lanepool_i_context_use *uses; /* W: its uses of contexts; see context.h */
     bool detached;                       /* W */
     _Atomic uint32_t state;              /* A: a lanepool_i_detach_state */
     lanepool_result result;              /* C */
 };
 
-/* Stands in a call that is no run of the task. Never dereferenced. */
+/* The `detach` of a call with LANEPOOL_CALL_CANCELLED. Never dereferenced. */
 #define LANEPOOL_I_NOT_A_RUN ((lanepool_i_detach *)1)
 
-/* A pool's list. */
+/* The list of a pool's records. */
 typedef struct lanepool_i_detaches {
     lanepool_i_mutex lock;
     lanepool_i_detach *first; /* L */
@@ -52,25 +54,26 @@ typedef struct lanepool_i_detaches {
 bool lanepool_i_detaches_init(lanepool_i_detaches *detaches);
 void lanepool_i_detaches_fini(lanepool_i_detaches *detaches);
 
-/* Whether this is the call of a pool's task that runs. */
+/* Returns true if `run` is a call that runs a task of a pool. */
 bool lanepool_i_detach_is_run(const lanepool_run *run);
-/* The call's record, made if it has none; NULL: memory is lacking. */
+/* Returns the call's record, creating it if necessary. NULL if memory cannot be allocated. */
 lanepool_i_detach *lanepool_i_detach_record(lanepool_run *run);
-/* The heir that a task has which has not ended, or NULL. */
+/* Returns the receiver of a task that has not ended, or NULL. */
 lanepool_i_task *lanepool_i_detach_receiver_of(lanepool_i_detaches *detaches,
                                                const lanepool_i_task *task);
-/* Calls `found` for at most so many heirs whose givers have not ended, with the lock held: they do
- * not end meanwhile. Returns how many there are. */
+/* Calls `found` for up to `most` receivers whose givers have not ended, and returns how many such
+ * receivers there are. Holds the lock, so those givers do not end before the return. */
 size_t lanepool_i_detaches_each_receiver(lanepool_i_detaches *detaches, size_t most,
                                          void (*found)(lanepool_i_task *receiver,
                                                        lanepool_i_task *giver, void *context),
                                          void *context);
-/* The task's record, or NULL. */
+/* Returns the task's record, or NULL. */
 lanepool_i_detach *lanepool_i_detach_of(lanepool_i_detaches *detaches, const lanepool_i_task *task);
-/* The function has returned, or ended its thread; true: the task ends with that, in `result`'s way
- * if it was completed. */
+/* Called when the function has returned or has ended its thread. Returns true if the task ends now;
+ * if it was completed, *result is set. */
 bool lanepool_i_detach_returned(lanepool_i_detach *detach, lanepool_result *result);
-/* The task ends: its heir gets its lanes, and is returned; the record is gone. */
+/* Ends a call: gives the task's lanes to the receiver, if there is one, and frees the record.
+ * Returns the receiver or NULL. */
 lanepool_i_task *lanepool_i_detach_end(lanepool_pool *pool, lanepool_i_detach *detach);
 
 #endif
