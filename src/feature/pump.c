@@ -1,13 +1,12 @@
 /*
- * Owns pumps: the ready tasks that stand in them, and the threads that come to
- * run these.
+ * Owns pumps: their ready tasks, and the threads that run these.
  *
- * A thread that waits inside a task of a pump is the one that has to run others
- * of it: it looks for what it needs there, too (future_wait.c).
+ * A thread that waits inside a task of a pump is the thread that would run the pump's other tasks.
+ * So it also searches the pump for tasks that it needs (future_wait.c).
  *
- * A thread in a pump counts as a worker that has not left its loop, so that the
- * pool's end waits for it. Once the pool stops it takes nothing more: what
- * stands in the pumps is the hand-back's, which comes after it has left.
+ * A thread in lanepool_pump_run() counts as a worker that has not left its loop, so the end of the
+ * pool waits for it. Once the pool stops, such a thread takes no more tasks. When it has left, the
+ * hand-back takes the tasks that are left in the pumps.
  */
 #include "lanepool/pump.h"
 
@@ -26,7 +25,7 @@ typedef struct lanepool_i_pump_waiter {
     lanepool_i_waiter waiter;
 } lanepool_i_pump_waiter;
 
-/* --- what stands in it --- */
+/* --- ready tasks --- */
 
 static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
 {
@@ -46,7 +45,8 @@ void lanepool_i_pump_took_locked(lanepool_pump *pump)
         lanepool_i_event_clear(&pump->event);
 }
 
-/* It was in no call of the pool's when it came: the outermost is the pump's task. */
+/* A thread inside the pool cannot enter a pump. So the outermost call of a thread in a pump is the
+ * pump's task. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run)
 {
     while (run->outer != NULL)
@@ -54,7 +54,7 @@ lanepool_pump *lanepool_i_pump_of(const lanepool_run *run)
     return lanepool_i_task_is_for_pump(run->task) ? lanepool_i_task_member(run->task)->pump : NULL;
 }
 
-static lanepool_i_task *take_locked(lanepool_pump *pump)
+static lanepool_i_task *take_ready_locked(lanepool_pump *pump)
 {
     lanepool_i_task *task = lanepool_i_tasks_take(&pump->ready);
     if (task != NULL)
@@ -73,17 +73,17 @@ bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
     return is_there;
 }
 
-/* The pool was told to stop, or has drained: nothing runs any more. */
-static bool is_over(const lanepool_pump *pump)
+/* Returns true if the pool was stopped or has drained: no task runs any more. */
+static bool is_pump_over(const lanepool_pump *pump)
 {
     return lanepool_i_workers_is_stopped(&pump->pool->workers);
 }
 
-static lanepool_i_task *take(lanepool_pump *pump)
+static lanepool_i_task *take_ready(lanepool_pump *pump)
 {
     lanepool_i_waits *waits = &pump->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
-    lanepool_i_task *task = is_over(pump) ? NULL : take_locked(pump);
+    lanepool_i_task *task = is_pump_over(pump) ? NULL : take_ready_locked(pump);
     lanepool_i_mutex_unlock(&waits->lock);
     return task;
 }
@@ -132,40 +132,40 @@ void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks)
     lanepool_i_mutex_lock(&waits->lock);
     for (lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next) {
         lanepool_i_task *task;
-        while ((task = take_locked(pump)) != NULL)
+        while ((task = take_ready_locked(pump)) != NULL)
             lanepool_i_tasks_add(tasks, task);
     }
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-static void take_marks_locked(lanepool_pump *pump, lanepool_i_tasks *marks)
+static void take_tombstones_locked(lanepool_pump *pump, lanepool_i_tasks *tombstones)
 {
     lanepool_i_tasks all = pump->ready;
     lanepool_i_task *task;
     pump->ready = (lanepool_i_tasks){ NULL, NULL, 0 };
     while ((task = lanepool_i_tasks_take(&all)) != NULL)
-        lanepool_i_tasks_add(lanepool_i_task_is_tombstone(task) ? marks : &pump->ready, task);
+        lanepool_i_tasks_add(lanepool_i_task_is_tombstone(task) ? tombstones : &pump->ready, task);
 }
 
-/* A task that comes to its pump later is seen to be a mark there. */
+/* A task that reaches its pump after this is found to be a tombstone by lanepool_i_pump_put(). */
 void lanepool_i_pumps_give_tombstones(lanepool_pool *pool)
 {
-    lanepool_i_tasks marks = { NULL, NULL, 0 };
+    lanepool_i_tasks tombstones = { NULL, NULL, 0 };
     if (!lanepool_i_waits_have_callers(&pool->waits))
         return;
     lanepool_i_mutex_lock(&pool->waits.lock);
     for (lanepool_pump *pump = pool->waits.pumps; pump != NULL; pump = pump->next) {
         if (pump->ready.count == 0)
             continue;
-        take_marks_locked(pump, &marks);
+        take_tombstones_locked(pump, &tombstones);
         lanepool_i_pump_took_locked(pump);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
-    if (marks.count > 0)
-        lanepool_i_workers_put(&pool->workers, 0, &marks);
+    if (tombstones.count > 0)
+        lanepool_i_workers_put(&pool->workers, 0, &tombstones);
 }
 
-/* --- a pump's life --- */
+/* --- creation and end --- */
 
 lanepool_status lanepool_pump_create(lanepool_pool *pool, lanepool_pump **pump)
 {
@@ -176,24 +176,24 @@ lanepool_status lanepool_pump_create(lanepool_pool *pool, lanepool_pump **pump)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    lanepool_pump *made = lanepool_i_memory_alloc(sizeof *made);
-    if (made == NULL)
+    lanepool_pump *created = lanepool_i_memory_alloc(sizeof *created);
+    if (created == NULL)
         return LANEPOOL_NOMEM;
-    memset(made, 0, sizeof *made);
-    made->pool = pool;
-    atomic_init(&made->pending, 0);
-    atomic_init(&made->references, 1);
+    memset(created, 0, sizeof *created);
+    created->pool = pool;
+    atomic_init(&created->pending, 0);
+    atomic_init(&created->references, 1);
     lanepool_i_waits *waits = &pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
-    made->next = waits->pumps;
-    waits->pumps = made;
+    created->next = waits->pumps;
+    waits->pumps = created;
     lanepool_i_waits_count_caller_locked(waits, 1);
     lanepool_i_mutex_unlock(&waits->lock);
-    *pump = made;
+    *pump = created;
     return LANEPOOL_OK;
 }
 
-static void unlink_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
+static void unlink_pump_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
 {
     lanepool_pump **at = &waits->pumps;
     while (*at != pump)
@@ -202,14 +202,15 @@ static void unlink_locked(lanepool_i_waits *waits, const lanepool_pump *pump)
     lanepool_i_waits_count_caller_locked(waits, -1);
 }
 
-/* What stands there although all have ended was cancelled: any worker lets it pass. */
+/* Gives the tasks left in a pump to the workers. All tasks of the pump have ended, so these are
+ * tombstones, and any worker may dispose of them. */
 static void give_rest(lanepool_pump *pump)
 {
     if (pump->ready.count > 0)
         lanepool_i_workers_put(&pump->pool->workers, 0, &pump->ready);
 }
 
-/* Acquire: what ended the last task has done with the pump, but for its memory. */
+/* Acquire: the thread that has ended the last task uses nothing of the pump but its reference. */
 lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 {
     if (pump == NULL)
@@ -220,7 +221,7 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
     lanepool_i_mutex_lock(&waits->lock);
     pump->destroyed = load_acquire(&pump->pending) == 0;
     if (pump->destroyed)
-        unlink_locked(waits, pump);
+        unlink_pump_locked(waits, pump);
     lanepool_i_mutex_unlock(&waits->lock);
     if (!pump->destroyed)
         return LANEPOOL_INVALID;
@@ -233,10 +234,11 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 
 /* --- running --- */
 
-/* Has waiting tasks routed, or sleeps; false: the time has passed. Counted as sleeping before it
- * looks: who changes something, or was asked to, looks at the count after. */
-static bool go_on(lanepool_pump *pump, lanepool_i_thread_record *record, lanepool_i_waiter *waiter,
-                  uint64_t deadline_ns)
+/* Routes a batch, or sleeps until it is posted. Returns false if the deadline has passed. Raises
+ * `sleeping` before it checks. A thread that makes a task ready, frees the role or stops the pool
+ * reads `sleeping` afterwards. So either this thread sees the change, or that thread posts it. */
+static bool route_or_sleep(lanepool_pump *pump, lanepool_i_thread_record *record,
+                           lanepool_i_waiter *waiter, uint64_t deadline_ns)
 {
     lanepool_pool *pool = pump->pool;
     bool in_time = true;
@@ -244,13 +246,13 @@ static bool go_on(lanepool_pump *pump, lanepool_i_thread_record *record, lanepoo
     bool more = lanepool_i_waiter_route(waiter, pool, record);
     if (more)
         in_time = lanepool_i_clock_now() < deadline_ns;
-    else if (!has_ready(pump) && !is_over(pump))
+    else if (!has_ready(pump) && !is_pump_over(pump))
         in_time = lanepool_i_semaphore_wait_until(&waiter->semaphore, deadline_ns);
     fetch_sub_seq(&pool->waits.sleeping, 1);
     return in_time;
 }
 
-static void enter(lanepool_pump *pump, lanepool_i_pump_waiter *pumper)
+static void add_pumper(lanepool_pump *pump, lanepool_i_pump_waiter *pumper)
 {
     lanepool_i_mutex_lock(&pump->pool->waits.lock);
     pumper->next = pump->pumpers;
@@ -258,7 +260,7 @@ static void enter(lanepool_pump *pump, lanepool_i_pump_waiter *pumper)
     lanepool_i_mutex_unlock(&pump->pool->waits.lock);
 }
 
-static void leave(lanepool_pump *pump, const lanepool_i_pump_waiter *pumper)
+static void remove_pumper(lanepool_pump *pump, const lanepool_i_pump_waiter *pumper)
 {
     lanepool_i_mutex_lock(&pump->pool->waits.lock);
     lanepool_i_pump_waiter **at = &pump->pumpers;
@@ -268,7 +270,7 @@ static void leave(lanepool_pump *pump, const lanepool_i_pump_waiter *pumper)
     lanepool_i_mutex_unlock(&pump->pool->waits.lock);
 }
 
-/* The first task, or why there is none. */
+/* Waits for a ready task and takes it. Without one, returns why. */
 static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_thread_record *record,
                                     uint64_t deadline_ns, lanepool_i_task **task)
 {
@@ -276,26 +278,26 @@ static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_thread_recor
     if (!lanepool_i_waiter_init(&pumper.waiter))
         return LANEPOOL_NO_THREAD;
     bool in_time = true;
-    enter(pump, &pumper);
-    while ((*task = take(pump)) == NULL && in_time && !is_over(pump))
-        in_time = go_on(pump, record, &pumper.waiter, deadline_ns);
-    leave(pump, &pumper);
+    add_pumper(pump, &pumper);
+    while ((*task = take_ready(pump)) == NULL && in_time && !is_pump_over(pump))
+        in_time = route_or_sleep(pump, record, &pumper.waiter, deadline_ns);
+    remove_pumper(pump, &pumper);
     lanepool_i_waiter_fini(&pumper.waiter);
     if (*task != NULL)
         return LANEPOOL_OK;
-    return is_over(pump) ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;
+    return is_pump_over(pump) ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;
 }
 
-static lanepool_status run(lanepool_pump *pump, lanepool_i_thread_record *record,
-                           size_t task_count_max, uint64_t deadline_ns, size_t *count)
+static lanepool_status run_ready(lanepool_pump *pump, lanepool_i_thread_record *record,
+                                 size_t task_count_max, uint64_t deadline_ns, size_t *count)
 {
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_task *task = take(pump);
+    lanepool_i_task *task = take_ready(pump);
     if (task == NULL)
         status = wait_for_one(pump, record, deadline_ns, &task);
     while (task != NULL) {
         lanepool_i_run_alone(pump->pool, record, task, NULL);
-        task = ++*count < task_count_max ? take(pump) : NULL;
+        task = ++*count < task_count_max ? take_ready(pump) : NULL;
     }
     return status;
 }
@@ -317,16 +319,17 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_status status =
-        run(pump, record, task_count_max, lanepool_i_deadline(wait_ns_max), &count);
+        run_ready(pump, record, task_count_max, lanepool_i_deadline(wait_ns_max), &count);
     lanepool_i_lifecycle_count_out(pool, record);
     if (task_count != NULL)
         *task_count = count;
     return status;
 }
 
-/* --- the event loop's --- */
+/* --- for event loops --- */
 
-/* Under the lock nothing is opened or closed: two may come at once, and one has opened in vain. */
+/* Opens an event before it takes the lock. Two threads may do so at once; the second one closes its
+ * event again. */
 lanepool_status lanepool_pump_fd(lanepool_pump *pump, int *fd)
 {
     if (pump == NULL || fd == NULL)

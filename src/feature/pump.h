@@ -1,5 +1,5 @@
 /*
- * What the pool asks of its pumps: to take over ready tasks, and to give them back.
+ * The functions by which the pool puts ready tasks into pumps and takes them back.
  */
 #ifndef LANEPOOL_SRC_FEATURE_PUMP_H
 #define LANEPOOL_SRC_FEATURE_PUMP_H
@@ -7,22 +7,24 @@
 #include "future/pump.h"
 #include "route/waiters.h"
 
-/* A task has become ready that its pump is to run. False: it is a mark, or the pump is gone. */
+/* Puts a ready task into its pump. Returns false if the task is a tombstone or the pump is
+ * destroyed. */
 bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task);
-/* Under the lock: a task was taken from among the ready ones. */
+/* With the waits' lock: clears the pump's event if no ready task is left. */
 void lanepool_i_pump_took_locked(lanepool_pump *pump);
-/* The pump in which the thread is that makes a call, or NULL. */
+/* Returns the pump whose task the thread runs, or NULL. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
-/* Under the lock: posts those who wait in pumps, as for callers. */
+/* With the waits' lock: posts the threads that wait in pumps, if `whom` includes them. */
 void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom);
-/* Under the lock: how many tasks stand in pumps, and each of them. */
+/* With the waits' lock: returns how many ready tasks are in pumps; calls `found` for each of them.
+ */
 size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits);
 void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
                                         void (*found)(lanepool_i_task *task, void *context),
                                         void *context);
-/* Role's holder: tasks were cancelled; what of them stands in pumps goes to the workers. */
+/* Role's holder: moves cancelled tasks from the pumps to the workers. */
 void lanepool_i_pumps_give_tombstones(lanepool_pool *pool);
-/* Takes everything out of the pumps, once nobody runs any of it. */
+/* Takes all tasks out of the pumps, when no thread runs them any more. */
 void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
 
 #endif
