@@ -18,17 +18,15 @@ struct lanepool_i_periodic {
     lanepool_i_delayed delayed;  /* the timer, and the block */
     lanepool_task description;   /* I: claims by handle; its `release` is release_of_a_run() */
     lanepool_release_fn release; /* I: as submitted */
-    lanepool_future
-        *run_future; /* D: one reference; each run has another. NULL once it has ended */
-    uint64_t word;   /* I: the block's word when it is built */
-    lanepool_i_charge
-        *charge; /* W: the block's, from the end of a run until the block is rebuilt */
-    bool over;   /* D: no more runs start */
-    lanepool_i_periodic *next;  /* D: in the pool's list */
-    lanepool_i_periodic **link; /* D: the link to it in the list, or NULL */
-    _Atomic bool ended;         /* A: the last call has returned; the pool may be gone */
-    size_t own_lane_count;      /* I: how many of the claims use handles that it owns */
-    lanepool_claim claims[];    /* I: those with its own handles first */
+    lanepool_future *run_future; /* D: one reference, until the end; each run has another */
+    uint64_t word;               /* I: the block's word when it is built */
+    lanepool_i_charge *charge;   /* W: the block's, from a run's end until it is rebuilt */
+    bool over;                   /* D: no more runs start */
+    lanepool_i_periodic *next;   /* D: in the pool's list */
+    lanepool_i_periodic **link;  /* D: the link to it in the list, or NULL */
+    _Atomic bool ended;          /* A: the last call has returned; the pool may be gone */
+    size_t own_lane_count;       /* I: how many of the claims use handles that it owns */
+    lanepool_claim claims[];     /* I: those with its own handles first */
 };
 
 /* The `release` of every run: makes the thread that disposes of a run treat it as one with a
@@ -324,7 +322,7 @@ static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *
     lanepool_status status = lanepool_i_submit_for_later(pool, &description, &record, &block);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_retry_withdraw(block);
+    lanepool_i_retry_remove_policy(block);
     periodic->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
     store_relaxed(&block->word, periodic->word);
     periodic->run_future->delayed = &periodic->delayed;

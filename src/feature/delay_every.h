@@ -5,8 +5,8 @@
  * run is disposed of, the block is rebuilt and its timer goes back to the heap. Nothing can fail
  * then: the claims are by handle, the timer is embedded, and the admission is forced.
  *
- * To end a periodic task between two runs, its timer is made due at once; the clock thread makes
- * the last call. To stop a run that has been appended, the caller sets `stopped` in the run future,
+ * A periodic task is ended between two runs by making its timer due at once; the clock thread then
+ * makes the last call. A run that was appended is stopped by setting `stopped` in the run future,
  * which all runs share. Under the future's lock, the run either starts or finds `stopped`.
  */
 #ifndef LANEPOOL_SRC_FEATURE_DELAY_EVERY_H

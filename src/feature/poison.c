@@ -210,8 +210,9 @@ static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_future_release(&attempts->member.future);
 }
 
-/* `is_avoided` is set before the first task that leaves poisoned lanes is appended. So if it is still
- * false here, the check of each such task follows this critical section and finds the table. */
+/* `is_avoided` is set before the first task that leaves poisoned lanes is appended. So if it is
+ * still false here, the check of each such task follows this critical section and finds the table.
+ */
 bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
 {
     if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_notifying)

@@ -1,4 +1,5 @@
-/* Owns what follows when a task has failed: retries, their delays, and their end; see retry.h. */
+/* Owns what follows when a task has failed: retries, their delays, parking, and the end; see
+ * retry.h. */
 #include "feature/retry.h"
 
 #include "base/deadline.h"
@@ -27,10 +28,10 @@ bool lanepool_i_failures_read_policy(lanepool_pool *pool)
     return true;
 }
 
-static void fire(lanepool_i_timer *timer);
+static void fire_retry(lanepool_i_timer *timer);
 
-/* One for each claim; false: memory is lacking. */
-static bool make_gates(lanepool_i_attempts *attempts, size_t count)
+/* Creates a gate for each claim. Returns false if memory cannot be allocated. */
+static bool create_gates(lanepool_i_attempts *attempts, size_t count)
 {
     attempts->gates = NULL;
     while (count-- > 0 && attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
@@ -44,8 +45,8 @@ static bool make_gates(lanepool_i_attempts *attempts, size_t count)
     return true;
 }
 
-/* As if it had never been. */
-static void unmake(lanepool_future *future)
+/* Undoes the creation of a future that no other code has seen. */
+static void undo_create(lanepool_future *future)
 {
     lanepool_i_member_refuse(future);
     lanepool_future_release(future);
@@ -78,7 +79,7 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->failed = 0;
     attempts->pool = pool;
     attempts->task = task;
-    attempts->timer.fire = fire;
+    attempts->timer.fire = fire_retry;
     attempts->timer.waits = false;
     attempts->timer.keeps_its_time = true;
     attempts->link = NULL;
@@ -86,15 +87,16 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->is_resolved = false;
     attempts->is_notifying = false;
     attempts->is_refused = false;
-    if (make_gates(attempts, description->claim_count))
+    if (create_gates(attempts, description->claim_count))
         return future;
     *status = LANEPOOL_NOMEM;
-    unmake(future);
+    undo_create(future);
     return NULL;
 }
 
-/* Who avoids poison stands in the inbox as a message does; so does a barrier, for other reasons. */
-void lanepool_i_retry_withdraw(lanepool_i_task *task)
+/* A task that leaves poisoned lanes has MESSAGE set in its word, so that the router checks it. A
+ * barrier has MESSAGE set for another reason, and needs it. */
+void lanepool_i_retry_remove_policy(lanepool_i_task *task)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts == NULL)
@@ -107,7 +109,7 @@ void lanepool_i_retry_withdraw(lanepool_i_task *task)
 
 /* --- the list --- */
 
-static void link_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+static void link_attempts_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
     attempts->next = failures->first;
     attempts->link = &failures->first;
@@ -124,8 +126,8 @@ bool lanepool_i_retry_some_parked(lanepool_pool *pool)
     return some;
 }
 
-/* Counted before it can be found: if all workers are inside tasks, waits there are woken after it
- * was appended, and look at the count. */
+/* Raises `messages` before the append. If all workers are inside tasks, the append wakes the waits
+ * there. Each of them then sees `messages` and routes. */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_attempts *attempts)
 {
@@ -163,20 +165,20 @@ void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_at
     attempts->link = NULL;
 }
 
-/* --- another attempt --- */
+/* --- retries --- */
 
-static bool is_asked(const lanepool_i_attempts *attempts)
+static bool was_asked_to_stop(const lanepool_i_attempts *attempts)
 {
     return load_relaxed(&attempts->member.future.asked);
 }
 
-static bool is_to_be_tried_again(const lanepool_i_attempts *attempts)
+static bool may_retry(const lanepool_i_attempts *attempts)
 {
-    return attempts->failed <= attempts->policy.retries && !is_asked(attempts) &&
+    return attempts->failed <= attempts->policy.retries && !was_asked_to_stop(attempts) &&
            !attempts->has_given_up;
 }
 
-static uint64_t delay_of(const lanepool_i_attempts *attempts)
+static uint64_t retry_delay(const lanepool_i_attempts *attempts)
 {
     uint64_t delay_ns = attempts->policy.delay_ns;
     uint64_t most_ns = attempts->policy.delay_max_ns;
@@ -185,18 +187,21 @@ static uint64_t delay_of(const lanepool_i_attempts *attempts)
     return delay_ns;
 }
 
-/* Who asks it to end meanwhile either finds it in the list, or is seen here. */
-static void try_later(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
+/* Delays a retry. A thread that asks the task to stop sets `asked` first and then takes the
+ * failures' lock. So either that thread finds the task in the list, or this one sees `asked`. */
+static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    link_locked(pool->failures, attempts);
-    lanepool_i_timers_add(&pool->delays->timers, &attempts->timer, is_asked(attempts) ? 0 : due_ns);
+    link_attempts_locked(pool->failures, attempts);
+    lanepool_i_timers_add(&pool->delays->timers, &attempts->timer,
+                          was_asked_to_stop(attempts) ? 0 : due_ns);
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
-/* A retry, once started, is waited for like the first attempt. By whoever has the task, who reads
- * it without the lock. */
+/* Sets whether the task waits for another attempt. While it does and the pool is STOPPING, no wait
+ * inside a task waits for it. Only the thread that owns the task sets the flag, so that thread may
+ * read it without the lock. */
 static void set_awaits_retry(lanepool_i_attempts *attempts, bool awaits)
 {
     lanepool_future *future = &attempts->member.future;
@@ -205,9 +210,10 @@ static void set_awaits_retry(lanepool_i_attempts *attempts, bool awaits)
     lanepool_i_mutex_unlock(&future->lock);
 }
 
-/* A shutdown now that has not found it waiting for its retry is found here: who waits for it inside
- * a task waits for nothing. */
-static void await_retry(lanepool_pool *pool, lanepool_i_attempts *attempts)
+/* Records that the task has started, and does not run now. When the pool is STOPPING, a thread that
+ * waits for it inside another task gives up if it sees `awaits_retry`. If that thread has checked
+ * before the flag was set, this thread sees STOPPING and wakes it to check again. */
+static void set_not_running(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     fetch_or_acq_rel(&attempts->task->word, LANEPOOL_I_STARTED);
     if (pool->options.priorities)
@@ -217,11 +223,11 @@ static void await_retry(lanepool_pool *pool, lanepool_i_attempts *attempts)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Who was asked to end since the last attempt is not called again; but whose attempts are counted
- * anew is, whatever it was asked before. */
+/* A task that was asked to stop since its last attempt is not retried. Once its attempts are
+ * counted from 0 again, an earlier request does not count. */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
 {
-    attempts->is_called_off = attempts->failed > 0 && is_asked(attempts);
+    attempts->is_called_off = attempts->failed > 0 && was_asked_to_stop(attempts);
     if (attempts->ends || attempts->is_called_off)
         return false;
     if (attempts->member.future.awaits_retry)
@@ -229,31 +235,31 @@ bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
     return true;
 }
 
-/* --- kept --- */
+/* --- parking --- */
 
-static bool is_to_be_kept(const lanepool_i_attempts *attempts)
+static bool parks_at_end(const lanepool_i_attempts *attempts)
 {
     return attempts->policy.at_end == LANEPOOL_FAILURE_POISON;
 }
 
-static void keep(lanepool_pool *pool, lanepool_i_thread_record *record,
-                 lanepool_i_attempts *attempts)
+static void park_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                      lanepool_i_attempts *attempts)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
-    link_locked(pool->failures, attempts);
+    link_attempts_locked(pool->failures, attempts);
     attempts->is_parked = true;
     pool->failures->parked++;
     pool->failures->changes++;
     if (pool->rule->route_held != NULL)
         lanepool_i_poison_add_locked(pool->failures, attempts->task);
-    bool tells = lanepool_i_poison_begin_notify_locked(attempts);
+    bool notifies = lanepool_i_poison_begin_notify_locked(attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    if (tells)
+    if (notifies)
         lanepool_i_poison_notify(pool, record, attempts);
 }
 
-static void put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
-                      lanepool_i_attempts *attempts)
+static void put_task_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_attempts *attempts)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
     lanepool_i_grants_add(&grants, attempts->task);
@@ -264,13 +270,13 @@ void lanepool_i_retry_from_anew(lanepool_pool *pool, lanepool_i_thread_record *r
                                 lanepool_i_attempts *attempts)
 {
     attempts->failed = 0;
-    put_ready(pool, record, attempts);
+    put_task_ready(pool, record, attempts);
 }
 
-/* --- lanes paused --- */
+/* --- pausing lanes --- */
 
-static void end_soon(lanepool_pool *pool, lanepool_i_thread_record *record,
-                     lanepool_i_attempts *attempts)
+static void end_on_worker(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_attempts *attempts)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     size_t index = record->worker != NULL ? record->worker->index
@@ -282,7 +288,7 @@ static void end_soon(lanepool_pool *pool, lanepool_i_thread_record *record,
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Role's holder. The task has its lanes still, so the gates come before all that waits there. */
+/* Role's holder. The task still has its lanes, so each gate is put ahead of all waiting entries. */
 static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -297,11 +303,11 @@ static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *recor
         if (!lanepool_i_lane_is_void(lane) && lanepool_i_gate_close(pool, lane, gate, grants))
             attempts->gates = rest;
     }
-    end_soon(pool, record, attempts);
+    end_on_worker(pool, record, attempts);
 }
 
-/* Until the message is carried out the task is in no list. The inbox is open: the task is not over.
- */
+/* Has the role's holder pause the task's lanes; until then the task is in no list. The send cannot
+ * fail: the inbox stays open while the task has not ended. */
 static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_attempts *attempts)
 {
@@ -309,24 +315,24 @@ static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
     (void)lanepool_i_retry_send_message(pool, record, attempts);
 }
 
-/* Without another attempt; and not here and now, since the clock thread does not call the program.
- */
-static void come_to_end(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_attempts *attempts)
+/* Applies `at_end` of the policy to a task that is not retried. Has a worker end the task, since
+ * this thread may be the clock thread, which does not call the program. */
+static void apply_final_policy(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_attempts *attempts)
 {
-    if (is_to_be_kept(attempts)) {
+    if (parks_at_end(attempts)) {
         lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_KEEP, attempts->task,
                               (uint32_t)attempts->result.status);
-        keep(pool, record, attempts);
+        park_task(pool, record, attempts);
     } else if (attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
         pause_lanes(pool, record, attempts);
     } else {
-        end_soon(pool, record, attempts);
+        end_on_worker(pool, record, attempts);
     }
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-static void fire(lanepool_i_timer *timer)
+static void fire_retry(lanepool_i_timer *timer)
 {
     lanepool_i_attempts *attempts =
         (lanepool_i_attempts *)((char *)timer - offsetof(lanepool_i_attempts, timer));
@@ -335,38 +341,40 @@ static void fire(lanepool_i_timer *timer)
     lanepool_i_mutex_lock(&pool->failures->lock);
     lanepool_i_retry_unlist_locked(pool->failures, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    if (is_asked(attempts))
-        come_to_end(pool, record, attempts);
+    if (was_asked_to_stop(attempts))
+        apply_final_policy(pool, record, attempts);
     else
-        put_ready(pool, record, attempts);
+        put_task_ready(pool, record, attempts);
 }
 
-/* Of a task that is over for its pool's end, or whose series goes on anyway, nothing is kept. */
-static bool may_go_on(const lanepool_pool *pool, const lanepool_i_task *task)
+/* Returns false if a failed task must simply end: the pool is STOPPING, or the task is periodic. */
+static bool policy_applies(const lanepool_pool *pool, const lanepool_i_task *task)
 {
     return load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING &&
            !lanepool_i_word_is_periodic(load_relaxed(&task->word));
 }
 
-static void try_again(lanepool_pool *pool, lanepool_i_attempts *attempts, lanepool_i_grants *grants)
+static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
+                       lanepool_i_grants *grants)
 {
-    uint64_t delay_ns = delay_of(attempts);
+    uint64_t delay_ns = retry_delay(attempts);
     if (delay_ns > 0)
-        try_later(pool, attempts, delay_ns);
+        schedule_retry(pool, attempts, delay_ns);
     else
         lanepool_i_grants_add(grants, attempts->task);
 }
 
-/* No attempt was made: that there would be one is all that was told of the last one. */
-static bool stays_uncalled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           lanepool_i_attempts *attempts)
+/* Handles a task that was asked to stop while it was ready for a retry. Returns true if it has not
+ * ended. There was no attempt, so none is reported: the last report said that a retry follows. */
+static bool handle_called_off(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_attempts *attempts)
 {
     bool stays =
-        attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON && may_go_on(pool, attempts->task);
+        attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON && policy_applies(pool, attempts->task);
     attempts->is_called_off = false;
     attempts->ends = !stays;
     if (stays)
-        come_to_end(pool, record, attempts);
+        apply_final_policy(pool, record, attempts);
     return stays;
 }
 
@@ -378,22 +386,22 @@ bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *reco
     if (attempts == NULL || attempts->ends)
         return false;
     if (attempts->is_called_off)
-        return stays_uncalled(pool, record, attempts);
+        return handle_called_off(pool, record, attempts);
     attempts->failed++;
     attempts->result = *result;
-    bool retries = is_to_be_tried_again(attempts);
+    bool retries = may_retry(attempts);
     bool stays = retries || attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON;
-    if (!has_lanes || !stays || !may_go_on(pool, task))
+    if (!has_lanes || !stays || !policy_applies(pool, task))
         return false;
     lanepool_i_run_report_failure(pool, record, task, result, !retries);
-    if (retries || is_to_be_kept(attempts))
+    if (retries || parks_at_end(attempts))
         lanepool_i_trace_task(record->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP,
                               task, (uint32_t)result->status);
-    await_retry(pool, attempts);
+    set_not_running(pool, attempts);
     if (retries)
-        try_again(pool, attempts, grants);
-    else if (is_to_be_kept(attempts))
-        keep(pool, record, attempts);
+        retry_task(pool, attempts, grants);
+    else if (parks_at_end(attempts))
+        park_task(pool, record, attempts);
     else
         pause_lanes(pool, record, attempts);
     return true;
@@ -406,9 +414,9 @@ void lanepool_i_retry_released_lane(const lanepool_i_task *task)
         attempts->has_given_up = true;
 }
 
-/* --- asked to end --- */
+/* --- asked to stop --- */
 
-/* If it waits for its time, that comes at once. */
+/* If the task waits for a retry, makes the retry due at once. */
 static void hasten_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     if (attempts->link != NULL && lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer))
@@ -438,9 +446,9 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
-/* --- the pool's end --- */
+/* --- the end of the pool --- */
 
-/* The clock thread has ended: what waits in the timers' heap does so for ever. */
+/* The clock thread has ended, so no timer in the heap fires any more. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);

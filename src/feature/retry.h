@@ -1,5 +1,5 @@
 /*
- * What becomes of a failed attempt; see attempts.h.
+ * Failed attempts: the task is retried or parked, or it ends; see attempts.h.
  */
 #ifndef LANEPOOL_SRC_FEATURE_RETRY_H
 #define LANEPOOL_SRC_FEATURE_RETRY_H
@@ -8,49 +8,54 @@
 
 struct lanepool_i_thread_record;
 
-/* False: the pool's own policy is not valid. */
+/* Copies the pool's own policy. Returns false if it is not valid. */
 bool lanepool_i_failures_read_policy(lanepool_pool *pool);
 
-/* The future of a task that has a policy; NULL with the status set. */
+/* Creates the future of a task with a policy. Returns NULL with *status set if it cannot. */
 lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
                                          const lanepool_task *description, lanepool_status *status);
 
-/* A periodic task was built, which has no policy: its series goes on, whatever becomes of a run. */
-void lanepool_i_retry_withdraw(lanepool_i_task *task);
+/* Removes the policy of a periodic task that was built: such a task runs again whether or not a run
+ * fails. */
+void lanepool_i_retry_remove_policy(lanepool_i_task *task);
 
-/* An attempt has failed: true, the task has not ended with that, and is the caller's no more; what
- * stands ready was added to grants. Whoever has handed its lanes over ends. */
+/* Handles a failed attempt. Returns true if the task has not ended, and is no longer the caller's;
+ * if it is ready again, it was added to `grants`. Returns false if the task ends now. A task that
+ * has handed its lanes over (`has_lanes` is false) always ends. */
 LANEPOOL_I_COLD bool lanepool_i_retry_failed(lanepool_pool *pool,
                                              struct lanepool_i_thread_record *record,
                                              lanepool_i_task *task, const lanepool_result *result,
                                              bool has_lanes, lanepool_i_grants *grants);
-/* A worker has taken the task; false: it ends with what it has answered last. */
+/* Called by the thread that has taken a ready task. Returns false if the task is not called again,
+ * and its last result counts. */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts);
-/* The running task has given a lane up. */
+/* Called when the running task has released a lane early. */
 void lanepool_i_retry_released_lane(const lanepool_i_task *task);
-/* A task that has started was asked to end. */
+/* Called when a task that has started was asked to stop: if it waits for a retry, that is due at
+ * once. */
 void lanepool_i_retry_asked_to_stop(lanepool_future *future);
-/* The same for all whose time has not come. */
+/* Asks all tasks that wait for a delayed retry to stop. */
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 
-/* Whether some task is kept, or some lane paused because of one that was not. */
+/* Returns true if a task is parked, or a lane is paused by a failure. */
 bool lanepool_i_retry_some_parked(lanepool_pool *pool);
-/* Sends the task's message; false: the pool has ended. */
+/* Sends the task's message. Returns false if the pool has ended. */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                    lanepool_i_attempts *attempts);
-/* Role's holder: it is being carried out. */
+/* Role's holder: called when a message is carried out. */
 void lanepool_i_retry_message_done(lanepool_pool *pool);
-/* Role's holder: so many more lanes are paused, or one less. */
+/* Role's holder: `by` more lanes are paused by a failure. `(size_t)-1` means one less. */
 void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by);
-/* Under the lock: it stands in the list no more. */
+/* With the failures' lock: removes a task from the list; it is no longer parked. */
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
-/* A task that was kept is tried again as if it never had been. */
+/* Retries a parked task, with its attempts counted from 0 again. */
 void lanepool_i_retry_from_anew(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                 lanepool_i_attempts *attempts);
 
-/* Role's holder, no worker left: collects what waits for its time, or is kept. */
+/* Role's holder, when no worker is left: collects the tasks that wait for a retry or are parked. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
-/* The same: a task that was called before ends with what it has answered; false: it was not. */
+/* Role's holder, when no worker is left: ends a task that was called before, with its last result.
+ * Returns false if it was not called. */
 bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 
