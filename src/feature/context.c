@@ -68,7 +68,8 @@ static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_st
     }
 }
 
-/* Waits until the record may no longer be BUSY. Called with the lock, returns without it. */
+/* Waits until the record leaves BUSY; it may be BUSY again on return. Called with the lock, returns
+ * without it. */
 static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i_context *context,
                                        uint64_t ticket)
 {

@@ -11,8 +11,8 @@
  *
  * Uses. While `uses` is not 0, no other thread makes the record BUSY, so a context is never closed
  * while a task uses it. A use begins on the task's thread while the task has the lane, and ends
- * before that lane is released. So the next task in the lane finds the context idle, closed, or
- * just being closed.
+ * before that lane is released. So an EXCLUSIVE task finds the context idle, closed, or just being
+ * closed.
  *
  * Timers. While a context is idle, its timer is in the heap. When the timer is due, the *keeper*,
  * the clock thread of these timers, closes the context. An idle context has no entry in a lane, no
@@ -72,7 +72,7 @@ struct lanepool_i_context {
     uint32_t pins;                  /* L: how many snapshots are reading its key */
     bool fires;      /* L: the keeper has taken the timer and has not checked the record yet */
     uint64_t caller; /* L: while BUSY: the task's ticket, or LANEPOOL_I_CONTEXT_KEEPER */
-    void *value;     /* B: the result of open */
+    void *value;     /* B: set by open */
     uint64_t idle_since_ns;             /* L: 0 if it was never used */
     uint64_t due_ns;                    /* L: while idle */
     lanepool_i_pace pace;               /* L */
@@ -91,13 +91,11 @@ typedef struct lanepool_i_context_use {
 
 /* The contexts of a pool. Without the option, only `options` is set. */
 typedef struct lanepool_i_contexts {
-    lanepool_context_options
-        options;                  /* I: every default filled in; `open` is NULL if there are none */
-    lanepool_i_mutex lock;        /* taken before the timers' lock */
-    lanepool_i_context **buckets; /* L: records by key; the array is I */
-    size_t bucket_count;          /* I: a power of two */
-    lanepool_i_context_list
-        idle; /* L: idle contexts; not those made due because there were too many */
+    lanepool_context_options options;   /* I: every default filled in; `open` NULL: no contexts */
+    lanepool_i_mutex lock;              /* taken before the timers' lock */
+    lanepool_i_context **buckets;       /* L: records by key; the array is I */
+    size_t bucket_count;                /* I: a power of two */
+    lanepool_i_context_list idle;       /* L: idle contexts, except those made due at once */
     lanepool_i_context_list remembered; /* L: records whose contexts are closed */
     size_t open_count;                  /* L: how many contexts are open */
     lanepool_i_timers timers;

@@ -45,8 +45,7 @@ static lanepool_i_context **record_bucket(lanepool_i_contexts *contexts, uint32_
     return &contexts->buckets[hash & (contexts->bucket_count - 1)];
 }
 
-/* Finds the key's record. Records are chained by `chained`; the `next` link of the key is not used.
- */
+/* Finds the key's record. Records are chained by `chained`, not by the key's `next`. */
 static lanepool_i_context *find_record(lanepool_i_contexts *contexts, const lanepool_i_key *key)
 {
     lanepool_i_context *context = *record_bucket(contexts, key->hash);

@@ -1,5 +1,4 @@
-/* Owns delayed tasks, from the timer heap to the inbox, or to their cancelling call; see delay.h.
- */
+/* Owns delayed tasks: from the timer heap to the inbox or to a cancelling call; see delay.h. */
 #include "base/deadline.h"
 #include "base/thread_name.h"
 #include "core/pool_submit.h"
@@ -152,16 +151,17 @@ static void cancel_taken_task(lanepool_pool *pool, lanepool_i_thread_record *rec
     lanepool_i_delays_count_down(pool, record, 1);
 }
 
-/* Ends the cancel that the caller has begun. Until then the pool cannot end. */
-static void cancel_taken_task_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                    lanepool_i_delayed *delayed)
+/* Cancels a task, and then ends the lifecycle's cancel that the caller has begun: until then the
+ * pool cannot end. */
+static void finish_one_cancel(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_delayed *delayed)
 {
     cancel_taken_task(pool, record, delayed);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* Sets the future to cancelled. A thread that waits for it no longer waits for a task. */
+/* Sets the future to cancelled. A deadlock check finds no task behind it any more. */
 static void set_cancelled_locked(lanepool_future *future)
 {
     future->delayed = NULL;
@@ -183,7 +183,7 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
         }
         lanepool_i_mutex_unlock(&future->lock);
         if (taken)
-            cancel_taken_task_alone(pool, record, delayed);
+            finish_one_cancel(pool, record, delayed);
         if (taken || delayed == NULL)
             return taken;
         /* The clock thread has taken the timer. It makes no callback before the append, so this is
@@ -222,8 +222,8 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_recor
     return count;
 }
 
-/* Cancels all delayed tasks, for which a drain does not wait. Ends early if the
- * pool becomes STOPPING: then the rest is handed back. */
+/* Cancels all delayed tasks, since this drain does not wait for them. Ends early if the pool
+ * becomes STOPPING: then the rest is handed back. */
 static void cancel_in_drain(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, record))

@@ -78,8 +78,7 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_recor
 /* Returns how many tasks are delayed, including periodic tasks between two runs. */
 size_t lanepool_i_delays_count(lanepool_pool *pool);
 
-/* Called before a drain begins. The caller interrupts the clock thread after the drain has begun.
- */
+/* Called before a drain begins; after that the caller interrupts the clock thread. */
 void lanepool_i_delays_close(lanepool_pool *pool);
 /* Role's holder, in a drain: returns true if no task is delayed; then none is accepted until it is
  * reopened. */
@@ -89,8 +88,7 @@ void lanepool_i_delays_reopen(lanepool_pool *pool);
  * caller counts as a worker again; when that thread leaves, the counters are checked again. */
 bool lanepool_i_delays_stop(lanepool_pool *pool);
 /* Role's holder, in the hand-back: appends all delayed tasks to the inbox, in the order in which
- * they are due.
- */
+ * they are due. */
 void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

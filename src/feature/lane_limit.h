@@ -20,8 +20,8 @@
 lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               const lanepool_task *task,
                                               lanepool_i_charge **charge);
-/* Ends a charge, whether or not its task has been admitted; NULL does nothing. The caller has the
- * waiting submitters served. */
+/* Ends a charge, whether or not its task has been admitted; NULL does nothing. The caller must have
+ * waiting submitters served afterwards. */
 void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_charge *charge);
 

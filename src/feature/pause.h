@@ -16,8 +16,7 @@
 bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table);
 /* Role's holder: pauses a lane with `gate`. Returns false if the lane is paused already; then the
  * gate is still the caller's. If the gate is of a failure, the lane counts as paused by a failure
- * in either case.
- */
+ * in either case. */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants);
 /* Role's holder, in a drain: opens all gates except those of failures. */
