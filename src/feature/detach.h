@@ -10,8 +10,9 @@
  * side that finds the other's value ends the task, and sees all that the other side has done. Until
  * then the task counts as a worker that has not left its loop.
  *
- * The program may use the handle from the detaching to the completion, on any thread. All other
- * functions here are called by the thread that runs or ends the task.
+ * The program may use the handle from the detaching to the completion, on any thread. The functions
+ * that search for receivers lock the list, and any thread may call them. All others are called by
+ * the thread that runs or ends the task.
  */
 #ifndef LANEPOOL_SRC_FEATURE_DETACH_H
 #define LANEPOOL_SRC_FEATURE_DETACH_H
