@@ -1,4 +1,4 @@
-/* Owns the barrier and the list of tasks and messages held back behind it; see barrier.h. */
+/* Owns the barrier and what is held back behind it; see barrier.h. */
 #include "feature/barrier.h"
 
 #include "feature/poison.h"
@@ -24,8 +24,7 @@ static void route_by_rule(lanepool_pool *pool, lanepool_i_thread_record *record,
 
 /* --- before the barrier --- */
 
-/* Returns how many tasks were routed before the barrier. The tasks behind it have tickets and are
- * counted as routed, so they are subtracted. */
+/* Tasks behind the barrier have tickets and count as routed, so they are subtracted. */
 static uint64_t routed_before(const lanepool_pool *pool, const lanepool_i_task *barrier)
 {
     uint64_t since = pool->router.next_ticket - lanepool_i_task_ticket(barrier);
@@ -38,9 +37,8 @@ static bool has_finished_count(lanepool_pool *pool, uint64_t count)
     return lanepool_i_thread_records_finished(&pool->records) == count;
 }
 
-/* Routes the barrier if every task before it has finished. Reads `cancels` after the finished
- * count: a canceller raises `cancels` before its tombstones can finish. So if a tombstone counts as
- * finished while its cancelling call still runs, this function sees the canceller. */
+/* Reads `cancels` last: a canceller raises it before its tombstones can finish. So if tombstones
+ * count as finished while their canceller is still at work, this function sees `cancels`. */
 static void route_barrier_if_due(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_grants *grants)
 {
@@ -52,9 +50,8 @@ static void route_barrier_if_due(lanepool_pool *pool, lanepool_i_thread_record *
     route_by_rule(pool, record, router->barrier, grants);
 }
 
-/* Makes the task the current barrier. Raises `attention` before the finished count is read: a
- * thread that finishes the last task after that read sees `attention` and checks the counters
- * again. */
+/* Raises `attention` before it reads the finished count. So a thread that finishes the last task
+ * after that read checks the counters. */
 static void begin_barrier(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -94,7 +91,7 @@ static void route_held_back(lanepool_pool *pool, lanepool_i_thread_record *recor
     }
 }
 
-/* Under a rule that reaps, a task counts as finished only once it has been reaped. */
+/* Under a rule that reaps, a task counts as finished only once it is reaped. */
 void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router *router = &pool->router;

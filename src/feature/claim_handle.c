@@ -52,8 +52,7 @@ free_handle:
     return LANEPOOL_NOMEM;
 }
 
-/* Carries out a handle's release message. If the router never met the handle, settles the lane
- * reservation that the handle did not use. */
+/* A handle that the router never met has not used its lane reservation. */
 static void carry_out_release(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -88,8 +87,7 @@ void lanepool_lane_release(lanepool_lane *handle)
     lanepool_i_memory_free(handle);
 }
 
-/* Sets the key's own limit in its quota, which the handle references. Then admits the waiting
- * submitters that fit under the new limit. */
+/* Sets the limit in the quota, which the handle references. Waiting submitters may fit now. */
 lanepool_status lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max)
 {
     if (lane == NULL || !lane->pool->limits_lanes)

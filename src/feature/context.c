@@ -56,8 +56,7 @@ static void become_busy_locked(lanepool_i_context *context, uint64_t caller)
     context->caller = caller;
 }
 
-/* Ends BUSY and wakes all waiters, which check the record again. A waiter may be gone as soon as it
- * is posted. */
+/* A waiter may be gone as soon as it is posted. */
 static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_state state)
 {
     context->state = state;
@@ -68,8 +67,7 @@ static void leave_busy_locked(lanepool_i_context *context, lanepool_i_context_st
     }
 }
 
-/* Waits until the record leaves BUSY; it may be BUSY again on return. Called with the lock, returns
- * without it. */
+/* Called with the lock, returns without it. By then the record may be BUSY again. */
 static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i_context *context,
                                        uint64_t ticket)
 {
@@ -103,7 +101,7 @@ static void become_absent(lanepool_i_context *context, bool was_open)
     lanepool_i_contexts_free_chain(dropped);
 }
 
-/* Closes a context that is BUSY and that no task uses. */
+/* The context is BUSY, and no task uses it. */
 static void close_context(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
     call_close(record, context);
@@ -126,8 +124,8 @@ static lanepool_status open_context(lanepool_i_thread_record *record, lanepool_i
     return LANEPOOL_OK;
 }
 
-/* Calls `use` for a context that was idle. If that returns false, closes the context and opens it
- * again. */
+/* Asks `use` about a context that was idle. If that returns false, closes and reopens the context.
+ */
 static lanepool_status check_context(lanepool_i_thread_record *record, lanepool_i_context *context,
                                      int *code)
 {
@@ -146,7 +144,7 @@ static lanepool_status check_context(lanepool_i_thread_record *record, lanepool_
 
 /* --- a use begins --- */
 
-/* Records how long the context was idle, or its key had no context. */
+/* Records how long the context was idle or closed. */
 static void note_gap_locked(lanepool_i_context *context)
 {
     uint64_t now_ns = lanepool_i_clock_now();
@@ -157,9 +155,9 @@ static void note_gap_locked(lanepool_i_context *context)
     lanepool_i_pace_note(&context->pace, gap_ns, options->linger_ns_max);
 }
 
-/* Begins a use of a record that is not BUSY. Returns OPEN if the caller may use the context at
- * once. Otherwise the caller has made the record BUSY: returns BUSY if it must call `use`, ABSENT
- * if it must open the context. */
+/* Begins a use of a record that is not BUSY. Returns OPEN if the caller may use the context.
+ * Otherwise makes the record BUSY; returns BUSY if the caller must call `use`, ABSENT if it must
+ * open. */
 static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, uint64_t ticket)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
@@ -207,8 +205,7 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
 
 /* --- a use ends --- */
 
-/* Makes an idle context due at once. If a task uses it before the keeper has the lock, the context
- * stays open. */
+/* A task may still use the context before the keeper has the lock. */
 static void make_due_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
 {
     lanepool_i_context_remove_from_list(context);
@@ -270,9 +267,9 @@ void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_use **u
 
 /* --- the keeper --- */
 
-/* Fires the timer of a context, on the keeper. If the context is idle and due, closes it. If it is
- * idle and not due, adds the timer, which the task that made it idle has left to the keeper. If it
- * is in use, does nothing: `fires` is false now, so the last task to use it adds the timer. */
+/* If the context is idle and due, closes it. If it is idle but not due, adds the timer, which was
+ * left to the keeper. If it is in use, the last task to use it finds `fires` false and adds the
+ * timer. */
 void lanepool_i_context_fire(lanepool_i_timer *timer)
 {
     lanepool_i_context *context = (lanepool_i_context *)timer;
@@ -313,8 +310,7 @@ static uint64_t pause_keeper(void *owner)
     return UINT64_MAX;
 }
 
-/* Closes all contexts. Every task has ended, so each open context is idle and its timer is in the
- * heap. */
+/* Every task has ended, so each open context is idle and its timer is in the heap. */
 static void end_keeper(void *owner)
 {
     lanepool_pool *pool = owner;
@@ -335,9 +331,8 @@ const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin_keeper, pause_ke
 
 /* --- for a running task --- */
 
-/* Returns the running task's lane that the claim names, or NULL. A NULL claim means the only lane
- * of the task. No lock is needed: a running task's entries change only when it releases a lane
- * itself. */
+/* Returns NULL if the task has no such lane; a NULL claim means its only lane. A running task's
+ * entries change only when it releases a lane itself. */
 static const lanepool_i_lane *find_lane(const lanepool_run *run, const lanepool_claim *claim)
 {
     size_t count = lanepool_i_task_count(run->task);

@@ -3,29 +3,26 @@
  *
  *     ABSENT --open--> OPEN --close--> ABSENT          BUSY during each of these calls
  *
- * Calls of the program. A thread makes the record BUSY under the lock, and calls the program
- * without the lock. A task does so if the record is ABSENT, or if the context is idle and there is
- * a `use` callback. The keeper does so if the context is idle and due. A thread that finds the
- * record BUSY waits until it is not. So the calls for one key never overlap, whatever its lane
- * does, and close has returned before open is called again.
+ * A thread makes the record BUSY under the lock, and calls the program without the lock. A task
+ * does so if the record is ABSENT, or if the context is idle and there is a `use` callback. The
+ * keeper does so if the context is idle and due. A thread that finds the record BUSY waits. So the
+ * calls for one key never overlap, whatever its lane does, and close returns before open is called
+ * again.
  *
- * Uses. While `uses` is not 0, no other thread makes the record BUSY, so a context is never closed
- * while a task uses it. A use begins on the task's thread while the task has the lane, and ends
- * before that lane is released. So an EXCLUSIVE task finds the context idle, closed, or just being
- * closed.
+ * While `uses` is not 0, no other thread makes the record BUSY, so a context in use is never
+ * closed. A use begins while the task has the lane, and ends before the lane is released. So an
+ * EXCLUSIVE task finds the context idle, closed, or just being closed.
  *
- * Timers. While a context is idle, its timer is in the heap. When the timer is due, the *keeper*,
- * the clock thread of these timers, closes the context. An idle context has no entry in a lane, no
- * message in the inbox, and does not count as a pending task.
+ * The timer of an idle context is in the heap. When it is due, the *keeper*, the clock thread of
+ * these timers, closes the context. An idle context has no entry and no message, and is no pending
+ * task.
  *
- * Timers are added and removed under the lock. A removal fails if the keeper has already taken the
- * timer out of the heap. Then `fires` is set until the keeper has the lock and has checked the
- * record. While `fires` is set, no task adds the timer, and the record is not freed. If the context
- * is idle again by the time of the check, the keeper closes it or adds the timer.
+ * Timers are added and removed under the lock. If a removal fails, the keeper has already taken the
+ * timer. Then `fires` is set until the keeper has checked the record under the lock. Until then the
+ * record is not freed, and no task adds the timer: the keeper does, if necessary.
  *
- * The record of a closed context is remembered, since it stores the pace of its key. The oldest
- * records are dropped when there are too many, or when they are too old for the pace to mean
- * anything.
+ * The record of a closed context is remembered for the pace of its key. The oldest records are
+ * dropped when there are too many, or when their pace means nothing any more.
  */
 #ifndef LANEPOOL_SRC_FEATURE_CONTEXT_H
 #define LANEPOOL_SRC_FEATURE_CONTEXT_H
@@ -44,7 +41,7 @@ typedef enum lanepool_i_context_state {
 
 typedef struct lanepool_i_context lanepool_i_context;
 
-/* Stored in place of a ticket, since no ticket is that large. */
+/* In place of a ticket; no ticket is that large. */
 #define LANEPOOL_I_CONTEXT_KEEPER UINT64_MAX
 
 /* A list, oldest first. A record is in one list at most. */
@@ -68,8 +65,8 @@ struct lanepool_i_context {
     lanepool_i_context *chained;    /* L: in its bucket */
     lanepool_pool *pool;            /* I */
     lanepool_i_context_state state; /* L */
-    uint32_t uses;                  /* L: how many tasks use it */
-    uint32_t pins;                  /* L: how many snapshots are reading its key */
+    uint32_t uses;                  /* L: tasks that use it */
+    uint32_t pins;                  /* L: snapshots that are reading its key */
     bool fires;      /* L: the keeper has taken the timer and has not checked the record yet */
     uint64_t caller; /* L: while BUSY: the task's ticket, or LANEPOOL_I_CONTEXT_KEEPER */
     void *value;     /* B: set by open */
@@ -89,7 +86,7 @@ typedef struct lanepool_i_context_use {
     const lanepool_i_lane *lane; /* the task has it as long as the use lasts */
 } lanepool_i_context_use;
 
-/* The contexts of a pool. Without the option, only `options` is set. */
+/* Of a pool. Without the option, only `options` is set. */
 typedef struct lanepool_i_contexts {
     lanepool_context_options options;   /* I: every default filled in; `open` NULL: no contexts */
     lanepool_i_mutex lock;              /* taken before the timers' lock */
@@ -97,27 +94,26 @@ typedef struct lanepool_i_contexts {
     size_t bucket_count;                /* I: a power of two */
     lanepool_i_context_list idle;       /* L: idle contexts, except those made due at once */
     lanepool_i_context_list remembered; /* L: records whose contexts are closed */
-    size_t open_count;                  /* L: how many contexts are open */
+    size_t open_count;                  /* L: contexts that are open */
     lanepool_i_timers timers;
     lanepool_i_thread_record *keeper; /* I: the keeper's thread record */
 } lanepool_i_contexts;
 
-/* Copies the pool's context options and fills in every default; `open` is NULL if the pool has no
- * contexts. Returns false if an option is out of range or contradicts the pool's other options. */
+/* Copies the options with every default filled in; `open` is NULL if there are no contexts. Returns
+ * false if they are out of range or contradict the pool's. */
 bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
                                       lanepool_context_options *options);
 /* Returns false if memory, a lock or a semaphore cannot be allocated. */
 bool lanepool_i_contexts_init(lanepool_pool *pool);
 /* Starts the keeper. Returns false if the system refuses a thread. */
 bool lanepool_i_contexts_start(lanepool_pool *pool);
-/* Closes all contexts and joins the keeper; after the last task has ended. */
+/* Closes all contexts and joins the keeper, after the last task has ended. */
 void lanepool_i_contexts_end(lanepool_pool *pool);
 void lanepool_i_contexts_fini(lanepool_pool *pool);
 
 /* Ends all uses of a task before its lanes are released. W: the thread that ends the task. */
 void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_use *uses);
-/* Role's holder, on the task's thread: ends the task's use of the context that the claim names, if
- * there is one. */
+/* Role's holder, on the task's thread: ends its use of the context that the claim names, if any. */
 void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_use **uses,
                                  const lanepool_claim *claim);
 

@@ -45,7 +45,7 @@ static lanepool_i_context **record_bucket(lanepool_i_contexts *contexts, uint32_
     return &contexts->buckets[hash & (contexts->bucket_count - 1)];
 }
 
-/* Finds the key's record. Records are chained by `chained`, not by the key's `next`. */
+/* Records are chained by `chained`; the key's own `next` is not used. */
 static lanepool_i_context *find_record(lanepool_i_contexts *contexts, const lanepool_i_key *key)
 {
     lanepool_i_context *context = *record_bucket(contexts, key->hash);
@@ -69,8 +69,7 @@ static void remove_record(lanepool_i_contexts *contexts, const lanepool_i_contex
     *at = context->chained;
 }
 
-/* Creates a record. Copies the key's bytes, since the lane that owns them may be freed before the
- * record. */
+/* Copies the key's bytes: the lane that owns them may be freed before the record. */
 static lanepool_i_context *create_record(lanepool_pool *pool, const lanepool_i_key *key)
 {
     bool has_bytes = key->type == LANEPOOL_I_TYPE_BYTES;
@@ -112,7 +111,7 @@ lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const l
 
 /* --- dropping --- */
 
-/* Returns true if the record is older than the longest idle time: its pace means nothing now. */
+/* The pace of a key means nothing after a longer time than a context stays idle. */
 static bool is_too_old(const lanepool_i_contexts *contexts, const lanepool_i_context *context,
                        uint64_t now_ns)
 {
@@ -195,7 +194,7 @@ bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
     return options->linger_ns_min <= options->linger_ns_max;
 }
 
-/* Creates at least as many buckets as contexts may be idle, so that the table never has to grow. */
+/* As many buckets as contexts may be idle, so that the table never grows. */
 static bool make_buckets(lanepool_i_contexts *contexts)
 {
     size_t count = 1;

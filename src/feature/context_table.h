@@ -1,14 +1,14 @@
 /*
- * The table of context records: finding, creating and dropping them, and the lists that they are
- * in. context.h says which threads may call what. Nothing here calls the program.
+ * The table of context records, and the lists that they are in. context.h says which threads may
+ * call what. Nothing here calls the program.
  */
 #ifndef LANEPOOL_SRC_FEATURE_CONTEXT_TABLE_H
 #define LANEPOOL_SRC_FEATURE_CONTEXT_TABLE_H
 
 #include "feature/context.h"
 
-/* Returns the key's record with the lock held; creates the record if there is none. Returns NULL
- * without the lock if memory cannot be allocated. */
+/* Returns the key's record with the lock held; creates it if necessary. NULL, without the lock, if
+ * memory cannot be allocated. */
 lanepool_i_context *lanepool_i_contexts_lock_record(lanepool_pool *pool, const lanepool_i_key *key);
 
 /* L: appends a record to a list. */

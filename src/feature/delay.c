@@ -33,9 +33,8 @@ size_t lanepool_i_delays_count(lanepool_pool *pool)
 
 /* --- into the inbox --- */
 
-/* Appends tasks to the inbox. The SUBMIT event is written before the append, as for every task. No
- * thread can close the inbox before the append: a drain waits for `count`, a hand-back waits for
- * the clock thread, or the hand-back itself makes this append. */
+/* SUBMIT is written before the append, as for every task. No thread closes the inbox before it: a
+ * drain waits for `count`, a hand-back for the clock thread, or the hand-back itself appends. */
 static void append_delayed(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_tasks *tasks)
 {
@@ -49,8 +48,7 @@ static void append_delayed(lanepool_pool *pool, lanepool_i_thread_record *record
     (void)lanepool_i_inbox_append(&pool->router.inbox, tasks->first, tasks->last, NULL);
 }
 
-/* Adds a task whose timer was taken out of the heap to `due`. References the future: once the task
- * is appended, it may end and drop its own reference. */
+/* References the future: once appended, the task may end and drop its own reference. */
 static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
 {
     lanepool_i_task *task = delayed->task;
@@ -64,8 +62,7 @@ static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
     delays->due_once = delayed;
 }
 
-/* Frees the records of the tasks that have just been appended. Wakes the waits inside tasks for one
- * of them, since the router can check them for deadlock now. */
+/* The tasks have been appended, so the router can check waits for them for deadlock now. */
 static void free_due_once(lanepool_pool *pool)
 {
     lanepool_i_delayed *delayed = pool->delays->due_once;
@@ -88,7 +85,7 @@ static void free_due_once(lanepool_pool *pool)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Appends all tasks in `due` and returns how many. */
+/* Returns how many tasks it has appended. */
 static size_t append_due(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_tasks due = pool->delays->due;
@@ -100,7 +97,7 @@ static size_t append_due(lanepool_pool *pool, lanepool_i_thread_record *record)
 
 /* --- out of the pool --- */
 
-/* Gives back what the claims of an unrouted block own: byte strings and lane reservations. */
+/* Gives back what an unrouted block's claims own: byte strings and lane reservations. */
 static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *block)
 {
@@ -124,8 +121,7 @@ static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
         lanepool_i_lane_memory_give_back(&pool->lane_table.store, reserved);
 }
 
-/* A wait in these callbacks returns DEADLOCK: the router cannot check a wait for a task that has no
- * entries. */
+/* A wait in these callbacks returns DEADLOCK: a task without entries cannot be checked. */
 void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                                      lanepool_i_task *task, lanepool_release_fn release)
 {
@@ -151,8 +147,7 @@ static void cancel_taken_task(lanepool_pool *pool, lanepool_i_thread_record *rec
     lanepool_i_delays_count_down(pool, record, 1);
 }
 
-/* Cancels a task, and then ends the lifecycle's cancel that the caller has begun: until then the
- * pool cannot end. */
+/* Ends the lifecycle's cancel that the caller has begun; until then the pool cannot end. */
 static void finish_one_cancel(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_delayed *delayed)
 {
@@ -161,7 +156,7 @@ static void finish_one_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* Sets the future to cancelled. A deadlock check finds no task behind it any more. */
+/* From here on the future is cancelled for all threads, and a deadlock check finds no task. */
 static void set_cancelled_locked(lanepool_future *future)
 {
     future->delayed = NULL;
@@ -186,13 +181,12 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
             finish_one_cancel(pool, record, delayed);
         if (taken || delayed == NULL)
             return taken;
-        /* The clock thread has taken the timer. It makes no callback before the append, so this is
-         * short. */
+        /* The clock thread is about to append the task, and makes no callback before that. */
         lanepool_i_yield();
     }
 }
 
-/* Cancels the delayed task that is due first. Returns false if no task is delayed. */
+/* Returns false if no task is delayed. */
 static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_delayed *delayed =
@@ -222,8 +216,7 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_recor
     return count;
 }
 
-/* Cancels all delayed tasks, since this drain does not wait for them. Ends early if the pool
- * becomes STOPPING: then the rest is handed back. */
+/* Ends early if the pool becomes STOPPING: then the rest is handed back. */
 static void cancel_in_drain(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, record))
@@ -244,9 +237,8 @@ void lanepool_i_delays_fire(lanepool_i_timer *timer)
     }
 }
 
-/* Enters the loop unless a hand-back has begun. lanepool_i_delays_stop() sets `handed_back` under
- * the same lock, and only if `workers_left` is 0. So either this thread sees `handed_back`, or the
- * role's holder sees that this thread counts as a worker. */
+/* lanepool_i_delays_stop() sets `handed_back` under the same lock, and only if `workers_left` is 0.
+ * So either this thread sees `handed_back`, or the role's holder counts this thread. */
 static bool begin_clock(void *owner)
 {
     lanepool_pool *pool = owner;
@@ -300,7 +292,7 @@ static void end_clock(void *owner)
 
 static const lanepool_i_clock_work work_of_clock = { begin_clock, pass_on_due, end_clock };
 
-/* Creates the clock thread's record in the caller: the clock thread could not report a failure. */
+/* Called by another thread, since the clock thread could not report a failure. */
 static bool make_clock_record(lanepool_pool *pool)
 {
     lanepool_i_thread_record *none = NULL;
@@ -315,7 +307,7 @@ static bool make_clock_record(lanepool_pool *pool)
     return true;
 }
 
-/* Returns true if no more tasks are accepted: then the clock thread may have been ended already. */
+/* Returns true if no task is accepted any more: the clock thread may have been ended. */
 static bool is_closed(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->delays->lock);
@@ -396,8 +388,9 @@ bool lanepool_i_delays_stop(lanepool_pool *pool)
     return alone;
 }
 
-/* The clock thread has left its loop or never entered it. The lock is needed to see every timer: a
- * thread that ends a periodic task removes the timer and adds it again under the lock. */
+/* The clock thread has left its loop, or never entered it. A thread that ends a periodic task
+ * removes its timer and adds it again under the lock. So under the lock, all timers are in the
+ * heap. */
 void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_timer *timer;
@@ -426,8 +419,7 @@ static bool add_delayed(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64
     return open;
 }
 
-/* Delays a block that is built. Sets the future's `delayed` before it adds the timer, since the
- * clock thread may clear it as soon as the timer is in the heap. */
+/* Sets the future's `delayed` first: the clock thread may clear it once the timer is added. */
 static lanepool_status delay_block(lanepool_pool *pool, lanepool_i_task *block, uint64_t delay_ns)
 {
     lanepool_future *future = delayed_task_future(block);

@@ -29,8 +29,7 @@ struct lanepool_i_periodic {
     lanepool_claim claims[];     /* I: those with its own handles first */
 };
 
-/* The `release` of every run: makes the thread that disposes of a run treat it as one with a
- * callback. Does nothing itself. */
+/* The `release` of every run: makes its disposal take the path of tasks with a callback. */
 static void release_of_a_run(void *context)
 {
     (void)context;
@@ -63,8 +62,7 @@ static void unlink_periodic_locked(lanepool_i_periodic *periodic)
     periodic->link = NULL;
 }
 
-/* Releases what a periodic task owns. Its last call has returned, and no other thread can find its
- * block. */
+/* The last call has returned, and no other thread can find the block. */
 static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
 {
     lanepool_future *run_future = periodic->run_future;
@@ -97,7 +95,7 @@ bool lanepool_i_periodic_is_over(lanepool_i_periodic *periodic)
     return over;
 }
 
-/* Ends a periodic task: if its timer is in the heap, makes it due at once. */
+/* If the timer is in the heap, makes it due at once: then the clock thread ends the task. */
 static void end_soon_locked(lanepool_i_delays *delays, lanepool_i_periodic *periodic)
 {
     periodic->over = true;
@@ -121,7 +119,7 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
     }
 }
 
-/* Stops the current run if it has not started. Returns true if it has started and has not ended. */
+/* Stops a run that has not started. Returns true if a run has started and not ended. */
 static bool stop_run(lanepool_future *run_future)
 {
     lanepool_i_mutex_lock(&run_future->lock);
@@ -153,7 +151,6 @@ static lanepool_status cancel_periodic(lanepool_timer *timer)
 
 /* --- from run to run --- */
 
-/* Makes the run future pending again, for the next run. */
 static void reset_run_future(lanepool_future *run_future, lanepool_i_task *task,
                              lanepool_pool *pool)
 {
@@ -175,7 +172,7 @@ static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
     store_relaxed(&task->word, periodic->word);
 }
 
-/* Ends a periodic task in a hand-back without a callback: the CANCELLED call was its last call. */
+/* In a hand-back without a callback, the CANCELLED call was the last one. */
 static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task)
 {
@@ -190,8 +187,8 @@ static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
 }
 
-/* Adds the timer under the lock. A thread that ends the task uses the same lock: either it is seen
- * here, or it finds the timer in the heap. */
+/* Uses the lock: either this thread sees that the task is to end, or the thread that ends it finds
+ * the timer in the heap. */
 void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task)
 {
@@ -207,7 +204,7 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
     lanepool_i_mutex_unlock(&delays->lock);
 }
 
-/* Raises `count` before the run counts as finished, so that a drain cannot end in between. */
+/* Raises `count` before the run counts as finished: a drain cannot end in between. */
 void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task)
 {
@@ -247,8 +244,7 @@ static void free_unstarted_periodic(lanepool_i_periodic *periodic)
     lanepool_i_memory_free(periodic);
 }
 
-/* Copies the claims of a task. For each claim of a key, acquires a handle, which the periodic task
- * owns. */
+/* Copies the claims; claims of keys become claims by handles that the periodic task owns. */
 static lanepool_status acquire_lanes(lanepool_pool *pool, const lanepool_task *task,
                                      lanepool_i_periodic *periodic)
 {
@@ -310,8 +306,7 @@ static bool add_periodic(lanepool_i_delays *delays, lanepool_i_periodic *periodi
     return open;
 }
 
-/* Builds the block and adds the timer. The program's reference to the run future is the periodic
- * task's. */
+/* The program's reference to the run future becomes the periodic task's. */
 static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic,
                                       int64_t delay_ns)
 {

@@ -122,8 +122,7 @@ bool lanepool_i_detach_is_run(const lanepool_run *run)
     return run != NULL && run->pool != NULL && run->detach != LANEPOOL_I_NOT_A_RUN;
 }
 
-/* The detached task counts as a worker that has not left its loop, so a pool that stops waits for
- * it. */
+/* A detached task counts as a worker that has not left its loop: a pool that stops waits for it. */
 lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detached)
 {
     if (detached != NULL)
@@ -180,7 +179,7 @@ struct early_release {
     bool found;
 };
 
-/* Role's holder: only the role's holder reads or changes the entries of a running task. */
+/* Role's holder: other threads read a running task's entries only with the role. */
 static void release_lane_early(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
 {
     struct early_release *early_release = context;
@@ -217,9 +216,9 @@ struct hand_off {
     lanepool_i_task *receiver;
 };
 
-/* Role's holder: gives the receiver the ticket and the epoch of the giver, which has not finished.
- * Counts the receiver as routed. If there is a barrier, the giver is before it, or is the barrier.
- * So the receiver is counted in `routed_before`: tasks behind the barrier wait for it, too. */
+/* Role's holder: the receiver gets the ticket and the epoch of the giver, which has not finished.
+ * The receiver counts as routed, also in `routed_before`: if there is a barrier, the giver is
+ * before it or is the barrier, so the tasks behind it wait for the receiver, too. */
 static void count_receiver(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
 {
     struct hand_off *hand_off = context;

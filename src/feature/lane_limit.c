@@ -50,8 +50,8 @@ static void give_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_slab_give(&pool->slab, &record->cache, charge->class, charge);
 }
 
-/* Creates a charge: a new, unreferenced quota for each key, and the handle's quota for each handle.
- * Returns NULL if memory cannot be allocated. */
+/* Keys get new quotas without references; handles have quotas. NULL if memory cannot be allocated.
+ */
 static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task)
 {

@@ -1,12 +1,10 @@
 /*
- * The limits on the pending tasks of each key: which quotas a task is charged to, and when the
- * charge ends.
+ * The limits on the pending tasks of each key: which quotas a task is charged to, and how long.
  *
- * A task is charged before it is admitted. When its block is built, the block gets the charge. The
- * charge ends when the block is freed, or when the task is not accepted. So a task is charged while
- * it is pending, even after it has left a lane. A tombstone is charged until it has passed its
- * lanes, a task that releases a lane early until it ends, and a periodic task until its last call.
- * In a hand-off, the receiver gets the charge of the giver.
+ * A task is charged before it is admitted. Its block has the charge from when it is built until it
+ * is freed, or the task is refused. So a task is charged while it is pending, even after it has
+ * left a lane: a tombstone until it has passed its lanes, a task that releases a lane early until
+ * it ends, a periodic task until its last call. A receiver gets the charge of its giver.
  *
  * In a pool without limits per lane, no function here is called.
  */
@@ -15,13 +13,13 @@
 
 #include "route/pool.h"
 
-/* Creates the charge of a task, and the quotas that it needs. Returns NOMEM, or OK; then *charge is
- * NULL if the task claims nothing or everything. */
+/* Creates a task's charge and the quotas that it needs. OK, with *charge NULL if the task claims
+ * nothing or everything; or NOMEM. */
 lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                               const lanepool_task *task,
                                               lanepool_i_charge **charge);
-/* Ends a charge, whether or not its task has been admitted; NULL does nothing. The caller must have
- * waiting submitters served afterwards. */
+/* Ends a charge, whether or not its task was admitted; NULL does nothing. Then the caller must have
+ * waiting submitters served. */
 void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_charge *charge);
 
@@ -40,15 +38,15 @@ void lanepool_i_lane_limits_describe(lanepool_pool *pool, const lanepool_i_lane 
 bool lanepool_i_lane_limits_init(lanepool_pool *pool);
 void lanepool_i_lane_limits_fini(lanepool_pool *pool);
 
-/* Returns where a block stores its charge. With priorities that is the rank, since the block's own
- * field holds the rank. */
+/* With priorities, the rank has the charge, since the rank takes the place of the charge in the
+ * block. */
 static inline lanepool_i_charge **lanepool_i_lane_limits_charge_of(const lanepool_pool *pool,
                                                                    lanepool_i_task *block)
 {
     return pool->options.priorities ? &block->as.wide.rank->charge : &block->as.wide.charge;
 }
 
-/* Takes the charge out of a block that is about to be freed. The caller owns the charge. */
+/* Takes the charge out of a block; the caller owns it. */
 static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool *pool,
                                                              lanepool_i_task *block)
 {
@@ -60,7 +58,7 @@ static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool
     return charge;
 }
 
-/* Ends the charge of a task before its block is freed and before it counts as finished. */
+/* Called before a block is freed and its task counts as finished. */
 static inline void lanepool_i_lane_limits_ended(lanepool_pool *pool,
                                                 lanepool_i_thread_record *record,
                                                 lanepool_i_task *block)

@@ -1,5 +1,5 @@
-/* Owns pausing, resuming, and the list of gates. An opened gate stays in the list until it has
- * passed; the next change to a gate of the pool frees it. */
+/* Owns pausing, resuming, and the list of gates. An opened gate is freed once it has passed, by the
+ * next call that pauses or resumes a lane. */
 #include "feature/pause.h"
 
 #include "core/caller_runs.h"
@@ -10,7 +10,7 @@
 
 /* --- the pool --- */
 
-/* The lock orders this before or after a shutdown: a later shutdown finds the pause and ends it. */
+/* The lock orders this and a shutdown: a later shutdown finds the pause and ends it. */
 lanepool_status lanepool_pool_pause(lanepool_pool *pool)
 {
     if (pool == NULL)
@@ -103,8 +103,8 @@ struct pause_change {
     bool shut_down;
 };
 
-/* Returns a ticket that is later than those of all tasks with entries, and not later than those of
- * tasks without. A task that is held back behind a barrier has a ticket but no entries. */
+/* A ticket after those of all tasks with entries, and not after those of the others. A task that is
+ * held back behind a barrier has a ticket, but no entries. */
 static uint64_t first_unrouted_ticket(const lanepool_i_router *router)
 {
     return router->barrier != NULL ? router->barrier_ticket : router->next_ticket;

@@ -1,10 +1,10 @@
 /*
  * Pausing a pool (the workers' `halt`), and pausing lanes (gates; see lane.h).
  *
- * A worker checks `halt` before it takes a task; that check is only a hint. It checks again, by a
- * seq_cst load, between setting its sleep flag and sleeping. The resuming thread first clears
- * `halt`, then wakes all workers, both in the total order of seq_cst operations. So either the
- * worker sees that `halt` is clear, or the resuming thread sees the flag and wakes the worker.
+ * A worker checks `halt` before it takes a task; that check is a hint. It checks again between
+ * setting its sleep flag and sleeping. The resuming thread clears `halt`, then wakes all workers.
+ * These steps are in the total order of seq_cst operations. So either the worker sees `halt` clear,
+ * or the resuming thread sees the flag and wakes it.
  */
 #ifndef LANEPOOL_SRC_FEATURE_PAUSE_H
 #define LANEPOOL_SRC_FEATURE_PAUSE_H
@@ -14,9 +14,8 @@
 
 /* Role's holder: returns true if any lane is paused. */
 bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table);
-/* Role's holder: pauses a lane with `gate`. Returns false if the lane is paused already; then the
- * gate is still the caller's. If the gate is of a failure, the lane counts as paused by a failure
- * in either case. */
+/* Role's holder: pauses a lane. Returns false if it is paused already: the gate is still the
+ * caller's. If the gate is of a failure, the lane is paused by a failure in either case. */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,
                            lanepool_i_grants *grants);
 /* Role's holder, in a drain: opens all gates except those of failures. */

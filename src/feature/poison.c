@@ -60,15 +60,15 @@ static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *la
 
 /* --- leaving a lane --- */
 
-/* Returns true if the void lane can count one more entry. It can count eight million. */
+/* It can count eight million entries. */
 static bool void_lane_has_room(const lanepool_i_failures *failures)
 {
     return (load_relaxed(&failures->void_lane.word) & LANEPOOL_I_LANE_ACTIVE) <
            LANEPOOL_I_LANE_ACTIVE;
 }
 
-/* Returns the record of a task that leaves poisoned lanes, or NULL. A tombstone gives up its lanes
- * in another way. */
+/* Returns the record of a task that leaves poisoned lanes, else NULL. A tombstone gives up its
+ * lanes in another way. */
 static lanepool_i_attempts *avoider_attempts(const lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
@@ -80,8 +80,7 @@ static lanepool_i_attempts *avoider_attempts(const lanepool_i_task *task)
     return void_lane_has_room(attempts->pool->failures) ? attempts : NULL;
 }
 
-/* Moves a waiting entry of the task from a frozen lane to the void lane, where it is granted.
- * Counts this arrival as a lane would. */
+/* The lane is frozen. The arrival in the void lane is counted as one in the lane would be. */
 static void move_entry_to_void(lanepool_i_attempts *attempts, lanepool_i_lane *lane, size_t i,
                                lanepool_i_grants *grants)
 {
@@ -111,7 +110,6 @@ static size_t entry_index_in(lanepool_i_task *task, const lanepool_i_lane *lane)
     return i;
 }
 
-/* Moves the waiting entries of all tasks that leave poisoned lanes out of a frozen lane. */
 static void move_avoiders_to_void(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     uintptr_t next;
@@ -124,8 +122,8 @@ static void move_avoiders_to_void(lanepool_i_lane *lane, lanepool_i_grants *gran
     }
 }
 
-/* Has all tasks that leave poisoned lanes leave this one. Freezes the lane before the check;
- * poison.h says why. SHARED entries that are now at the head may join granted ones. */
+/* The freeze precedes the check: see poison.h. SHARED entries that are now at the head may join
+ * granted ones. */
 static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
                                 lanepool_i_grants *grants)
 {
@@ -138,8 +136,7 @@ static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
     lanepool_i_lane_thaw(lane, grants);
 }
 
-/* Moves one entry of a task that is being routed, if the lane is poisoned. The task's countdown is
- * held, so it does not become ready here. */
+/* The countdown is held, so the task does not become ready here. */
 static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *attempts, size_t i,
                                    lanepool_i_grants *grants)
 {
@@ -180,8 +177,8 @@ static lanepool_i_attempts *attempts_of_message(lanepool_i_message *message)
     return (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
 }
 
-/* Gets the i-th lane of a parked task, which stays in its lanes while the lock is held. Returns
- * false if there is no such lane, or if the task is no longer parked. */
+/* Returns false if the task is no longer parked, or has no i-th lane. A parked task stays in its
+ * lanes while the lock is held. */
 static bool get_nth_lane(lanepool_i_attempts *attempts, size_t i, lanepool_i_lane **lane)
 {
     lanepool_i_failures *failures = attempts->pool->failures;
@@ -210,9 +207,8 @@ static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_future_release(&attempts->member.future);
 }
 
-/* `is_avoided` is set before the first task that leaves poisoned lanes is appended. So if it is
- * still false here, the check of each such task follows this critical section and finds the table.
- */
+/* `is_avoided` is set before a task that leaves poisoned lanes is appended. So if it is still
+ * false, that task's check follows this critical section, and finds the lane in the table. */
 bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
 {
     if (!load_seq(&attempts->pool->failures->is_avoided) || attempts->is_notifying)

@@ -21,7 +21,7 @@ static void unlock_ranks(lanepool_pool *pool)
 
 /* --- links --- */
 
-/* Returns where the newest entry of a lane is linked from. */
+/* Where the newest entry of a lane is linked from. */
 static lanepool_i_rank_entry **newest_of(const lanepool_i_lane *lane)
 {
     return lanepool_i_lane_memory_beside(lane);
@@ -36,7 +36,7 @@ static void link_newest(lanepool_i_rank_entry *rank_entry, lanepool_i_rank_entry
     *newest = rank_entry;
 }
 
-/* Replaces an entry in its chain by a copy of it, or removes it if `by` is NULL. */
+/* Replaces an entry in its chain by a copy, or removes it if `by` is NULL. */
 static void replace_in_chain(const lanepool_i_rank_entry *rank_entry, lanepool_i_rank_entry *by)
 {
     if (rank_entry->at == NULL)
@@ -60,8 +60,7 @@ static void unlink_all_entries(lanepool_i_rank *rank)
         replace_in_chain(&rank->rank_entries[--rank->rank_entry_count], NULL);
 }
 
-/* Links all entries of a task that is being routed. The stamps of its lanes say whether it claims
- * them EXCLUSIVE. */
+/* While a task is routed, the stamps of its lanes say whether it claims them EXCLUSIVE. */
 static void link_all_entries(lanepool_i_rank *rank, lanepool_i_task *task)
 {
     const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
@@ -77,7 +76,7 @@ static void link_all_entries(lanepool_i_rank *rank, lanepool_i_task *task)
 
 /* --- raising levels --- */
 
-/* The tasks that have been raised to `level`, and have not raised others yet. */
+/* Tasks that were raised to `level`, and have not raised others yet. */
 struct inheritance {
     lanepool_i_priority_queue *priority_queue;
     lanepool_i_rank *first;
@@ -95,7 +94,7 @@ static void raise_rank(struct inheritance *inheritance, lanepool_i_rank *rank,
     inheritance->first = rank;
 }
 
-/* Raises all tasks that this entry waits for in its lane. */
+/* Raises all tasks that this entry waits for. */
 static void raise_entries_ahead(struct inheritance *inheritance,
                                 const lanepool_i_rank_entry *rank_entry)
 {
@@ -165,8 +164,7 @@ void lanepool_i_priority_read(lanepool_pool *pool, lanepool_i_task *task, uint32
 
 /* --- waits inside tasks --- */
 
-/* Raises the task that a wait inside a task waits for. While the future's lock is held, the awaited
- * task is not disposed of; see deadlock.c. */
+/* While the future's lock is held, the awaited task cannot go away; see deadlock.c. */
 static bool raise_awaited(lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     lanepool_future *future = wait->future;
@@ -180,8 +178,7 @@ static bool raise_awaited(lanepool_pool *pool, const lanepool_i_wait *wait)
     return any;
 }
 
-/* Repeats until no level changes: an awaited task may block another task that waits inside for a
- * third one. */
+/* Repeats until no level changes: an awaited task may block another task that waits inside. */
 void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool)
 {
     bool any = true;

@@ -1,12 +1,12 @@
 /*
  * Owns pumps: their ready tasks, and the threads that run these.
  *
- * A thread that waits inside a task of a pump is the thread that would run the pump's other tasks.
- * So it also searches the pump for tasks that it needs (future_wait.c).
+ * A thread that waits inside a task of a pump is the one that has to run the pump's other tasks. So
+ * it also searches the pump for tasks that it needs (future_wait.c).
  *
- * A thread in lanepool_pump_run() counts as a worker that has not left its loop, so the end of the
- * pool waits for it. Once the pool stops, such a thread takes no more tasks. When it has left, the
- * hand-back takes the tasks that are left in the pumps.
+ * A thread in a pump counts as a worker that has not left its loop, so the pool's end waits for it.
+ * Once the pool stops, the thread takes no more tasks. The hand-back, which follows, takes those
+ * that are left in pumps.
  */
 #include "lanepool/pump.h"
 
@@ -45,8 +45,7 @@ void lanepool_i_pump_took_locked(lanepool_pump *pump)
         lanepool_i_event_clear(&pump->event);
 }
 
-/* A thread inside the pool cannot enter a pump. So the outermost call of a thread in a pump is the
- * pump's task. */
+/* A thread inside the pool cannot enter a pump, so a pump's task is its thread's outermost call. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run)
 {
     while (run->outer != NULL)
@@ -73,7 +72,7 @@ bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
     return is_there;
 }
 
-/* Returns true if the pool was stopped or has drained: no task runs any more. */
+/* Returns true if the pool was stopped or has drained. */
 static bool is_pump_over(const lanepool_pump *pump)
 {
     return lanepool_i_workers_is_stopped(&pump->pool->workers);
@@ -147,7 +146,7 @@ static void take_tombstones_locked(lanepool_pump *pump, lanepool_i_tasks *tombst
         lanepool_i_tasks_add(lanepool_i_task_is_tombstone(task) ? tombstones : &pump->ready, task);
 }
 
-/* A task that reaches its pump after this is found to be a tombstone by lanepool_i_pump_put(). */
+/* lanepool_i_pump_put() detects tombstones that reach a pump after this. */
 void lanepool_i_pumps_give_tombstones(lanepool_pool *pool)
 {
     lanepool_i_tasks tombstones = { NULL, NULL, 0 };
@@ -202,15 +201,14 @@ static void unlink_pump_locked(lanepool_i_waits *waits, const lanepool_pump *pum
     lanepool_i_waits_count_caller_locked(waits, -1);
 }
 
-/* Gives the tasks left in a pump to the workers. All tasks of the pump have ended, so these are
- * tombstones, and any worker may dispose of them. */
+/* All tasks of the pump have ended, so the rest are tombstones. Any worker can dispose of them. */
 static void give_rest(lanepool_pump *pump)
 {
     if (pump->ready.count > 0)
         lanepool_i_workers_put(&pump->pool->workers, 0, &pump->ready);
 }
 
-/* Acquire: the thread that has ended the last task uses nothing of the pump but its reference. */
+/* Acquire: the thread that ended the last task uses nothing of the pump but its reference. */
 lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 {
     if (pump == NULL)
@@ -235,8 +233,8 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
 /* --- running --- */
 
 /* Routes a batch, or sleeps until it is posted. Returns false if the deadline has passed. Raises
- * `sleeping` before it checks. A thread that makes a task ready, frees the role or stops the pool
- * reads `sleeping` afterwards. So either this thread sees the change, or that thread posts it. */
+ * `sleeping` before it checks; a thread that makes a change reads `sleeping` afterwards. So either
+ * this thread sees the change, or that thread posts it. */
 static bool route_or_sleep(lanepool_pump *pump, lanepool_i_thread_record *record,
                            lanepool_i_waiter *waiter, uint64_t deadline_ns)
 {
@@ -270,7 +268,7 @@ static void remove_pumper(lanepool_pump *pump, const lanepool_i_pump_waiter *pum
     lanepool_i_mutex_unlock(&pump->pool->waits.lock);
 }
 
-/* Waits for a ready task and takes it. Without one, returns why. */
+/* Returns OK with a task, or why there is none. */
 static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_thread_record *record,
                                     uint64_t deadline_ns, lanepool_i_task **task)
 {
@@ -328,8 +326,8 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
 
 /* --- for event loops --- */
 
-/* Opens an event before it takes the lock. Two threads may do so at once; the second one closes its
- * event again. */
+/* The event is opened without the lock. If two threads do so, the second one closes its event
+ * again. */
 lanepool_status lanepool_pump_fd(lanepool_pump *pump, int *fd)
 {
     if (pump == NULL || fd == NULL)

@@ -1,5 +1,4 @@
-/* Owns what follows when a task has failed: retries, their delays, parking, and the end; see
- * retry.h. */
+/* Owns what follows a failure: retries, their delays, parking, and the end; see retry.h. */
 #include "feature/retry.h"
 
 #include "base/deadline.h"
@@ -45,7 +44,7 @@ static bool create_gates(lanepool_i_attempts *attempts, size_t count)
     return true;
 }
 
-/* Undoes the creation of a future that no other code has seen. */
+/* No other thread has seen the future. */
 static void undo_create(lanepool_future *future)
 {
     lanepool_i_member_refuse(future);
@@ -94,8 +93,8 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     return NULL;
 }
 
-/* A task that leaves poisoned lanes has MESSAGE set in its word, so that the router checks it. A
- * barrier has MESSAGE set for another reason, and needs it. */
+/* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So has a barrier, for
+ * another reason. */
 void lanepool_i_retry_remove_policy(lanepool_i_task *task)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
@@ -127,7 +126,7 @@ bool lanepool_i_retry_some_parked(lanepool_pool *pool)
 }
 
 /* Raises `messages` before the append. If all workers are inside tasks, the append wakes the waits
- * there. Each of them then sees `messages` and routes. */
+ * there; they see `messages`, and route. */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_attempts *attempts)
 {
@@ -187,8 +186,8 @@ static uint64_t retry_delay(const lanepool_i_attempts *attempts)
     return delay_ns;
 }
 
-/* Delays a retry. A thread that asks the task to stop sets `asked` first and then takes the
- * failures' lock. So either that thread finds the task in the list, or this one sees `asked`. */
+/* A thread that asks the task to stop sets `asked`, and then takes the failures' lock. So either it
+ * finds the task in the list, or this thread sees `asked`. */
 static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);
@@ -199,9 +198,9 @@ static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, u
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
-/* Sets whether the task waits for another attempt. While it does and the pool is STOPPING, no wait
- * inside a task waits for it. Only the thread that owns the task sets the flag, so that thread may
- * read it without the lock. */
+/* Sets whether the task awaits a retry: while it does, a STOPPING pool ends waits inside tasks for
+ * it. Only the thread that owns the task sets the flag, and may therefore read it without the lock.
+ */
 static void set_awaits_retry(lanepool_i_attempts *attempts, bool awaits)
 {
     lanepool_future *future = &attempts->member.future;
@@ -210,9 +209,9 @@ static void set_awaits_retry(lanepool_i_attempts *attempts, bool awaits)
     lanepool_i_mutex_unlock(&future->lock);
 }
 
-/* Records that the task has started, and does not run now. When the pool is STOPPING, a thread that
- * waits for it inside another task gives up if it sees `awaits_retry`. If that thread has checked
- * before the flag was set, this thread sees STOPPING and wakes it to check again. */
+/* Records that the task has started, and does not run now. If the pool is STOPPING, a wait inside
+ * another task gives up when it sees `awaits_retry`. If it has checked before the flag was set,
+ * this thread sees STOPPING and wakes it to check again. */
 static void set_not_running(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     fetch_or_acq_rel(&attempts->task->word, LANEPOOL_I_STARTED);
@@ -224,7 +223,7 @@ static void set_not_running(lanepool_pool *pool, lanepool_i_attempts *attempts)
 }
 
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
- * counted from 0 again, an earlier request does not count. */
+ * counted from 0, an earlier request does not count. */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
 {
     attempts->is_called_off = attempts->failed > 0 && was_asked_to_stop(attempts);
@@ -288,7 +287,7 @@ static void end_on_worker(lanepool_pool *pool, lanepool_i_thread_record *record,
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Role's holder. The task still has its lanes, so each gate is put ahead of all waiting entries. */
+/* Role's holder. The task still has its lanes, so the gates are ahead of all waiting entries. */
 static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -306,8 +305,8 @@ static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *recor
     end_on_worker(pool, record, attempts);
 }
 
-/* Has the role's holder pause the task's lanes; until then the task is in no list. The send cannot
- * fail: the inbox stays open while the task has not ended. */
+/* Until the message is carried out, the task is in no list. The send cannot fail: the inbox is open
+ * while the task has not ended. */
 static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_attempts *attempts)
 {
@@ -315,8 +314,8 @@ static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
     (void)lanepool_i_retry_send_message(pool, record, attempts);
 }
 
-/* Applies `at_end` of the policy to a task that is not retried. Has a worker end the task, since
- * this thread may be the clock thread, which does not call the program. */
+/* Applies the policy to a task that is not retried. If the task ends, a worker ends it: this may be
+ * the clock thread, which does not call the program. */
 static void apply_final_policy(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_attempts *attempts)
 {
@@ -347,7 +346,7 @@ static void fire_retry(lanepool_i_timer *timer)
         put_task_ready(pool, record, attempts);
 }
 
-/* Returns false if a failed task must simply end: the pool is STOPPING, or the task is periodic. */
+/* Returns false if the task must end: the pool is STOPPING, or the task is periodic. */
 static bool policy_applies(const lanepool_pool *pool, const lanepool_i_task *task)
 {
     return load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING &&
@@ -365,7 +364,7 @@ static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
 }
 
 /* Handles a task that was asked to stop while it was ready for a retry. Returns true if it has not
- * ended. There was no attempt, so none is reported: the last report said that a retry follows. */
+ * ended. There was no attempt to report: the last report said that a retry follows. */
 static bool handle_called_off(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_attempts *attempts)
 {

@@ -8,31 +8,29 @@
 
 struct lanepool_i_thread_record;
 
-/* Copies the pool's own policy. Returns false if it is not valid. */
+/* Copies the pool's policy. Returns false if it is not valid. */
 bool lanepool_i_failures_read_policy(lanepool_pool *pool);
 
-/* Creates the future of a task with a policy. Returns NULL with *status set if it cannot. */
+/* Creates the future of a task with a policy. NULL with *status set on failure. */
 lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
                                          const lanepool_task *description, lanepool_status *status);
 
-/* Removes the policy of a periodic task that was built: such a task runs again whether or not a run
- * fails. */
+/* Removes the policy of a periodic task that was built: it runs again, whatever a run returns. */
 void lanepool_i_retry_remove_policy(lanepool_i_task *task);
 
-/* Handles a failed attempt. Returns true if the task has not ended, and is no longer the caller's;
- * if it is ready again, it was added to `grants`. Returns false if the task ends now. A task that
- * has handed its lanes over (`has_lanes` is false) always ends. */
+/* Handles a failed attempt. Returns true if the task has not ended, and is not the caller's any
+ * more; a task that is ready again was added to `grants`. A task that has handed its lanes over
+ * ends (`has_lanes` is false). */
 LANEPOOL_I_COLD bool lanepool_i_retry_failed(lanepool_pool *pool,
                                              struct lanepool_i_thread_record *record,
                                              lanepool_i_task *task, const lanepool_result *result,
                                              bool has_lanes, lanepool_i_grants *grants);
-/* Called by the thread that has taken a ready task. Returns false if the task is not called again,
- * and its last result counts. */
+/* Called before an attempt. Returns false if the task must not be called; its last result counts.
+ */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts);
 /* Called when the running task has released a lane early. */
 void lanepool_i_retry_released_lane(const lanepool_i_task *task);
-/* Called when a task that has started was asked to stop: if it waits for a retry, that is due at
- * once. */
+/* Called when a task that has started was asked to stop: makes a delayed retry due. */
 void lanepool_i_retry_asked_to_stop(lanepool_future *future);
 /* Asks all tasks that wait for a delayed retry to stop. */
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
@@ -42,20 +40,20 @@ bool lanepool_i_retry_some_parked(lanepool_pool *pool);
 /* Sends the task's message. Returns false if the pool has ended. */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                    lanepool_i_attempts *attempts);
-/* Role's holder: called when a message is carried out. */
+/* Role's holder: the message is being carried out. */
 void lanepool_i_retry_message_done(lanepool_pool *pool);
-/* Role's holder: `by` more lanes are paused by a failure. `(size_t)-1` means one less. */
+/* Role's holder: `by` more lanes are paused by a failure, or one less: (size_t)-1. */
 void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by);
-/* With the failures' lock: removes a task from the list; it is no longer parked. */
+/* With the failures' lock: removes the task from the list. */
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
-/* Retries a parked task, with its attempts counted from 0 again. */
+/* Retries a parked task, with its attempts counted from 0. */
 void lanepool_i_retry_from_anew(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                 lanepool_i_attempts *attempts);
 
-/* Role's holder, when no worker is left: collects the tasks that wait for a retry or are parked. */
+/* Role's holder, no worker left: collects the tasks that wait for a retry or are parked. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
-/* Role's holder, when no worker is left: ends a task that was called before, with its last result.
- * Returns false if it was not called. */
+/* Role's holder, no worker left: ends a task that was called before, with its last result. Returns
+ * false if it was not called. */
 bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 
