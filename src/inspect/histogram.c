@@ -1,8 +1,9 @@
-/* Owns the buckets; see histogram.h. */
+/* Owns the buckets of histograms; see histogram.h. */
 #include "inspect/histogram.h"
 
-/* The first 16 buckets hold one value each; then a power of two has 16. */
-static size_t bucket_of(uint64_t ns)
+/* Returns the index of the bucket that counts `ns`. The first 32 buckets hold one value each; from
+ * there on every power of two has 16 buckets. */
+static size_t bucket_of_duration(uint64_t ns)
 {
     size_t shift = 0;
     while (ns >> shift >= 2 * LANEPOOL_I_SUB_BUCKETS)
@@ -11,8 +12,8 @@ static size_t bucket_of(uint64_t ns)
     return bucket < LANEPOOL_I_BUCKETS ? bucket : LANEPOOL_I_BUCKETS - 1;
 }
 
-/* The largest value that belongs there. */
-static uint64_t end_of(size_t bucket)
+/* Returns the largest value that the bucket counts. */
+static uint64_t bucket_upper_end(size_t bucket)
 {
     if (bucket < 2 * LANEPOOL_I_SUB_BUCKETS)
         return bucket;
@@ -26,18 +27,18 @@ void lanepool_i_histogram_add(lanepool_i_histogram *histogram, uint64_t ns)
     histogram->count++;
     if (ns > histogram->max_ns)
         histogram->max_ns = ns;
-    histogram->buckets[bucket_of(ns)]++;
+    histogram->buckets[bucket_of_duration(ns)]++;
 }
 
-/* The value that `share` of a hundred do not exceed. */
-static uint64_t percentile(const lanepool_i_histogram *histogram, uint64_t share)
+/* Returns a bound that `share` percent of the values do not exceed; 0 if there are no values. */
+static uint64_t find_percentile(const lanepool_i_histogram *histogram, uint64_t share)
 {
     uint64_t wanted = (histogram->count * share + 99) / 100;
     uint64_t seen = 0;
     for (size_t i = 0; i < LANEPOOL_I_BUCKETS; i++) {
         seen += histogram->buckets[i];
         if (seen >= wanted && seen > 0) {
-            uint64_t end = end_of(i);
+            uint64_t end = bucket_upper_end(i);
             return end < histogram->max_ns && i < LANEPOOL_I_BUCKETS - 1 ? end : histogram->max_ns;
         }
     }
@@ -46,6 +47,6 @@ static uint64_t percentile(const lanepool_i_histogram *histogram, uint64_t share
 
 lanepool_durations lanepool_i_histogram_durations(const lanepool_i_histogram *histogram)
 {
-    return (lanepool_durations){ histogram->count, percentile(histogram, 50),
-                                 percentile(histogram, 99), histogram->max_ns };
+    return (lanepool_durations){ histogram->count, find_percentile(histogram, 50),
+                                 find_percentile(histogram, 99), histogram->max_ns };
 }

@@ -1,6 +1,6 @@
 /*
- * Durations in a histogram of a fixed size: 16 buckets for each power of two, so
- * that a bucket's upper end is at most a sixteenth above its lower end.
+ * A histogram of durations, of fixed size. Each power of two has 16 buckets, so a bucket's upper
+ * end is at most a sixteenth above its lower end.
  */
 #ifndef LANEPOOL_SRC_INSPECT_HISTOGRAM_H
 #define LANEPOOL_SRC_INSPECT_HISTOGRAM_H
@@ -8,7 +8,7 @@
 #include "lanepool/times.h"
 
 #define LANEPOOL_I_SUB_BUCKETS 16
-/* Up to 2^43 ns, some two hours and a half; what is longer is in the last. */
+/* Up to 2^43 ns, about two and a half hours; the last bucket also counts all longer durations. */
 #define LANEPOOL_I_BUCKETS (40 * LANEPOOL_I_SUB_BUCKETS)
 
 typedef struct lanepool_i_histogram {

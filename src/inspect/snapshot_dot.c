@@ -1,7 +1,7 @@
-/* Owns the graph of a snapshot: a node for each task, an arrow to whom it stands behind. */
+/* Owns the graph of a snapshot: a node for each task, and an arrow to each task that blocks it. */
 #include "inspect/snapshot_text.h"
 
-static const char *fill_of(lanepool_snapshot_state state)
+static const char *state_fill_color(lanepool_snapshot_state state)
 {
     switch (state) {
     case LANEPOOL_SNAPSHOT_RUNNING:
@@ -18,7 +18,7 @@ static const char *fill_of(lanepool_snapshot_state state)
     }
 }
 
-static void out_node(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+static void write_node(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     lanepool_i_out_text(out, "  t");
     lanepool_i_out_number(out, index);
@@ -27,12 +27,12 @@ static void out_node(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     lanepool_i_out_text(out, "\\n");
     lanepool_i_out_state(out, snapshot, index);
     lanepool_i_out_text(out, "\", fillcolor=\"");
-    lanepool_i_out_text(out, fill_of(snapshot->tasks[index].state));
+    lanepool_i_out_text(out, state_fill_color(snapshot->tasks[index].state));
     lanepool_i_out_text(out, "\"];\n");
 }
 
-static void out_arrow(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t from,
-                      size_t to, size_t lane)
+static void write_arrow(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t from,
+                        size_t to, size_t lane)
 {
     lanepool_i_out_text(out, "  t");
     lanepool_i_out_number(out, from);
@@ -46,20 +46,22 @@ static void out_arrow(const lanepool_i_out *out, const lanepool_snapshot *snapsh
     lanepool_i_out_text(out, ";\n");
 }
 
-/* Each that waits points at the one before it; the first of them at all who hold the lane. */
-static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+/* Writes the arrows of a lane. Each waiting task points at the one before it; the first waiting
+ * task points at every task whose entry is granted. */
+static void write_lane_arrows(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                              size_t index)
 {
     const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
     const size_t *order = snapshot->order + lane->first;
     for (size_t i = 0; i < lane->waiting; i++) {
         size_t task = snapshot->entries[order[lane->granted + i]].task;
         if (i > 0) {
-            out_arrow(out, snapshot, task, snapshot->entries[order[lane->granted + i - 1]].task,
-                      index);
+            write_arrow(out, snapshot, task, snapshot->entries[order[lane->granted + i - 1]].task,
+                        index);
             continue;
         }
         for (size_t holder = 0; holder < lane->granted; holder++)
-            out_arrow(out, snapshot, task, snapshot->entries[order[holder]].task, index);
+            write_arrow(out, snapshot, task, snapshot->entries[order[holder]].task, index);
     }
 }
 
@@ -74,13 +76,13 @@ lanepool_status lanepool_snapshot_write_dot(const lanepool_snapshot *snapshot,
                               "fontname=\"sans-serif\"];\n"
                               "  edge [fontname=\"sans-serif\"];\n");
     for (size_t i = 0; i < snapshot->task_count; i++)
-        out_node(&out, snapshot, i);
+        write_node(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)
-        out_lane(&out, snapshot, i);
+        write_lane_arrows(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->entry_count; i++)
         if (snapshot->entries[i].behind != LANEPOOL_SNAPSHOT_NONE)
-            out_arrow(&out, snapshot, snapshot->entries[i].task, snapshot->entries[i].behind,
-                      LANEPOOL_SNAPSHOT_NONE);
+            write_arrow(&out, snapshot, snapshot->entries[i].task, snapshot->entries[i].behind,
+                        LANEPOOL_SNAPSHOT_NONE);
     lanepool_i_out_text(&out, "}\n");
     return LANEPOOL_OK;
 }

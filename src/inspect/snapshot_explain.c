@@ -1,6 +1,6 @@
 /*
- * Owns the reasons why a task does not run, found in a snapshot: breadth first
- * from the task, each blocker once.
+ * Owns the reasons why a task does not run, found in a snapshot: a breadth-first search from the
+ * task, which visits each blocking task once.
  */
 #include "lanepool/snapshot.h"
 
@@ -9,43 +9,44 @@
 
 #include <string.h>
 
-/* One search. */
 struct search {
     const lanepool_snapshot *snapshot;
-    bool *met;             /* by task */
-    size_t *queue;         /* tasks to be looked at, each once */
-    size_t *depths;        /* of those in the queue */
-    bool *passed;          /* by lane */
-    size_t *rollups_ahead; /* by entry, of lanes that were passed */
+    bool *visited;         /* by task: the search has met it */
+    size_t *queue;         /* tasks to explain, each once */
+    size_t *depths;        /* of the tasks in the queue */
+    bool *scanned;         /* by lane: its part of `rollups_ahead` is filled in */
+    size_t *rollups_ahead; /* by entry, for scanned lanes; see find_rollups_ahead() */
     size_t tail;
     lanepool_snapshot_reason *reasons;
     size_t capacity;
     size_t count;
 };
 
-static void add(struct search *search, size_t entry, size_t blocker, size_t depth)
+/* Adds a reason, and queues the blocking task unless the search has visited it. */
+static void add_reason(struct search *search, size_t entry, size_t blocker, size_t depth)
 {
     if (search->count < search->capacity)
         search->reasons[search->count] = (lanepool_snapshot_reason){ entry, blocker, depth };
     search->count++;
-    if (blocker == LANEPOOL_SNAPSHOT_NONE || search->met[blocker])
+    if (blocker == LANEPOOL_SNAPSHOT_NONE || search->visited[blocker])
         return;
-    search->met[blocker] = true;
+    search->visited[blocker] = true;
     search->queue[search->tail] = blocker;
     search->depths[search->tail] = depth + 1;
     search->tail++;
 }
 
-/* Whether it waits in another lane than this entry's. */
-static bool waits_elsewhere(const lanepool_snapshot *snapshot, const lanepool_snapshot_entry *entry)
+/* Returns whether the task of this waiting entry also waits in another lane. */
+static bool waits_in_other_lanes(const lanepool_snapshot *snapshot,
+                                 const lanepool_snapshot_entry *entry)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[entry->task];
     return task->entry_count - task->arrived > 1;
 }
 
-/* Notes for each entry that waits in a lane the nearest task before it that is held up by more than
- * this lane. A SHARED entry does not wait for those of its own run. */
-static void pass_lane(struct search *search, const lanepool_snapshot_lane *lane)
+/* Sets `rollups_ahead` for each waiting entry of a lane: the nearest earlier task that waits in
+ * another lane, too. A SHARED entry does not wait for the other entries of its own run. */
+static void find_rollups_ahead(struct search *search, const lanepool_snapshot_lane *lane)
 {
     const lanepool_snapshot *snapshot = search->snapshot;
     const size_t *order = snapshot->order + lane->first + lane->granted;
@@ -59,18 +60,18 @@ static void pass_lane(struct search *search, const lanepool_snapshot_lane *lane)
             before_run = nearest;
         in_run = shared;
         search->rollups_ahead[order[i]] = before_run;
-        if (waits_elsewhere(snapshot, entry))
+        if (waits_in_other_lanes(snapshot, entry))
             nearest = entry->task;
     }
 }
 
 static void add_rollup_ahead(struct search *search, size_t lane, size_t index, size_t depth)
 {
-    if (!search->passed[lane])
-        pass_lane(search, &search->snapshot->lanes[lane]);
-    search->passed[lane] = true;
+    if (!search->scanned[lane])
+        find_rollups_ahead(search, &search->snapshot->lanes[lane]);
+    search->scanned[lane] = true;
     if (search->rollups_ahead[index] != LANEPOOL_SNAPSHOT_NONE)
-        add(search, index, search->rollups_ahead[index], depth);
+        add_reason(search, index, search->rollups_ahead[index], depth);
 }
 
 static void explain_entry(struct search *search, size_t index, size_t depth)
@@ -78,14 +79,14 @@ static void explain_entry(struct search *search, size_t index, size_t depth)
     const lanepool_snapshot *snapshot = search->snapshot;
     const lanepool_snapshot_entry *entry = &snapshot->entries[index];
     if (entry->lane == LANEPOOL_SNAPSHOT_NONE) {
-        add(search, index, entry->behind, depth);
+        add_reason(search, index, entry->behind, depth);
         return;
     }
     const lanepool_snapshot_lane *lane = &snapshot->lanes[entry->lane];
     for (size_t i = 0; i < lane->granted; i++)
-        add(search, index, snapshot->entries[snapshot->order[lane->first + i]].task, depth);
+        add_reason(search, index, snapshot->entries[snapshot->order[lane->first + i]].task, depth);
     if (lane->unknown > 0 || lane->paused)
-        add(search, index, LANEPOOL_SNAPSHOT_NONE, depth);
+        add_reason(search, index, LANEPOOL_SNAPSHOT_NONE, depth);
     add_rollup_ahead(search, entry->lane, index, depth);
 }
 
@@ -97,21 +98,21 @@ static void explain_task(struct search *search, size_t index, size_t depth)
             explain_entry(search, task->first_entry + i, depth);
 }
 
-static bool make(struct search *search)
+static bool allocate_search(struct search *search)
 {
     size_t tasks = search->snapshot->task_count;
     size_t lanes = search->snapshot->lane_count;
     size_t entries = search->snapshot->entry_count;
-    search->met = lanepool_i_memory_alloc(tasks * sizeof *search->met);
+    search->visited = lanepool_i_memory_alloc(tasks * sizeof *search->visited);
     search->queue = lanepool_i_memory_alloc(tasks * sizeof *search->queue);
     search->depths = lanepool_i_memory_alloc(tasks * sizeof *search->depths);
-    search->passed = lanepool_i_memory_alloc((lanes + 1) * sizeof *search->passed);
+    search->scanned = lanepool_i_memory_alloc((lanes + 1) * sizeof *search->scanned);
     search->rollups_ahead = lanepool_i_memory_alloc((entries + 1) * sizeof *search->rollups_ahead);
-    if (search->met == NULL || search->queue == NULL || search->depths == NULL ||
-        search->passed == NULL || search->rollups_ahead == NULL)
+    if (search->visited == NULL || search->queue == NULL || search->depths == NULL ||
+        search->scanned == NULL || search->rollups_ahead == NULL)
         return false;
-    memset(search->met, 0, tasks * sizeof *search->met);
-    memset(search->passed, 0, lanes * sizeof *search->passed);
+    memset(search->visited, 0, tasks * sizeof *search->visited);
+    memset(search->scanned, 0, lanes * sizeof *search->scanned);
     return true;
 }
 
@@ -126,23 +127,23 @@ lanepool_status lanepool_snapshot_explain(const lanepool_snapshot *snapshot, siz
         return LANEPOOL_INVALID;
     struct search search = { .snapshot = snapshot, .reasons = reasons, .capacity = capacity };
     lanepool_status status = LANEPOOL_NOMEM;
-    if (make(&search)) {
+    if (allocate_search(&search)) {
         status = LANEPOOL_OK;
-        search.met[task] = true;
+        search.visited[task] = true;
         explain_task(&search, task, 0);
         for (size_t next = 0; next < search.tail; next++)
             explain_task(&search, search.queue[next], search.depths[next]);
         *count = search.count;
     }
-    lanepool_i_memory_free(search.met);
+    lanepool_i_memory_free(search.visited);
     lanepool_i_memory_free(search.queue);
     lanepool_i_memory_free(search.depths);
-    lanepool_i_memory_free(search.passed);
+    lanepool_i_memory_free(search.scanned);
     lanepool_i_memory_free(search.rollups_ahead);
     return status;
 }
 
-/* --- looking something up --- */
+/* --- lookup --- */
 
 size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
 {

@@ -1,4 +1,4 @@
-/* Owns the text form of a snapshot and of reasons; see snapshot_text.h. */
+/* Owns the text form of snapshots and of reasons; see snapshot_text.h. */
 #include "inspect/snapshot_text.h"
 
 #include "platform/platform.h"
@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define REASONS_MAX 64 /* that are written; the rest are counted */
-#define NS_PER_MS   UINT64_C(1000000)
-#define ROOTS_MAX   3 /* that an idle worker's line names */
+#define REASONS_MAX  64 /* reasons that are written; the others are only counted */
+#define NS_PER_MS    UINT64_C(1000000)
+#define BLOCKERS_MAX 3 /* blocking tasks that an idle worker's line names */
 
 /* --- pieces --- */
 
@@ -17,7 +17,7 @@ void lanepool_i_out_text(const lanepool_i_out *out, const char *text)
     out->write(out->context, text, strlen(text));
 }
 
-static void out_digits(const lanepool_i_out *out, uint64_t number, unsigned base)
+static void write_digits(const lanepool_i_out *out, uint64_t number, unsigned base)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -30,7 +30,7 @@ static void out_digits(const lanepool_i_out *out, uint64_t number, unsigned base
 
 void lanepool_i_out_number(const lanepool_i_out *out, uint64_t number)
 {
-    out_digits(out, number, 10);
+    write_digits(out, number, 10);
 }
 
 void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char *what)
@@ -42,7 +42,7 @@ void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char 
         lanepool_i_out_text(out, "s");
 }
 
-static void out_name(const lanepool_i_out *out, const char *name)
+static void write_name(const lanepool_i_out *out, const char *name)
 {
     for (; *name != '\0'; name++) {
         unsigned char byte = (unsigned char)*name;
@@ -57,18 +57,18 @@ void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *sna
     lanepool_i_out_number(out, snapshot->tasks[task].ticket);
     if (snapshot->tasks[task].label != NULL) {
         lanepool_i_out_text(out, " (");
-        out_name(out, snapshot->tasks[task].label);
+        write_name(out, snapshot->tasks[task].label);
         lanepool_i_out_text(out, ")");
     }
 }
 
-static void out_key(const lanepool_i_out *out, const char *name, uint32_t type, uint64_t number)
+static void write_key(const lanepool_i_out *out, const char *name, uint32_t type, uint64_t number)
 {
     if (name[0] != '\0') {
-        out_name(out, name);
+        write_name(out, name);
     } else if (type == LANEPOOL_EVENT_LANE_POINTER) {
         lanepool_i_out_text(out, "0x");
-        out_digits(out, number, 16);
+        write_digits(out, number, 16);
     } else {
         lanepool_i_out_number(out, number);
     }
@@ -79,11 +79,11 @@ void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *sna
     const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
     if (lane->type == LANEPOOL_EVENT_LANE_WORKER)
         lanepool_i_out_text(out, "worker ");
-    out_key(out, lane->name, lane->type, lane->number);
+    write_key(out, lane->name, lane->type, lane->number);
 }
 
-static void out_retry(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
-                      const lanepool_snapshot_task *task)
+static void write_retry(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                        const lanepool_snapshot_task *task)
 {
     uint64_t left_ns = task->retry_ns > snapshot->time_ns ? task->retry_ns - snapshot->time_ns : 0;
     lanepool_i_out_text(out, " has failed ");
@@ -93,7 +93,7 @@ static void out_retry(const lanepool_i_out *out, const lanepool_snapshot *snapsh
     lanepool_i_out_text(out, " ms");
 }
 
-static void out_priority(const lanepool_i_out *out, const lanepool_snapshot_task *task)
+static void write_priority(const lanepool_i_out *out, const lanepool_snapshot_task *task)
 {
     if (task->priority > 0 || task->level > 0) {
         lanepool_i_out_text(out, ", priority ");
@@ -105,9 +105,9 @@ static void out_priority(const lanepool_i_out *out, const lanepool_snapshot_task
     }
 }
 
-/* Who calls the program for it. */
-static void out_caller(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
-                       const lanepool_snapshot_context *context)
+/* Writes which thread is calling the program's functions for a busy context. */
+static void write_context_caller(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                                 const lanepool_snapshot_context *context)
 {
     if (context->closing) {
         lanepool_i_out_text(out, "being closed");
@@ -120,24 +120,25 @@ static void out_caller(const lanepool_i_out *out, const lanepool_snapshot *snaps
         lanepool_i_out_task(out, snapshot, context->task);
 }
 
-/* Why a task that runs may not get on. */
-static void out_busy_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
-                             size_t task)
+/* Writes why a running task may make no progress: its context is busy. */
+static void write_busy_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                               size_t task)
 {
     const lanepool_snapshot_context *context =
         &snapshot->contexts[snapshot->tasks[task].busy_context];
     if (context->task == task) {
         lanepool_i_out_text(out, ", and opens or asks context ");
-        out_key(out, context->name, context->type, context->number);
+        write_key(out, context->name, context->type, context->number);
         return;
     }
     lanepool_i_out_text(out, ", and waits for context ");
-    out_key(out, context->name, context->type, context->number);
+    write_key(out, context->name, context->type, context->number);
     lanepool_i_out_text(out, ", which is ");
-    out_caller(out, snapshot, context);
+    write_context_caller(out, snapshot, context);
 }
 
-static void out_running(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+static void write_running(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                          size_t index)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
     if (task->detached) {
@@ -152,7 +153,7 @@ static void out_running(const lanepool_i_out *out, const lanepool_snapshot *snap
         lanepool_i_out_number(out, task->worker);
     }
     if (task->busy_context != LANEPOOL_SNAPSHOT_NONE)
-        out_busy_context(out, snapshot, index);
+        write_busy_context(out, snapshot, index);
 }
 
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
@@ -161,7 +162,7 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
     switch (task->state) {
     case LANEPOOL_SNAPSHOT_RUNNING:
-        out_running(out, snapshot, index);
+        write_running(out, snapshot, index);
         break;
     case LANEPOOL_SNAPSHOT_READY:
         lanepool_i_out_text(out, task->pumped ? " is ready and waits for its pump"
@@ -170,7 +171,7 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
             lanepool_i_out_text(out, "; the pool is paused");
         break;
     case LANEPOOL_SNAPSHOT_RETRYING:
-        out_retry(out, snapshot, task);
+        write_retry(out, snapshot, task);
         break;
     case LANEPOOL_SNAPSHOT_KEPT:
         lanepool_i_out_text(out, " has failed ");
@@ -190,13 +191,13 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
         lanepool_i_out_text(out, ", without ");
         lanepool_i_out_count(out, task->missing, "poisoned lane");
     }
-    out_priority(out, task);
+    write_priority(out, task);
 }
 
 /* --- reasons --- */
 
-static void out_reason(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
-                       const lanepool_snapshot_reason *reason)
+static void write_reason(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                         const lanepool_snapshot_reason *reason)
 {
     const lanepool_snapshot_entry *entry = &snapshot->entries[reason->entry];
     for (size_t i = 0; i <= reason->depth; i++)
@@ -223,7 +224,7 @@ static void out_reason(const lanepool_i_out *out, const lanepool_snapshot *snaps
     lanepool_i_out_text(out, "\n");
 }
 
-/* --- a task that is in no snapshot --- */
+/* --- tasks that are in no snapshot --- */
 
 void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns)
 {
@@ -233,7 +234,7 @@ void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns)
     lanepool_i_out_text(out, " ms\n");
 }
 
-static void out_code(const lanepool_i_out *out, int code)
+static void write_code(const lanepool_i_out *out, int code)
 {
     lanepool_i_out_text(out, code < 0 ? ", code -" : ", code ");
     lanepool_i_out_number(out, code < 0 ? -(uint64_t)code : (uint64_t)code);
@@ -247,7 +248,7 @@ void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result
         lanepool_i_out_text(out, lanepool_status_text(result->status));
     }
     if (result->status == LANEPOOL_FAILED)
-        out_code(out, result->code);
+        write_code(out, result->code);
     lanepool_i_out_text(out, "\n");
 }
 
@@ -270,7 +271,7 @@ lanepool_status lanepool_snapshot_write_reasons(const lanepool_snapshot *snapsho
     lanepool_i_out_state(&out, snapshot, task);
     lanepool_i_out_text(&out, "\n");
     for (size_t i = 0; i < count && i < REASONS_MAX; i++)
-        out_reason(&out, snapshot, &reasons[i]);
+        write_reason(&out, snapshot, &reasons[i]);
     if (count > REASONS_MAX) {
         lanepool_i_out_text(&out, "  and ");
         lanepool_i_out_count(&out, count - REASONS_MAX, "more reason");
@@ -281,7 +282,7 @@ lanepool_status lanepool_snapshot_write_reasons(const lanepool_snapshot *snapsho
 
 /* --- the whole snapshot --- */
 
-static size_t count_in(const lanepool_snapshot *snapshot, lanepool_snapshot_state state)
+static size_t count_tasks_in_state(const lanepool_snapshot *snapshot, lanepool_snapshot_state state)
 {
     size_t count = 0;
     for (size_t i = 0; i < snapshot->task_count; i++)
@@ -289,8 +290,8 @@ static size_t count_in(const lanepool_snapshot *snapshot, lanepool_snapshot_stat
     return count;
 }
 
-/* Whether someone waits for it who could go on when it ends. */
-static bool holds_others_up(const lanepool_snapshot *snapshot, size_t index)
+/* Returns whether the task has started and another task waits behind it. */
+static bool blocks_others(const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
     if (task->state < LANEPOOL_SNAPSHOT_RUNNING)
@@ -306,16 +307,17 @@ static bool holds_others_up(const lanepool_snapshot *snapshot, size_t index)
     return false;
 }
 
-/* Why a worker idles: nothing is there, or all that is there waits for tasks that run. */
-static void out_idle(const lanepool_i_out *out, const lanepool_snapshot *snapshot)
+/* Writes why a worker idles: the pool is paused, no task waits, or the waiting tasks need the end
+ * of tasks that have started. */
+static void write_idle_reason(const lanepool_i_out *out, const lanepool_snapshot *snapshot)
 {
-    size_t waiting = count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING) +
-                     count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED);
+    size_t waiting = count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_WAITING) +
+                     count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_LATCHED);
     if (snapshot->paused) {
         lanepool_i_out_text(out, " idles: the pool is paused\n");
         return;
     }
-    if (count_in(snapshot, LANEPOOL_SNAPSHOT_READY) > 0) {
+    if (count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_READY) > 0) {
         lanepool_i_out_text(out, " is about to take up a ready task\n");
         return;
     }
@@ -328,19 +330,19 @@ static void out_idle(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     const char *before = waiting == 1 ? " needs the end of " : " need the end of ";
     size_t named = 0;
     for (size_t i = 0; i < snapshot->task_count; i++)
-        if (holds_others_up(snapshot, i) && named++ < ROOTS_MAX) {
+        if (blocks_others(snapshot, i) && named++ < BLOCKERS_MAX) {
             lanepool_i_out_text(out, named == 1 ? before : ", ");
             lanepool_i_out_task(out, snapshot, i);
         }
-    if (named > ROOTS_MAX) {
+    if (named > BLOCKERS_MAX) {
         lanepool_i_out_text(out, " and ");
-        lanepool_i_out_number(out, named - ROOTS_MAX);
+        lanepool_i_out_number(out, named - BLOCKERS_MAX);
         lanepool_i_out_text(out, " more");
     }
     lanepool_i_out_text(out, "\n");
 }
 
-static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+static void write_worker(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_worker *worker = &snapshot->workers[index];
     lanepool_i_out_text(out, "worker ");
@@ -350,7 +352,7 @@ static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snaps
         return;
     }
     if (worker->task == LANEPOOL_SNAPSHOT_NONE) {
-        out_idle(out, snapshot);
+        write_idle_reason(out, snapshot);
         return;
     }
     lanepool_i_out_text(out, " runs ");
@@ -363,8 +365,8 @@ static void out_worker(const lanepool_i_out *out, const lanepool_snapshot *snaps
     lanepool_i_out_text(out, "\n");
 }
 
-/* What counts against it, whether or not it stands here yet. */
-static void out_limit(const lanepool_i_out *out, const lanepool_snapshot_lane *lane)
+/* Writes how many pending tasks count against the lane limit; some may have no entry here yet. */
+static void write_lane_limit(const lanepool_i_out *out, const lanepool_snapshot_lane *lane)
 {
     lanepool_i_out_text(out, ", ");
     lanepool_i_out_number(out, lane->pending);
@@ -373,7 +375,7 @@ static void out_limit(const lanepool_i_out *out, const lanepool_snapshot_lane *l
     lanepool_i_out_text(out, " pending");
 }
 
-static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+static void write_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
 {
     const lanepool_snapshot_lane *lane = &snapshot->lanes[index];
     lanepool_i_out_text(out, "lane ");
@@ -398,16 +400,16 @@ static void out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapsho
     if (lane->paused)
         lanepool_i_out_text(out, " (paused)");
     if (lane->pending_max != 0 && lane->pending_max != LANEPOOL_UNLIMITED)
-        out_limit(out, lane);
+        write_lane_limit(out, lane);
     lanepool_i_out_text(out, "\n");
 }
 
-/* The program is being called for it. */
-static void out_callback(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
-                         const lanepool_snapshot_context *context)
+/* Writes the rest of the line of a busy context: the call in progress and the waiting tasks. */
+static void write_context_callback(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                                   const lanepool_snapshot_context *context)
 {
     lanepool_i_out_text(out, ": ");
-    out_caller(out, snapshot, context);
+    write_context_caller(out, snapshot, context);
     if (context->waiting > 0) {
         lanepool_i_out_text(out, ", ");
         lanepool_i_out_number(out, context->waiting);
@@ -416,13 +418,14 @@ static void out_callback(const lanepool_i_out *out, const lanepool_snapshot *sna
     lanepool_i_out_text(out, "\n");
 }
 
-static void out_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t index)
+static void write_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
+                          size_t index)
 {
     const lanepool_snapshot_context *context = &snapshot->contexts[index];
     lanepool_i_out_text(out, "context ");
-    out_key(out, context->name, context->type, context->number);
+    write_key(out, context->name, context->type, context->number);
     if (context->busy) {
-        out_callback(out, snapshot, context);
+        write_context_callback(out, snapshot, context);
         return;
     }
     if (context->users > 0) {
@@ -445,7 +448,7 @@ static void out_context(const lanepool_i_out *out, const lanepool_snapshot *snap
     lanepool_i_out_text(out, " ms\n");
 }
 
-static void out_failed(const lanepool_i_out *out, size_t count, const char *what)
+static void write_failed_count(const lanepool_i_out *out, size_t count, const char *what)
 {
     if (count == 0)
         return;
@@ -462,16 +465,17 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
         return LANEPOOL_INVALID;
     lanepool_i_out_count(&out, snapshot->task_count, "pending task");
     lanepool_i_out_text(&out, ": ");
-    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_RUNNING));
+    lanepool_i_out_number(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_RUNNING));
     lanepool_i_out_text(&out, " running, ");
-    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_READY));
+    lanepool_i_out_number(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_READY));
     lanepool_i_out_text(&out, " ready, ");
-    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_LATCHED));
+    lanepool_i_out_number(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_LATCHED));
     lanepool_i_out_text(&out, " latched, ");
-    lanepool_i_out_number(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_WAITING));
+    lanepool_i_out_number(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_WAITING));
     lanepool_i_out_text(&out, " waiting");
-    out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_RETRYING), " to be tried again");
-    out_failed(&out, count_in(snapshot, LANEPOOL_SNAPSHOT_KEPT), " kept");
+    write_failed_count(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_RETRYING),
+                       " to be tried again");
+    write_failed_count(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_KEPT), " kept");
     lanepool_i_out_text(&out, "\n");
     if (snapshot->blocked > 0) {
         lanepool_i_out_count(&out, snapshot->blocked, "submit");
@@ -479,10 +483,10 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
                             snapshot->blocked == 1 ? " waits for room\n" : " wait for room\n");
     }
     for (size_t i = 0; i < snapshot->worker_count; i++)
-        out_worker(&out, snapshot, i);
+        write_worker(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)
-        out_lane(&out, snapshot, i);
+        write_lane(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->context_count; i++)
-        out_context(&out, snapshot, i);
+        write_context(&out, snapshot, i);
     return LANEPOOL_OK;
 }

@@ -1,6 +1,5 @@
 /*
- * What a snapshot is written with: text in pieces, names of tasks and lanes as
- * all writers give them.
+ * Output of snapshots: pieces of text, and the names of tasks and lanes as every writer shows them.
  */
 #ifndef LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
 #define LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
@@ -15,19 +14,20 @@ typedef struct lanepool_i_out {
 
 void lanepool_i_out_text(const lanepool_i_out *out, const char *text);
 void lanepool_i_out_number(const lanepool_i_out *out, uint64_t number);
-/* "1 task", "2 tasks" */
+/* Writes "1 task" or "2 tasks". */
 void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char *what);
 
-/* "task 12 (close)" */
+/* Writes "task 12 (close)". */
 void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task);
-/* The lane's name, or its number, in a form that fits on a line: what is not printable, and quotes,
- * are replaced. */
+/* Writes the lane's name, or its number if it has no name, without line breaks: unprintable bytes,
+ * quotes and backslashes are replaced. */
 void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t lane);
-/* " runs on worker 1", " is latched with 2 of 3 lanes" */
+/* Writes " runs on worker 1" or " is latched with 2 of 3 lanes". */
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t task);
 
-/* Of a task that is in no snapshot: "the task is due in 12 ms", "the task has finished", a line. */
+/* Both write a line about a task that is in no snapshot: "the task is due in 12 ms", "the task has
+ * finished". */
 void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns);
 void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result);
 

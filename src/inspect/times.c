@@ -1,7 +1,7 @@
 /*
- * Owns the times of lanes, tags and workers: a table of the tasks that are under
- * way, by ticket, and one of rows, by lane or tag. Both are open addressing with
- * linear probing; a task that goes leaves its place to those behind it.
+ * Owns the times of lanes, tags and workers, in two hash tables: pending tasks by ticket, and rows
+ * by lane or tag. Both tables use open addressing with linear probing. Removing a task moves
+ * tasks behind it up, so no deleted slots remain.
  */
 #include "lanepool/times.h"
 
@@ -15,62 +15,63 @@
 #define NO_TIME   UINT64_MAX
 #define IS_TAG    ((uint8_t)0)
 
-/* A lane or a tag. Histograms are large: rows stand by themselves. */
+/* A lane or a tag. Allocated one by one, because histograms are large. */
 struct row {
     uint64_t object;
     uint8_t object_type;
     lanepool_i_histogram waiting, latched, ready, running;
 };
 
-struct visit {
+/* One pending task's entry in one lane. */
+struct lane_entry {
     struct row *row;
     uint64_t object;
     uint8_t object_type;
 
     uint64_t entered_ns;
-    uint64_t arrived_ns; /* NO_TIME: it waits there */
+    uint64_t granted_ns; /* NO_TIME: not granted yet */
 };
 
-/* How far a task has come. A task that has failed is BETWEEN its attempts until it is ready anew,
- * or has ended. */
+/* The stages of a pending task. A failed task is BETWEEN its attempts until it is ready again or
+ * has ended. */
 enum stage { WAITING, READY, RUNNING, BETWEEN };
 
 struct pending {
     bool used;
     enum stage stage;
-    bool was_tried; /* an attempt is over */
+    bool was_tried; /* at least one attempt has ended */
     uint64_t ticket;
     uint64_t routed_ns;
-    uint64_t arrived_ns; /* NO_TIME: not yet */
+    uint64_t granted_ns; /* its first grant; NO_TIME: none yet */
     uint64_t since_ns;   /* when the stage began; from READY on */
-    uint64_t ran_ns;     /* in attempts that are over */
+    uint64_t ran_ns;     /* in attempts that have ended */
     struct row *tag;
-    struct visit *visits;
-    size_t visit_count;
-    size_t visit_capacity;
+    struct lane_entry *entries;
+    size_t entry_count;
+    size_t entry_capacity;
 };
 
 struct lanepool_times {
     size_t lanes_max;
     size_t lane_count; /* rows of lanes */
 
-    struct pending *pending; /* slot_count, of which pending_count are used */
+    struct pending *pending; /* slot_count slots; pending_count of them are used */
     size_t slot_count;
     size_t pending_count;
-    struct row **rows; /* in the order of their first appearance */
+    struct row **rows; /* in order of first appearance */
     size_t row_count;
     size_t row_capacity;
     size_t *row_slots; /* index + 1 into rows; 0: free */
     size_t row_slot_count;
-    uint64_t now_ns;  /* of the last event; 0: none yet */
-    uint64_t waiting; /* tasks that are routed and not ready */
+    uint64_t now_ns;  /* of the latest event; 0: no event yet */
+    uint64_t waiting; /* tasks that are routed and not ready yet */
     uint64_t ready;   /* tasks that are ready and have not started */
-    uint64_t running; /* tasks that have started, on workers */
-    uint64_t asleep;  /* workers */
+    uint64_t running; /* tasks whose attempt is running */
+    uint64_t asleep;  /* workers that sleep */
     lanepool_times_workers workers;
 };
 
-/* --- making --- */
+/* --- create and destroy --- */
 
 lanepool_status lanepool_times_create(size_t lanes_max, lanepool_times **times)
 {
@@ -91,7 +92,7 @@ void lanepool_times_forget_pending(lanepool_times *times)
 {
     for (size_t i = 0; i < times->slot_count; i++)
         if (times->pending[i].used)
-            lanepool_i_memory_free(times->pending[i].visits);
+            lanepool_i_memory_free(times->pending[i].entries);
     if (times->slot_count > 0)
         memset(times->pending, 0, times->slot_count * sizeof *times->pending);
     times->pending_count = 0;
@@ -111,7 +112,7 @@ void lanepool_times_destroy(lanepool_times *times)
     lanepool_i_memory_free(times);
 }
 
-static void *zeroed(size_t count, size_t size)
+static void *alloc_zeroed(size_t count, size_t size)
 {
     void *memory = lanepool_i_memory_alloc(count * size);
     if (memory != NULL)
@@ -119,7 +120,7 @@ static void *zeroed(size_t count, size_t size)
     return memory;
 }
 
-static size_t mix(uint64_t value)
+static size_t mix_hash(uint64_t value)
 {
     value *= 0x9E3779B97F4A7C15u;
     return (size_t)(value ^ value >> 32);
@@ -132,9 +133,9 @@ static bool is_lane(uint8_t type)
     return type >= LANEPOOL_EVENT_LANE_ID && type <= LANEPOOL_EVENT_LANE_WORKER;
 }
 
-static size_t row_slot(const lanepool_times *times, uint64_t object, uint8_t type)
+static size_t find_row_slot(const lanepool_times *times, uint64_t object, uint8_t type)
 {
-    size_t slot = mix(object + type) & (times->row_slot_count - 1);
+    size_t slot = mix_hash(object + type) & (times->row_slot_count - 1);
     for (;; slot = (slot + 1) & (times->row_slot_count - 1)) {
         if (times->row_slots[slot] == 0)
             return slot;
@@ -144,14 +145,14 @@ static size_t row_slot(const lanepool_times *times, uint64_t object, uint8_t typ
     }
 }
 
-/* Room for one more row in both tables. */
+/* Makes room for one more row in both arrays. Returns false if memory cannot be allocated. */
 static bool make_room_for_row(lanepool_times *times)
 {
     if (times->row_count < times->row_capacity)
         return true;
     size_t capacity = times->row_capacity == 0 ? SLOTS_MIN / 2 : 2 * times->row_capacity;
     struct row **rows = lanepool_i_memory_alloc(capacity * sizeof *rows);
-    size_t *slots = zeroed(2 * capacity, sizeof *slots);
+    size_t *slots = alloc_zeroed(2 * capacity, sizeof *slots);
     if (rows == NULL || slots == NULL) {
         lanepool_i_memory_free(rows);
         lanepool_i_memory_free(slots);
@@ -166,21 +167,22 @@ static bool make_room_for_row(lanepool_times *times)
     times->row_slots = slots;
     times->row_slot_count = 2 * capacity;
     for (size_t i = 0; i < times->row_count; i++)
-        slots[row_slot(times, rows[i]->object, rows[i]->object_type)] = i + 1;
+        slots[find_row_slot(times, rows[i]->object, rows[i]->object_type)] = i + 1;
     return true;
 }
 
-/* NULL: memory is lacking. */
+/* Returns the row of a lane or tag, created if needed; NULL if memory cannot be allocated. Lanes
+ * beyond `lanes_max` share one row. */
 static struct row *find_row(lanepool_times *times, uint64_t object, uint8_t type)
 {
     if (!make_room_for_row(times))
         return NULL;
-    size_t slot = row_slot(times, object, type);
+    size_t slot = find_row_slot(times, object, type);
     if (times->row_slots[slot] != 0)
         return times->rows[times->row_slots[slot] - 1];
     if (is_lane(type) && times->lane_count == times->lanes_max)
         return find_row(times, 0, LANEPOOL_TIMES_OTHERS);
-    struct row *row = zeroed(1, sizeof *row);
+    struct row *row = alloc_zeroed(1, sizeof *row);
     if (row == NULL)
         return NULL;
     times->lane_count += is_lane(type);
@@ -193,10 +195,10 @@ static struct row *find_row(lanepool_times *times, uint64_t object, uint8_t type
 
 /* --- pending tasks --- */
 
-/* Where the task stands, or would stand. */
-static struct pending *slot_of(const lanepool_times *times, uint64_t ticket)
+/* Returns the slot of the task, or the free slot where it would be inserted. */
+static struct pending *find_pending_slot(const lanepool_times *times, uint64_t ticket)
 {
-    size_t slot = mix(ticket) & (times->slot_count - 1);
+    size_t slot = mix_hash(ticket) & (times->slot_count - 1);
     while (times->pending[slot].used && times->pending[slot].ticket != ticket)
         slot = (slot + 1) & (times->slot_count - 1);
     return &times->pending[slot];
@@ -206,7 +208,7 @@ static struct pending *find_pending(const lanepool_times *times, uint64_t ticket
 {
     if (times->slot_count == 0)
         return NULL;
-    struct pending *task = slot_of(times, ticket);
+    struct pending *task = find_pending_slot(times, ticket);
     return task->used ? task : NULL;
 }
 
@@ -217,26 +219,27 @@ static bool make_room_for_pending(lanepool_times *times)
     size_t old_count = times->slot_count;
     struct pending *old = times->pending;
     size_t count = old_count == 0 ? SLOTS_MIN : 2 * old_count;
-    struct pending *slots = zeroed(count, sizeof *slots);
+    struct pending *slots = alloc_zeroed(count, sizeof *slots);
     if (slots == NULL)
         return false;
     times->pending = slots;
     times->slot_count = count;
     for (size_t i = 0; i < old_count; i++)
         if (old[i].used)
-            *slot_of(times, old[i].ticket) = old[i];
+            *find_pending_slot(times, old[i].ticket) = old[i];
     lanepool_i_memory_free(old);
     return true;
 }
 
-/* Those behind it move up, as far as the place where each is looked for first allows. */
+/* Removes a task from the table. Tasks in the slots behind it move up, but no task moves in front
+ * of the slot that its hash selects. */
 static void remove_pending(lanepool_times *times, struct pending *task)
 {
     size_t mask = times->slot_count - 1;
     size_t hole = (size_t)(task - times->pending);
-    lanepool_i_memory_free(task->visits);
+    lanepool_i_memory_free(task->entries);
     for (size_t next = (hole + 1) & mask; times->pending[next].used; next = (next + 1) & mask) {
-        size_t home = mix(times->pending[next].ticket) & mask;
+        size_t home = mix_hash(times->pending[next].ticket) & mask;
         if (((next - home) & mask) < ((next - hole) & mask))
             continue;
         times->pending[hole] = times->pending[next];
@@ -246,115 +249,116 @@ static void remove_pending(lanepool_times *times, struct pending *task)
     times->pending_count--;
 }
 
-static bool add_visit(struct pending *task, const struct visit *visit)
+static bool add_lane_entry(struct pending *task, const struct lane_entry *entry)
 {
-    if (task->visit_count == task->visit_capacity) {
-        size_t capacity = task->visit_capacity == 0 ? LANES_MIN : 2 * task->visit_capacity;
-        struct visit *visits = lanepool_i_memory_alloc(capacity * sizeof *visits);
-        if (visits == NULL)
+    if (task->entry_count == task->entry_capacity) {
+        size_t capacity = task->entry_capacity == 0 ? LANES_MIN : 2 * task->entry_capacity;
+        struct lane_entry *entries = lanepool_i_memory_alloc(capacity * sizeof *entries);
+        if (entries == NULL)
             return false;
-        if (task->visit_count > 0)
-            memcpy(visits, task->visits, task->visit_count * sizeof *visits);
-        lanepool_i_memory_free(task->visits);
-        task->visits = visits;
-        task->visit_capacity = capacity;
+        if (task->entry_count > 0)
+            memcpy(entries, task->entries, task->entry_count * sizeof *entries);
+        lanepool_i_memory_free(task->entries);
+        task->entries = entries;
+        task->entry_capacity = capacity;
     }
-    task->visits[task->visit_count++] = *visit;
+    task->entries[task->entry_count++] = *entry;
     return true;
 }
 
 /* --- events --- */
 
-static bool route(lanepool_times *times, const lanepool_event *event)
+static bool handle_route_event(lanepool_times *times, const lanepool_event *event)
 {
     if (!make_room_for_pending(times))
         return false;
     struct row *tag = find_row(times, event->detail, IS_TAG);
-    struct pending *task = slot_of(times, event->task);
+    struct pending *task = find_pending_slot(times, event->task);
     if (tag == NULL || task->used)
         return tag != NULL;
     *task = (struct pending){ .used = true,
                               .stage = WAITING,
                               .ticket = event->task,
                               .routed_ns = event->time_ns,
-                              .arrived_ns = NO_TIME,
+                              .granted_ns = NO_TIME,
                               .tag = tag };
     times->pending_count++;
     times->waiting++;
     return true;
 }
 
-static void arrive_at(struct pending *task, struct visit *visit, uint64_t time_ns)
+static void record_grant(struct pending *task, struct lane_entry *entry, uint64_t time_ns)
 {
-    visit->arrived_ns = time_ns;
-    lanepool_i_histogram_add(&visit->row->waiting, time_ns - visit->entered_ns);
-    if (task->arrived_ns == NO_TIME)
-        task->arrived_ns = time_ns;
+    entry->granted_ns = time_ns;
+    lanepool_i_histogram_add(&entry->row->waiting, time_ns - entry->entered_ns);
+    if (task->granted_ns == NO_TIME)
+        task->granted_ns = time_ns;
 }
 
-static bool enter(lanepool_times *times, struct pending *task, const lanepool_event *event)
+static bool handle_enter_event(lanepool_times *times, struct pending *task,
+                               const lanepool_event *event)
 {
     if (!is_lane(event->object_type))
         return true;
     struct row *row = find_row(times, event->object, event->object_type);
-    struct visit visit = { row, event->object, event->object_type, event->time_ns, NO_TIME };
-    if (row == NULL || !add_visit(task, &visit))
+    struct lane_entry entry = { row, event->object, event->object_type, event->time_ns, NO_TIME };
+    if (row == NULL || !add_lane_entry(task, &entry))
         return false;
     if ((event->detail & LANEPOOL_EVENT_GRANTED) != 0)
-        arrive_at(task, &task->visits[task->visit_count - 1], event->time_ns);
+        record_grant(task, &task->entries[task->entry_count - 1], event->time_ns);
     return true;
 }
 
-static void arrive(struct pending *task, const lanepool_event *event)
+static void handle_arrive_event(struct pending *task, const lanepool_event *event)
 {
-    for (size_t i = 0; i < task->visit_count; i++) {
-        struct visit *visit = &task->visits[i];
-        if (visit->object == event->object && visit->object_type == event->object_type &&
-            visit->arrived_ns == NO_TIME) {
-            arrive_at(task, visit, event->time_ns);
+    for (size_t i = 0; i < task->entry_count; i++) {
+        struct lane_entry *entry = &task->entries[i];
+        if (entry->object == event->object && entry->object_type == event->object_type &&
+            entry->granted_ns == NO_TIME) {
+            record_grant(task, entry, event->time_ns);
             return;
         }
     }
 }
 
-static void come_to(struct pending *task, enum stage stage, uint64_t now_ns)
+static void set_stage(struct pending *task, enum stage stage, uint64_t now_ns)
 {
     task->stage = stage;
     task->since_ns = now_ns;
 }
 
-/* A task with one lane is never latched. */
-static void end_waiting(lanepool_times *times, struct pending *task, uint64_t now_ns)
+/* Records how long the task waited and was latched. A task with one lane is never latched. */
+static void record_waiting(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     times->waiting--;
     lanepool_i_histogram_add(&task->tag->waiting, now_ns - task->routed_ns);
-    if (task->visit_count < 2 || task->arrived_ns == NO_TIME)
+    if (task->entry_count < 2 || task->granted_ns == NO_TIME)
         return;
-    lanepool_i_histogram_add(&task->tag->latched, now_ns - task->arrived_ns);
-    for (size_t i = 0; i < task->visit_count; i++)
-        if (task->visits[i].arrived_ns != NO_TIME)
-            lanepool_i_histogram_add(&task->visits[i].row->latched,
-                                     now_ns - task->visits[i].arrived_ns);
+    lanepool_i_histogram_add(&task->tag->latched, now_ns - task->granted_ns);
+    for (size_t i = 0; i < task->entry_count; i++)
+        if (task->entries[i].granted_ns != NO_TIME)
+            lanepool_i_histogram_add(&task->entries[i].row->latched,
+                                     now_ns - task->entries[i].granted_ns);
 }
 
-/* Before an attempt, which need not be the first. */
-static void become_ready(lanepool_times *times, struct pending *task, uint64_t now_ns)
+/* Handles a READY event, which precedes the first attempt and every retry. */
+static void handle_ready_event(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     if (task->stage == WAITING)
-        end_waiting(times, task, now_ns);
+        record_waiting(times, task, now_ns);
     times->ready++;
-    come_to(task, READY, now_ns);
+    set_stage(task, READY, now_ns);
 }
 
-static void start(lanepool_times *times, struct pending *task, uint64_t now_ns)
+static void handle_start_event(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
-    uint64_t stood_ns = now_ns - task->since_ns;
+    uint64_t ready_ns = now_ns - task->since_ns;
     times->ready--;
     times->running++;
-    lanepool_i_histogram_add(&task->tag->ready, stood_ns);
-    for (size_t i = 0; i < task->visit_count; i++)
-        lanepool_i_histogram_add(&task->visits[i].row->ready, stood_ns);
-    come_to(task, RUNNING, now_ns);
+    lanepool_i_histogram_add(&task->tag->ready, ready_ns);
+    for (size_t i = 0; i < task->entry_count; i++)
+        lanepool_i_histogram_add(&task->entries[i].row->ready, ready_ns);
+    set_stage(task, RUNNING, now_ns);
 }
 
 static void end_attempt(lanepool_times *times, struct pending *task, uint64_t now_ns)
@@ -362,39 +366,40 @@ static void end_attempt(lanepool_times *times, struct pending *task, uint64_t no
     times->running--;
     task->ran_ns += now_ns - task->since_ns;
     task->was_tried = true;
-    come_to(task, BETWEEN, now_ns);
+    set_stage(task, BETWEEN, now_ns);
 }
 
-/* It stood ready for another attempt, which is not made. */
-static void call_off(lanepool_times *times, struct pending *task, uint64_t now_ns)
+/* Ends the READY stage of a task whose next attempt will not be made. */
+static void drop_attempt(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     times->ready--;
-    come_to(task, BETWEEN, now_ns);
+    set_stage(task, BETWEEN, now_ns);
 }
 
-/* With its last attempt, or without another one. */
-static void end(lanepool_times *times, struct pending *task, uint64_t now_ns)
+/* Handles an END event: after the last attempt, or instead of another attempt. */
+static void handle_end_event(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     if (task->stage == RUNNING)
         end_attempt(times, task, now_ns);
     else if (task->stage == READY)
-        call_off(times, task, now_ns);
+        drop_attempt(times, task, now_ns);
     lanepool_i_histogram_add(&task->tag->running, task->ran_ns);
-    for (size_t i = 0; i < task->visit_count; i++)
-        lanepool_i_histogram_add(&task->visits[i].row->running, task->ran_ns);
+    for (size_t i = 0; i < task->entry_count; i++)
+        lanepool_i_histogram_add(&task->entries[i].row->running, task->ran_ns);
     remove_pending(times, task);
 }
 
-/* It will not run, or not again. */
-static void cancel(lanepool_times *times, struct pending *task)
+/* Handles a CANCEL event: the task will not run, or not again. */
+static void handle_cancel_event(lanepool_times *times, struct pending *task)
 {
     times->waiting -= task->stage == WAITING;
     times->ready -= task->stage == READY;
     remove_pending(times, task);
 }
 
-/* Since the last event nothing has changed. */
-static void pass_time(lanepool_times *times, uint64_t now_ns)
+/* Adds the time since the latest event to the workers' times. No worker or task has changed its
+ * state in that time. */
+static void add_passed_time(lanepool_times *times, uint64_t now_ns)
 {
     uint64_t passed = times->now_ns != 0 && now_ns > times->now_ns ? now_ns - times->now_ns : 0;
     uint64_t *idle = &times->workers.idle_ns;
@@ -408,8 +413,9 @@ static void pass_time(lanepool_times *times, uint64_t now_ns)
         times->now_ns = now_ns;
 }
 
-/* What comes out of turn, since something was missed before, is left out. */
-static bool add_of_task(lanepool_times *times, const lanepool_event *event)
+/* Handles an event of one task. Ignores an event that does not fit the task's stage: an earlier
+ * event was missed. Returns false if memory cannot be allocated. */
+static bool handle_task_event(lanepool_times *times, const lanepool_event *event)
 {
     struct pending *task = find_pending(times, event->task);
     if (task == NULL)
@@ -417,27 +423,27 @@ static bool add_of_task(lanepool_times *times, const lanepool_event *event)
     enum stage stage = task->stage;
     bool has_failed = event->type == LANEPOOL_EVENT_RETRY || event->type == LANEPOOL_EVENT_KEEP;
     if (event->type == LANEPOOL_EVENT_ENTER && stage == WAITING)
-        return enter(times, task, event);
+        return handle_enter_event(times, task, event);
     if (event->type == LANEPOOL_EVENT_ARRIVE && stage == WAITING)
-        arrive(task, event);
+        handle_arrive_event(task, event);
     else if (event->type == LANEPOOL_EVENT_READY && (stage == WAITING || stage == BETWEEN))
-        become_ready(times, task, event->time_ns);
+        handle_ready_event(times, task, event->time_ns);
     else if (event->type == LANEPOOL_EVENT_START && stage == READY)
-        start(times, task, event->time_ns);
+        handle_start_event(times, task, event->time_ns);
     else if (has_failed && stage == RUNNING)
         end_attempt(times, task, event->time_ns);
     else if (has_failed && stage == READY && task->was_tried)
-        call_off(times, task, event->time_ns);
+        drop_attempt(times, task, event->time_ns);
     else if (event->type == LANEPOOL_EVENT_END && (stage == RUNNING || task->was_tried))
-        end(times, task, event->time_ns);
+        handle_end_event(times, task, event->time_ns);
     else if (event->type == LANEPOOL_EVENT_CANCEL && stage != RUNNING)
-        cancel(times, task);
+        handle_cancel_event(times, task);
     return true;
 }
 
-static bool add(lanepool_times *times, const lanepool_event *event)
+static bool handle_event(lanepool_times *times, const lanepool_event *event)
 {
-    pass_time(times, event->time_ns);
+    add_passed_time(times, event->time_ns);
     switch (event->type) {
     case LANEPOOL_EVENT_PARK:
         times->asleep++;
@@ -446,11 +452,11 @@ static bool add(lanepool_times *times, const lanepool_event *event)
         times->asleep -= times->asleep > 0;
         return true;
     case LANEPOOL_EVENT_ROUTE:
-        return route(times, event);
+        return handle_route_event(times, event);
     case LANEPOOL_EVENT_CANCEL:
-        return event->object != 0 || add_of_task(times, event);
+        return event->object != 0 || handle_task_event(times, event);
     default:
-        return add_of_task(times, event);
+        return handle_task_event(times, event);
     }
 }
 
@@ -461,7 +467,7 @@ lanepool_status lanepool_times_add(lanepool_times *times, const lanepool_event *
         return LANEPOOL_INVALID;
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < count; i++)
-        if (!add(times, &events[i]))
+        if (!handle_event(times, &events[i]))
             status = LANEPOOL_NOMEM;
     return status;
 }
