@@ -1,6 +1,6 @@
 /*
- * Owns lanepool_snapshot_take(): from a survey to plain data. While the lanes are
- * stopped everything is copied, names included; the rest is arithmetic.
+ * Owns lanepool_snapshot_take(), which turns a census into plain data. Everything is copied while
+ * the lanes are frozen, names included.
  */
 #include "lanepool/snapshot.h"
 
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_SIZE 72 /* with the final zero; more than an event's */
+#define NAME_SIZE 72 /* with the final zero; longer than a name in an event */
 
-/* What is handed out, and where its parts are kept. */
-struct taken {
+/* A snapshot as the program gets it, and the arrays that it points to. */
+struct owned_snapshot {
     lanepool_snapshot snapshot;
     lanepool_snapshot_task *tasks;
     lanepool_snapshot_entry *entries;
@@ -29,30 +29,30 @@ struct taken {
     lanepool_i_snapshot_contexts contexts;
 };
 
-/* One call. */
-struct taking {
+/* One call of lanepool_snapshot_take() or lanepool_explain(). */
+struct snapshot_call {
     lanepool_i_census census;
-    const void **lanes; /* each once, by address */
+    const void **lanes; /* every lane once, by address */
     size_t lane_count;
-    struct taken *taken;
-    bool stopped;            /* the pool has: its lanes are no more */
-    lanepool_future *future; /* of the task that is asked about; or NULL */
-    size_t asked;            /* its index, or NONE */
+    struct owned_snapshot *owned;
+    bool stopped;            /* the pool has stopped and has no lanes any more */
+    lanepool_future *future; /* of the task to explain, or NULL */
+    size_t future_task;      /* index of that task, or NONE */
 };
 
 void lanepool_snapshot_release(lanepool_snapshot *snapshot)
 {
     if (snapshot == NULL)
         return;
-    struct taken *taken = (struct taken *)snapshot;
-    lanepool_i_memory_free(taken->tasks);
-    lanepool_i_memory_free(taken->entries);
-    lanepool_i_memory_free(taken->lanes);
-    lanepool_i_memory_free(taken->workers);
-    lanepool_i_memory_free(taken->order);
-    lanepool_i_memory_free(taken->names);
-    lanepool_i_snapshot_contexts_free(&taken->contexts);
-    lanepool_i_memory_free(taken);
+    struct owned_snapshot *owned = (struct owned_snapshot *)snapshot;
+    lanepool_i_memory_free(owned->tasks);
+    lanepool_i_memory_free(owned->entries);
+    lanepool_i_memory_free(owned->lanes);
+    lanepool_i_memory_free(owned->workers);
+    lanepool_i_memory_free(owned->order);
+    lanepool_i_memory_free(owned->names);
+    lanepool_i_snapshot_contexts_free(&owned->contexts);
+    lanepool_i_memory_free(owned);
 }
 
 /* --- tasks and entries --- */
@@ -75,47 +75,48 @@ static void copy_priority(lanepool_pool *pool, lanepool_i_task *task,
         lanepool_i_priority_read(pool, task, &copied->priority, &copied->level);
 }
 
-static void copy_tasks(const lanepool_i_census *census, struct taken *taken)
+static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *owned)
 {
     for (size_t i = 0; i < census->rows.count; i++) {
-        const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, i);
-        uint32_t tag = lanepool_i_task_tag(seen->task);
-        taken->tasks[i] = (lanepool_snapshot_task){ .ticket = seen->ticket,
-                                                    .function = seen->task->function,
-                                                    .context = seen->task->context,
+        const lanepool_i_census_row *row = lanepool_i_census_row_at(census, i);
+        uint32_t tag = lanepool_i_task_tag(row->task);
+        owned->tasks[i] = (lanepool_snapshot_task){ .ticket = row->ticket,
+                                                    .function = row->task->function,
+                                                    .context = row->task->context,
                                                     .tag = tag,
                                                     .label = label_of(&census->pool->options, tag),
-                                                    .state = seen->state,
-                                                    .attempts = seen->attempts,
-                                                    .retry_ns = seen->retry_ns,
-                                                    .worker = seen->worker,
-                                                    .detached = seen->detached,
-                                                    .pumped = is_pumped(seen->task),
-                                                    .missing = seen->missing,
+                                                    .state = row->state,
+                                                    .attempts = row->attempts,
+                                                    .retry_ns = row->retry_ns,
+                                                    .worker = row->worker,
+                                                    .detached = row->detached,
+                                                    .pumped = is_pumped(row->task),
+                                                    .missing = row->missing,
                                                     .busy_context = LANEPOOL_SNAPSHOT_NONE };
-        copy_priority(census->pool, seen->task, &taken->tasks[i]);
+        copy_priority(census->pool, row->task, &owned->tasks[i]);
     }
 }
 
-/* Entries come task by task. */
-static void copy_entries(const lanepool_i_census *census, struct taken *taken)
+/* Copies the entries, which the census lists task by task. */
+static void copy_entries(const lanepool_i_census *census, struct owned_snapshot *owned)
 {
     const lanepool_snapshot_entry *entries = census->entries.items;
     for (size_t i = 0; i < census->entries.count; i++) {
-        lanepool_snapshot_task *task = &taken->tasks[entries[i].task];
-        taken->entries[i] = entries[i];
+        lanepool_snapshot_task *task = &owned->tasks[entries[i].task];
+        owned->entries[i] = entries[i];
         if (task->entry_count++ == 0)
             task->first_entry = i;
         task->arrived += entries[i].granted;
     }
 }
 
-/* What waits for nothing, is in no queue and runs on no thread, a worker is just taking up. What
- * has begun to run since its lanes were looked at is shown as it was then. */
-static void settle_states(struct taken *taken, size_t count)
+/* Sets the final state of each task. A task that waits for no grant, is in no queue and runs on no
+ * thread is READY: a worker is just taking it. A task whose entries are not all granted is WAITING
+ * or LATCHED, even if it has started since the census read its entries. */
+static void settle_states(struct owned_snapshot *owned, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        lanepool_snapshot_task *task = &taken->tasks[i];
+        lanepool_snapshot_task *task = &owned->tasks[i];
         if (task->arrived < task->entry_count) {
             task->state = task->arrived > 0 ? LANEPOOL_SNAPSHOT_LATCHED : LANEPOOL_SNAPSHOT_WAITING;
             task->worker = LANEPOOL_SNAPSHOT_NONE;
@@ -134,70 +135,71 @@ static int compare_addresses(const void *left, const void *right)
     return ((uintptr_t)*a > (uintptr_t)*b) - ((uintptr_t)*a < (uintptr_t)*b);
 }
 
-/* The lanes of all entries, each once, by address. False: memory is lacking. */
-static bool find_lanes(struct taking *taking)
+/* Lists the lanes of all entries, each once, by address. Returns false if memory cannot be
+ * allocated. */
+static bool collect_lanes(struct snapshot_call *call)
 {
-    const lanepool_i_vector *places = &taking->census.places;
-    taking->lanes = lanepool_i_memory_alloc((places->count + 1) * sizeof *taking->lanes);
-    if (taking->lanes == NULL)
+    const lanepool_i_vector *places = &call->census.places;
+    call->lanes = lanepool_i_memory_alloc((places->count + 1) * sizeof *call->lanes);
+    if (call->lanes == NULL)
         return false;
-    const void *const *each = places->items;
+    const void *const *lane_of_entry = places->items;
     for (size_t i = 0; i < places->count; i++)
-        if (each[i] != NULL)
-            taking->lanes[taking->lane_count++] = each[i];
-    if (taking->lane_count > 0)
-        qsort(taking->lanes, taking->lane_count, sizeof *taking->lanes, compare_addresses);
-    size_t kept = 0;
-    for (size_t i = 0; i < taking->lane_count; i++)
-        if (kept == 0 || taking->lanes[kept - 1] != taking->lanes[i])
-            taking->lanes[kept++] = taking->lanes[i];
-    taking->lane_count = kept;
+        if (lane_of_entry[i] != NULL)
+            call->lanes[call->lane_count++] = lane_of_entry[i];
+    if (call->lane_count > 0)
+        qsort(call->lanes, call->lane_count, sizeof *call->lanes, compare_addresses);
+    size_t unique = 0;
+    for (size_t i = 0; i < call->lane_count; i++)
+        if (unique == 0 || call->lanes[unique - 1] != call->lanes[i])
+            call->lanes[unique++] = call->lanes[i];
+    call->lane_count = unique;
     return true;
 }
 
-static size_t index_of_lane(const struct taking *taking, const void *lane)
+static size_t index_of_lane(const struct snapshot_call *call, const void *lane)
 {
     const void **found =
-        bsearch(&lane, taking->lanes, taking->lane_count, sizeof *taking->lanes, compare_addresses);
-    return (size_t)(found - taking->lanes);
+        bsearch(&lane, call->lanes, call->lane_count, sizeof *call->lanes, compare_addresses);
+    return (size_t)(found - call->lanes);
 }
 
-/* Counts each lane's entries, and gives it its part of `order`. */
-static void count_entries(const struct taking *taking, struct taken *taken)
+/* Counts the entries of each lane, and assigns each lane its part of `order`. */
+static void count_lane_entries(const struct snapshot_call *call, struct owned_snapshot *owned)
 {
-    const void *const *places = taking->census.places.items;
-    for (size_t i = 0; i < taking->census.entries.count; i++) {
-        lanepool_snapshot_entry *entry = &taken->entries[i];
+    const void *const *places = call->census.places.items;
+    for (size_t i = 0; i < call->census.entries.count; i++) {
+        lanepool_snapshot_entry *entry = &owned->entries[i];
         if (places[i] == NULL)
             continue;
-        entry->lane = index_of_lane(taking, places[i]);
-        lanepool_snapshot_lane *lane = &taken->lanes[entry->lane];
+        entry->lane = index_of_lane(call, places[i]);
+        lanepool_snapshot_lane *lane = &owned->lanes[entry->lane];
         if (entry->granted)
             lane->granted++;
         else
             lane->waiting++;
     }
     size_t first = 0;
-    for (size_t i = 0; i < taking->lane_count; i++) {
-        taken->lanes[i].first = first;
-        first += taken->lanes[i].granted + taken->lanes[i].waiting;
+    for (size_t i = 0; i < call->lane_count; i++) {
+        owned->lanes[i].first = first;
+        first += owned->lanes[i].granted + owned->lanes[i].waiting;
     }
 }
 
-/* Entries come by ticket, as they stand in a lane. */
-static void put_in_order(size_t entry_count, size_t lane_count, struct taken *taken)
+/* Fills in `order`. Entries are sorted by ticket, which is also their order in each lane. */
+static void order_lane_entries(size_t entry_count, size_t lane_count, struct owned_snapshot *owned)
 {
     for (size_t i = 0; i < lane_count; i++)
-        taken->lanes[i].granted = taken->lanes[i].waiting = 0;
+        owned->lanes[i].granted = owned->lanes[i].waiting = 0;
     for (int granted = 1; granted >= 0; granted--)
         for (size_t i = 0; i < entry_count; i++) {
-            lanepool_snapshot_entry *entry = &taken->entries[i];
+            lanepool_snapshot_entry *entry = &owned->entries[i];
             if (entry->lane == LANEPOOL_SNAPSHOT_NONE || entry->granted != (granted != 0))
                 continue;
-            lanepool_snapshot_lane *lane = &taken->lanes[entry->lane];
-            size_t place = lane->granted + lane->waiting;
-            taken->order[lane->first + place] = i;
-            entry->ahead = granted != 0 ? 0 : place + lane->unknown;
+            lanepool_snapshot_lane *lane = &owned->lanes[entry->lane];
+            size_t position = lane->granted + lane->waiting;
+            owned->order[lane->first + position] = i;
+            entry->ahead = granted != 0 ? 0 : position + lane->unknown;
             if (granted != 0)
                 lane->granted++;
             else
@@ -205,23 +207,24 @@ static void put_in_order(size_t entry_count, size_t lane_count, struct taken *ta
         }
 }
 
-static void describe_lanes(const struct taking *taking, struct taken *taken)
+/* Describes each lane, and computes how many of its granted entries are unknown. */
+static void describe_lanes(const struct snapshot_call *call, struct owned_snapshot *owned)
 {
-    lanepool_pool *pool = taking->census.pool;
+    lanepool_pool *pool = call->census.pool;
     const lanepool_i_rule *rule = pool->rule;
-    for (size_t i = 0; i < taking->lane_count; i++) {
-        lanepool_snapshot_lane *lane = &taken->lanes[i];
+    for (size_t i = 0; i < call->lane_count; i++) {
+        lanepool_snapshot_lane *lane = &owned->lanes[i];
         size_t known = lane->granted;
-        char *name = taken->names + i * NAME_SIZE;
-        rule->census_lane(&taking->census, taking->lanes[i], lane, name, NAME_SIZE);
+        char *name = owned->names + i * NAME_SIZE;
+        rule->census_lane(&call->census, call->lanes[i], lane, name, NAME_SIZE);
         lane->unknown = lane->granted > known ? lane->granted - known : 0;
         lane->granted = known;
         if (pool->limits_lanes && pool->options.layout == LANEPOOL_PER_KEY)
-            lanepool_i_lane_limits_describe(pool, taking->lanes[i], lane);
-        /* A pause that has come to its turn holds the lane like a task. */
+            lanepool_i_lane_limits_describe(pool, call->lanes[i], lane);
+        /* The gate of a paused lane counts as granted once it is at the head, but it is no task. */
         if (lane->paused && lane->unknown > 0)
             lane->unknown--;
-        /* Its last task has ended meanwhile: the lane moves on when it may. */
+        /* The last granted task has ended, but a frozen lane grants no entry: show one unknown. */
         if (lane->waiting > 0 && known + lane->unknown == 0 && !lane->paused)
             lane->unknown = 1;
         lane->name = name;
@@ -230,81 +233,82 @@ static void describe_lanes(const struct taking *taking, struct taken *taken)
 
 /* --- workers --- */
 
-static void copy_workers(const lanepool_i_census *census, struct taken *taken)
+static void copy_workers(const lanepool_i_census *census, struct owned_snapshot *owned)
 {
     const lanepool_i_workers *workers = &census->pool->workers;
     for (size_t i = 0; i < workers->worker_count; i++)
-        taken->workers[i] = (lanepool_snapshot_worker){
+        owned->workers[i] = (lanepool_snapshot_worker){
             .task = LANEPOOL_SNAPSHOT_NONE,
             .asleep = load_seq(&workers->sleepers.all[i].flag) == LANEPOOL_I_ASLEEP,
             .absent = lanepool_i_sleepers_is_absent(&workers->sleepers, i),
             .ready = lanepool_i_ready_ring_count(&workers->all[i].queue),
         };
     for (size_t i = 0; i < census->rows.count; i++) {
-        const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, i);
-        if (seen->innermost && taken->tasks[i].worker != LANEPOOL_SNAPSHOT_NONE)
-            taken->workers[seen->worker].task = i;
+        const lanepool_i_census_row *row = lanepool_i_census_row_at(census, i);
+        if (row->innermost && owned->tasks[i].worker != LANEPOOL_SNAPSHOT_NONE)
+            owned->workers[row->worker].task = i;
     }
 }
 
-/* --- taking it --- */
+/* --- take --- */
 
-static struct taken *make(const struct taking *taking)
+static struct owned_snapshot *allocate_snapshot(const struct snapshot_call *call)
 {
-    size_t workers = taking->census.pool->workers.worker_count;
-    size_t entries = taking->census.entries.count;
-    size_t tasks = taking->census.rows.count;
-    struct taken *taken = lanepool_i_memory_alloc(sizeof *taken);
-    if (taken == NULL)
+    size_t workers = call->census.pool->workers.worker_count;
+    size_t entries = call->census.entries.count;
+    size_t tasks = call->census.rows.count;
+    struct owned_snapshot *owned = lanepool_i_memory_alloc(sizeof *owned);
+    if (owned == NULL)
         return NULL;
-    memset(taken, 0, sizeof *taken);
-    taken->tasks = lanepool_i_memory_alloc((tasks + 1) * sizeof *taken->tasks);
-    taken->entries = lanepool_i_memory_alloc((entries + 1) * sizeof *taken->entries);
-    taken->order = lanepool_i_memory_alloc((entries + 1) * sizeof *taken->order);
-    taken->lanes = lanepool_i_memory_alloc((taking->lane_count + 1) * sizeof *taken->lanes);
-    taken->names = lanepool_i_memory_alloc((taking->lane_count + 1) * NAME_SIZE);
-    taken->workers = lanepool_i_memory_alloc(workers * sizeof *taken->workers);
-    if (taken->tasks != NULL && taken->entries != NULL && taken->order != NULL &&
-        taken->lanes != NULL && taken->names != NULL && taken->workers != NULL) {
-        memset(taken->lanes, 0, (taking->lane_count + 1) * sizeof *taken->lanes);
-        return taken;
+    memset(owned, 0, sizeof *owned);
+    owned->tasks = lanepool_i_memory_alloc((tasks + 1) * sizeof *owned->tasks);
+    owned->entries = lanepool_i_memory_alloc((entries + 1) * sizeof *owned->entries);
+    owned->order = lanepool_i_memory_alloc((entries + 1) * sizeof *owned->order);
+    owned->lanes = lanepool_i_memory_alloc((call->lane_count + 1) * sizeof *owned->lanes);
+    owned->names = lanepool_i_memory_alloc((call->lane_count + 1) * NAME_SIZE);
+    owned->workers = lanepool_i_memory_alloc(workers * sizeof *owned->workers);
+    if (owned->tasks != NULL && owned->entries != NULL && owned->order != NULL &&
+        owned->lanes != NULL && owned->names != NULL && owned->workers != NULL) {
+        memset(owned->lanes, 0, (call->lane_count + 1) * sizeof *owned->lanes);
+        return owned;
     }
-    lanepool_snapshot_release(&taken->snapshot);
+    lanepool_snapshot_release(&owned->snapshot);
     return NULL;
 }
 
-static void fill(const struct taking *taking, struct taken *taken)
+static void fill_snapshot(const struct snapshot_call *call, struct owned_snapshot *owned)
 {
-    lanepool_pool *pool = taking->census.pool;
-    size_t tasks = taking->census.rows.count;
-    size_t entries = taking->census.entries.count;
-    copy_tasks(&taking->census, taken);
-    copy_entries(&taking->census, taken);
-    settle_states(taken, tasks);
-    count_entries(taking, taken);
-    describe_lanes(taking, taken);
-    put_in_order(entries, taking->lane_count, taken);
-    copy_workers(&taking->census, taken);
-    taken->snapshot = (lanepool_snapshot){
+    lanepool_pool *pool = call->census.pool;
+    size_t tasks = call->census.rows.count;
+    size_t entries = call->census.entries.count;
+    copy_tasks(&call->census, owned);
+    copy_entries(&call->census, owned);
+    settle_states(owned, tasks);
+    count_lane_entries(call, owned);
+    describe_lanes(call, owned);
+    order_lane_entries(entries, call->lane_count, owned);
+    copy_workers(&call->census, owned);
+    owned->snapshot = (lanepool_snapshot){
         .time_ns = lanepool_i_clock_now(),
         .unrouted =
             lanepool_i_thread_records_accepted(&pool->records) - lanepool_i_router_routed(pool),
         .blocked = load_relaxed(&pool->admission.waiting),
-        .tasks = taken->tasks,
+        .tasks = owned->tasks,
         .task_count = tasks,
-        .entries = taken->entries,
+        .entries = owned->entries,
         .entry_count = entries,
-        .lanes = taken->lanes,
-        .lane_count = taking->lane_count,
-        .order = taken->order,
-        .workers = taken->workers,
+        .lanes = owned->lanes,
+        .lane_count = call->lane_count,
+        .order = owned->order,
+        .workers = owned->workers,
         .worker_count = pool->workers.worker_count,
         .paused = (load_relaxed(&pool->workers.halt) & LANEPOOL_I_HALT_PAUSE) != 0,
     };
 }
 
-/* What was accepted before the call; not for ever, if others go on submitting. */
-static void route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
+/* Routes every task accepted before the call. Tasks submitted later are left, so the loop ends even
+ * while other threads submit. */
+static void route_accepted(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     uint64_t accepted = lanepool_i_thread_records_accepted(&pool->records);
     while ((int64_t)(accepted - lanepool_i_router_routed(pool)) > 0 &&
@@ -312,43 +316,45 @@ static void route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
         lanepool_i_router_route(pool, record);
 }
 
-/* By its block: a task that was not routed has no ticket yet. */
-static void find_asked(struct taking *taking)
+/* Finds the row of the future's task by its block, because an unrouted task has no ticket yet. */
+static void find_future_task(struct snapshot_call *call)
 {
-    lanepool_i_mutex_lock(&taking->future->lock);
-    const lanepool_i_task *task = taking->future->complete ? NULL : taking->future->task;
-    lanepool_i_mutex_unlock(&taking->future->lock);
-    taking->asked = LANEPOOL_SNAPSHOT_NONE;
-    for (size_t i = 0; i < taking->census.rows.count && task != NULL; i++)
-        if (lanepool_i_census_row_at(&taking->census, i)->task == task)
-            taking->asked = i;
+    lanepool_i_mutex_lock(&call->future->lock);
+    const lanepool_i_task *task = call->future->complete ? NULL : call->future->task;
+    lanepool_i_mutex_unlock(&call->future->lock);
+    call->future_task = LANEPOOL_SNAPSHOT_NONE;
+    for (size_t i = 0; i < call->census.rows.count && task != NULL; i++)
+        if (lanepool_i_census_row_at(&call->census, i)->task == task)
+            call->future_task = i;
 }
 
-static void take(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+/* Role's holder: takes a census and copies it into a snapshot. */
+static void take_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                void *context)
 {
-    struct taking *taking = context;
+    struct snapshot_call *call = context;
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    taking->stopped = pool->lifecycle.handed_back;
-    if (taking->stopped)
+    call->stopped = pool->lifecycle.handed_back;
+    if (call->stopped)
         return;
-    route_all(pool, record);
-    taking->census = (lanepool_i_census){ .pool = pool, .record = record };
-    lanepool_i_census_take(&taking->census);
-    if (!taking->census.out_of_memory && find_lanes(taking))
-        taking->taken = make(taking);
-    if (taking->taken != NULL)
-        fill(taking, taking->taken);
-    if (taking->future != NULL)
-        find_asked(taking);
-    lanepool_i_census_thaw(&taking->census, &grants);
-    lanepool_i_census_end(&taking->census);
+    route_accepted(pool, record);
+    call->census = (lanepool_i_census){ .pool = pool, .record = record };
+    lanepool_i_census_take(&call->census);
+    if (!call->census.out_of_memory && collect_lanes(call))
+        call->owned = allocate_snapshot(call);
+    if (call->owned != NULL)
+        fill_snapshot(call, call->owned);
+    if (call->future != NULL)
+        find_future_task(call);
+    lanepool_i_census_thaw(&call->census, &grants);
+    lanepool_i_census_end(&call->census);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
     lanepool_i_count_up(&record->latched, grants.latched);
-    lanepool_i_memory_free(taking->lanes);
-    lanepool_i_census_fini(&taking->census);
+    lanepool_i_memory_free(call->lanes);
+    lanepool_i_census_fini(&call->census);
 }
 
-static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking)
+static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call *call)
 {
     lanepool_i_thread_record *record;
     lanepool_status entered = lanepool_i_pool_enter(pool, &record);
@@ -356,48 +362,52 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct taking *taking
         return entered;
     if (lanepool_i_thread_record_may_hold_role(record))
         return LANEPOOL_DEADLOCK;
-    /* A cancelling call is made by the role's holder. */
+    /* At a shutdown now the role's holder calls the cancelled tasks: this may be such a call. */
     if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
-    lanepool_status status = lanepool_i_with_role(pool, record, UINT64_MAX, take, taking);
-    if (status == LANEPOOL_OK && taking->taken == NULL)
-        status = taking->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
+    lanepool_status status =
+        lanepool_i_with_role(pool, record, UINT64_MAX, take_as_role_holder, call);
+    if (status == LANEPOOL_OK && call->owned == NULL)
+        status = call->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     return status;
 }
 
-/* Afterwards, since the program is asked how keys are called. */
-static bool add_contexts(lanepool_pool *pool, struct taken *taken)
+/* Adds the contexts of keys, after the role is released: the program's function that names keys is
+ * called. Returns false if memory cannot be allocated. */
+static bool add_contexts(lanepool_pool *pool, struct owned_snapshot *owned)
 {
-    if (!lanepool_i_snapshot_contexts_take(pool, &taken->snapshot, taken->tasks, &taken->contexts))
+    if (!lanepool_i_snapshot_contexts_take(pool, &owned->snapshot, owned->tasks, &owned->contexts))
         return false;
-    taken->snapshot.contexts = taken->contexts.each;
-    taken->snapshot.context_count = taken->contexts.count;
+    owned->snapshot.contexts = owned->contexts.each;
+    owned->snapshot.context_count = owned->contexts.count;
     return true;
 }
 
 lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **snapshot)
 {
-    struct taking taking = { .taken = NULL };
+    struct snapshot_call call = { .owned = NULL };
     if (snapshot != NULL)
         *snapshot = NULL;
     if (pool == NULL || snapshot == NULL)
         return LANEPOOL_INVALID;
-    lanepool_status status = take_with_role(pool, &taking);
+    lanepool_status status = take_with_role(pool, &call);
     if (status != LANEPOOL_OK)
         return status;
-    if (!add_contexts(pool, taking.taken)) {
-        lanepool_snapshot_release(&taking.taken->snapshot);
+    if (!add_contexts(pool, call.owned)) {
+        lanepool_snapshot_release(&call.owned->snapshot);
         return LANEPOOL_NOMEM;
     }
-    *snapshot = &taking.taken->snapshot;
+    *snapshot = &call.owned->snapshot;
     return LANEPOOL_OK;
 }
 
-/* --- from a future --- */
+/* --- explain a future --- */
 
-/* True: the task has finished, or is delayed, or is no pool's. Until it is in the inbox a delayed
- * task's record stays with its future. */
-static bool says_itself(lanepool_future *future, const lanepool_i_out *out, lanepool_pool **pool)
+/* Writes the explanation of a task that is finished, delayed or part of a sequence, and returns
+ * true; returns false for any other task. The future points to a delayed task's record until the
+ * task is in the inbox. */
+static bool explain_without_snapshot(lanepool_future *future, const lanepool_i_out *out,
+                                     lanepool_pool **pool)
 {
     uint64_t due_ns = UINT64_MAX;
     lanepool_i_mutex_lock(&future->lock);
@@ -422,23 +432,21 @@ lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn writ
     lanepool_pool *pool;
     if (future == NULL || write == NULL)
         return LANEPOOL_INVALID;
-    if (says_itself(future, &out, &pool))
+    if (explain_without_snapshot(future, &out, &pool))
         return LANEPOOL_OK;
-    struct taking taking = { .future = future };
-    lanepool_status status = take_with_role(pool, &taking);
+    struct snapshot_call call = { .future = future };
+    lanepool_status status = take_with_role(pool, &call);
     if (status != LANEPOOL_OK)
         return status;
-    bool is_seen = taking.asked != LANEPOOL_SNAPSHOT_NONE;
-    if (!is_seen && !says_itself(future, &out, &pool))
+    bool is_seen = call.future_task != LANEPOOL_SNAPSHOT_NONE;
+    if (!is_seen && !explain_without_snapshot(future, &out, &pool))
         lanepool_i_out_text(&out, "the task is just being submitted, taken up or let go\n");
-    else if (is_seen && !add_contexts(pool, taking.taken))
+    else if (is_seen && !add_contexts(pool, call.owned))
         status = LANEPOOL_NOMEM;
     else if (is_seen)
         status = lanepool_snapshot_write_reasons(
-            &taking.taken->snapshot, taking.taken->tasks[taking.asked].ticket, write, context);
-    if (taking.taken != NULL)
-        lanepool_snapshot_release(&taking.taken->snapshot);
+            &call.owned->snapshot, call.owned->tasks[call.future_task].ticket, write, context);
+    if (call.owned != NULL)
+        lanepool_snapshot_release(&call.owned->snapshot);
     return status;
 }
-
-/* --- looking something up --- */

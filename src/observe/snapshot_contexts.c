@@ -1,18 +1,18 @@
-/* Owns what a snapshot says of contexts. */
+/* Owns the part of a snapshot that describes the contexts of keys. */
 #include "observe/snapshot_contexts.h"
 
 #include "feature/context.h"
 #include "route/pool.h"
 
-#define NAME_SIZE 72 /* with the final zero, as a lane's */
+#define NAME_SIZE 72 /* with the final zero, like a lane's name */
 
-/* One look. */
-struct look {
+/* One call of lanepool_i_snapshot_contexts_take(). */
+struct contexts_call {
     lanepool_pool *pool;
-    const lanepool_snapshot *snapshot; /* its tasks: who runs and waits for a context */
-    lanepool_snapshot_task *tasks;     /* the same, to be completed */
-    lanepool_i_context **pinned;       /* whose keys stay until they are unpinned; `most` */
-    size_t most;
+    const lanepool_snapshot *snapshot; /* finds tasks by ticket */
+    lanepool_snapshot_task *tasks;     /* its tasks, writable */
+    lanepool_i_context **pinned;       /* array of `capacity`; a pinned context's key stays */
+    size_t capacity;
     lanepool_i_snapshot_contexts *contexts;
 };
 
@@ -23,17 +23,19 @@ void lanepool_i_snapshot_contexts_free(lanepool_i_snapshot_contexts *contexts)
     *contexts = (lanepool_i_snapshot_contexts){ NULL, 0, NULL };
 }
 
-/* --- describing --- */
+/* --- description --- */
 
-/* A task has begun since the snapshot was taken: it is left as it was. */
-static size_t note_task(const struct look *look, uint64_t ticket, size_t context)
+/* Notes in the snapshot that a running task calls the program for a context, or waits for it.
+ * Returns the task's index, or NONE for the keeper and for a task that the snapshot does not show
+ * as running. */
+static size_t note_busy_context(const struct contexts_call *call, uint64_t ticket, size_t context)
 {
     size_t task = ticket != LANEPOOL_I_CONTEXT_KEEPER
-                      ? lanepool_snapshot_find(look->snapshot, ticket)
+                      ? lanepool_snapshot_find(call->snapshot, ticket)
                       : LANEPOOL_SNAPSHOT_NONE;
-    if (task == LANEPOOL_SNAPSHOT_NONE || look->tasks[task].state != LANEPOOL_SNAPSHOT_RUNNING)
+    if (task == LANEPOOL_SNAPSHOT_NONE || call->tasks[task].state != LANEPOOL_SNAPSHOT_RUNNING)
         return LANEPOOL_SNAPSHOT_NONE;
-    look->tasks[task].busy_context = context;
+    call->tasks[task].busy_context = context;
     return task;
 }
 
@@ -47,129 +49,130 @@ static lanepool_snapshot_context describe_key(const lanepool_i_key *key)
     };
 }
 
-/* The value is the caller's meanwhile. */
-static void describe_busy_locked(const struct look *look, const lanepool_i_context *context,
-                                 size_t index)
+/* Describes a busy context. Its value is not read: it belongs to the calling task or keeper. */
+static void describe_busy_locked(const struct contexts_call *call,
+                                 const lanepool_i_context *context, size_t index)
 {
-    lanepool_snapshot_context *described = &look->contexts->each[index];
+    lanepool_snapshot_context *described = &call->contexts->each[index];
     described->busy = true;
     described->closing = context->caller == LANEPOOL_I_CONTEXT_KEEPER;
-    described->task = note_task(look, context->caller, index);
+    described->task = note_busy_context(call, context->caller, index);
     for (const lanepool_i_context_waiter *waiter = context->waiters; waiter != NULL;
          waiter = waiter->next) {
-        (void)note_task(look, waiter->ticket, index);
+        (void)note_busy_context(call, waiter->ticket, index);
         described->waiting++;
     }
 }
 
-static void describe_open_locked(const struct look *look, const lanepool_i_context *context,
-                                 size_t index)
+static void describe_open_locked(const struct contexts_call *call,
+                                 const lanepool_i_context *context, size_t index)
 {
-    lanepool_snapshot_context *described = &look->contexts->each[index];
+    lanepool_snapshot_context *described = &call->contexts->each[index];
     described->context = context->value;
     described->users = context->uses;
     described->idle_since_ns = context->uses == 0 ? context->idle_since_ns : 0;
     described->due_ns = context->uses == 0 ? context->due_ns : 0;
 }
 
-/* --- looking at each --- */
+/* --- all contexts --- */
 
-/* Calls `found` for each that is open, or BUSY. */
-static void each_locked(lanepool_i_contexts *contexts,
-                        void (*found)(struct look *look, lanepool_i_context *context),
-                        struct look *look)
+/* Calls `found` for each context that is OPEN or BUSY. */
+static void each_context_locked(lanepool_i_contexts *contexts,
+                                void (*found)(struct contexts_call *call,
+                                              lanepool_i_context *context),
+                                struct contexts_call *call)
 {
     for (size_t i = 0; i < contexts->bucket_count; i++)
         for (lanepool_i_context *context = contexts->buckets[i]; context != NULL;
              context = context->chained)
             if (context->state != LANEPOOL_I_CONTEXT_ABSENT)
-                found(look, context);
+                found(call, context);
 }
 
-static void count_one(struct look *look, lanepool_i_context *context)
+static void count_context(struct contexts_call *call, lanepool_i_context *context)
 {
     (void)context;
-    look->most++;
+    call->capacity++;
 }
 
-static void count_most(struct look *look)
+static void count_contexts(struct contexts_call *call)
 {
-    lanepool_i_contexts *contexts = look->pool->contexts;
+    lanepool_i_contexts *contexts = call->pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
-    each_locked(contexts, count_one, look);
+    each_context_locked(contexts, count_context, call);
     lanepool_i_mutex_unlock(&contexts->lock);
 }
 
-/* More than were counted have come meanwhile: the rest is left out. */
-static void pin_one(struct look *look, lanepool_i_context *context)
+/* Pins and describes one context. Contexts opened since the count may not fit and are left out. */
+static void pin_context(struct contexts_call *call, lanepool_i_context *context)
 {
-    size_t index = look->contexts->count;
-    if (index == look->most)
+    size_t index = call->contexts->count;
+    if (index == call->capacity)
         return;
     context->pins++;
-    look->pinned[index] = context;
-    look->contexts->each[index] = describe_key(&context->key);
+    call->pinned[index] = context;
+    call->contexts->each[index] = describe_key(&context->key);
     if (context->state == LANEPOOL_I_CONTEXT_BUSY)
-        describe_busy_locked(look, context, index);
+        describe_busy_locked(call, context, index);
     else
-        describe_open_locked(look, context, index);
-    look->contexts->count++;
+        describe_open_locked(call, context, index);
+    call->contexts->count++;
 }
 
-static void pin(struct look *look)
+static void pin_contexts(struct contexts_call *call)
 {
-    lanepool_i_contexts *contexts = look->pool->contexts;
+    lanepool_i_contexts *contexts = call->pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
-    each_locked(contexts, pin_one, look);
+    each_context_locked(contexts, pin_context, call);
     lanepool_i_mutex_unlock(&contexts->lock);
 }
 
-static void unpin(struct look *look)
+static void unpin_contexts(struct contexts_call *call)
 {
-    lanepool_i_mutex_lock(&look->pool->contexts->lock);
-    for (size_t i = 0; i < look->contexts->count; i++)
-        look->pinned[i]->pins--;
-    lanepool_i_mutex_unlock(&look->pool->contexts->lock);
+    lanepool_i_mutex_lock(&call->pool->contexts->lock);
+    for (size_t i = 0; i < call->contexts->count; i++)
+        call->pinned[i]->pins--;
+    lanepool_i_mutex_unlock(&call->pool->contexts->lock);
 }
 
-/* The program says how keys are called, so that is asked without the lock. */
-static void name_each(const struct look *look)
+/* Names each context without the lock, because the program's function that names keys is called. */
+static void name_contexts(const struct contexts_call *call)
 {
-    lanepool_i_thread_record *record = lanepool_i_pool_local(look->pool);
-    for (size_t i = 0; i < look->contexts->count; i++) {
-        char *name = look->contexts->names + i * NAME_SIZE;
-        const lanepool_i_key *key = &look->pinned[i]->key;
-        name[lanepool_i_key_name(look->pool, record, key, name, NAME_SIZE - 1)] = '\0';
-        look->contexts->each[i].name = name;
+    lanepool_i_thread_record *record = lanepool_i_pool_local(call->pool);
+    for (size_t i = 0; i < call->contexts->count; i++) {
+        char *name = call->contexts->names + i * NAME_SIZE;
+        const lanepool_i_key *key = &call->pinned[i]->key;
+        name[lanepool_i_key_name(call->pool, record, key, name, NAME_SIZE - 1)] = '\0';
+        call->contexts->each[i].name = name;
     }
 }
 
-static bool make_room(struct look *look)
+static bool allocate_contexts(struct contexts_call *call)
 {
-    look->pinned = lanepool_i_memory_alloc(look->most * sizeof(lanepool_i_context *));
-    look->contexts->each = lanepool_i_memory_alloc(look->most * sizeof *look->contexts->each);
-    look->contexts->names = lanepool_i_memory_alloc(look->most * NAME_SIZE);
-    return look->pinned != NULL && look->contexts->each != NULL && look->contexts->names != NULL;
+    call->pinned = lanepool_i_memory_alloc(call->capacity * sizeof(lanepool_i_context *));
+    call->contexts->each = lanepool_i_memory_alloc(call->capacity * sizeof *call->contexts->each);
+    call->contexts->names = lanepool_i_memory_alloc(call->capacity * NAME_SIZE);
+    return call->pinned != NULL && call->contexts->each != NULL && call->contexts->names != NULL;
 }
 
 bool lanepool_i_snapshot_contexts_take(lanepool_pool *pool, const lanepool_snapshot *snapshot,
                                        lanepool_snapshot_task *tasks,
                                        lanepool_i_snapshot_contexts *contexts)
 {
-    struct look look = { pool, snapshot, tasks, NULL, 0, contexts };
+    struct contexts_call call = { pool, snapshot, tasks, NULL, 0, contexts };
     if (pool->contexts->buckets == NULL)
         return true;
-    count_most(&look);
-    if (look.most == 0)
+    count_contexts(&call);
+    if (call.capacity == 0)
         return true;
-    bool has_room = make_room(&look);
+    bool has_room = allocate_contexts(&call);
     if (has_room) {
-        pin(&look);
-        name_each(&look);
-        unpin(&look);
+        pin_contexts(&call);
+        name_contexts(&call);
+        unpin_contexts(&call);
     } else {
         lanepool_i_snapshot_contexts_free(contexts);
     }
-    lanepool_i_memory_free(look.pinned);
+    lanepool_i_memory_free(call.pinned);
     return has_room;
 }

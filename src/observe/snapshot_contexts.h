@@ -1,4 +1,4 @@
-/* The contexts of keys in a snapshot. */
+/* The part of a snapshot that describes the contexts of keys. */
 #ifndef LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 #define LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 
@@ -10,9 +10,9 @@ typedef struct lanepool_i_snapshot_contexts {
     char *names;
 } lanepool_i_snapshot_contexts;
 
-/* On the caller's thread, which holds nothing and has a record of the pool. Also notes in the
- * snapshot's tasks which of them wait for a context. False: memory is lacking, nothing is left
- * behind. */
+/* Describes the pool's contexts, and notes in `tasks` which running tasks call the program for one,
+ * or wait for one. The calling thread has a record of the pool and holds no lock. Returns false if
+ * memory cannot be allocated; then nothing stays allocated. */
 bool lanepool_i_snapshot_contexts_take(lanepool_pool *pool, const lanepool_snapshot *snapshot,
                                        lanepool_snapshot_task *tasks,
                                        lanepool_i_snapshot_contexts *contexts);

@@ -1,21 +1,21 @@
-/* Owns the snapshot of the counters; each counter is kept by the module that it counts for. */
+/* Owns lanepool_pool_stats(), which reads the counters that other modules maintain. */
 #include "lanepool/stats.h"
 
 #include "feature/context.h"
 #include "feature/delay.h"
 #include "route/pool.h"
 
-static uint64_t ready_of(const lanepool_pool *pool, size_t index)
+static uint64_t count_ready_tasks(const lanepool_pool *pool, size_t index)
 {
     return lanepool_i_ready_ring_count(&pool->workers.all[index].queue);
 }
 
-static void add_worker(lanepool_pool *pool, size_t index, lanepool_worker_stats *stats)
+static void read_worker_stats(lanepool_pool *pool, size_t index, lanepool_worker_stats *stats)
 {
     const lanepool_i_worker *worker = &pool->workers.all[index];
     const lanepool_i_thread_record *record = worker->record;
     stats->finished = load_relaxed(&record->ran);
-    stats->ready = ready_of(pool, index);
+    stats->ready = count_ready_tasks(pool, index);
     stats->taken_from_others = load_relaxed(&worker->taken_from_others);
     stats->wake_ups = load_relaxed(&pool->workers.sleepers.all[index].wake_ups);
 }
@@ -28,7 +28,8 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     *stats = (lanepool_stats){ 0 };
-    /* Finished before accepted: a task counts as accepted first. */
+    /* Read finished before accepted: each task is counted as accepted first, so pending is never
+     * negative. */
     stats->finished = lanepool_i_thread_records_finished(&pool->records);
     stats->accepted = lanepool_i_thread_records_accepted(&pool->records);
     stats->pending = stats->accepted - stats->finished;
@@ -41,7 +42,7 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     stats->live_lanes = load_relaxed(&pool->router.lanes_live);
     for (size_t i = 0; i < pool->workers.worker_count; i++) {
         lanepool_worker_stats worker;
-        add_worker(pool, i, &worker);
+        read_worker_stats(pool, i, &worker);
         stats->threads += !lanepool_i_sleepers_is_absent(&pool->workers.sleepers, i);
         stats->ready += worker.ready;
         stats->taken_from_others += worker.taken_from_others;

@@ -1,4 +1,4 @@
-/* Owns the watch over finished blocks, and the survey's arrays; see census.h. */
+/* Owns the steps of a census: find the tasks, sort them, add their entries; see census.h. */
 #include "observe/take_census.h"
 
 #include "core/caller_runs.h"
@@ -11,62 +11,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM 64 /* for so many more at first, where it cannot be known */
+#define ROOM_MIN 64 /* the first reservation of rows, where the number of tasks is unknown */
 
-/* --- what is seen --- */
+/* --- finding tasks --- */
 
-static void found_waiting(lanepool_i_task *task, void *context)
+static void add_waiting_task(lanepool_i_task *task, void *context)
 {
     lanepool_i_census_add_task(context, task);
 }
 
-static void found_ready(lanepool_i_task *task, void *context)
+static void add_ready_task(lanepool_i_task *task, void *context)
 {
     if (!lanepool_i_task_is_tombstone(task))
         lanepool_i_census_add_row(context, task, LANEPOOL_SNAPSHOT_READY, LANEPOOL_SNAPSHOT_NONE);
 }
 
-static size_t room_of(const lanepool_i_census *census)
+static size_t count_free_rows(const lanepool_i_census *census)
 {
     return census->rows.capacity - census->rows.count;
 }
 
-/* As below, of the spill. */
-static bool copy_spilled(lanepool_i_census *census)
+/* Copies the overflow list; see copy_with_room(). */
+static bool copy_overflow(lanepool_i_census *census)
 {
-    size_t room = room_of(census);
+    size_t room = count_free_rows(census);
     lanepool_i_workers *workers = &census->pool->workers;
     lanepool_i_mutex_lock(&workers->overflow_lock);
     size_t count = lanepool_i_workers_overflow_count_locked(workers);
     if (count <= room)
-        lanepool_i_workers_each_overflow_locked(workers, found_ready, census);
+        lanepool_i_workers_each_overflow_locked(workers, add_ready_task, census);
     lanepool_i_mutex_unlock(&workers->overflow_lock);
     return count <= room;
 }
 
-/* Those that their callers are to run. */
-static bool copy_called(lanepool_i_census *census)
+/* Copies the ready tasks that their callers run; see copy_with_room(). */
+static bool copy_callers_tasks(lanepool_i_census *census)
 {
-    size_t room = room_of(census);
+    size_t room = count_free_rows(census);
     lanepool_i_waits *waits = &census->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
     size_t count = lanepool_i_callers_ready_max_locked(waits);
     if (count <= room)
-        lanepool_i_callers_each_ready_locked(waits, found_ready, census);
+        lanepool_i_callers_each_ready_locked(waits, add_ready_task, census);
     lanepool_i_mutex_unlock(&waits->lock);
     return count <= room;
 }
 
-static void add_running(lanepool_i_census *census, size_t worker, lanepool_i_task *task,
-                        bool innermost)
+static void add_running_row(lanepool_i_census *census, size_t worker, lanepool_i_task *task,
+                            bool innermost)
 {
     lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_RUNNING, worker);
     ((lanepool_i_census_row *)census->rows.items)[census->rows.count - 1].innermost = innermost;
 }
 
-/* Of one thread; false: there was no room. A task that has just left the list may stand in another
- * by now. */
-static bool add_running_of(lanepool_i_census *census, lanepool_i_thread_record *record)
+/* Adds the running tasks of one thread. Returns false if there was not enough room. A task that has
+ * left the thread's list may already be linked in another list. So each step rereads the head, and
+ * the walk starts again if the head has changed. */
+static bool add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_record *record)
 {
     size_t before = census->rows.count;
     size_t worker = record->worker != NULL ? record->worker_index : LANEPOOL_SNAPSHOT_NONE;
@@ -74,10 +75,10 @@ static bool add_running_of(lanepool_i_census *census, lanepool_i_thread_record *
         lanepool_i_task *innermost = load_seq(&record->running);
         lanepool_i_task *task = innermost;
         while (task != NULL && load_seq(&record->running) == innermost) {
-            if (room_of(census) == 0)
+            if (count_free_rows(census) == 0)
                 return false;
             if (!lanepool_i_task_is_tombstone(task))
-                add_running(census, worker, task, task == innermost);
+                add_running_row(census, worker, task, task == innermost);
             task = load_acquire(&task->next);
         }
         if (load_seq(&record->running) == innermost)
@@ -86,26 +87,27 @@ static bool add_running_of(lanepool_i_census *census, lanepool_i_thread_record *
     }
 }
 
-static bool copy_running(lanepool_i_census *census)
+/* Copies the running tasks of all threads; see copy_with_room(). */
+static bool copy_running_tasks(lanepool_i_census *census)
 {
     lanepool_i_thread_records *records = &census->pool->records;
     bool has_room = true;
     lanepool_i_mutex_lock(&records->lock);
     for (lanepool_i_thread_record *record = records->first; record != NULL && has_room;
          record = record->next_of_pool)
-        has_room = add_running_of(census, record);
+        has_room = add_running_of_thread(census, record);
     lanepool_i_mutex_unlock(&records->lock);
     return has_room;
 }
 
-static void add_detached(lanepool_i_census *census, lanepool_i_task *task)
+static void add_detached_row(lanepool_i_census *census, lanepool_i_task *task)
 {
-    add_running(census, LANEPOOL_SNAPSHOT_NONE, task, true);
+    add_running_row(census, LANEPOOL_SNAPSHOT_NONE, task, true);
     ((lanepool_i_census_row *)census->rows.items)[census->rows.count - 1].detached = true;
 }
 
-/* Those that go on though their functions have returned. */
-static bool copy_apart(lanepool_i_census *census)
+/* Copies the detached tasks whose functions have returned; see copy_with_room(). */
+static bool copy_detached_tasks(lanepool_i_census *census)
 {
     lanepool_i_detaches *detaches = census->pool->detaches;
     bool has_room = true;
@@ -114,48 +116,48 @@ static bool copy_apart(lanepool_i_census *census)
          detach = detach->next) {
         if (load_acquire(&detach->state) != LANEPOOL_I_DETACH_RETURNED)
             continue;
-        has_room = room_of(census) > 0;
+        has_room = count_free_rows(census) > 0;
         if (has_room)
-            add_detached(census, detach->task);
+            add_detached_row(census, detach->task);
     }
     lanepool_i_mutex_unlock(&detaches->lock);
     return has_room;
 }
 
-static void add_failed(lanepool_i_census *census, const lanepool_i_attempts *attempts)
+static void add_failed_row(lanepool_i_census *census, const lanepool_i_attempts *attempts)
 {
     lanepool_i_census_add_row(census, attempts->task,
                               attempts->is_parked ? LANEPOOL_SNAPSHOT_KEPT
                                                   : LANEPOOL_SNAPSHOT_RETRYING,
                               LANEPOOL_SNAPSHOT_NONE);
-    lanepool_i_census_row *seen =
+    lanepool_i_census_row *row =
         (lanepool_i_census_row *)census->rows.items + census->rows.count - 1;
-    seen->attempts = attempts->failed;
-    seen->retry_ns = attempts->is_parked ? 0 : attempts->timer.due_ns;
+    row->attempts = attempts->failed;
+    row->retry_ns = attempts->is_parked ? 0 : attempts->timer.due_ns;
 }
 
-/* Those that have failed, and go on all the same. */
-static bool copy_failed(lanepool_i_census *census)
+/* Copies the tasks that wait for a retry or are parked; see copy_with_room(). */
+static bool copy_failed_tasks(lanepool_i_census *census)
 {
     lanepool_i_failures *failures = census->pool->failures;
     bool has_room = true;
     lanepool_i_mutex_lock(&failures->lock);
     for (const lanepool_i_attempts *attempts = failures->first; attempts != NULL && has_room;
          attempts = attempts->next) {
-        has_room = room_of(census) > 0;
+        has_room = count_free_rows(census) > 0;
         if (has_room)
-            add_failed(census, attempts);
+            add_failed_row(census, attempts);
     }
     lanepool_i_mutex_unlock(&failures->lock);
     return has_room;
 }
 
-/* Under a lock nothing is allocated: `copy` says whether there was room for all, and is called
- * again with more. */
-static void copy_locked(lanepool_i_census *census, bool (*copy)(lanepool_i_census *census))
+/* Calls `copy`, with twice the room each time, until it returns true: all rows fit. The room is
+ * reserved before the call, because `copy` takes a lock and nothing is allocated under a lock. */
+static void copy_with_room(lanepool_i_census *census, bool (*copy)(lanepool_i_census *census))
 {
     size_t before = census->rows.count;
-    for (size_t room = ROOM;; room *= 2) {
+    for (size_t room = ROOM_MIN;; room *= 2) {
         if (!lanepool_i_vector_reserve(&census->rows, room, sizeof(lanepool_i_census_row))) {
             census->out_of_memory = true;
             return;
@@ -166,19 +168,19 @@ static void copy_locked(lanepool_i_census *census, bool (*copy)(lanepool_i_censu
     }
 }
 
-static void add_ready(lanepool_i_census *census)
+static void add_ready_tasks(lanepool_i_census *census)
 {
     lanepool_i_workers *workers = &census->pool->workers;
     for (size_t i = 0; i < workers->worker_count; i++)
-        lanepool_i_ready_ring_each(&workers->all[i].queue, found_ready, census);
-    copy_locked(census, copy_spilled);
-    copy_locked(census, copy_called);
+        lanepool_i_ready_ring_each(&workers->all[i].queue, add_ready_task, census);
+    copy_with_room(census, copy_overflow);
+    copy_with_room(census, copy_callers_tasks);
 }
 
-/* --- putting it in order --- */
+/* --- sorting --- */
 
-/* By ticket; of what was seen twice the furthest state first. */
-static int compare_seen(const void *left, const void *right)
+/* Compares by ticket; of two rows of one task, the one in the later state is first. */
+static int compare_rows(const void *left, const void *right)
 {
     const lanepool_i_census_row *a = left;
     const lanepool_i_census_row *b = right;
@@ -187,39 +189,41 @@ static int compare_seen(const void *left, const void *right)
     return (a->state < b->state) - (a->state > b->state);
 }
 
-/* A task may have been taken from a queue, and started, while it was looked for. */
-static void sort_seen(lanepool_i_census *census)
+/* Sorts the rows by ticket and leaves one row for each task. A task that started during the census
+ * may have been found twice: in a queue and on its thread. */
+static void sort_rows(lanepool_i_census *census)
 {
-    lanepool_i_census_row *seen = census->rows.items;
-    size_t kept = 0;
+    lanepool_i_census_row *rows = census->rows.items;
+    size_t unique = 0;
     if (census->rows.count > 0)
-        qsort(seen, census->rows.count, sizeof *seen, compare_seen);
+        qsort(rows, census->rows.count, sizeof *rows, compare_rows);
     for (size_t i = 0; i < census->rows.count; i++)
-        if (kept == 0 || seen[kept - 1].ticket != seen[i].ticket)
-            seen[kept++] = seen[i];
-    census->rows.count = kept;
+        if (unique == 0 || rows[unique - 1].ticket != rows[i].ticket)
+            rows[unique++] = rows[i];
+    census->rows.count = unique;
 }
 
-/* Where lanes cannot be stopped: what has finished by now is left out. What is shown as running was
- * looked at last, so all that it waited for is left out, too. Of what has no place yet the rule
- * knows nothing. */
-static void drop_over(lanepool_i_census *census)
+/* If the rule cannot freeze its lanes, drops the rows of tasks that have finished by now. Running
+ * tasks were found last, so every task that a running task waited for is dropped, too. The rule is
+ * not asked about tasks held back by a barrier: it does not know them yet. */
+static void drop_finished_rows(lanepool_i_census *census)
 {
     const lanepool_i_rule *rule = census->pool->rule;
-    lanepool_i_census_row *seen = census->rows.items;
-    size_t kept = 0;
+    lanepool_i_census_row *rows = census->rows.items;
+    size_t remaining = 0;
     if (rule->census_is_over == NULL)
         return;
     for (size_t i = 0; i < census->rows.count; i++)
-        if (lanepool_i_barrier_holds(&census->pool->router, seen[i].task) ||
-            !rule->census_is_over(seen[i].task))
-            seen[kept++] = seen[i];
-    census->rows.count = kept;
+        if (lanepool_i_barrier_holds(&census->pool->router, rows[i].task) ||
+            !rule->census_is_over(rows[i].task))
+            rows[remaining++] = rows[i];
+    census->rows.count = remaining;
 }
 
-/* Behind the barrier; or of those before it: all that go on, and the nearest one that waits, which
- * leads to the others. */
-static void add_held_back(lanepool_i_census *census, size_t index)
+/* Adds which tasks a held-back task is behind. A task after the barrier is behind the barrier. The
+ * barrier itself is behind all earlier tasks that do not wait, and behind the nearest one that
+ * waits, which leads to the others. */
+static void add_held_back_entries(lanepool_i_census *census, size_t index)
 {
     const lanepool_i_router *router = &census->pool->router;
     bool is_barrier = lanepool_i_census_row_at(census, index)->ticket == router->barrier_ticket;
@@ -236,11 +240,11 @@ static void add_held_back(lanepool_i_census *census, size_t index)
     }
 }
 
-static void add_entries(lanepool_i_census *census, size_t index)
+static void add_task_entries(lanepool_i_census *census, size_t index)
 {
     if (lanepool_i_barrier_holds(&census->pool->router,
                                  lanepool_i_census_row_at(census, index)->task))
-        add_held_back(census, index);
+        add_held_back_entries(census, index);
     else
         census->pool->rule->census_entries(census, index);
 }
@@ -250,26 +254,26 @@ void lanepool_i_census_take(lanepool_i_census *census)
     const lanepool_i_rule *rule = census->pool->rule;
     lanepool_i_retention_begin(&census->pool->retention);
     rule->census_begin(census);
-    lanepool_i_barrier_each(&census->pool->router, found_waiting, census);
-    add_ready(census);
-    copy_locked(census, copy_running);
-    copy_locked(census, copy_apart);
-    copy_locked(census, copy_failed);
-    drop_over(census);
-    sort_seen(census);
+    lanepool_i_barrier_each(&census->pool->router, add_waiting_task, census);
+    add_ready_tasks(census);
+    copy_with_room(census, copy_running_tasks);
+    copy_with_room(census, copy_detached_tasks);
+    copy_with_room(census, copy_failed_tasks);
+    drop_finished_rows(census);
+    sort_rows(census);
     for (size_t i = 0; i < census->rows.count && !census->out_of_memory; i++)
-        add_entries(census, i);
+        add_task_entries(census, i);
 }
 
 void lanepool_i_census_take_running(lanepool_i_census *census)
 {
     lanepool_i_retention_begin(&census->pool->retention);
-    copy_locked(census, copy_running);
-    copy_locked(census, copy_apart);
-    sort_seen(census);
+    copy_with_room(census, copy_running_tasks);
+    copy_with_room(census, copy_detached_tasks);
+    sort_rows(census);
 }
 
-static void count_held_back(lanepool_i_task *task, void *context)
+static void count_held_back_task(lanepool_i_task *task, void *context)
 {
     (void)task;
     (*(size_t *)context)++;
@@ -284,7 +288,7 @@ size_t lanepool_i_census_count_waiting(lanepool_pool *pool, lanepool_i_thread_re
     while ((task = lanepool_i_tasks_take(&census.counted)) != NULL)
         fetch_and_acq_rel(&task->word, ~LANEPOOL_I_VISITED);
     pool->rule->census_end(&census, grants);
-    lanepool_i_barrier_each(&pool->router, count_held_back, &census.waiting);
+    lanepool_i_barrier_each(&pool->router, count_held_back_task, &census.waiting);
     return census.waiting;
 }
 
@@ -293,7 +297,8 @@ void lanepool_i_census_thaw(lanepool_i_census *census, lanepool_i_grants *grants
     census->pool->rule->census_end(census, grants);
 }
 
-static void free_kept(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
+static void free_retained_blocks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task)
 {
     while (task != NULL) {
         lanepool_i_task *next = lanepool_i_retention_next(task);
@@ -307,7 +312,8 @@ static void free_kept(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 
 void lanepool_i_census_end(lanepool_i_census *census)
 {
-    free_kept(census->pool, census->record, lanepool_i_retention_end(&census->pool->retention));
+    free_retained_blocks(census->pool, census->record,
+                         lanepool_i_retention_end(&census->pool->retention));
 }
 
 void lanepool_i_census_fini(lanepool_i_census *census)

@@ -1,22 +1,22 @@
-/*
- * Taking a census; see census.h.
- */
+/* Taking a census; see census.h. All functions are called by the role's holder. */
 #ifndef LANEPOOL_SRC_OBSERVE_TAKE_CENSUS_H
 #define LANEPOOL_SRC_OBSERVE_TAKE_CENSUS_H
 
 #include "route/census.h"
 
-/* Role's holder: looks at everything; then its lanes may be described, until they go on; blocks are
- * kept until it ends. `lacking` says whether that is all. */
+/* Takes a census of all tasks and lanes. The lanes stay frozen, and may be described, until
+ * lanepool_i_census_thaw(). Blocks of finished tasks are retained until lanepool_i_census_end(). If
+ * memory could not be allocated, `out_of_memory` is set and the census is incomplete. */
 void lanepool_i_census_take(lanepool_i_census *census);
-/* Only at the tasks that run, detached ones among them, and at no lane: nothing has to go on. */
+/* Takes a census of the running tasks only, detached ones included. No lane is frozen, so there is
+ * nothing to thaw. */
 void lanepool_i_census_take_running(lanepool_i_census *census);
 void lanepool_i_census_thaw(lanepool_i_census *census, lanepool_i_grants *grants);
 void lanepool_i_census_end(lanepool_i_census *census);
 void lanepool_i_census_fini(lanepool_i_census *census);
 
-/* Role's holder: how many tasks wait, cancelled ones among them; none that is ready or runs. What
- * becomes ready meanwhile is added to grants. */
+/* Returns how many tasks wait for grants, tombstones included. Entries granted by the call are
+ * added to `grants`. */
 size_t lanepool_i_census_count_waiting(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_grants *grants);
 

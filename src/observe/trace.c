@@ -1,14 +1,13 @@
 /*
- * Owns the readers of a pool's events, and the choice of what is recorded.
+ * Owns the readers of a pool's events, and the choice of which events are recorded.
  *
- * A read takes the events of all rings in the order of their times, up to its
- * horizon: the moment at which it began, taken before it looked at any ring.
- * An event from before the horizon was caused by events that were written before
- * its own time was taken, so before this read looked at their rings: they come
- * first. What is younger is left for the next read, unless no ring has changed
- * since this one looked: then all that there is can be taken.
+ * A read returns the events of all rings in order of time, up to its horizon. The horizon is the
+ * moment at which the read began, taken before it read any ring. Every cause of an event is written
+ * before the time of the event is taken. So the causes of each event before the horizon were
+ * written before this read reached their rings, and are returned first. Younger events are left for
+ * the next read. If no ring has changed since this read scanned it, the read returns all events.
  *
- * Up to here times are ticks; they become the clock's when an event is handed out
+ * Times in the rings are ticks. They become times of the clock when an event is handed out
  * (clock_anchors.h).
  */
 #include "lanepool/trace.h"
@@ -17,22 +16,22 @@
 
 #include <string.h>
 
-/* For threads to come: until there are more, a read allocates nothing. */
-#define ROOM 16
+/* Cursors reserved for threads that start later: a read allocates memory only for more of them. */
+#define ROOM_MIN 16
 
-/* One ring as a reader sees it. */
-struct place {
+/* One reader's position in one ring. */
+struct cursor {
     lanepool_i_ring *ring;
-    uint64_t next;    /* the event to be read */
-    uint64_t end;     /* of what this read may take */
-    uint64_t time_ns; /* of the last event that was handed out */
-    bool has;         /* `event` is event `next`, its time still in ticks */
+    uint64_t next;    /* number of the next event to read */
+    uint64_t end;     /* this read takes no event from this number on */
+    uint64_t time_ns; /* time of the last event handed out */
+    bool has_event;   /* `event` is a copy of event `next`, its time in ticks */
     lanepool_event event;
 };
 
 struct lanepool_trace_reader {
     lanepool_i_rings *rings;
-    struct place *places; /* by the ring's number */
+    struct cursor *cursors; /* by the ring's number */
     size_t count;
     size_t capacity;
     lanepool_i_clock_time time;
@@ -45,18 +44,18 @@ static size_t count_rings(const lanepool_trace_reader *reader)
     return newest == NULL ? 0 : newest->number + 1;
 }
 
-static bool make_room(lanepool_trace_reader *reader, size_t count)
+static bool reserve_cursors(lanepool_trace_reader *reader, size_t count)
 {
     if (count <= reader->capacity)
         return true;
     size_t capacity = 2 * count;
-    struct place *places = lanepool_i_memory_alloc(capacity * sizeof *places);
-    if (places == NULL)
+    struct cursor *cursors = lanepool_i_memory_alloc(capacity * sizeof *cursors);
+    if (cursors == NULL)
         return false;
     if (reader->count > 0)
-        memcpy(places, reader->places, reader->count * sizeof *places);
-    lanepool_i_memory_free(reader->places);
-    reader->places = places;
+        memcpy(cursors, reader->cursors, reader->count * sizeof *cursors);
+    lanepool_i_memory_free(reader->cursors);
+    reader->cursors = cursors;
     reader->capacity = capacity;
     return true;
 }
@@ -74,7 +73,7 @@ lanepool_status lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader *
         return LANEPOOL_NOMEM;
     *made = (lanepool_trace_reader){ .rings = &pool->rings,
                                      .time = lanepool_i_clock_time_begin(pool->rings.anchors) };
-    if (!make_room(made, count_rings(made) + ROOM)) {
+    if (!reserve_cursors(made, count_rings(made) + ROOM_MIN)) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NOMEM;
     }
@@ -86,7 +85,7 @@ void lanepool_trace_close(lanepool_trace_reader *reader)
 {
     if (reader == NULL)
         return;
-    lanepool_i_memory_free(reader->places);
+    lanepool_i_memory_free(reader->cursors);
     lanepool_i_memory_free(reader);
 }
 
@@ -110,93 +109,100 @@ static void load_event(const lanepool_i_ring *ring, uint64_t number, lanepool_ev
     event->object_type = (uint8_t)(rest >> 56);
 }
 
-/* The oldest event that cannot be being overwritten, after `written` were counted. */
-static uint64_t oldest(const lanepool_i_ring *ring, uint64_t written)
+/* Returns the number of the oldest event that cannot be in the middle of being overwritten, when
+ * `written` events were counted. */
+static uint64_t oldest_intact_event(const lanepool_i_ring *ring, uint64_t written)
 {
     return written >= ring->capacity ? written - ring->capacity + 1 : 0;
 }
 
-/* True: some were, and `next` is now one that was not. */
-static bool skip_overwritten(lanepool_trace_reader *reader, struct place *place, uint64_t written)
+/* If events from `next` on may be overwritten, counts them as missed, moves `next` behind them, and
+ * returns true. */
+static bool skip_overwritten(lanepool_trace_reader *reader, struct cursor *cursor, uint64_t written)
 {
-    uint64_t first = oldest(place->ring, written);
-    if (place->next >= first)
+    uint64_t first = oldest_intact_event(cursor->ring, written);
+    if (cursor->next >= first)
         return false;
-    reader->missed += first - place->next;
-    place->next = first;
+    reader->missed += first - cursor->next;
+    cursor->next = first;
     return true;
 }
 
-/* Makes `event` the next one; false: this read takes no more here. */
-static bool look(lanepool_trace_reader *reader, struct place *place)
+/* Loads the next event into the cursor. Returns false if this read takes no more from the ring. */
+static bool load_next_event(lanepool_trace_reader *reader, struct cursor *cursor)
 {
-    while (!place->has && place->next < place->end) {
-        load_event(place->ring, place->next, &place->event);
-        place->has = !skip_overwritten(reader, place, load_acquire(&place->ring->written));
+    while (!cursor->has_event && cursor->next < cursor->end) {
+        load_event(cursor->ring, cursor->next, &cursor->event);
+        cursor->has_event = !skip_overwritten(reader, cursor, load_acquire(&cursor->ring->written));
     }
-    return place->has;
+    return cursor->has_event;
 }
 
 /* --- all rings --- */
 
-/* Rings are never taken out of the list: those that are not known yet are in front. */
-static bool find_rings(lanepool_trace_reader *reader)
+/* Adds a cursor for each new ring. Rings never leave the list, so new rings are at its front.
+ * Returns false if memory cannot be allocated. */
+static bool add_new_rings(lanepool_trace_reader *reader)
 {
     lanepool_i_ring *newest = load_acquire(&reader->rings->first);
     size_t count = newest == NULL ? 0 : newest->number + 1;
-    if (!make_room(reader, count))
+    if (!reserve_cursors(reader, count))
         return false;
     for (lanepool_i_ring *ring = newest; ring != NULL && ring->number >= reader->count;
          ring = ring->next)
-        reader->places[ring->number] = (struct place){ .ring = ring };
+        reader->cursors[ring->number] = (struct cursor){ .ring = ring };
     reader->count = count;
     return true;
 }
 
-static void find_ends(lanepool_trace_reader *reader)
+/* Sets where this read ends in each ring. */
+static void update_ring_ends(lanepool_trace_reader *reader)
 {
     for (size_t i = 0; i < reader->count; i++) {
-        struct place *place = &reader->places[i];
-        place->end = load_acquire(&place->ring->written);
-        if (!place->has)
-            skip_overwritten(reader, place, place->end);
+        struct cursor *cursor = &reader->cursors[i];
+        cursor->end = load_acquire(&cursor->ring->written);
+        if (!cursor->has_event)
+            skip_overwritten(reader, cursor, cursor->end);
     }
 }
 
-/* Whether what was found is all that there was at one moment. */
-static bool is_whole(const lanepool_trace_reader *reader)
+/* Returns whether no ring was added, and none has grown, since this read scanned them. Then the
+ * read has seen every event that existed at one moment. */
+static bool rings_are_unchanged(const lanepool_trace_reader *reader)
 {
     const lanepool_i_ring *newest = load_acquire(&reader->rings->first);
     if (newest != NULL && newest->number >= reader->count)
         return false;
     for (size_t i = 0; i < reader->count; i++)
-        if (load_acquire(&reader->places[i].ring->written) != reader->places[i].end)
+        if (load_acquire(&reader->cursors[i].ring->written) != reader->cursors[i].end)
             return false;
     return true;
 }
 
-static struct place *earliest(lanepool_trace_reader *reader)
+static struct cursor *find_earliest_event(lanepool_trace_reader *reader)
 {
-    struct place *found = NULL;
+    struct cursor *found = NULL;
     for (size_t i = 0; i < reader->count; i++) {
-        struct place *place = &reader->places[i];
-        if (look(reader, place) && (found == NULL || place->event.time_ns < found->event.time_ns))
-            found = place;
+        struct cursor *cursor = &reader->cursors[i];
+        if (load_next_event(reader, cursor) &&
+            (found == NULL || cursor->event.time_ns < found->event.time_ns))
+            found = cursor;
     }
     return found;
 }
 
-/* Anchors that others have overwritten meanwhile may make the same ticks another time, by little.
- */
-static lanepool_event hand_out(lanepool_trace_reader *reader, struct place *place)
+/* Converts the event's time and takes the event from its cursor. Other threads overwrite anchors,
+ * so the same ticks may later convert to a slightly different time. Times handed out never decrease
+ * within a ring. */
+static lanepool_event hand_out_event(lanepool_trace_reader *reader, struct cursor *cursor)
 {
-    uint64_t time_ns = lanepool_i_clock_time_of(&reader->time, place->event.time_ns);
-    if (time_ns > place->time_ns)
-        place->time_ns = time_ns;
-    place->event.time_ns = place->time_ns;
-    place->next++;
-    place->has = false;
-    return place->event;
+    uint64_t time_ns = lanepool_i_clock_time_of(&reader->time, cursor->event.time_ns);
+    if (time_ns > cursor->time_ns)
+        cursor->time_ns = time_ns;
+    cursor->event.time_ns = cursor->time_ns;
+    cursor->next++;
+    cursor->has_event = false;
+    return cursor->event;
 }
 
 lanepool_status lanepool_trace_read(lanepool_trace_reader *reader, lanepool_event *events,
@@ -207,23 +213,24 @@ lanepool_status lanepool_trace_read(lanepool_trace_reader *reader, lanepool_even
     if (reader == NULL || count == NULL || (events == NULL && capacity > 0))
         return LANEPOOL_INVALID;
     uint64_t horizon = lanepool_i_ticks_now(reader->rings->anchors != NULL);
-    if (!find_rings(reader))
+    if (!add_new_rings(reader))
         return LANEPOOL_NOMEM;
-    find_ends(reader);
-    if (is_whole(reader))
+    update_ring_ends(reader);
+    if (rings_are_unchanged(reader))
         horizon = UINT64_MAX;
     while (*count < capacity) {
-        struct place *place = earliest(reader);
-        if (place == NULL || place->event.time_ns >= horizon)
+        struct cursor *cursor = find_earliest_event(reader);
+        if (cursor == NULL || cursor->event.time_ns >= horizon)
             break;
-        events[(*count)++] = hand_out(reader, place);
+        events[(*count)++] = hand_out_event(reader, cursor);
     }
     return LANEPOOL_OK;
 }
 
-/* --- the choice --- */
+/* --- choice of events --- */
 
-/* A task that is handed in has no ticket yet. */
+/* If only some tickets are chosen, SUBMIT is not recorded: a task has no ticket when it is
+ * submitted. */
 lanepool_status lanepool_trace_choose(lanepool_pool *pool, uint32_t types, uint32_t every)
 {
     if (pool == NULL || pool->rings.capacity == 0 || every == 0 || (every & (every - 1)) != 0)

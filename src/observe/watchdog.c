@@ -1,5 +1,5 @@
-/* Owns the looks at what runs and at what gets on, and the calls that come of them; see
- * watchdog.h. */
+/* Owns the watchdog's checks for slow tasks and for a stalled pool, and its calls into the program;
+ * see watchdog.h. */
 #include "observe/watchdog.h"
 
 #include "base/timer_heap.h"
@@ -11,28 +11,30 @@
 #include "observe/take_census.h"
 #include "route/pool.h"
 
-/* A task that was seen running. */
+/* A task that an earlier check found running. */
 struct suspect {
     uint64_t ticket;
-    uint64_t since_ns; /* it has been running since, at least */
-    bool told;
+    uint64_t since_ns; /* the task has been running since this time, or longer */
+    bool reported;
 };
 
-/* The time between two looks: half of the time given, so that the second look after the one that
- * has seen it first tells. */
-static uint64_t period_of(uint64_t limit_ns)
+/* Returns the time between two checks: half of the limit, or LANEPOOL_I_LOOK_NS_MIN if that is
+ * longer. So a task is reported by the second check after the one that found it first. */
+static uint64_t time_between_checks(uint64_t limit_ns)
 {
     uint64_t period_ns = limit_ns / 2 + limit_ns % 2;
     return period_ns > LANEPOOL_I_LOOK_NS_MIN ? period_ns : LANEPOOL_I_LOOK_NS_MIN;
 }
 
-static uint64_t later(uint64_t moment_ns, uint64_t by_ns)
+/* Returns the moment `by_ns` after another one, at most UINT64_MAX. */
+static uint64_t moment_after(uint64_t moment_ns, uint64_t by_ns)
 {
     return by_ns < UINT64_MAX - moment_ns ? moment_ns + by_ns : UINT64_MAX;
 }
 
-/* A shutdown now waits for the clock thread: nobody is called any more. */
-static bool is_over(const lanepool_pool *pool)
+/* Returns whether the watchdog must not call the program any more: a shutdown now waits for the
+ * clock thread. */
+static bool pool_is_ending(const lanepool_pool *pool)
 {
     return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
            lanepool_i_workers_is_stopped(&pool->workers);
@@ -52,15 +54,17 @@ static void leave_callback(lanepool_i_thread_record *record)
 
 /* --- tasks that run for long --- */
 
-/* One look. */
-struct look {
+/* One check for slow tasks. */
+struct slow_check {
     uint64_t began_ns;
     lanepool_i_vector running; /* struct suspect */
-    lanepool_i_vector slow;    /* lanepool_slow_task: to be told of */
+    lanepool_i_vector slow;    /* lanepool_slow_task: to report */
 };
 
-/* Both are sorted by ticket: `at` only moves on. */
-static const struct suspect *find(const lanepool_i_vector *running, size_t *at, uint64_t ticket)
+/* Finds the suspect with this ticket, or NULL, from `*at` on. Suspects and tickets asked for are
+ * both in ticket order, so `*at` only grows. */
+static const struct suspect *find_suspect(const lanepool_i_vector *running, size_t *at,
+                                          uint64_t ticket)
 {
     const struct suspect *suspects = running->items;
     while (*at < running->count && lanepool_i_ticket_before(suspects[*at].ticket, ticket))
@@ -68,98 +72,104 @@ static const struct suspect *find(const lanepool_i_vector *running, size_t *at, 
     return *at < running->count && suspects[*at].ticket == ticket ? &suspects[*at] : NULL;
 }
 
-static lanepool_slow_task describe(lanepool_pool *pool, const lanepool_i_census_row *seen)
+static lanepool_slow_task describe_slow_task(lanepool_pool *pool, const lanepool_i_census_row *row)
 {
     const lanepool_options *options = &pool->options;
-    uint32_t tag = lanepool_i_task_tag(seen->task);
+    uint32_t tag = lanepool_i_task_tag(row->task);
     return (lanepool_slow_task){ .pool = pool,
-                                 .function = seen->task->function,
-                                 .context = seen->task->context,
-                                 .ticket = seen->ticket,
+                                 .function = row->task->function,
+                                 .context = row->task->context,
+                                 .ticket = row->ticket,
                                  .tag = tag,
                                  .label =
                                      tag < options->tag_name_count ? options->tag_names[tag] : NULL,
-                                 .worker = seen->worker };
+                                 .worker = row->worker };
 }
 
-/* What cannot be told for want of memory is told after the next look. */
-static void judge(lanepool_pool *pool, struct look *look, const lanepool_i_census_row *seen,
-                  struct suspect *suspect)
+/* Adds the task to the slow ones if its limit has passed and it is not reported yet. If memory
+ * cannot be allocated, the next check reports the task. */
+static void check_suspect(lanepool_pool *pool, struct slow_check *check,
+                          const lanepool_i_census_row *row, struct suspect *suspect)
 {
-    if (suspect->told || look->began_ns < later(suspect->since_ns, pool->options.slow_task_ns))
+    if (suspect->reported ||
+        check->began_ns < moment_after(suspect->since_ns, pool->options.slow_task_ns))
         return;
-    lanepool_slow_task *slow = lanepool_i_vector_add(&look->slow, sizeof *slow);
+    lanepool_slow_task *slow = lanepool_i_vector_add(&check->slow, sizeof *slow);
     if (slow == NULL)
         return;
-    *slow = describe(pool, seen);
-    slow->running_ns = look->began_ns - suspect->since_ns;
-    suspect->told = true;
+    *slow = describe_slow_task(pool, row);
+    slow->running_ns = check->began_ns - suspect->since_ns;
+    suspect->reported = true;
 }
 
-static void compare(lanepool_pool *pool, struct look *look, const lanepool_i_census *census)
+/* Makes a suspect of each running task; one that was a suspect before stays the same suspect. */
+static void update_suspects(lanepool_pool *pool, struct slow_check *check,
+                            const lanepool_i_census *census)
 {
-    uint64_t seen_ns = lanepool_i_clock_now();
+    uint64_t now_ns = lanepool_i_clock_now();
     size_t at = 0;
     for (size_t i = 0; i < census->rows.count; i++) {
-        const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, i);
-        const struct suspect *before = find(&pool->watchdog->running, &at, seen->ticket);
-        struct suspect *suspect = (struct suspect *)look->running.items + i;
-        *suspect = before != NULL ? *before : (struct suspect){ seen->ticket, seen_ns, false };
-        judge(pool, look, seen, suspect);
+        const lanepool_i_census_row *row = lanepool_i_census_row_at(census, i);
+        const struct suspect *before = find_suspect(&pool->watchdog->running, &at, row->ticket);
+        struct suspect *suspect = (struct suspect *)check->running.items + i;
+        *suspect = before != NULL ? *before : (struct suspect){ row->ticket, now_ns, false };
+        check_suspect(pool, check, row, suspect);
     }
-    look->running.count = census->rows.count;
+    check->running.count = census->rows.count;
 }
 
-/* Role's holder. Without memory the look was none: what ran before it may still run after it. */
-static void look_at_running(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+/* Role's holder: replaces the list of suspects by the tasks that run now. If memory cannot be
+ * allocated, the old list stays: its tasks may still run at the next check. */
+static void check_running_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                void *context)
 {
-    struct look *look = context;
+    struct slow_check *check = context;
     lanepool_i_census census = { .pool = pool, .record = record };
     lanepool_i_census_take_running(&census);
     if (!census.out_of_memory &&
-        lanepool_i_vector_reserve(&look->running, census.rows.count + 1, sizeof(struct suspect))) {
-        compare(pool, look, &census);
+        lanepool_i_vector_reserve(&check->running, census.rows.count + 1, sizeof(struct suspect))) {
+        update_suspects(pool, check, &census);
         lanepool_i_vector_fini(&pool->watchdog->running);
-        pool->watchdog->running = look->running;
+        pool->watchdog->running = check->running;
     }
     lanepool_i_census_end(&census);
     lanepool_i_census_fini(&census);
 }
 
-static void tell_of_slow(lanepool_pool *pool, lanepool_i_thread_record *record,
-                         const struct look *look)
+static void report_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              const struct slow_check *check)
 {
-    const lanepool_slow_task *slow = look->slow.items;
-    for (size_t i = 0; i < look->slow.count && !is_over(pool); i++) {
+    const lanepool_slow_task *slow = check->slow.items;
+    for (size_t i = 0; i < check->slow.count && !pool_is_ending(pool); i++) {
         enter_callback(record);
         pool->options.on_slow_task(pool->options.user, &slow[i]);
         leave_callback(record);
     }
 }
 
-/* The role's holder may be in a callback that does not return: then the next look finds the same.
- */
-static void look_for_slow(lanepool_pool *pool, lanepool_i_thread_record *record)
+/* Checks the running tasks, waiting at most one period for the role: its holder may be in a
+ * callback that does not return. After a timeout the next check finds the same tasks. */
+static void check_for_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    uint64_t period_ns = period_of(pool->options.slow_task_ns);
-    struct look look = { .began_ns = lanepool_i_clock_now() };
-    (void)lanepool_i_with_role(pool, record, later(look.began_ns, period_ns), look_at_running,
-                               &look);
-    tell_of_slow(pool, record, &look);
-    lanepool_i_vector_fini(&look.slow);
-    pool->watchdog->slow_look_ns = later(lanepool_i_clock_now(), period_ns);
+    uint64_t period_ns = time_between_checks(pool->options.slow_task_ns);
+    struct slow_check check = { .began_ns = lanepool_i_clock_now() };
+    (void)lanepool_i_with_role(pool, record, moment_after(check.began_ns, period_ns),
+                               check_running_tasks, &check);
+    report_slow_tasks(pool, record, &check);
+    lanepool_i_vector_fini(&check.slow);
+    pool->watchdog->slow_check_ns = moment_after(lanepool_i_clock_now(), period_ns);
 }
 
-/* --- a pool that does not get on --- */
+/* --- a stalled pool --- */
 
-static void look_at_gates(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
+static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *record, void *context)
 {
     bool *closed = context;
     (void)record;
     *closed = lanepool_i_gates_some_closed(&pool->lane_table);
 }
 
-static bool has_detached(lanepool_i_detaches *detaches)
+static bool has_detached_tasks(lanepool_i_detaches *detaches)
 {
     lanepool_i_mutex_lock(&detaches->lock);
     bool has = detaches->first != NULL;
@@ -175,86 +185,90 @@ static bool has_ready_in_pumps(lanepool_i_waits *waits)
     return has;
 }
 
-/* Whether all that is pending waits for paused lanes, where one is: if nothing runs and nothing is
- * ready, nobody else is left who could let anything go on. */
-static bool is_held_up(lanepool_pool *pool, lanepool_i_thread_record *record, size_t inside)
+/* Returns whether pauses block the pending tasks: some lane is paused, no task runs or is detached,
+ * and no task is ready. Then no task can end and release a lane. */
+static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 size_t inside)
 {
     bool closed = false;
     if (inside > 0 || lanepool_i_workers_has_ready(&pool->workers) ||
-        has_detached(pool->detaches) || has_ready_in_pumps(&pool->waits))
+        has_detached_tasks(pool->detaches) || has_ready_in_pumps(&pool->waits))
         return false;
-    (void)lanepool_i_with_role(pool, record,
-                               later(lanepool_i_clock_now(), period_of(pool->options.stalled_ns)),
-                               look_at_gates, &closed);
+    (void)lanepool_i_with_role(
+        pool, record,
+        moment_after(lanepool_i_clock_now(), time_between_checks(pool->options.stalled_ns)),
+        find_closed_gate, &closed);
     return closed;
 }
 
-static void tell_of_stall(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          const lanepool_stall *stall)
+static void report_stall(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         const lanepool_stall *stall)
 {
-    if (is_over(pool))
+    if (pool_is_ending(pool))
         return;
     enter_callback(record);
     pool->options.on_stalled(pool->options.user, stall);
     leave_callback(record);
 }
 
-/* What has finished is added up before what was accepted, so that at least as much is pending. */
-static bool has_moved(lanepool_pool *pool, lanepool_stall *stall)
+/* Returns whether a task has finished or started since the last check. Adds up the finished tasks
+ * before the accepted ones, so that `pending` is never too small. */
+static bool has_progressed(lanepool_pool *pool, lanepool_stall *stall)
 {
     uint64_t before = pool->watchdog->finished;
-    bool moved = lanepool_i_thread_records_have_moved(&pool->records, &stall->threads);
+    bool progressed = lanepool_i_thread_records_have_moved(&pool->records, &stall->threads);
     pool->watchdog->finished = lanepool_i_thread_records_finished(&pool->records);
     stall->pending = lanepool_i_thread_records_accepted(&pool->records) - pool->watchdog->finished;
-    return moved || pool->watchdog->finished != before;
+    return progressed || pool->watchdog->finished != before;
 }
 
-static void look_for_stall(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void check_for_stall(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_watchdog *watchdog = pool->watchdog;
     lanepool_stall stall = { .pool = pool };
     uint64_t began_ns = lanepool_i_clock_now();
-    bool moved = has_moved(pool, &stall);
-    bool stands_still =
-        !moved && stall.pending > 0 && !lanepool_i_workers_is_paused(&pool->workers);
-    if (moved)
-        watchdog->stall_told = false;
-    if (!stands_still) {
+    bool progressed = has_progressed(pool, &stall);
+    bool no_progress =
+        !progressed && stall.pending > 0 && !lanepool_i_workers_is_paused(&pool->workers);
+    if (progressed)
+        watchdog->stall_reported = false;
+    if (!no_progress) {
         watchdog->still_since_ns = lanepool_i_clock_now();
-    } else if (!watchdog->stall_told &&
-               began_ns >= later(watchdog->still_since_ns, pool->options.stalled_ns)) {
-        if (is_held_up(pool, record, stall.threads)) {
+    } else if (!watchdog->stall_reported &&
+               began_ns >= moment_after(watchdog->still_since_ns, pool->options.stalled_ns)) {
+        if (is_blocked_by_pauses(pool, record, stall.threads)) {
             watchdog->still_since_ns = lanepool_i_clock_now();
         } else {
             stall.stalled_ns = began_ns - watchdog->still_since_ns;
-            watchdog->stall_told = true;
-            tell_of_stall(pool, record, &stall);
+            watchdog->stall_reported = true;
+            report_stall(pool, record, &stall);
         }
     }
-    watchdog->stall_look_ns = later(lanepool_i_clock_now(), period_of(pool->options.stalled_ns));
+    watchdog->stall_check_ns =
+        moment_after(lanepool_i_clock_now(), time_between_checks(pool->options.stalled_ns));
 }
 
-/* --- the clock thread's turn --- */
+/* --- called by the clock thread --- */
 
-static uint64_t next_look(const lanepool_pool *pool)
+static uint64_t next_check_due(const lanepool_pool *pool)
 {
     const lanepool_i_watchdog *watchdog = pool->watchdog;
-    uint64_t slow_ns = pool->options.on_slow_task != NULL ? watchdog->slow_look_ns : UINT64_MAX;
-    uint64_t stall_ns = pool->options.on_stalled != NULL ? watchdog->stall_look_ns : UINT64_MAX;
+    uint64_t slow_ns = pool->options.on_slow_task != NULL ? watchdog->slow_check_ns : UINT64_MAX;
+    uint64_t stall_ns = pool->options.on_stalled != NULL ? watchdog->stall_check_ns : UINT64_MAX;
     return slow_ns < stall_ns ? slow_ns : stall_ns;
 }
 
 uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_options *options = &pool->options;
-    if ((options->on_slow_task == NULL && options->on_stalled == NULL) || is_over(pool))
+    if ((options->on_slow_task == NULL && options->on_stalled == NULL) || pool_is_ending(pool))
         return UINT64_MAX;
     uint64_t now_ns = lanepool_i_clock_now();
-    if (options->on_stalled != NULL && now_ns >= pool->watchdog->stall_look_ns)
-        look_for_stall(pool, record);
-    if (options->on_slow_task != NULL && now_ns >= pool->watchdog->slow_look_ns)
-        look_for_slow(pool, record);
-    return next_look(pool);
+    if (options->on_stalled != NULL && now_ns >= pool->watchdog->stall_check_ns)
+        check_for_stall(pool, record);
+    if (options->on_slow_task != NULL && now_ns >= pool->watchdog->slow_check_ns)
+        check_for_slow_tasks(pool, record);
+    return next_check_due(pool);
 }
 
 lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool)

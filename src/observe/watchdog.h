@@ -1,17 +1,21 @@
 /*
- * The watchdog: tells of tasks that run for long, and of a pool that does not get on.
+ * The watchdog: reports tasks that run for long, and a pool without progress.
  *
- * It costs the workers nothing, for it measures no task: the clock thread looks twice in the time
- * given. A task that it sees, and sees again so much later, has been running for so long at least.
- * A task is known by its ticket, since its block may be another's by then; of two that share one,
- * a task and its heir, one follows the other at once. Two attempts at one task are not told apart.
- * What a task is, is copied while the pool is watched (census.h), by the role's holder.
+ * The watchdog costs the workers nothing, because it does not time tasks. Instead the clock thread
+ * checks twice within the limit. A task found running by two checks has been running at least for
+ * the time between them.
  *
- * Progress is seen without the role, which may just be what is stuck: in the sum of tasks that have
- * finished, and in what each thread runs. Two looks that find the same have nothing between them.
+ * A task is recognized by its ticket, since its block may belong to another task by the next check.
+ * A giver and a receiver share a ticket, but the receiver starts as soon as the giver has ended.
+ * Two attempts of one task count as one run. The role's holder copies the description of each task
+ * while finished blocks are retained (census.h).
  *
- * Moments are taken to the watchdog's disadvantage: a task was seen before the moment that is
- * written down, and seen again after the moment that it is compared with.
+ * Progress is checked without the role, because the role's holder may be what is stuck. The check
+ * compares the number of finished tasks and what each thread runs. If neither has changed since the
+ * last check, the pool has made no progress.
+ *
+ * Measured times are never too long. A task was found running before the moment that is stored, and
+ * found again after the moment that is compared with it.
  */
 #ifndef LANEPOOL_SRC_OBSERVE_WATCHDOG_H
 #define LANEPOOL_SRC_OBSERVE_WATCHDOG_H
@@ -19,21 +23,22 @@
 #include "route/census.h"
 #include "sched/thread_record.h"
 
-/* All of it is the clock thread's, once that has begun. A look that is due at 0 is due at once. */
+/* Owned by the clock thread once that has started. A check that is due at 0 is due at once. */
 typedef struct lanepool_i_watchdog {
-    lanepool_i_vector running; /* tasks that ran at the last look, by ticket */
-    uint64_t slow_look_ns;     /* the next look at what runs is due */
-    uint64_t stall_look_ns;    /* the next look at the progress */
-    uint64_t finished;         /* tasks, at the last look */
-    uint64_t still_since_ns;   /* nothing has moved since, or nothing needed to */
-    bool stall_told;           /* of what has not moved since */
+    lanepool_i_vector running; /* tasks that ran at the last check, by ticket */
+    uint64_t slow_check_ns;    /* when the next check for slow tasks is due */
+    uint64_t stall_check_ns;   /* when the next check for a stall is due */
+    uint64_t finished;         /* finished tasks at the last check */
+    uint64_t still_since_ns;   /* the last check that found progress, or nothing pending */
+    bool stall_reported;       /* the present stall has been reported */
 } lanepool_i_watchdog;
 
-/* Before the workers: the clock thread, if the options ask for a watchdog. */
+/* Starts the clock thread if the options ask for a watchdog. Called before the workers start. */
 lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool);
 void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog);
 
-/* Clock thread, holding nothing: looks if it is time to; returns when it will be next. */
+/* Clock thread, holding no lock: runs the checks that are due, and returns when the next one is
+ * due; UINT64_MAX if none is. */
 uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif
