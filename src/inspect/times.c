@@ -1,7 +1,7 @@
 /*
  * Owns the times of lanes, tags and workers, in two hash tables: pending tasks by ticket, and rows
- * by lane or tag. Both tables use open addressing with linear probing. Removing a task moves
- * tasks behind it up, so no deleted slots remain.
+ * by lane or tag. Both tables use open addressing with linear probing. Removing a task moves tasks
+ * behind it up, so no deleted slots remain.
  */
 #include "lanepool/times.h"
 
