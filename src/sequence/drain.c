@@ -1,16 +1,17 @@
 /*
- * Owns the drain of a sequence: one at a time, on the thread that the executor
- * calls with the errand, without recursion.
+ * Owns the drain of a sequence. There is one drain of a sequence at a time, on the thread on which
+ * the executor calls the work, without recursion.
  *
- * An executor may call inside of `execute`. If that is a submit to an idle
- * sequence, the submit drains; submits inside of its tasks find the errand
- * RUNNING and only add to the queue. If it is the drain itself, which hands the
- * errand over after a batch, the call leaves word in the drain that it came
- * back, and the drain goes on with the next batch.
+ * An executor may call the work inside `execute`:
  *
- * A thread of the executor's that waits inside a task for a task of another
- * sequence takes an errand that is HANDED before the executor comes to it, and
- * drains as far as it needs.
+ * - If a submit to an idle sequence called `execute`, the submit drains. Submits inside the
+ *   sequence's tasks find the work RUNNING and only append to the queue.
+ * - If the drain itself called `execute`, to hand the work over after a batch, the inner call only
+ *   sets `called_in_execute`. Then the drain runs the next batch.
+ *
+ * A thread of the executor may wait inside a task for a task of another sequence. If that
+ * sequence's work is HANDED_OVER, the thread claims it before the executor calls it, and drains as
+ * far as it needs.
  */
 #include "sequence/sequence.h"
 
@@ -18,153 +19,159 @@
 
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_sequence_waiter *onlooker = sequence->onlookers;
-    sequence->onlookers = NULL;
-    while (onlooker != NULL) {
-        lanepool_i_sequence_waiter *next = onlooker->next;
-        onlooker->posted = true;
-        lanepool_i_semaphore_post(&onlooker->semaphore);
-        onlooker = next;
+    lanepool_i_sequence_waiter *waiter = sequence->waiters;
+    sequence->waiters = NULL;
+    while (waiter != NULL) {
+        lanepool_i_sequence_waiter *next = waiter->next;
+        waiter->posted = true;
+        lanepool_i_semaphore_post(&waiter->semaphore);
+        waiter = next;
     }
 }
 
-static bool has_more_locked(const lanepool_sequence *sequence)
+static bool has_runnable_task_locked(const lanepool_sequence *sequence)
 {
     return sequence->queue.first != NULL && !sequence->paused;
 }
 
 bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_sequence_work *errand = sequence->errand;
-    if (errand->state != LANEPOOL_I_WORK_IDLE || !has_more_locked(sequence))
+    lanepool_i_sequence_work *work = sequence->work;
+    if (work->state != LANEPOOL_I_WORK_IDLE || !has_runnable_task_locked(sequence))
         return false;
-    errand->state = LANEPOOL_I_WORK_HANDED_OVER;
+    work->state = LANEPOOL_I_WORK_HANDED_OVER;
     lanepool_i_sequence_wake_locked(sequence);
     return true;
 }
 
-/* True: the sequence is this thread's to drain. */
-static bool claim_locked(lanepool_i_sequence_work *errand)
+/* Makes HANDED_OVER work RUNNING and returns true: this thread must drain the sequence. A call
+ * inside the drain's own `execute` claims nothing and is noted in the drain. */
+static bool claim_drain_locked(lanepool_i_sequence_work *work)
 {
-    if (errand->sequence == NULL || errand->state != LANEPOOL_I_WORK_HANDED_OVER)
+    if (work->sequence == NULL || work->state != LANEPOOL_I_WORK_HANDED_OVER)
         return false;
-    lanepool_i_drain *drain = lanepool_i_drain_find(errand);
-    if (drain != NULL && drain->hands_over) {
-        drain->came_back = true;
+    lanepool_i_drain *drain = lanepool_i_drain_find(work);
+    if (drain != NULL && drain->is_handing_over) {
+        drain->called_in_execute = true;
         return false;
     }
-    errand->state = LANEPOOL_I_WORK_RUNNING;
+    work->state = LANEPOOL_I_WORK_RUNNING;
     return true;
 }
 
-static bool is_over(const lanepool_i_drain *drain)
+/* Returns whether the future that the drain runs for is complete. */
+static bool has_reached_goal(const lanepool_i_drain *drain)
 {
     return drain->until != NULL && lanepool_i_future_is_complete(drain->until);
 }
 
 static void run_batch_locked(lanepool_i_drain *drain)
 {
-    lanepool_i_sequence_work *errand = drain->errand;
+    lanepool_i_sequence_work *work = drain->work;
     for (uint32_t i = 0; i < LANEPOOL_I_DRAIN_BATCH; i++) {
-        if (!has_more_locked(errand->sequence) || is_over(drain))
+        if (!has_runnable_task_locked(work->sequence) || has_reached_goal(drain))
             return;
-        lanepool_i_sequence_task *item = errand->sequence->queue.first;
-        lanepool_i_sequence_task_take_locked(item);
-        if (item->call.future != NULL)
-            (void)lanepool_i_future_start(item->call.future);
-        lanepool_i_mutex_unlock(&errand->lock);
-        lanepool_i_sequence_task_run(item, &drain->running);
-        lanepool_i_mutex_lock(&errand->lock);
+        lanepool_i_sequence_task *task = work->sequence->queue.first;
+        lanepool_i_sequence_task_take_locked(task);
+        if (task->call.future != NULL)
+            (void)lanepool_i_future_start(task->call.future);
+        lanepool_i_mutex_unlock(&work->lock);
+        lanepool_i_sequence_task_run(task, &drain->running);
+        lanepool_i_mutex_lock(&work->lock);
     }
 }
 
-/* After a batch. False: it is this thread's again, since the executor refused, or called it here.
- * While the errand is handed over the sequence may be drained elsewhere, and be destroyed. */
-static bool leave_locked(lanepool_i_drain *drain)
+/* Ends a batch, and hands the work over if tasks are left. Returns false if this thread must run
+ * the next batch: the executor refused the work or called it inside `execute`. Once the work is
+ * handed over, another thread may drain the sequence, and the sequence may be destroyed. */
+static bool leave_sequence_locked(lanepool_i_drain *drain)
 {
-    lanepool_i_sequence_work *errand = drain->errand;
-    errand->state = LANEPOOL_I_WORK_IDLE;
-    if (!lanepool_i_drain_begin_locked(errand->sequence)) {
-        lanepool_i_sequence_wake_locked(errand->sequence);
+    lanepool_i_sequence_work *work = drain->work;
+    work->state = LANEPOOL_I_WORK_IDLE;
+    if (!lanepool_i_drain_begin_locked(work->sequence)) {
+        lanepool_i_sequence_wake_locked(work->sequence);
         return true;
     }
-    drain->hands_over = true;
-    drain->came_back = false;
-    lanepool_i_mutex_unlock(&errand->lock);
-    bool refused = lanepool_i_sequence_work_hand_over(errand) != LANEPOOL_OK;
-    lanepool_i_mutex_lock(&errand->lock);
-    drain->hands_over = false;
+    drain->is_handing_over = true;
+    drain->called_in_execute = false;
+    lanepool_i_mutex_unlock(&work->lock);
+    bool refused = lanepool_i_sequence_work_hand_over(work) != LANEPOOL_OK;
+    lanepool_i_mutex_lock(&work->lock);
+    drain->is_handing_over = false;
     drain->until = NULL;
-    return !(refused || drain->came_back) || !claim_locked(errand);
+    return !(refused || drain->called_in_execute) || !claim_drain_locked(work);
 }
 
-static void go_on_locked(lanepool_i_drain *drain)
+/* Runs batches until the drain has left the sequence. Releases the lock and the executor. */
+static void run_batches_locked(lanepool_i_drain *drain)
 {
-    lanepool_i_sequence_work *errand = drain->errand;
+    lanepool_i_sequence_work *work = drain->work;
     do
         run_batch_locked(drain);
-    while (!leave_locked(drain));
-    lanepool_i_mutex_unlock(&errand->lock);
+    while (!leave_sequence_locked(drain));
+    lanepool_i_mutex_unlock(&work->lock);
     lanepool_i_thread_drains_set(drain->outer);
-    lanepool_i_executor_release(errand->executor);
+    lanepool_i_executor_release(work->executor);
 }
 
-/* The frames of the task are gone; what stands behind it is not. */
-static void abandoned(void *argument)
+/* Continues a drain whose thread ends inside a task's function. That task's frames are gone, but
+ * the tasks behind it must still run. */
+static void resume_abandoned_drain(void *argument)
 {
     lanepool_i_drain *drain = argument;
     lanepool_i_thread_drains_set(drain);
     if (drain->running != NULL)
         lanepool_i_sequence_task_abandon(drain->running);
     drain->running = NULL;
-    lanepool_i_mutex_lock(&drain->errand->lock);
-    go_on_locked(drain);
+    lanepool_i_mutex_lock(&drain->work->lock);
+    run_batches_locked(drain);
 }
 
-/* With a reference on the executor, which it gives back like the lock: the sequence and the
- * executor may be gone as soon as the drain has left. */
-static void drain_claimed_locked(lanepool_i_sequence_work *errand, lanepool_future *until)
+/* Drains a sequence that this thread has claimed. The caller holds the lock and a reference on the
+ * executor; this function releases both. The sequence and the executor may be freed as soon as the
+ * drain has left. */
+static void drain_claimed_locked(lanepool_i_sequence_work *work, lanepool_future *until)
 {
-    lanepool_i_drain drain = { lanepool_i_thread_drains(), errand, NULL, until, false, false };
+    lanepool_i_drain drain = { lanepool_i_thread_drains(), work, NULL, until, false, false };
     lanepool_i_thread_drains_set(&drain);
-    LANEPOOL_I_THREAD_END_PUSH(abandoned, &drain);
-    go_on_locked(&drain);
+    LANEPOOL_I_THREAD_END_PUSH(resume_abandoned_drain, &drain);
+    run_batches_locked(&drain);
     LANEPOOL_I_THREAD_END_POP();
 }
 
-void lanepool_i_drain_run(lanepool_work *work)
+void lanepool_i_drain_run(lanepool_work *base)
 {
-    lanepool_i_sequence_work *errand = (lanepool_i_sequence_work *)work;
-    lanepool_executor *executor = errand->executor;
-    lanepool_i_mutex_lock(&errand->lock);
-    bool counted = errand->handed > 0;
-    errand->handed -= counted;
-    bool mine = claim_locked(errand);
-    if (mine && !counted)
+    lanepool_i_sequence_work *work = (lanepool_i_sequence_work *)base;
+    lanepool_executor *executor = work->executor;
+    lanepool_i_mutex_lock(&work->lock);
+    bool counted = work->calls_due > 0;
+    work->calls_due -= counted;
+    bool claimed = claim_drain_locked(work);
+    if (claimed && !counted)
         lanepool_i_executor_retain(executor);
-    if (mine) {
-        drain_claimed_locked(errand, NULL);
+    if (claimed) {
+        drain_claimed_locked(work, NULL);
         return;
     }
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_unlock(&work->lock);
     if (counted)
         lanepool_i_executor_release(executor);
 }
 
-bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *errand, lanepool_future *until)
+bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *work, lanepool_future *until)
 {
-    if (!claim_locked(errand))
+    if (!claim_drain_locked(work))
         return false;
-    lanepool_i_executor_retain(errand->executor);
-    drain_claimed_locked(errand, until);
+    lanepool_i_executor_retain(work->executor);
+    drain_claimed_locked(work, until);
     return true;
 }
 
-void lanepool_i_drain_hand_over(lanepool_i_sequence_work *errand)
+void lanepool_i_drain_hand_over(lanepool_i_sequence_work *work)
 {
-    if (lanepool_i_sequence_work_hand_over(errand) == LANEPOOL_OK)
+    if (lanepool_i_sequence_work_hand_over(work) == LANEPOOL_OK)
         return;
-    lanepool_i_mutex_lock(&errand->lock);
-    if (!lanepool_i_drain_here_locked(errand, NULL))
-        lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_lock(&work->lock);
+    if (!lanepool_i_drain_here_locked(work, NULL))
+        lanepool_i_mutex_unlock(&work->lock);
 }

@@ -1,4 +1,4 @@
-/* Owns executors, their errands and their alarm; see executor.h. */
+/* Owns executors, their work and their alarm; see executor.h. */
 #include "sequence/executor.h"
 
 #include "base/versioned.h"
@@ -12,16 +12,17 @@ void lanepool_work_run(lanepool_work *work)
 
 /* --- references --- */
 
-/* Release: this holder's last use happens before the end; acquire: so do all the others'. */
+/* Release: this thread's last use of the executor happens before the free. Acquire: so do the last
+ * uses by all other threads. */
 void lanepool_i_executor_release(lanepool_executor *executor)
 {
     if (fetch_sub_acq_rel(&executor->references, 1) != 1)
         return;
-    while (executor->idle != NULL) {
-        lanepool_i_sequence_work *errand = executor->idle;
-        executor->idle = errand->next;
-        lanepool_i_mutex_fini(&errand->lock);
-        lanepool_i_memory_free(errand);
+    while (executor->idle_work != NULL) {
+        lanepool_i_sequence_work *work = executor->idle_work;
+        executor->idle_work = work->next;
+        lanepool_i_mutex_fini(&work->lock);
+        lanepool_i_memory_free(work);
     }
     void (*release)(void *context) = executor->functions.release;
     void *context = executor->context;
@@ -32,72 +33,72 @@ void lanepool_i_executor_release(lanepool_executor *executor)
         release(context);
 }
 
-/* --- errands --- */
+/* --- work --- */
 
-static lanepool_i_sequence_work *take_idle(lanepool_executor *executor)
+static lanepool_i_sequence_work *take_idle_work(lanepool_executor *executor)
 {
     lanepool_i_mutex_lock(&executor->lock);
-    lanepool_i_sequence_work *errand = executor->idle;
-    if (errand != NULL) {
-        executor->idle = errand->next;
+    lanepool_i_sequence_work *work = executor->idle_work;
+    if (work != NULL) {
+        executor->idle_work = work->next;
         executor->sequences++;
     }
     lanepool_i_mutex_unlock(&executor->lock);
-    return errand;
+    return work;
 }
 
-static lanepool_i_sequence_work *make_errand(lanepool_executor *executor,
-                                             void (*run)(lanepool_work *work))
+static lanepool_i_sequence_work *make_work(lanepool_executor *executor,
+                                           void (*run)(lanepool_work *work))
 {
-    lanepool_i_sequence_work *errand = lanepool_i_memory_alloc(sizeof *errand);
-    if (errand == NULL)
+    lanepool_i_sequence_work *work = lanepool_i_memory_alloc(sizeof *work);
+    if (work == NULL)
         return NULL;
-    memset(errand, 0, sizeof *errand);
-    errand->work.run = run;
-    errand->executor = executor;
-    if (!lanepool_i_mutex_init(&errand->lock)) {
-        lanepool_i_memory_free(errand);
+    memset(work, 0, sizeof *work);
+    work->base.run = run;
+    work->executor = executor;
+    if (!lanepool_i_mutex_init(&work->lock)) {
+        lanepool_i_memory_free(work);
         return NULL;
     }
     lanepool_i_mutex_lock(&executor->lock);
     executor->sequences++;
     lanepool_i_mutex_unlock(&executor->lock);
-    return errand;
+    return work;
 }
 
 lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
                                                         void (*run)(lanepool_work *work))
 {
-    lanepool_i_sequence_work *errand = take_idle(executor);
-    return errand != NULL ? errand : make_errand(executor, run);
+    lanepool_i_sequence_work *work = take_idle_work(executor);
+    return work != NULL ? work : make_work(executor, run);
 }
 
-void lanepool_i_sequence_work_give(lanepool_i_sequence_work *errand)
+void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work)
 {
-    lanepool_executor *executor = errand->executor;
+    lanepool_executor *executor = work->executor;
     lanepool_i_mutex_lock(&executor->lock);
-    errand->next = executor->idle;
-    executor->idle = errand;
+    work->next = executor->idle_work;
+    executor->idle_work = work;
     executor->sequences--;
     lanepool_i_mutex_unlock(&executor->lock);
 }
 
-/* The call may come before `execute` returns: it is counted before. Who refuses and calls all the
- * same has taken the reference back already. */
-lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *errand)
+/* The executor may call the work before `execute` returns, so the hand-over is counted first. If an
+ * executor refuses but calls the work anyway, that call has already released the reference. */
+lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *work)
 {
-    lanepool_executor *executor = errand->executor;
+    lanepool_executor *executor = work->executor;
     lanepool_i_executor_retain(executor);
-    lanepool_i_mutex_lock(&errand->lock);
-    errand->handed++;
-    lanepool_i_mutex_unlock(&errand->lock);
-    lanepool_status status = executor->functions.execute(executor->context, &errand->work);
+    lanepool_i_mutex_lock(&work->lock);
+    work->calls_due++;
+    lanepool_i_mutex_unlock(&work->lock);
+    lanepool_status status = executor->functions.execute(executor->context, &work->base);
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
-    lanepool_i_mutex_lock(&errand->lock);
-    bool counted = errand->handed > 0;
-    errand->handed -= counted;
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_lock(&work->lock);
+    bool counted = work->calls_due > 0;
+    work->calls_due -= counted;
+    lanepool_i_mutex_unlock(&work->lock);
     if (counted)
         lanepool_i_executor_release(executor);
     return status;
@@ -105,7 +106,7 @@ lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *err
 
 /* --- the alarm --- */
 
-static uint64_t fire_due(lanepool_executor *executor)
+static uint64_t fire_due_timers(lanepool_executor *executor)
 {
     uint64_t next_ns;
     lanepool_i_timer *timer;
@@ -114,18 +115,18 @@ static uint64_t fire_due(lanepool_executor *executor)
     return next_ns;
 }
 
-/* An alarm was called, or was taken back, or refused: true, if it was one that had been accepted,
- * whose reference is the caller's now. */
+/* Counts an alarm that was called, taken back or refused. Returns true if a call was due: its
+ * reference now belongs to the caller. */
 static bool count_alarm_locked(lanepool_executor *executor)
 {
-    bool counted = executor->alarms > 0;
-    executor->alarms -= counted;
+    bool counted = executor->alarms_due > 0;
+    executor->alarms_due -= counted;
     executor->alarms_called++;
     executor->armed_ns = UINT64_MAX;
     return counted;
 }
 
-static void disarm(lanepool_executor *executor)
+static void take_back_alarm(lanepool_executor *executor)
 {
     const lanepool_executor_functions *functions = &executor->functions;
     if (functions->take_back == NULL || !functions->take_back(executor->context, &executor->alarm))
@@ -146,12 +147,12 @@ static bool hand_over_to_clock(lanepool_executor *executor)
     return started;
 }
 
-static bool ask_for_alarm(lanepool_executor *executor, uint64_t due_ns)
+static bool request_alarm(lanepool_executor *executor, uint64_t due_ns)
 {
     lanepool_i_executor_retain(executor);
     lanepool_i_mutex_lock(&executor->lock);
     uint64_t called = executor->alarms_called;
-    executor->alarms++;
+    executor->alarms_due++;
     lanepool_i_mutex_unlock(&executor->lock);
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_status status = executor->functions.execute_after(
@@ -166,47 +167,48 @@ static bool ask_for_alarm(lanepool_executor *executor, uint64_t due_ns)
     return status == LANEPOOL_OK || hand_over_to_clock(executor);
 }
 
-/* By the thread that looks. An alarm that rings while another is asked for leaves it unknown which
- * of them it was: so one is taken back even if none seems to be there. */
-static bool arm(lanepool_executor *executor, uint64_t next_ns)
+/* Called by the thread that serves the timers: requests an alarm unless one is due early enough. If
+ * an alarm is called while another is requested, it is unknown which of the two it was. So an alarm
+ * is taken back even if none seems to be requested. */
+static bool arm_alarm(lanepool_executor *executor, uint64_t next_ns)
 {
     lanepool_i_mutex_lock(&executor->lock);
     bool early_enough = next_ns >= executor->armed_ns;
     lanepool_i_mutex_unlock(&executor->lock);
     if (early_enough)
         return true;
-    disarm(executor);
-    return ask_for_alarm(executor, next_ns);
+    take_back_alarm(executor);
+    return request_alarm(executor, next_ns);
 }
 
-bool lanepool_i_executor_look(lanepool_executor *executor)
+bool lanepool_i_executor_serve_timers(lanepool_executor *executor)
 {
     bool armed = true;
     lanepool_i_mutex_lock(&executor->lock);
-    executor->again = !executor->by_clock;
-    bool mine = !executor->looking && executor->again;
-    executor->looking |= mine;
-    while (mine && executor->again) {
-        executor->again = false;
+    executor->serve_again = !executor->by_clock;
+    bool serves = !executor->is_serving && executor->serve_again;
+    executor->is_serving |= serves;
+    while (serves && executor->serve_again) {
+        executor->serve_again = false;
         lanepool_i_mutex_unlock(&executor->lock);
-        uint64_t next_ns = fire_due(executor);
-        armed = arm(executor, next_ns);
+        uint64_t next_ns = fire_due_timers(executor);
+        armed = arm_alarm(executor, next_ns);
         lanepool_i_mutex_lock(&executor->lock);
-        executor->again &= !executor->by_clock;
+        executor->serve_again &= !executor->by_clock;
     }
-    if (mine)
-        executor->looking = false;
+    if (serves)
+        executor->is_serving = false;
     lanepool_i_mutex_unlock(&executor->lock);
     return armed;
 }
 
-static void ring(lanepool_work *work)
+static void run_alarm(lanepool_work *work)
 {
     lanepool_executor *executor = (lanepool_executor *)work;
     lanepool_i_mutex_lock(&executor->lock);
     bool counted = count_alarm_locked(executor);
     lanepool_i_mutex_unlock(&executor->lock);
-    (void)lanepool_i_executor_look(executor);
+    (void)lanepool_i_executor_serve_timers(executor);
     if (counted)
         lanepool_i_executor_release(executor);
 }
@@ -219,9 +221,9 @@ bool lanepool_i_executor_can_delay(lanepool_executor *executor)
     return !by_clock || lanepool_i_timers_start(&executor->timers);
 }
 
-/* --- making and unmaking --- */
+/* --- create and destroy --- */
 
-static bool read_functions(const lanepool_executor_functions *functions)
+static bool functions_are_valid(const lanepool_executor_functions *functions)
 {
     return functions != NULL &&
            lanepool_i_struct_is_valid(functions, functions->struct_size, sizeof *functions) &&
@@ -234,13 +236,13 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
 {
     if (executor != NULL)
         *executor = NULL;
-    if (executor == NULL || !read_functions(functions))
+    if (executor == NULL || !functions_are_valid(functions))
         return LANEPOOL_INVALID;
     lanepool_executor *made = lanepool_i_memory_alloc(sizeof *made);
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
-    made->alarm.run = ring;
+    made->alarm.run = run_alarm;
     made->functions = *functions;
     made->creator = lanepool_i_creator_self();
     made->context = context;
@@ -260,8 +262,8 @@ free_memory:
     return LANEPOOL_NOMEM;
 }
 
-/* The clock thread is joined here, by the program's thread: who drops the last reference may be
- * the executor's. */
+/* Joins the clock thread here, on the program's thread, because the last reference may be released
+ * on a thread of the executor. */
 lanepool_status lanepool_executor_destroy(lanepool_executor *executor)
 {
     if (executor == NULL)
@@ -273,7 +275,7 @@ lanepool_status lanepool_executor_destroy(lanepool_executor *executor)
         return LANEPOOL_BUSY;
     lanepool_i_timers_end(&executor->timers);
     lanepool_i_timers_join(&executor->timers);
-    disarm(executor);
+    take_back_alarm(executor);
     lanepool_i_executor_release(executor);
     return LANEPOOL_OK;
 }

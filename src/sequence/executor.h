@@ -1,29 +1,29 @@
 /*
- * Executors, and what they are handed: one errand for each sequence, and an
- * alarm for the delayed tasks of all.
+ * Executors, and what they are given to run: one piece of work for each sequence, and one alarm for
+ * the delayed tasks of all sequences.
  *
- * An executor calls what it was handed when it likes, and a foreign one perhaps
- * more often than it should. So an errand outlives its sequence: it belongs to
- * the executor, which gives it to the next sequence. A call that comes when the
- * errand is not *handed* finds nothing to do; one that comes for a sequence
- * which was handed anew is as good as the call that is due, which then finds
- * nothing to do. The errand's lock is the sequence's.
+ * An executor calls its work whenever it likes, and a foreign executor may call it too often. So a
+ * sequence's work outlives the sequence: it belongs to the executor, which gives it to the next
+ * sequence. An extra call does nothing unless the work is HANDED_OVER. If the work has been handed
+ * over again, the extra call drains the sequence, and the call that was due finds nothing to do.
+ * The work's lock is also the sequence's lock.
  *
- *     IDLE     nothing is to be done, or the sequence is paused
- *     HANDED   the executor is to call, or a thread is just handing it over
- *     RUNNING  one thread drains the sequence
+ *     IDLE         nothing is to be done, or the sequence is paused
+ *     HANDED_OVER  the executor must call the work, or a thread is just handing it over
+ *     RUNNING      one thread drains the sequence
  *
- * The executor's memory, errands included, has references: the program's, one
- * for each accepted hand-over that has not been called, one for each drain.
+ * The executor's memory, including its work, is reference counted. The program has one reference.
+ * So has each drain, each thread that cancels or waits for one task, and each accepted hand-over or
+ * alarm until the executor calls it.
  *
- * The delayed tasks of all sequences stand in one heap of timers. The library's
- * clock thread fires them, or, with a timer of the executor's own, the alarm:
- * it is asked for once, for the earliest. Whoever is called by it, or has added
- * an earlier timer, looks: fires what is due and asks anew. One thread at a time
- * looks, so that tasks become due in order; who comes meanwhile leaves it to that
- * one. If the executor refuses the alarm, the clock thread takes over for good.
+ * The delayed tasks of all sequences are in one timer heap. If the executor has no timer of its
+ * own, the library's clock thread fires the timers. Otherwise the executor calls the alarm, which
+ * is requested for the earliest timer only. A thread that runs the alarm, or has added an earlier
+ * timer, serves the timers: it fires those that are due and requests the next alarm. One thread at
+ * a time serves the timers, so that tasks become due in order; a second thread asks the first one
+ * to serve them again. If the executor refuses the alarm, the clock thread takes over for good.
  *
- * Locks: an errand's, then a future's or the timers'; the executor's with none.
+ * Lock order: a work's lock, then a future's or the timers'. The executor's lock is held alone.
  */
 #ifndef LANEPOOL_SRC_SEQUENCE_EXECUTOR_H
 #define LANEPOOL_SRC_SEQUENCE_EXECUTOR_H
@@ -46,44 +46,44 @@ typedef enum lanepool_i_sequence_work_state {
     LANEPOOL_I_WORK_RUNNING
 } lanepool_i_sequence_work_state;
 
-/* Guards: I immutable, A atomic, L the errand's lock, E the executor's lock. */
+/* Guards: I immutable, A atomic, L the work's lock, E the executor's lock. */
 struct lanepool_i_sequence_work {
-    lanepool_work work;                   /* I: first, since the executor gives its address back */
-    lanepool_executor *executor;          /* I */
-    lanepool_i_mutex lock;                /* L: and the sequence's */
-    lanepool_sequence *sequence;          /* L: NULL: none */
+    lanepool_work base;          /* I: first member: the executor passes its address back */
+    lanepool_executor *executor; /* I */
+    lanepool_i_mutex lock;       /* also the sequence's */
+    lanepool_sequence *sequence; /* L: the sequence that uses the work, or NULL */
     lanepool_i_sequence_work_state state; /* L */
-    size_t handed;                        /* L: accepted hand-overs that have not been called */
-    lanepool_i_sequence_work *next;       /* E: of those without a sequence */
+    size_t calls_due;                     /* L: accepted hand-overs whose call is still due */
+    lanepool_i_sequence_work *next;       /* E: in the list of idle work */
 };
 
-/* A drain that the thread is inside of: on its stack, in its list (lanepool_i_thread_drains). */
+/* A drain that a thread is inside of: on its stack, and in its list lanepool_i_thread_drains(). */
 typedef struct lanepool_i_drain {
     struct lanepool_i_drain *outer;
-    lanepool_i_sequence_work *errand;
+    lanepool_i_sequence_work *work;
     struct lanepool_i_sequence_task *running; /* the task whose function this thread is in */
-    lanepool_future *until; /* it ends when this is complete; NULL: it does not look */
-    bool hands_over;        /* the thread is in `execute` for the errand */
-    bool came_back;         /* and was called there */
+    lanepool_future *until; /* once complete, the drain takes no more tasks; or NULL */
+    bool is_handing_over;   /* the thread is inside `execute` for the work */
+    bool called_in_execute; /* the executor has called the work inside that `execute` */
 } lanepool_i_drain;
 
 struct lanepool_executor {
-    lanepool_work alarm;                   /* I: first, like an errand's */
+    lanepool_work alarm;                   /* I: first member, like a work's `base` */
     lanepool_executor_functions functions; /* I */
-    void *context;                         /* I: theirs */
-    lanepool_pool *pool;                   /* I: whose workers it is, or NULL */
+    void *context;                         /* I: passed to the functions */
+    lanepool_pool *pool;                   /* I: the pool whose workers it uses, or NULL */
     lanepool_i_creator creator;            /* I */
     _Atomic size_t references;             /* A */
-    lanepool_i_timers timers;              /* delayed tasks of all sequences */
+    lanepool_i_timers timers;              /* of the delayed tasks of all sequences */
     lanepool_i_mutex lock;
-    lanepool_i_sequence_work *idle; /* E */
-    size_t sequences;               /* E */
-    size_t alarms;                  /* E: accepted alarms that have not been called */
-    uint64_t alarms_called;         /* E: counts them */
-    uint64_t armed_ns;              /* E: when the last one is due; UINT64_MAX: none is */
-    bool looking;                   /* E: a thread looks */
-    bool again;                     /* E: and is to look once more */
-    bool by_clock; /* E: the clock thread serves: there is no timer, or it refused */
+    lanepool_i_sequence_work *idle_work; /* E: work without a sequence */
+    size_t sequences;                    /* E: how many use the executor */
+    size_t alarms_due;                   /* E: accepted alarms whose call is still due */
+    uint64_t alarms_called;              /* E: alarms called, taken back or refused */
+    uint64_t armed_ns;                   /* E: when the alarm is due; UINT64_MAX: not known */
+    bool is_serving;                     /* E: a thread serves the timers */
+    bool serve_again;                    /* E: that thread must serve them again */
+    bool by_clock; /* E: the clock thread fires the timers; there is no alarm */
 };
 
 static inline void lanepool_i_executor_retain(lanepool_executor *executor)
@@ -91,29 +91,32 @@ static inline void lanepool_i_executor_retain(lanepool_executor *executor)
     fetch_add_relaxed(&executor->references, 1);
 }
 
-/* The last one frees. */
+/* Drops a reference; the last one frees the executor. */
 void lanepool_i_executor_release(lanepool_executor *executor);
 
-/* For a new sequence; NULL: memory or a lock is lacking. */
+/* Returns work for a new sequence; NULL if memory or a lock cannot be allocated. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
                                                         void (*run)(lanepool_work *work));
-/* Its sequence is gone. */
-void lanepool_i_sequence_work_give(lanepool_i_sequence_work *errand);
-/* Hands a HANDED errand over, without a lock. Not OK: it was refused. */
-lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *errand);
+/* Gives the work back after its sequence has ended. */
+void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work);
+/* Passes HANDED_OVER work to the executor. The caller holds no lock. Returns another status than
+ * LANEPOOL_OK if the executor refuses. */
+lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *work);
 
-/* Sees to it that delayed tasks will become due, before one is added. False: no thread could be
- * had. */
+/* Starts the clock thread if delayed tasks need it; called before a timer is added. Returns false
+ * if the thread cannot be started. */
 bool lanepool_i_executor_can_delay(lanepool_executor *executor);
-/* One was added, without a lock held. False: as before. */
-bool lanepool_i_executor_look(lanepool_executor *executor);
+/* Fires the timers that are due and requests an alarm for the next one; called after a timer was
+ * added. The caller holds no lock. Returns false if the executor refused and the clock thread
+ * cannot be started. */
+bool lanepool_i_executor_serve_timers(lanepool_executor *executor);
 
-/* The calling thread's innermost drain of the errand's sequence: it is inside of one of its tasks,
- * or of a callback. NULL: it is not. */
-static inline lanepool_i_drain *lanepool_i_drain_find(const lanepool_i_sequence_work *errand)
+/* Returns the calling thread's innermost drain of the work's sequence, or NULL. With a drain, the
+ * thread is inside a task of that sequence or inside a callback. */
+static inline lanepool_i_drain *lanepool_i_drain_find(const lanepool_i_sequence_work *work)
 {
     lanepool_i_drain *drain = lanepool_i_thread_drains();
-    while (drain != NULL && drain->errand != errand)
+    while (drain != NULL && drain->work != work)
         drain = drain->outer;
     return drain;
 }

@@ -1,26 +1,27 @@
 /*
- * A pool's workers as an executor: each errand is handed over as a task without
- * claims, whose context it is.
+ * A pool's workers as an executor. Each piece of work is handed over as a task without claims; the
+ * work is the task's context.
  */
 #include "sequence/executor.h"
 
 #include "route/pool.h"
 #include "sequence/sequence.h"
 
-/* The pool stops and will not run the task, nor accept another: what waits in the sequence is told
- * now, since it is not handed back. */
-static void cancel_sequence(lanepool_work *work)
+/* Cancels the sequence of work whose task the pool has cancelled. The pool is stopping and accepts
+ * no other task, and it does not hand the sequence's tasks back. */
+static void cancel_sequence(lanepool_work *base)
 {
-    lanepool_i_sequence_work *errand = (lanepool_i_sequence_work *)work;
-    lanepool_i_mutex_lock(&errand->lock);
-    if (errand->sequence != NULL)
-        lanepool_i_sequence_cancel_locked(errand->sequence);
+    lanepool_i_sequence_work *work = (lanepool_i_sequence_work *)base;
+    lanepool_i_mutex_lock(&work->lock);
+    if (work->sequence != NULL)
+        lanepool_i_sequence_cancel_locked(work->sequence);
     else
-        lanepool_i_mutex_unlock(&errand->lock);
+        lanepool_i_mutex_unlock(&work->lock);
 }
 
-/* A sequence that was cancelled has nothing to run: the call only counts. */
-static int run(lanepool_run *run, void *context, lanepool_call call)
+/* Calls the work. If the sequence was cancelled, it has nothing to run, and the call is only
+ * counted. */
+static int run_work_task(lanepool_run *run, void *context, lanepool_call call)
 {
     (void)run;
     if (call == LANEPOOL_CALL_CANCELLED)
@@ -29,10 +30,10 @@ static int run(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-static lanepool_status execute(void *context, lanepool_work *work)
+static lanepool_status submit_work_task(void *context, lanepool_work *work)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
-    task.function = run;
+    task.function = run_work_task;
     task.context = work;
     return lanepool_pool_submit(context, &task);
 }
@@ -44,7 +45,7 @@ lanepool_status lanepool_pool_executor(lanepool_pool *pool, lanepool_executor **
         *executor = NULL;
     if (pool == NULL || pool->options.is_compatible != NULL)
         return LANEPOOL_INVALID;
-    functions.execute = execute;
+    functions.execute = submit_work_task;
     lanepool_status status = lanepool_executor_create(&functions, pool, executor);
     if (status == LANEPOOL_OK)
         (*executor)->pool = pool;

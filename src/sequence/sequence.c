@@ -1,4 +1,4 @@
-/* Owns sequences as a program sees them: submits, cancelling, pauses; see sequence.h. */
+/* Owns sequences as the program uses them: submit, cancel, pause; see sequence.h. */
 #include "sequence/sequence.h"
 
 #include "base/deadline.h"
@@ -6,79 +6,83 @@
 
 #include <string.h>
 
-/* --- submitting --- */
+/* --- submit --- */
 
-bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool_task *task)
+bool lanepool_i_sequence_task_is_valid(const lanepool_sequence *sequence,
+                                       const lanepool_task *description)
 {
-    return sequence != NULL && task != NULL &&
-           lanepool_i_struct_is_valid(task, task->struct_size, sizeof *task) &&
-           task->function != NULL && task->claim_count == 0 && task->kind == 0 && task->tag == 0 &&
-           task->group == NULL && task->pump == NULL && task->on_failure == NULL;
+    return sequence != NULL && description != NULL &&
+           lanepool_i_struct_is_valid(description, description->struct_size, sizeof *description) &&
+           description->function != NULL && description->claim_count == 0 &&
+           description->kind == 0 && description->tag == 0 && description->group == NULL &&
+           description->pump == NULL && description->on_failure == NULL;
 }
 
-/* What can be told of a task that may be gone: where it stands, if it is this one. */
-static bool stands_in(const lanepool_i_sequence_tasks *items, const lanepool_i_sequence_task *item,
-                      uint64_t number)
+/* Returns whether the list contains this task with this number. The task may be freed and its block
+ * reused, so only tasks in the list are read. */
+static bool list_has_task(const lanepool_i_sequence_tasks *list,
+                          const lanepool_i_sequence_task *task, uint64_t number)
 {
-    const lanepool_i_sequence_task *at = items->last;
-    while (at != NULL && (at != item || at->call.number != number))
-        at = at->previous;
-    return at != NULL;
+    const lanepool_i_sequence_task *each = list->last;
+    while (each != NULL && (each != task || each->call.number != number))
+        each = each->previous;
+    return each != NULL;
 }
 
-/* The executor has refused the errand that the task was handed over with. If somebody drains all
- * the same, or has cancelled the task, it was accepted; so were others that came behind it
- * meanwhile: these are run here, since nobody else will. */
-static lanepool_status settle_refusal(lanepool_sequence *sequence, lanepool_i_sequence_task *item,
+/* Decides about a task after the executor refused the work. If another thread drains the sequence
+ * anyway, or has cancelled the task, the task was accepted; otherwise it is taken out of the queue.
+ * Tasks submitted behind it were accepted in any case. This thread drains them, because no other
+ * thread will. */
+static lanepool_status handle_refusal(lanepool_sequence *sequence, lanepool_i_sequence_task *task,
                                       uint64_t number, lanepool_status refusal)
 {
-    lanepool_i_sequence_work *errand = sequence->errand;
-    lanepool_i_mutex_lock(&errand->lock);
+    lanepool_i_sequence_work *work = sequence->work;
+    lanepool_i_mutex_lock(&work->lock);
     bool refused =
-        errand->state == LANEPOOL_I_WORK_HANDED_OVER && stands_in(&sequence->queue, item, number);
+        work->state == LANEPOOL_I_WORK_HANDED_OVER && list_has_task(&sequence->queue, task, number);
     if (refused)
-        lanepool_i_sequence_task_take_locked(item);
-    if (sequence->queue.first == NULL && errand->state == LANEPOOL_I_WORK_HANDED_OVER)
-        errand->state = LANEPOOL_I_WORK_IDLE;
-    if (!lanepool_i_drain_here_locked(errand, NULL))
-        lanepool_i_mutex_unlock(&errand->lock);
+        lanepool_i_sequence_task_take_locked(task);
+    if (sequence->queue.first == NULL && work->state == LANEPOOL_I_WORK_HANDED_OVER)
+        work->state = LANEPOOL_I_WORK_IDLE;
+    if (!lanepool_i_drain_here_locked(work, NULL))
+        lanepool_i_mutex_unlock(&work->lock);
     return refused ? refusal : LANEPOOL_OK;
 }
 
-lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence,
-                                          lanepool_i_sequence_task *item)
+lanepool_status lanepool_i_sequence_enqueue(lanepool_sequence *sequence,
+                                            lanepool_i_sequence_task *task)
 {
-    lanepool_i_sequence_work *errand = sequence->errand;
-    lanepool_i_mutex_lock(&errand->lock);
+    lanepool_i_sequence_work *work = sequence->work;
+    lanepool_i_mutex_lock(&work->lock);
     bool cancelled = sequence->cancelled;
     uint64_t number = sequence->next_number;
-    bool hands_over = false;
+    bool must_hand_over = false;
     if (!cancelled) {
         sequence->next_number++;
-        item->call.number = number;
-        item->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
-        lanepool_i_sequence_tasks_add(&sequence->queue, item);
-        hands_over = lanepool_i_drain_begin_locked(sequence);
+        task->call.number = number;
+        task->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
+        lanepool_i_sequence_tasks_add(&sequence->queue, task);
+        must_hand_over = lanepool_i_drain_begin_locked(sequence);
     }
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_unlock(&work->lock);
     lanepool_status status = cancelled ? LANEPOOL_CANCELLED : LANEPOOL_OK;
-    if (hands_over)
-        status = lanepool_i_sequence_work_hand_over(errand);
-    if (hands_over && status != LANEPOOL_OK)
-        status = settle_refusal(sequence, item, number, status);
+    if (must_hand_over)
+        status = lanepool_i_sequence_work_hand_over(work);
+    if (must_hand_over && status != LANEPOOL_OK)
+        status = handle_refusal(sequence, task, number, status);
     return status;
 }
 
-static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *task)
+static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_task *description)
 {
     lanepool_status status;
-    lanepool_i_sequence_task *item =
-        lanepool_i_sequence_task_make(sequence->errand, task, false, &status);
-    if (item == NULL)
+    lanepool_i_sequence_task *task =
+        lanepool_i_sequence_task_make(sequence->work, description, false, &status);
+    if (task == NULL)
         return status;
-    status = lanepool_i_sequence_enter(sequence, item);
+    status = lanepool_i_sequence_enqueue(sequence, task);
     if (status != LANEPOOL_OK)
-        lanepool_i_sequence_task_unmake(item, task);
+        lanepool_i_sequence_task_unmake(task, description);
     return status;
 }
 
@@ -86,62 +90,66 @@ lanepool_status lanepool_sequence_submit(lanepool_sequence *sequence, const lane
 {
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (!lanepool_i_sequence_takes(sequence, task))
+    if (!lanepool_i_sequence_task_is_valid(sequence, task))
         return LANEPOOL_INVALID;
     return submit_now(sequence, task);
 }
 
-/* Nobody is there who would make it due. True: it has not become due, nor was cancelled. */
-static bool take_undelayed(lanepool_sequence *sequence, lanepool_i_sequence_task *item,
-                           uint64_t number)
+/* Takes back a delayed task, because no thread would fire its timer. Returns false if the task has
+ * become due or was cancelled. */
+static bool withdraw_delayed_task(lanepool_sequence *sequence, lanepool_i_sequence_task *task,
+                                  uint64_t number)
 {
-    lanepool_i_mutex_lock(&sequence->errand->lock);
-    bool found = stands_in(&sequence->delayed, item, number) &&
-                 lanepool_i_timers_remove(&sequence->errand->executor->timers, &item->timer);
+    lanepool_i_mutex_lock(&sequence->work->lock);
+    bool found = list_has_task(&sequence->delayed, task, number) &&
+                 lanepool_i_timers_remove(&sequence->work->executor->timers, &task->timer);
     if (found) {
-        lanepool_i_sequence_tasks_remove(&sequence->delayed, item);
-        item->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
+        lanepool_i_sequence_tasks_remove(&sequence->delayed, task);
+        task->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     }
-    lanepool_i_mutex_unlock(&sequence->errand->lock);
+    lanepool_i_mutex_unlock(&sequence->work->lock);
     return found;
 }
 
-/* Behind the lock it may be due, have ended, and be gone: it is known by its number. */
+/* Once the lock is released, the task may run, end and be freed. So it is recognized by its
+ * number. */
 lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
-                                          lanepool_i_sequence_task *item, uint64_t due_ns)
+                                          lanepool_i_sequence_task *task, uint64_t due_ns)
 {
-    lanepool_i_sequence_work *errand = sequence->errand;
-    lanepool_i_mutex_lock(&errand->lock);
+    lanepool_i_sequence_work *work = sequence->work;
+    lanepool_i_mutex_lock(&work->lock);
     bool cancelled = sequence->cancelled ||
-                     (item->recurrence != NULL && !lanepool_i_sequence_periodic_waits(item));
+                     (task->periodic != NULL && !lanepool_i_sequence_periodic_waits(task));
     uint64_t number = sequence->next_number;
     if (!cancelled) {
         sequence->next_number++;
-        item->call.number = number;
-        item->state = LANEPOOL_I_SEQUENCE_TASK_DELAYED;
-        lanepool_i_sequence_tasks_add(&sequence->delayed, item);
-        lanepool_i_timers_add(&errand->executor->timers, &item->timer, due_ns);
+        task->call.number = number;
+        task->state = LANEPOOL_I_SEQUENCE_TASK_DELAYED;
+        lanepool_i_sequence_tasks_add(&sequence->delayed, task);
+        lanepool_i_timers_add(&work->executor->timers, &task->timer, due_ns);
     }
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_unlock(&work->lock);
     if (cancelled)
         return LANEPOOL_CANCELLED;
-    bool measured = lanepool_i_executor_look(errand->executor);
-    return measured || !take_undelayed(sequence, item, number) ? LANEPOOL_OK : LANEPOOL_NO_THREAD;
+    bool has_clock = lanepool_i_executor_serve_timers(work->executor);
+    return has_clock || !withdraw_delayed_task(sequence, task, number) ? LANEPOOL_OK
+                                                                       : LANEPOOL_NO_THREAD;
 }
 
-static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepool_task *task,
+static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepool_task *description,
                                       uint64_t due_ns)
 {
     lanepool_status status;
-    lanepool_i_sequence_work *errand = sequence->errand;
-    if (!lanepool_i_executor_can_delay(errand->executor))
+    lanepool_i_sequence_work *work = sequence->work;
+    if (!lanepool_i_executor_can_delay(work->executor))
         return LANEPOOL_NO_THREAD;
-    lanepool_i_sequence_task *item = lanepool_i_sequence_task_make(errand, task, true, &status);
-    if (item == NULL)
+    lanepool_i_sequence_task *task =
+        lanepool_i_sequence_task_make(work, description, true, &status);
+    if (task == NULL)
         return status;
-    status = lanepool_i_sequence_delay(sequence, item, due_ns);
+    status = lanepool_i_sequence_delay(sequence, task, due_ns);
     if (status != LANEPOOL_OK)
-        lanepool_i_sequence_task_unmake(item, task);
+        lanepool_i_sequence_task_unmake(task, description);
     return status;
 }
 
@@ -150,24 +158,24 @@ lanepool_status lanepool_sequence_submit_after(lanepool_sequence *sequence,
 {
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
-    if (!lanepool_i_sequence_takes(sequence, task))
+    if (!lanepool_i_sequence_task_is_valid(sequence, task))
         return LANEPOOL_INVALID;
     if (delay_ns <= 0)
         return submit_now(sequence, task);
     return submit_delayed(sequence, task, lanepool_i_deadline((uint64_t)delay_ns));
 }
 
-/* --- cancelling --- */
+/* --- cancel --- */
 
-static lanepool_i_sequence_tasks take_all_locked(lanepool_sequence *sequence)
+static lanepool_i_sequence_tasks take_all_tasks_locked(lanepool_sequence *sequence)
 {
     lanepool_i_sequence_tasks taken = { NULL, NULL };
-    lanepool_i_sequence_tasks *const places[] = { &sequence->queue, &sequence->delayed };
+    lanepool_i_sequence_tasks *const lists[] = { &sequence->queue, &sequence->delayed };
     for (size_t i = 0; i < 2; i++) {
-        while (places[i]->first != NULL) {
-            lanepool_i_sequence_task *item = places[i]->first;
-            lanepool_i_sequence_task_take_locked(item);
-            lanepool_i_sequence_tasks_add(&taken, item);
+        while (lists[i]->first != NULL) {
+            lanepool_i_sequence_task *task = lists[i]->first;
+            lanepool_i_sequence_task_take_locked(task);
+            lanepool_i_sequence_tasks_add(&taken, task);
         }
     }
     return taken;
@@ -175,15 +183,15 @@ static lanepool_i_sequence_tasks take_all_locked(lanepool_sequence *sequence)
 
 void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence)
 {
-    lanepool_i_sequence_work *errand = sequence->errand;
+    lanepool_i_sequence_work *work = sequence->work;
     sequence->cancelled = true;
-    lanepool_i_sequence_tasks taken = take_all_locked(sequence);
+    lanepool_i_sequence_tasks taken = take_all_tasks_locked(sequence);
     lanepool_i_sequence_wake_locked(sequence);
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_unlock(&work->lock);
     while (taken.first != NULL) {
-        lanepool_i_sequence_task *item = taken.first;
-        taken.first = item->next;
-        lanepool_i_sequence_task_cancel(item);
+        lanepool_i_sequence_task *task = taken.first;
+        taken.first = task->next;
+        lanepool_i_sequence_task_cancel(task);
     }
 }
 
@@ -191,99 +199,100 @@ lanepool_status lanepool_sequence_cancel(lanepool_sequence *sequence)
 {
     if (sequence == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_mutex_lock(&sequence->errand->lock);
+    lanepool_i_mutex_lock(&sequence->work->lock);
     lanepool_i_sequence_cancel_locked(sequence);
     return LANEPOOL_OK;
 }
 
 bool lanepool_sequence_is_cancelled(lanepool_sequence *sequence)
 {
-    lanepool_i_mutex_lock(&sequence->errand->lock);
+    lanepool_i_mutex_lock(&sequence->work->lock);
     bool cancelled = sequence->cancelled;
-    lanepool_i_mutex_unlock(&sequence->errand->lock);
+    lanepool_i_mutex_unlock(&sequence->work->lock);
     return cancelled;
 }
 
-/* While the task has not ended its sequence is there, and so is the executor: that is kept then. */
+/* While the future points to its task, the executor exists. The reference taken under the future's
+ * lock lets the executor exist after that. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future)
 {
-    lanepool_i_sequence_work *errand = NULL;
+    lanepool_i_sequence_work *work = NULL;
     lanepool_i_mutex_lock(&future->lock);
     if (future->item != NULL) {
-        errand = future->item->errand;
-        lanepool_i_executor_retain(errand->executor);
+        work = future->item->work;
+        lanepool_i_executor_retain(work->executor);
     }
     lanepool_i_mutex_unlock(&future->lock);
-    return errand;
+    return work;
 }
 
-/* Whether a task that is not there to be cancelled runs, or has ended, is the future's to say: it
- * starts under the errand's lock. */
+/* A task that another thread has taken cannot be cancelled. Its future tells whether it runs or has
+ * ended, because a task starts under the work's lock. */
 lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
 {
-    lanepool_i_sequence_work *errand = lanepool_i_sequence_work_pin(future);
-    if (errand == NULL)
+    lanepool_i_sequence_work *work = lanepool_i_sequence_work_pin(future);
+    if (work == NULL)
         return LANEPOOL_DONE;
-    lanepool_i_mutex_lock(&errand->lock);
+    lanepool_i_mutex_lock(&work->lock);
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_i_sequence_task *item = future->item;
-    bool waits = item != NULL && item->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
-    bool runs = item != NULL && future->started;
+    lanepool_i_sequence_task *task = future->item;
+    bool waits = task != NULL && task->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
+    bool runs = task != NULL && future->started;
     if (runs)
         store_relaxed(&future->asked, true);
     lanepool_i_mutex_unlock(&future->lock);
     if (waits) {
-        lanepool_i_sequence_task_take_locked(item);
-        lanepool_i_sequence_wake_locked(errand->sequence);
+        lanepool_i_sequence_task_take_locked(task);
+        lanepool_i_sequence_wake_locked(work->sequence);
     }
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_unlock(&work->lock);
     if (waits)
-        lanepool_i_sequence_task_cancel(item);
-    lanepool_i_executor_release(errand->executor);
+        lanepool_i_sequence_task_cancel(task);
+    lanepool_i_executor_release(work->executor);
     if (waits)
         return LANEPOOL_OK;
     return runs ? LANEPOOL_RUNNING : LANEPOOL_DONE;
 }
 
-/* --- pauses --- */
+/* --- pause --- */
 
 lanepool_status lanepool_sequence_pause(lanepool_sequence *sequence)
 {
     if (sequence == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_mutex_lock(&sequence->errand->lock);
+    lanepool_i_mutex_lock(&sequence->work->lock);
     sequence->paused = true;
-    lanepool_i_mutex_unlock(&sequence->errand->lock);
+    lanepool_i_mutex_unlock(&sequence->work->lock);
     return LANEPOOL_OK;
 }
 
-/* If the executor refuses and nobody drains all the same, it is as before. */
+/* If the executor refuses and no thread drains the sequence anyway, pauses the sequence again. */
 lanepool_status lanepool_sequence_resume(lanepool_sequence *sequence)
 {
     if (sequence == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_sequence_work *errand = sequence->errand;
-    lanepool_i_mutex_lock(&errand->lock);
+    lanepool_i_sequence_work *work = sequence->work;
+    lanepool_i_mutex_lock(&work->lock);
     sequence->paused = false;
-    bool hands_over = lanepool_i_drain_begin_locked(sequence);
-    lanepool_i_mutex_unlock(&errand->lock);
+    bool must_hand_over = lanepool_i_drain_begin_locked(sequence);
+    lanepool_i_mutex_unlock(&work->lock);
     lanepool_status status = LANEPOOL_OK;
-    if (hands_over)
-        status = lanepool_i_sequence_work_hand_over(errand);
+    if (must_hand_over)
+        status = lanepool_i_sequence_work_hand_over(work);
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
-    lanepool_i_mutex_lock(&errand->lock);
-    if (errand->state != LANEPOOL_I_WORK_HANDED_OVER) {
+    lanepool_i_mutex_lock(&work->lock);
+    if (work->state != LANEPOOL_I_WORK_HANDED_OVER) {
         status = LANEPOOL_OK;
     } else {
-        errand->state = LANEPOOL_I_WORK_IDLE;
+        work->state = LANEPOOL_I_WORK_IDLE;
         sequence->paused = true;
     }
-    lanepool_i_mutex_unlock(&errand->lock);
+    lanepool_i_mutex_unlock(&work->lock);
     return status;
 }
 
-/* --- beginning and end --- */
+/* --- create and destroy --- */
 
 lanepool_status lanepool_sequence_create(lanepool_executor *executor, lanepool_sequence **sequence)
 {
@@ -295,14 +304,14 @@ lanepool_status lanepool_sequence_create(lanepool_executor *executor, lanepool_s
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
-    made->errand = lanepool_i_sequence_work_take(executor, lanepool_i_drain_run);
-    if (made->errand == NULL) {
+    made->work = lanepool_i_sequence_work_take(executor, lanepool_i_drain_run);
+    if (made->work == NULL) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NOMEM;
     }
-    lanepool_i_mutex_lock(&made->errand->lock);
-    made->errand->sequence = made;
-    lanepool_i_mutex_unlock(&made->errand->lock);
+    lanepool_i_mutex_lock(&made->work->lock);
+    made->work->sequence = made;
+    lanepool_i_mutex_unlock(&made->work->lock);
     *sequence = made;
     return LANEPOOL_OK;
 }
@@ -311,19 +320,19 @@ lanepool_status lanepool_sequence_destroy(lanepool_sequence *sequence)
 {
     if (sequence == NULL)
         return LANEPOOL_OK;
-    lanepool_i_sequence_work *errand = sequence->errand;
-    if (lanepool_i_drain_find(errand) != NULL)
+    lanepool_i_sequence_work *work = sequence->work;
+    if (lanepool_i_drain_find(work) != NULL)
         return LANEPOOL_DEADLOCK;
     lanepool_status status = lanepool_sequence_cancel(sequence);
     if (status == LANEPOOL_OK)
         status = lanepool_i_sequence_await_drain(sequence);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_mutex_lock(&errand->lock);
-    errand->sequence = NULL;
-    errand->state = LANEPOOL_I_WORK_IDLE;
-    lanepool_i_mutex_unlock(&errand->lock);
-    lanepool_i_sequence_work_give(errand);
+    lanepool_i_mutex_lock(&work->lock);
+    work->sequence = NULL;
+    work->state = LANEPOOL_I_WORK_IDLE;
+    lanepool_i_mutex_unlock(&work->lock);
+    lanepool_i_sequence_work_give(work);
     lanepool_i_memory_free(sequence);
     return LANEPOOL_OK;
 }

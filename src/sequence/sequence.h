@@ -1,16 +1,17 @@
 /*
- * Sequences: a queue of tasks, those that are delayed, and one errand (executor.h).
+ * Sequences: each one has a queue of tasks, a list of delayed tasks, and one piece of work
+ * (executor.h).
  *
- * The errand's lock guards all of it; each section is a few instructions. Who
- * makes the queue not empty while the errand is IDLE hands it over; the thread
- * that the executor calls with it drains the queue, a batch at a time. A task
- * leaves queue or delayed tasks under the lock, and belongs to whoever took it
- * out: the drain that calls it, or whoever cancels it. Nothing stays of a
- * cancelled task but, for a moment, a timer that the clock has just taken.
+ * The work's lock guards all of this; each critical section is a few instructions. A thread that
+ * makes the queue not empty while the work is IDLE hands the work over. The thread on which the
+ * executor calls the work drains the queue, batch by batch. A task is taken out of the queue or the
+ * delayed list under the lock, and then belongs to the thread that took it: a drain runs it, a
+ * canceller cancels it. A cancelled task is freed at once, unless its timer is already firing. In
+ * that case the canceller and the timer's callback both drop the task, and the second one frees it.
  *
- * No lock is held while a function of the program's is called, the executor's
- * included. After such a call the sequence may be gone, or the errand another
- * one's: the drain goes by what the errand says then.
+ * No lock is held while a function of the program is called, the executor's functions included.
+ * After such a call the sequence may be destroyed, and the work may belong to another sequence. So
+ * the drain reads the work's state again.
  */
 #ifndef LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 #define LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
@@ -23,24 +24,24 @@ typedef struct lanepool_i_sequence_task lanepool_i_sequence_task;
 typedef enum lanepool_i_sequence_task_state {
     LANEPOOL_I_SEQUENCE_TASK_DELAYED,
     LANEPOOL_I_SEQUENCE_TASK_QUEUED,
-    LANEPOOL_I_SEQUENCE_TASK_TAKEN /* it runs, or is being cancelled */
+    LANEPOOL_I_SEQUENCE_TASK_TAKEN /* running or being cancelled */
 } lanepool_i_sequence_task_state;
 
-/* A task of a sequence. Guards: I immutable, L the errand's lock. */
+/* A task of a sequence. Guards: I immutable, L the work's lock. */
 struct lanepool_i_sequence_task {
-    lanepool_i_sequence_work *errand;   /* I */
-    lanepool_i_sequence_task *previous; /* L: in the queue, or among the delayed */
+    lanepool_i_sequence_work *work;     /* I */
+    lanepool_i_sequence_task *previous; /* L: in the queue or the delayed list */
     lanepool_i_sequence_task *next;     /* L */
     lanepool_task_fn function;          /* I */
     void *context;                      /* I */
     lanepool_release_fn release;        /* I */
-    /* Its future, I, with one reference; and its number, L, a new one for each run. */
+    /* I: its future, with one reference. L: its number, a new one for each run. */
     struct lanepool_i_sequence_call call;
-    struct lanepool_i_sequence_periodic *recurrence; /* I: NULL: it runs once */
-    lanepool_i_sequence_task_state state;            /* L */
-    bool has_late_timer;    /* of who has taken it: the clock has taken its timer before */
-    bool dropped;           /* L: one of the two has let go of it */
-    lanepool_i_timer timer; /* of a delayed one; others end before it */
+    struct lanepool_i_sequence_periodic *periodic; /* I: or NULL if the task runs once */
+    lanepool_i_sequence_task_state state;          /* L */
+    bool has_late_timer;    /* owned by the task's taker: its timer was already firing */
+    bool dropped;           /* L: the task's taker or its late timer has dropped it */
+    lanepool_i_timer timer; /* delayed tasks only: the block of any other task ends before it */
 };
 
 typedef struct lanepool_i_sequence_tasks {
@@ -48,96 +49,104 @@ typedef struct lanepool_i_sequence_tasks {
     lanepool_i_sequence_task *last;
 } lanepool_i_sequence_tasks;
 
-/* Someone who waits for a state of the sequence; see sequence_wait.c. */
+/* A thread that waits for a state of the sequence; see sequence_wait.c. */
 typedef struct lanepool_i_sequence_waiter {
     struct lanepool_i_sequence_waiter *next; /* L */
-    bool posted;                             /* L: it stands in the list no more */
+    bool posted;                             /* L: posted, and removed from the list */
     lanepool_i_semaphore semaphore;
 } lanepool_i_sequence_waiter;
 
-/* Guards: I immutable, L the errand's lock. */
+/* Guards: I immutable, L the work's lock. */
 struct lanepool_sequence {
-    lanepool_i_sequence_work *errand;      /* I */
-    lanepool_i_sequence_tasks queue;       /* L: in their order */
-    lanepool_i_sequence_tasks delayed;     /* L: in the order of submits */
-    uint64_t next_number;                  /* L */
-    bool paused;                           /* L */
-    bool cancelled;                        /* L */
-    lanepool_i_sequence_waiter *onlookers; /* L */
+    lanepool_i_sequence_work *work;      /* I */
+    lanepool_i_sequence_tasks queue;     /* L: in the order in which they run */
+    lanepool_i_sequence_tasks delayed;   /* L: in order of submission */
+    uint64_t next_number;                /* L */
+    bool paused;                         /* L */
+    bool cancelled;                      /* L */
+    lanepool_i_sequence_waiter *waiters; /* L */
 };
 
 /* --- sequence_task.c --- */
 
-/* With its future, if one is asked for. NULL with the status set: nothing was made. */
-lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *errand,
-                                                        const lanepool_task *task, bool delayed,
-                                                        lanepool_status *status);
-/* It was not accepted after all. */
-void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *item, const lanepool_task *task);
-/* Calls it, and lets go of all that it holds, unless it runs again. *running is NULL again once the
- * function returned. */
-void lanepool_i_sequence_task_run(lanepool_i_sequence_task *item,
+/* Makes a task, with a future if the description asks for one. On failure returns NULL and sets
+ * *status. */
+lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
+                                                        const lanepool_task *description,
+                                                        bool delayed, lanepool_status *status);
+/* Frees a task that was not accepted, with its future. */
+void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
+                                     const lanepool_task *description);
+/* Calls the task's function, then delays a periodic task and disposes of any other. *running is the
+ * task during the call and NULL after it. */
+void lanepool_i_sequence_task_run(lanepool_i_sequence_task *task,
                                   lanepool_i_sequence_task **running);
-/* The thread that ran it ends inside of its function. */
-void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *item);
-/* Tells it that it will not run, and lets go of all that it holds. */
-void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *item);
+/* Delays or disposes of a task whose thread ends inside the task's function. */
+void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *task);
+/* Calls the task's function with LANEPOOL_CALL_CANCELLED and disposes of the task. */
+void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task);
 
-void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *items,
-                                   lanepool_i_sequence_task *item);
-void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *items,
-                                      lanepool_i_sequence_task *item);
-/* Takes it out of the queue or of the delayed tasks, for good. */
-void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *item);
-/* A delayed task has become due. */
+void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *list, lanepool_i_sequence_task *task);
+void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *list,
+                                      lanepool_i_sequence_task *task);
+/* Takes the task out of the queue or the delayed list, for good. */
+void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task);
+/* Timer callback: moves a delayed task that is due to the queue. */
 void lanepool_i_sequence_task_fires(lanepool_i_timer *timer);
 
 /* --- drain.c --- */
 
-/* What an executor calls with a sequence's errand. */
-void lanepool_i_drain_run(lanepool_work *work);
-/* There is something to run: true, if the caller is to hand the errand over. */
+/* Drains the sequence. This is the function that lanepool_work_run() calls. */
+void lanepool_i_drain_run(lanepool_work *base);
+/* If the work is IDLE and a task can run, makes the work HANDED_OVER and returns true: the caller
+ * must hand it over. */
 bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence);
-/* Hands it over; if the executor refuses, drains the sequence here. */
-void lanepool_i_drain_hand_over(lanepool_i_sequence_work *errand);
-/* Drains the sequence here if its errand is still HANDED, `until` this is complete, or for a batch.
- * True: it did, and has given the lock back. */
-bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *errand, lanepool_future *until);
+/* Hands the work over; if the executor refuses, drains the sequence on this thread. */
+void lanepool_i_drain_hand_over(lanepool_i_sequence_work *work);
+/* If the work is HANDED_OVER, drains the sequence on this thread: until the future `until` is
+ * complete, or for one batch. Returns true if it did; then the lock is released. */
+bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *work, lanepool_future *until);
+/* Posts all waiters and empties their list. */
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence);
 
 /* --- sequence_every.c --- */
 
-/* The task is about to wait for its next turn. False: it is not to have one. */
-bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *item);
-/* A run of a periodic task has ended. */
-void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *item);
-/* The task has had its last call. */
-void lanepool_i_sequence_periodic_dispose(struct lanepool_i_sequence_periodic *recurrence);
+/* With the work's lock: prepares a periodic task for its next run. Returns false if the task was
+ * asked to end. */
+bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task);
+/* Delays a periodic task whose run has ended, until its next run is due. */
+void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *task);
+/* Drops the ended task's reference on its handle. */
+void lanepool_i_sequence_periodic_dispose(struct lanepool_i_sequence_periodic *periodic);
 
 /* --- sequence_wait.c --- */
 
-/* Waits for a sequence's task, as lanepool_future_wait() says. */
+/* Waits for a task of a sequence; see lanepool_future_wait(). */
 lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns);
-/* Waits until no drain goes on. NO_THREAD: it cannot. */
+/* Waits until no drain runs. Returns LANEPOOL_NO_THREAD if no semaphore can be created. */
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence);
 
 /* --- sequence.c --- */
 
-bool lanepool_i_sequence_takes(const lanepool_sequence *sequence, const lanepool_task *task);
-/* The item takes its place. Not OK: it was not accepted, and is the caller's. */
-lanepool_status lanepool_i_sequence_enter(lanepool_sequence *sequence,
-                                          lanepool_i_sequence_task *item);
-/* The item waits until it is due. Not OK: it does not, and is the caller's. */
+/* Returns whether the description is valid, and of a task that a sequence can run. */
+bool lanepool_i_sequence_task_is_valid(const lanepool_sequence *sequence,
+                                       const lanepool_task *description);
+/* Appends the task to the queue and hands the work over if needed. On failure the task was not
+ * accepted and still belongs to the caller. */
+lanepool_status lanepool_i_sequence_enqueue(lanepool_sequence *sequence,
+                                            lanepool_i_sequence_task *task);
+/* Adds the task to the delayed list until it is due. On failure the task was not accepted and still
+ * belongs to the caller. */
 lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
-                                          lanepool_i_sequence_task *item, uint64_t due_ns);
+                                          lanepool_i_sequence_task *task, uint64_t due_ns);
 
-/* Of a future: the errand of its task's sequence, with a reference on the executor, or NULL if it
- * is complete. */
+/* Returns the work of the sequence that the future's task is in, with a reference on the executor;
+ * NULL if the future is complete. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future);
 
-/* Cancels a sequence's task, as lanepool_future_cancel() says. */
+/* Cancels a task of a sequence; see lanepool_future_cancel(). */
 lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future);
-/* Everything that has not started; with the lock, which it gives back. */
+/* Cancels every task that has not started. Called with the lock held, which it releases. */
 void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence);
 
 #endif

@@ -1,74 +1,75 @@
 /*
- * Owns periodic tasks of sequences: one item that takes a place again and again.
+ * Owns periodic tasks of sequences: one task that is queued again and again.
  *
- * Between two runs it stands among the delayed ones, like any other. Its future,
- * which the program does not see, stays incomplete until its last call: by that
- * the series is cancelled as one task is. Who cancels it while it runs asks it to
- * end; it finds that when its run has ended, under the errand's lock, before it
- * could wait again.
+ * Between two runs the task is in the delayed list. Its future, which the program does not see,
+ * stays incomplete until the task's last call; cancelling it cancels the periodic task. A cancel
+ * during a run asks the task to end. The request is read after the run, under the work's lock,
+ * before the task could be delayed again.
  */
 #include "feature/delay_timer.h"
 #include "sequence/sequence.h"
 
 typedef struct lanepool_i_sequence_periodic {
-    lanepool_timer timer;    /* the first member: the program's handle */
-    lanepool_future *future; /* I: one reference; the item has another */
+    lanepool_timer timer;    /* first member: the program's handle */
+    lanepool_future *future; /* I: one reference; the task has another */
 } lanepool_i_sequence_periodic;
 
-static lanepool_status cancel(lanepool_timer *timer)
+static lanepool_status cancel_periodic_task(lanepool_timer *timer)
 {
     return lanepool_i_sequence_cancel_task(((lanepool_i_sequence_periodic *)timer)->future);
 }
 
-static void forget_handle(lanepool_timer *timer)
+static void free_periodic_handle(lanepool_timer *timer)
 {
     lanepool_future_release(((lanepool_i_sequence_periodic *)timer)->future);
     lanepool_i_memory_free(timer);
 }
 
-void lanepool_i_sequence_periodic_dispose(lanepool_i_sequence_periodic *recurrence)
+void lanepool_i_sequence_periodic_dispose(lanepool_i_sequence_periodic *periodic)
 {
-    lanepool_timer_release(&recurrence->timer);
+    lanepool_timer_release(&periodic->timer);
 }
 
-bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *item)
+bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task)
 {
-    lanepool_i_mutex_lock(&item->call.future->lock);
-    item->call.future->started = false;
-    lanepool_i_mutex_unlock(&item->call.future->lock);
-    return !load_relaxed(&item->call.future->asked);
+    lanepool_i_mutex_lock(&task->call.future->lock);
+    task->call.future->started = false;
+    lanepool_i_mutex_unlock(&task->call.future->lock);
+    return !load_relaxed(&task->call.future->asked);
 }
 
-/* Without a clock there is no next run: that is its end, too. */
-void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *item)
+/* If the task was asked to end, or no clock thread can be started, there is no next run: the task
+ * is cancelled. */
+void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *task)
 {
-    uint64_t due_ns = lanepool_i_timer_next_due(&item->recurrence->timer, item->timer.due_ns);
-    if (lanepool_i_sequence_delay(item->errand->sequence, item, due_ns) != LANEPOOL_OK)
-        lanepool_i_sequence_task_cancel(item);
+    uint64_t due_ns = lanepool_i_timer_next_due(&task->periodic->timer, task->timer.due_ns);
+    if (lanepool_i_sequence_delay(task->work->sequence, task, due_ns) != LANEPOOL_OK)
+        lanepool_i_sequence_task_cancel(task);
 }
 
-/* Its first run may end, and the series with it, before this returns. */
-static lanepool_status start(lanepool_sequence *sequence, lanepool_i_sequence_periodic *recurrence,
-                             const lanepool_task *task, int64_t delay_ns)
+/* The first run, and the whole periodic task, may end before this function returns. */
+static lanepool_status start_periodic_task(lanepool_sequence *sequence,
+                                           lanepool_i_sequence_periodic *periodic,
+                                           const lanepool_task *description, int64_t delay_ns)
 {
     lanepool_status status;
-    lanepool_i_sequence_work *errand = sequence->errand;
-    if (!lanepool_i_executor_can_delay(errand->executor))
+    lanepool_i_sequence_work *work = sequence->work;
+    if (!lanepool_i_executor_can_delay(work->executor))
         return LANEPOOL_NO_THREAD;
-    lanepool_task description = *task;
-    description.future = &recurrence->future;
-    lanepool_i_sequence_task *item =
-        lanepool_i_sequence_task_make(errand, &description, true, &status);
-    if (item == NULL)
+    lanepool_task with_future = *description;
+    with_future.future = &periodic->future;
+    lanepool_i_sequence_task *task =
+        lanepool_i_sequence_task_make(work, &with_future, true, &status);
+    if (task == NULL)
         return status;
-    item->recurrence = recurrence;
-    item->timer.due_ns = lanepool_i_timer_first_due(delay_ns);
+    task->periodic = periodic;
+    task->timer.due_ns = lanepool_i_timer_first_due(delay_ns);
     if (delay_ns > 0)
-        status = lanepool_i_sequence_delay(sequence, item, item->timer.due_ns);
+        status = lanepool_i_sequence_delay(sequence, task, task->timer.due_ns);
     else
-        status = lanepool_i_sequence_enter(sequence, item);
+        status = lanepool_i_sequence_enqueue(sequence, task);
     if (status != LANEPOOL_OK)
-        lanepool_i_sequence_task_unmake(item, &description);
+        lanepool_i_sequence_task_unmake(task, &with_future);
     return status;
 }
 
@@ -79,20 +80,20 @@ lanepool_status lanepool_sequence_submit_every(lanepool_sequence *sequence,
 {
     if (timer != NULL)
         *timer = NULL;
-    if (timer == NULL || !lanepool_i_sequence_takes(sequence, task) || task->future != NULL ||
-        !lanepool_i_period_is_valid(period_ns, period))
+    if (timer == NULL || !lanepool_i_sequence_task_is_valid(sequence, task) ||
+        task->future != NULL || !lanepool_i_period_is_valid(period_ns, period))
         return LANEPOOL_INVALID;
-    lanepool_i_sequence_periodic *recurrence = lanepool_i_memory_alloc(sizeof *recurrence);
-    if (recurrence == NULL)
+    lanepool_i_sequence_periodic *periodic = lanepool_i_memory_alloc(sizeof *periodic);
+    if (periodic == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_i_timer_init(&recurrence->timer, period_ns, period);
-    recurrence->timer.cancel = cancel;
-    recurrence->timer.forget = forget_handle;
-    *timer = &recurrence->timer; /* before the first run, which may want it */
-    lanepool_status status = start(sequence, recurrence, task, delay_ns);
+    lanepool_i_timer_init(&periodic->timer, period_ns, period);
+    periodic->timer.cancel = cancel_periodic_task;
+    periodic->timer.forget = free_periodic_handle;
+    *timer = &periodic->timer; /* before the first run, which may read it */
+    lanepool_status status = start_periodic_task(sequence, periodic, task, delay_ns);
     if (status != LANEPOOL_OK) {
         *timer = NULL;
-        lanepool_i_memory_free(recurrence);
+        lanepool_i_memory_free(periodic);
     }
     return status;
 }

@@ -1,178 +1,180 @@
-/* Owns the tasks of sequences, from their making to the last of them; see sequence.h. */
+/* Owns the tasks of sequences, from creation to disposal; see sequence.h. */
 #include "core/run.h"
 #include "sequence/sequence.h"
 
 #include <string.h>
 
-/* --- making --- */
+/* --- create --- */
 
-static bool make_future(lanepool_i_sequence_task *item, lanepool_future **future,
-                        lanepool_status *status)
+static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future **future,
+                               lanepool_status *status)
 {
-    item->call.future = NULL;
+    task->call.future = NULL;
     if (future == NULL)
         return true;
-    item->call.future = lanepool_i_future_create(
-        NULL, sizeof(lanepool_future), item->errand->executor->creator, NULL, NULL, status);
-    if (item->call.future == NULL)
+    task->call.future = lanepool_i_future_create(NULL, sizeof(lanepool_future),
+                                                 task->work->executor->creator, NULL, NULL, status);
+    if (task->call.future == NULL)
         return false;
-    item->call.future->item = item;
-    *future = item->call.future;
+    task->call.future->item = task;
+    *future = task->call.future;
     return true;
 }
 
-lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *errand,
-                                                        const lanepool_task *task, bool delayed,
-                                                        lanepool_status *status)
+lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
+                                                        const lanepool_task *description,
+                                                        bool delayed, lanepool_status *status)
 {
     size_t size =
         delayed ? sizeof(lanepool_i_sequence_task) : offsetof(lanepool_i_sequence_task, timer);
-    lanepool_i_sequence_task *item = lanepool_i_memory_alloc(size);
+    lanepool_i_sequence_task *task = lanepool_i_memory_alloc(size);
     *status = LANEPOOL_NOMEM;
-    if (item == NULL)
+    if (task == NULL)
         return NULL;
-    memset(item, 0, size);
-    item->errand = errand;
-    item->function = task->function;
-    item->context = task->context;
-    item->release = task->release;
+    memset(task, 0, size);
+    task->work = work;
+    task->function = description->function;
+    task->context = description->context;
+    task->release = description->release;
     if (delayed)
-        item->timer.fire = lanepool_i_sequence_task_fires;
-    if (make_future(item, task->future, status))
-        return item;
-    lanepool_i_memory_free(item);
+        task->timer.fire = lanepool_i_sequence_task_fires;
+    if (create_task_future(task, description->future, status))
+        return task;
+    lanepool_i_memory_free(task);
     return NULL;
 }
 
-void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *item, const lanepool_task *task)
+void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
+                                     const lanepool_task *description)
 {
-    if (item->call.future != NULL) {
-        lanepool_future_release(item->call.future);
-        lanepool_future_release(item->call.future);
-        *task->future = NULL;
+    if (task->call.future != NULL) {
+        lanepool_future_release(task->call.future);
+        lanepool_future_release(task->call.future);
+        *description->future = NULL;
     }
-    lanepool_i_memory_free(item);
+    lanepool_i_memory_free(task);
 }
 
 /* --- lists --- */
 
-void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *items, lanepool_i_sequence_task *item)
+void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *list, lanepool_i_sequence_task *task)
 {
-    item->previous = items->last;
-    item->next = NULL;
-    if (items->last == NULL)
-        items->first = item;
+    task->previous = list->last;
+    task->next = NULL;
+    if (list->last == NULL)
+        list->first = task;
     else
-        items->last->next = item;
-    items->last = item;
+        list->last->next = task;
+    list->last = task;
 }
 
-void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *items,
-                                      lanepool_i_sequence_task *item)
+void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *list,
+                                      lanepool_i_sequence_task *task)
 {
-    if (item->previous == NULL)
-        items->first = item->next;
+    if (task->previous == NULL)
+        list->first = task->next;
     else
-        item->previous->next = item->next;
-    if (item->next == NULL)
-        items->last = item->previous;
+        task->previous->next = task->next;
+    if (task->next == NULL)
+        list->last = task->previous;
     else
-        item->next->previous = item->previous;
+        task->next->previous = task->previous;
 }
 
-/* If the clock has taken the timer, it comes to see that the task is not delayed any more. */
-void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *item)
+/* If the timer is already about to fire, its callback will find that the task is not delayed any
+ * more. */
+void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task)
 {
-    lanepool_sequence *sequence = item->errand->sequence;
-    bool delayed = item->state == LANEPOOL_I_SEQUENCE_TASK_DELAYED;
-    item->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
-    lanepool_i_sequence_tasks_remove(delayed ? &sequence->delayed : &sequence->queue, item);
-    item->has_late_timer =
-        delayed && !lanepool_i_timers_remove(&item->errand->executor->timers, &item->timer);
+    lanepool_sequence *sequence = task->work->sequence;
+    bool delayed = task->state == LANEPOOL_I_SEQUENCE_TASK_DELAYED;
+    task->state = LANEPOOL_I_SEQUENCE_TASK_TAKEN;
+    lanepool_i_sequence_tasks_remove(delayed ? &sequence->delayed : &sequence->queue, task);
+    task->has_late_timer =
+        delayed && !lanepool_i_timers_remove(&task->work->executor->timers, &task->timer);
 }
 
-/* --- the last of a task --- */
+/* --- run and dispose --- */
 
-/* By both, who has taken the task and the timer that comes too late; with the lock, which it gives
- * back. */
-static void drop_locked(lanepool_i_sequence_task *item)
+/* Drops a task with a late timer; the second call frees it. Called once by the thread that took the
+ * task and once by the timer's callback. Called with the lock held, which it releases. */
+static void drop_task_locked(lanepool_i_sequence_task *task)
 {
-    bool last = item->dropped;
-    item->dropped = true;
-    lanepool_i_mutex_unlock(&item->errand->lock);
+    bool last = task->dropped;
+    task->dropped = true;
+    lanepool_i_mutex_unlock(&task->work->lock);
     if (last)
-        lanepool_i_memory_free(item);
+        lanepool_i_memory_free(task);
 }
 
-static void let_go(lanepool_i_sequence_task *item, const lanepool_result *result)
+static void dispose_sequence_task(lanepool_i_sequence_task *task, const lanepool_result *result)
 {
-    if (item->call.future != NULL)
-        lanepool_i_future_complete(item->call.future, result);
-    if (item->release != NULL)
-        item->release(item->context);
-    if (item->recurrence != NULL)
-        lanepool_i_sequence_periodic_dispose(item->recurrence);
-    if (!item->has_late_timer) {
-        lanepool_i_memory_free(item);
+    if (task->call.future != NULL)
+        lanepool_i_future_complete(task->call.future, result);
+    if (task->release != NULL)
+        task->release(task->context);
+    if (task->periodic != NULL)
+        lanepool_i_sequence_periodic_dispose(task->periodic);
+    if (!task->has_late_timer) {
+        lanepool_i_memory_free(task);
         return;
     }
-    lanepool_i_mutex_lock(&item->errand->lock);
-    drop_locked(item);
+    lanepool_i_mutex_lock(&task->work->lock);
+    drop_task_locked(task);
 }
 
-static int call(lanepool_i_sequence_task *item, lanepool_call why, void **value)
+static int call_task_function(lanepool_i_sequence_task *task, lanepool_call why, void **value)
 {
-    lanepool_run run = { .of_sequence = &item->call, .worker = SIZE_MAX };
-    int code = item->function(&run, item->context, why);
+    lanepool_run run = { .of_sequence = &task->call, .worker = SIZE_MAX };
+    int code = task->function(&run, task->context, why);
     *value = run.value;
     return code;
 }
 
-void lanepool_i_sequence_task_run(lanepool_i_sequence_task *item,
+void lanepool_i_sequence_task_run(lanepool_i_sequence_task *task,
                                   lanepool_i_sequence_task **running)
 {
     lanepool_result result;
-    *running = item;
-    result.code = call(item, LANEPOOL_CALL_RUN, &result.value);
+    *running = task;
+    result.code = call_task_function(task, LANEPOOL_CALL_RUN, &result.value);
     *running = NULL;
     result.status = result.code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
-    if (item->recurrence != NULL)
-        lanepool_i_sequence_periodic_ran(item);
+    if (task->periodic != NULL)
+        lanepool_i_sequence_periodic_ran(task);
     else
-        let_go(item, &result);
+        dispose_sequence_task(task, &result);
 }
 
-void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *item)
+void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *task)
 {
-    if (item->recurrence != NULL)
-        lanepool_i_sequence_periodic_ran(item);
+    if (task->periodic != NULL)
+        lanepool_i_sequence_periodic_ran(task);
     else
-        let_go(item, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
+        dispose_sequence_task(task, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
 }
 
-void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *item)
+void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task)
 {
     void *value;
-    (void)call(item, LANEPOOL_CALL_CANCELLED, &value);
-    let_go(item, &(lanepool_result){ LANEPOOL_CANCELLED, 0, NULL });
+    (void)call_task_function(task, LANEPOOL_CALL_CANCELLED, &value);
+    dispose_sequence_task(task, &(lanepool_result){ LANEPOOL_CANCELLED, 0, NULL });
 }
 
 void lanepool_i_sequence_task_fires(lanepool_i_timer *timer)
 {
-    lanepool_i_sequence_task *item =
+    lanepool_i_sequence_task *task =
         (lanepool_i_sequence_task *)((char *)timer - offsetof(lanepool_i_sequence_task, timer));
-    lanepool_i_sequence_work *errand = item->errand;
-    lanepool_i_mutex_lock(&errand->lock);
-    if (item->state != LANEPOOL_I_SEQUENCE_TASK_DELAYED) {
-        drop_locked(item);
+    lanepool_i_sequence_work *work = task->work;
+    lanepool_i_mutex_lock(&work->lock);
+    if (task->state != LANEPOOL_I_SEQUENCE_TASK_DELAYED) {
+        drop_task_locked(task);
         return;
     }
-    lanepool_sequence *sequence = errand->sequence;
-    lanepool_i_sequence_tasks_remove(&sequence->delayed, item);
-    item->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
-    lanepool_i_sequence_tasks_add(&sequence->queue, item);
-    bool hands_over = lanepool_i_drain_begin_locked(sequence);
-    lanepool_i_mutex_unlock(&errand->lock);
-    if (hands_over)
-        lanepool_i_drain_hand_over(errand);
+    lanepool_sequence *sequence = work->sequence;
+    lanepool_i_sequence_tasks_remove(&sequence->delayed, task);
+    task->state = LANEPOOL_I_SEQUENCE_TASK_QUEUED;
+    lanepool_i_sequence_tasks_add(&sequence->queue, task);
+    bool must_hand_over = lanepool_i_drain_begin_locked(sequence);
+    lanepool_i_mutex_unlock(&work->lock);
+    if (must_hand_over)
+        lanepool_i_drain_hand_over(work);
 }

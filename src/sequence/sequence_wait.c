@@ -1,20 +1,20 @@
 /*
  * Owns waiting for sequences and their tasks.
  *
- * A thread of the executor's own, inside a task, does not only sleep: while the
- * sequence's errand is HANDED it drains the sequence itself, as far as it needs.
- * Otherwise all threads of an executor could wait for what only they could run.
- * It is known to be one of them by a drain that it is inside of, or by a task of
- * the pool whose workers they are.
+ * A thread of the executor that waits inside a task does not only sleep. While the sequence's work
+ * is HANDED_OVER, the thread drains the sequence itself, as far as it needs. Otherwise all threads
+ * of an executor could wait for tasks that only these threads could run. A thread is known to
+ * belong to the executor if it is inside a drain, or inside a task of the pool whose workers the
+ * executor uses.
  *
- * An onlooker is posted, and taken out of the list, under the errand's lock:
- * whenever a drain leaves the sequence, or its errand becomes HANDED.
+ * Waiters are posted and removed from their list under the work's lock: when a drain leaves the
+ * sequence, when the work becomes HANDED_OVER, and when tasks are cancelled.
  */
 #include "base/deadline.h"
 #include "route/pool.h"
 #include "sequence/sequence.h"
 
-/* --- who may wait --- */
+/* --- permission to wait --- */
 
 static bool is_inside_pool(const lanepool_pool *pool, bool *in_callback)
 {
@@ -24,78 +24,83 @@ static bool is_inside_pool(const lanepool_pool *pool, bool *in_callback)
     return record != NULL && lanepool_i_thread_is_inside_pool(record);
 }
 
-/* DEADLOCK: a call that the thread is in has to return first. */
-static lanepool_status judge(const lanepool_i_sequence_work *errand, bool *helps)
+/* Sets *helps if the calling thread belongs to the executor. Returns LANEPOOL_DEADLOCK if a call
+ * that the thread is inside must return first, or if waits are nested too deep. */
+static lanepool_status check_may_wait(const lanepool_i_sequence_work *work, bool *helps)
 {
     bool in_callback;
     uint32_t depth = 0;
-    *helps = is_inside_pool(errand->executor->pool, &in_callback);
+    *helps = is_inside_pool(work->executor->pool, &in_callback);
     const lanepool_i_drain *drain = lanepool_i_thread_drains();
-    for (; drain != NULL && drain->errand != errand; drain = drain->outer) {
-        *helps |= drain->errand->executor == errand->executor;
+    for (; drain != NULL && drain->work != work; drain = drain->outer) {
+        *helps |= drain->work->executor == work->executor;
         depth++;
     }
     bool deadlock = drain != NULL || in_callback || depth >= LANEPOOL_I_NESTED_WAITS_MAX;
     return deadlock ? LANEPOOL_DEADLOCK : LANEPOOL_OK;
 }
 
-/* --- one look --- */
+/* --- one wait --- */
 
-/* On the stack of who waits. */
-typedef struct onlook {
-    lanepool_i_sequence_waiter onlooker;
-    uint32_t posted;   /* how often it was posted as an onlooker */
-    uint32_t received; /* how many posts it has taken */
+/* One call that waits, on the stack of its thread. */
+typedef struct wait_frame {
+    lanepool_i_sequence_waiter waiter;
+    uint32_t posted;   /* posts made to it as a waiter */
+    uint32_t received; /* posts that it has taken */
     bool helps;
-} onlook;
+} wait_frame;
 
-static bool begin(onlook *look, bool helps)
+static bool init_wait_frame(wait_frame *frame, bool helps)
 {
-    look->posted = 0;
-    look->received = 0;
-    look->helps = helps;
-    return lanepool_i_semaphore_init(&look->onlooker.semaphore);
+    frame->posted = 0;
+    frame->received = 0;
+    frame->helps = helps;
+    return lanepool_i_semaphore_init(&frame->waiter.semaphore);
 }
 
-static void enter_locked(lanepool_sequence *sequence, lanepool_i_sequence_waiter *onlooker)
+static void add_waiter_locked(lanepool_sequence *sequence, lanepool_i_sequence_waiter *waiter)
 {
-    onlooker->posted = false;
-    onlooker->next = sequence->onlookers;
-    sequence->onlookers = onlooker;
+    waiter->posted = false;
+    waiter->next = sequence->waiters;
+    sequence->waiters = waiter;
 }
 
-/* Not posted: the sequence is there, since its end posts. */
-static void leave_locked(lanepool_sequence *sequence, const lanepool_i_sequence_waiter *onlooker)
+/* Removes a waiter that was not posted. The sequence still exists, because destroying it posts all
+ * waiters. */
+static void remove_waiter_locked(lanepool_sequence *sequence,
+                                 const lanepool_i_sequence_waiter *waiter)
 {
-    lanepool_i_sequence_waiter **at = &sequence->onlookers;
-    while (*at != onlooker)
+    lanepool_i_sequence_waiter **at = &sequence->waiters;
+    while (*at != waiter)
         at = &(*at)->next;
-    *at = onlooker->next;
+    *at = waiter->next;
 }
 
-static bool sleep_once(onlook *look, uint64_t deadline_ns)
+static bool sleep_until_posted(wait_frame *frame, uint64_t deadline_ns)
 {
-    bool posted = lanepool_i_semaphore_wait_until(&look->onlooker.semaphore, deadline_ns);
-    look->received += posted;
+    bool posted = lanepool_i_semaphore_wait_until(&frame->waiter.semaphore, deadline_ns);
+    frame->received += posted;
     return posted;
 }
 
-/* With the lock, given up meanwhile: helps, or sleeps. False: the time has passed. */
-static bool pass_time_locked(onlook *look, lanepool_i_sequence_work *errand, lanepool_future *until,
-                             uint64_t deadline_ns)
+/* Drains the sequence if the thread helps and the work is HANDED_OVER; otherwise sleeps until
+ * posted. Called with the lock held; releases and retakes it. Returns false if the deadline has
+ * passed. */
+static bool help_or_sleep_locked(wait_frame *frame, lanepool_i_sequence_work *work,
+                                 lanepool_future *until, uint64_t deadline_ns)
 {
-    if (look->helps && lanepool_i_drain_here_locked(errand, until)) {
-        lanepool_i_mutex_lock(&errand->lock);
+    if (frame->helps && lanepool_i_drain_here_locked(work, until)) {
+        lanepool_i_mutex_lock(&work->lock);
         return lanepool_i_clock_now() < deadline_ns;
     }
-    lanepool_sequence *sequence = errand->sequence;
-    enter_locked(sequence, &look->onlooker);
-    lanepool_i_mutex_unlock(&errand->lock);
-    bool in_time = sleep_once(look, deadline_ns);
-    lanepool_i_mutex_lock(&errand->lock);
-    look->posted += look->onlooker.posted;
-    if (!look->onlooker.posted)
-        leave_locked(sequence, &look->onlooker);
+    lanepool_sequence *sequence = work->sequence;
+    add_waiter_locked(sequence, &frame->waiter);
+    lanepool_i_mutex_unlock(&work->lock);
+    bool in_time = sleep_until_posted(frame, deadline_ns);
+    lanepool_i_mutex_lock(&work->lock);
+    frame->posted += frame->waiter.posted;
+    if (!frame->waiter.posted)
+        remove_waiter_locked(sequence, &frame->waiter);
     return in_time;
 }
 
@@ -103,7 +108,7 @@ static bool pass_time_locked(onlook *look, lanepool_i_sequence_work *errand, lan
 
 static bool is_running_locked(const lanepool_sequence *sequence)
 {
-    return sequence->errand->state == LANEPOOL_I_WORK_RUNNING;
+    return sequence->work->state == LANEPOOL_I_WORK_RUNNING;
 }
 
 static bool is_busy_locked(const lanepool_sequence *sequence)
@@ -111,27 +116,28 @@ static bool is_busy_locked(const lanepool_sequence *sequence)
     return sequence->queue.first != NULL || is_running_locked(sequence);
 }
 
-/* Without a semaphore if it need not wait. */
-static lanepool_status await(lanepool_sequence *sequence, bool helps,
-                             bool (*goes_on_locked)(const lanepool_sequence *sequence),
-                             uint64_t deadline_ns)
+/* Waits while the condition holds. Creates a semaphore only if it has to wait. */
+static lanepool_status
+wait_while_condition(lanepool_sequence *sequence, bool helps,
+                     bool (*condition_locked)(const lanepool_sequence *sequence),
+                     uint64_t deadline_ns)
 {
-    lanepool_i_sequence_work *errand = sequence->errand;
-    onlook look;
-    lanepool_i_mutex_lock(&errand->lock);
-    bool goes_on = goes_on_locked(sequence);
-    lanepool_i_mutex_unlock(&errand->lock);
-    if (!goes_on || deadline_ns == 0)
-        return goes_on ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
-    if (!begin(&look, helps))
+    lanepool_i_sequence_work *work = sequence->work;
+    wait_frame frame;
+    lanepool_i_mutex_lock(&work->lock);
+    bool must_wait = condition_locked(sequence);
+    lanepool_i_mutex_unlock(&work->lock);
+    if (!must_wait || deadline_ns == 0)
+        return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
+    if (!init_wait_frame(&frame, helps))
         return LANEPOOL_NO_THREAD;
-    lanepool_i_mutex_lock(&errand->lock);
+    lanepool_i_mutex_lock(&work->lock);
     bool in_time = true;
-    while ((goes_on = goes_on_locked(sequence)) && in_time)
-        in_time = pass_time_locked(&look, errand, NULL, deadline_ns);
-    lanepool_i_mutex_unlock(&errand->lock);
-    lanepool_i_semaphore_fini(&look.onlooker.semaphore);
-    return goes_on ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
+    while ((must_wait = condition_locked(sequence)) && in_time)
+        in_time = help_or_sleep_locked(&frame, work, NULL, deadline_ns);
+    lanepool_i_mutex_unlock(&work->lock);
+    lanepool_i_semaphore_fini(&frame.waiter.semaphore);
+    return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
 }
 
 lanepool_status lanepool_sequence_wait(lanepool_sequence *sequence, uint64_t wait_ns_max)
@@ -139,70 +145,73 @@ lanepool_status lanepool_sequence_wait(lanepool_sequence *sequence, uint64_t wai
     bool helps;
     if (sequence == NULL)
         return LANEPOOL_INVALID;
-    lanepool_status status = judge(sequence->errand, &helps);
+    lanepool_status status = check_may_wait(sequence->work, &helps);
     if (status != LANEPOOL_OK)
         return status;
-    return await(sequence, helps, is_busy_locked, lanepool_i_deadline(wait_ns_max));
+    return wait_while_condition(sequence, helps, is_busy_locked, lanepool_i_deadline(wait_ns_max));
 }
 
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence)
 {
-    return await(sequence, false, is_running_locked, UINT64_MAX);
+    return wait_while_condition(sequence, false, is_running_locked, UINT64_MAX);
 }
 
 /* --- for one of its tasks --- */
 
-/* Until the task has ended its sequence may be in the midst of being destroyed: then the task is
- * being cancelled, and nothing but its future posts. */
-static bool look_for_task(onlook *look, lanepool_i_sequence_work *errand, lanepool_future *future,
-                          uint64_t deadline_ns)
+/* Waits once for the task. A thread that helps drains the sequence, or sleeps as its waiter; any
+ * other thread sleeps until the future posts. If the work has no sequence any more, the task is
+ * being cancelled, and only its future posts. */
+static bool help_or_sleep_for_task(wait_frame *frame, lanepool_i_sequence_work *work,
+                                   lanepool_future *future, uint64_t deadline_ns)
 {
     bool in_time = true;
-    lanepool_i_mutex_lock(&errand->lock);
-    bool there = look->helps && errand->sequence != NULL;
-    if (there)
-        in_time = pass_time_locked(look, errand, future, deadline_ns);
-    lanepool_i_mutex_unlock(&errand->lock);
-    return there ? in_time : sleep_once(look, deadline_ns);
+    lanepool_i_mutex_lock(&work->lock);
+    bool has_sequence = frame->helps && work->sequence != NULL;
+    if (has_sequence)
+        in_time = help_or_sleep_locked(frame, work, future, deadline_ns);
+    lanepool_i_mutex_unlock(&work->lock);
+    return has_sequence ? in_time : sleep_until_posted(frame, deadline_ns);
 }
 
-/* A listener that is being served is posted once more, whatever else was posted. */
-static bool stop_listening(onlook *look, lanepool_future *future, lanepool_i_listener *listener)
+/* Removes the listener. Returns true if the future is just being completed. In that case the future
+ * posts the semaphore once more than the waiter was posted, and this function takes all posts. */
+static bool remove_listener(wait_frame *frame, lanepool_future *future,
+                            lanepool_i_listener *listener)
 {
     if (lanepool_i_future_unlisten(future, listener))
         return false;
-    while (look->received < look->posted + 1)
-        (void)sleep_once(look, UINT64_MAX);
+    while (frame->received < frame->posted + 1)
+        (void)sleep_until_posted(frame, UINT64_MAX);
     return true;
 }
 
-static lanepool_status await_task(lanepool_i_sequence_work *errand, lanepool_future *future,
-                                  bool helps, uint64_t deadline_ns)
+static lanepool_status wait_for_task(lanepool_i_sequence_work *work, lanepool_future *future,
+                                     bool helps, uint64_t deadline_ns)
 {
-    onlook look;
-    if (!begin(&look, helps))
+    wait_frame frame;
+    if (!init_wait_frame(&frame, helps))
         return LANEPOOL_NO_THREAD;
-    lanepool_i_listener listener = { NULL, NULL, NULL, &look.onlooker.semaphore };
+    lanepool_i_listener listener = { NULL, NULL, NULL, &frame.waiter.semaphore };
     bool complete = !lanepool_i_future_listen(future, &listener);
     bool in_time = true;
     if (!complete) {
         while (!lanepool_i_future_is_complete(future) && in_time)
-            in_time = look_for_task(&look, errand, future, deadline_ns);
-        complete = stop_listening(&look, future, &listener);
+            in_time = help_or_sleep_for_task(&frame, work, future, deadline_ns);
+        complete = remove_listener(&frame, future, &listener);
     }
-    lanepool_i_semaphore_fini(&look.onlooker.semaphore);
+    lanepool_i_semaphore_fini(&frame.waiter.semaphore);
     return complete ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }
 
 lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns)
 {
     bool helps;
-    lanepool_i_sequence_work *errand = lanepool_i_sequence_work_pin(future);
-    if (errand == NULL)
+    lanepool_i_sequence_work *work = lanepool_i_sequence_work_pin(future);
+    if (work == NULL)
         return LANEPOOL_OK;
-    lanepool_status status = judge(errand, &helps);
+    lanepool_status status = check_may_wait(work, &helps);
     if (status == LANEPOOL_OK)
-        status = await_task(errand, future, helps, deadline_ns);
-    lanepool_i_executor_release(errand->executor);
+        status = wait_for_task(work, future, helps, deadline_ns);
+    lanepool_i_executor_release(work->executor);
     return status;
 }
