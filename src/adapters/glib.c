@@ -1,7 +1,8 @@
 /*
- * GLib's executors. A main loop's timer is one source at a time: who takes its
- * pointer out of the loop under the lock, the source's own call or the taking
- * back, has it. A source keeps the loop's memory until GLib has let go of it.
+ * GLib's executors. A main loop has one timer source at a time, to which `alarm` points. The
+ * source's callback and the function that takes the alarm back both take this pointer under the
+ * lock; the one that finds it owns the source. Each source has a reference on the loop's memory
+ * until GLib frees the source.
  */
 #include "lanepool/adapters/glib.h"
 
@@ -15,8 +16,9 @@ void lanepool_glib_run(gpointer work, gpointer user_data)
     lanepool_work_run(work);
 }
 
-/* What is pushed stands in the queue even if a thread for it could not be had just now. */
-static lanepool_status push(void *context, lanepool_work *work)
+/* Queues the work for the thread pool. The work stays queued even if GLib cannot start a thread
+ * now, so the error is ignored. */
+static lanepool_status glib_pool_execute(void *context, lanepool_work *work)
 {
     (void)g_thread_pool_push(context, work, NULL);
     return LANEPOOL_OK;
@@ -29,7 +31,7 @@ lanepool_status lanepool_glib_pool_executor(GThreadPool *pool, lanepool_executor
         *executor = NULL;
     if (pool == NULL)
         return LANEPOOL_INVALID;
-    functions.execute = push;
+    functions.execute = glib_pool_execute;
     return lanepool_executor_create(&functions, pool, executor);
 }
 
@@ -39,8 +41,8 @@ lanepool_status lanepool_glib_pool_executor(GThreadPool *pool, lanepool_executor
 struct loop {
     GMainContext *context; /* I */
     GMutex lock;
-    GSource *alarm;      /* L: one reference, or NULL */
-    lanepool_work *work; /* L: the alarm's */
+    GSource *alarm;      /* L: the timer source, with one reference, or NULL */
+    lanepool_work *work; /* L: what the alarm runs */
 };
 
 static void clear_loop(gpointer data)
@@ -50,7 +52,7 @@ static void clear_loop(gpointer data)
     g_mutex_clear(&loop->lock);
 }
 
-static void let_go_of_loop(gpointer loop)
+static void glib_loop_release(gpointer loop)
 {
     g_atomic_rc_box_release_full(loop, clear_loop);
 }
@@ -61,7 +63,7 @@ static gboolean run_once(gpointer work)
     return G_SOURCE_REMOVE;
 }
 
-static lanepool_status attach(void *context, lanepool_work *work)
+static lanepool_status glib_loop_execute(void *context, lanepool_work *work)
 {
     const struct loop *loop = context;
     GSource *source = g_idle_source_new();
@@ -72,7 +74,8 @@ static lanepool_status attach(void *context, lanepool_work *work)
     return LANEPOOL_OK;
 }
 
-static gboolean ring(gpointer data)
+/* Runs the alarm's work, unless the alarm was taken back or replaced. */
+static gboolean run_loop_alarm(gpointer data)
 {
     struct loop *loop = data;
     GSource *source = g_main_current_source();
@@ -89,13 +92,15 @@ static gboolean ring(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* Never early, unless the delay is longer than a timeout can be: then the library asks again. */
-static lanepool_status attach_after(void *context, uint64_t delay_ns, lanepool_work *work)
+/* Adds a timer source. The source fires early only if the delay is longer than a timeout can be;
+ * then the library requests another alarm. */
+static lanepool_status glib_loop_execute_after(void *context, uint64_t delay_ns,
+                                               lanepool_work *work)
 {
     struct loop *loop = context;
     uint64_t delay_ms = delay_ns / NS_PER_MS + (delay_ns % NS_PER_MS != 0);
     GSource *source = g_timeout_source_new(delay_ms < G_MAXUINT ? (guint)delay_ms : G_MAXUINT);
-    g_source_set_callback(source, ring, g_atomic_rc_box_acquire(loop), let_go_of_loop);
+    g_source_set_callback(source, run_loop_alarm, g_atomic_rc_box_acquire(loop), glib_loop_release);
     g_mutex_lock(&loop->lock);
     loop->alarm = source;
     loop->work = work;
@@ -104,7 +109,7 @@ static lanepool_status attach_after(void *context, uint64_t delay_ns, lanepool_w
     return LANEPOOL_OK;
 }
 
-static bool take_back(void *context, lanepool_work *work)
+static bool glib_loop_take_back(void *context, lanepool_work *work)
 {
     struct loop *loop = context;
     (void)work;
@@ -125,12 +130,12 @@ lanepool_status lanepool_glib_loop_executor(GMainContext *context, lanepool_exec
     struct loop *loop = g_atomic_rc_box_new0(struct loop);
     loop->context = g_main_context_ref(context != NULL ? context : g_main_context_default());
     g_mutex_init(&loop->lock);
-    functions.execute = attach;
-    functions.execute_after = attach_after;
-    functions.take_back = take_back;
-    functions.release = let_go_of_loop;
+    functions.execute = glib_loop_execute;
+    functions.execute_after = glib_loop_execute_after;
+    functions.take_back = glib_loop_take_back;
+    functions.release = glib_loop_release;
     lanepool_status status = lanepool_executor_create(&functions, loop, executor);
     if (status != LANEPOOL_OK)
-        let_go_of_loop(loop);
+        glib_loop_release(loop);
     return status;
 }

@@ -1,10 +1,10 @@
 /*
- * libuv's executors. Nothing of a loop but uv_async_send() may be called from
- * other threads: what they hand over stands in a list, and the loop's thread
- * takes it from there, to run it or to queue it for libuv's threads.
+ * libuv's executors. Other threads may call only uv_async_send() on a loop. So they append the work
+ * to a list and send; the loop's thread takes the work from the list, and runs it or queues it for
+ * libuv's threads.
  *
- * The end is handed over as well. The send stands under the lock then, so that
- * the loop's thread cannot close the handle before it is over.
+ * The executor's end is handed over in the same way. That send is made under the lock, so that the
+ * loop's thread cannot close the handle before the send has returned.
  */
 #define _POSIX_C_SOURCE 200809L /* as uv.h needs */
 #include "lanepool/adapters/uv.h"
@@ -13,47 +13,47 @@
 
 #define NS_PER_MS 1000000u
 
-/* A piece of work on its way. */
-struct piece {
-    struct piece *next;
+/* Work in the list, or queued for libuv's threads. */
+struct listed_work {
+    struct listed_work *next;
     lanepool_work *work;
-    uv_work_t request; /* libuv's threads only */
+    uv_work_t request; /* used if libuv's threads run the work */
 };
 
 /* Guards: I immutable, L the lock, T the loop's thread. */
 struct loop {
     uv_loop_t *loop;  /* I */
-    bool by_threads;  /* I: libuv's threads run the works, not the loop's own */
-    uv_async_t async; /* T, but for the sends */
+    bool by_threads;  /* I: libuv's threads run the work, not the loop's thread */
+    uv_async_t async; /* T; any thread may send */
     uv_timer_t timer; /* T */
-    unsigned open;    /* T: handles that are not closed */
+    unsigned open;    /* T: handles that are not closed yet */
     uv_mutex_t lock;
-    struct piece *first;  /* L: oldest first */
-    struct piece **last;  /* L: where the next one goes */
-    lanepool_work *alarm; /* L: NULL: none is asked for */
-    uint64_t alarm_ns;    /* L: by uv_hrtime() */
-    bool ends;            /* L */
+    struct listed_work *first; /* L: oldest first */
+    struct listed_work **last; /* L: where the next one is linked */
+    lanepool_work *alarm;      /* L: the work to run at `alarm_ns`, or NULL */
+    uint64_t alarm_ns;         /* L: when the alarm is due, by uv_hrtime() */
+    bool ends;                 /* L: the executor has ended */
 };
 
 /* --- from any thread --- */
 
-static lanepool_status execute(void *context, lanepool_work *work)
+static lanepool_status uvloop_execute(void *context, lanepool_work *work)
 {
     struct loop *loop = context;
-    struct piece *piece = malloc(sizeof *piece);
-    if (piece == NULL)
+    struct listed_work *listed = malloc(sizeof *listed);
+    if (listed == NULL)
         return LANEPOOL_NOMEM;
-    piece->next = NULL;
-    piece->work = work;
+    listed->next = NULL;
+    listed->work = work;
     uv_mutex_lock(&loop->lock);
-    *loop->last = piece;
-    loop->last = &piece->next;
+    *loop->last = listed;
+    loop->last = &listed->next;
     uv_mutex_unlock(&loop->lock);
     (void)uv_async_send(&loop->async);
     return LANEPOOL_OK;
 }
 
-static lanepool_status execute_after(void *context, uint64_t delay_ns, lanepool_work *work)
+static lanepool_status uvloop_execute_after(void *context, uint64_t delay_ns, lanepool_work *work)
 {
     struct loop *loop = context;
     uint64_t now_ns = uv_hrtime();
@@ -65,8 +65,8 @@ static lanepool_status execute_after(void *context, uint64_t delay_ns, lanepool_
     return LANEPOOL_OK;
 }
 
-/* The loop's timer finds nothing then. */
-static bool take_back(void *context, lanepool_work *work)
+/* Takes the alarm back. The loop's timer stays started, and will find no alarm. */
+static bool uvloop_take_back(void *context, lanepool_work *work)
 {
     struct loop *loop = context;
     uv_mutex_lock(&loop->lock);
@@ -76,7 +76,7 @@ static bool take_back(void *context, lanepool_work *work)
     return waits;
 }
 
-static void release(void *context)
+static void uvloop_release(void *context)
 {
     struct loop *loop = context;
     uv_mutex_lock(&loop->lock);
@@ -89,38 +89,39 @@ static void release(void *context)
 
 static void run_by_thread(uv_work_t *request)
 {
-    const struct piece *piece = request->data;
-    lanepool_work_run(piece->work);
+    const struct listed_work *listed = request->data;
+    lanepool_work_run(listed->work);
 }
 
-static void free_piece(uv_work_t *request, int status)
+static void free_listed_work(uv_work_t *request, int status)
 {
     (void)status;
     free(request->data);
 }
 
-static void run_piece(const struct loop *loop, struct piece *piece)
+static void dispatch_listed_work(const struct loop *loop, struct listed_work *listed)
 {
     if (loop->by_threads) {
-        piece->request.data = piece;
-        (void)uv_queue_work(loop->loop, &piece->request, run_by_thread, free_piece);
+        listed->request.data = listed;
+        (void)uv_queue_work(loop->loop, &listed->request, run_by_thread, free_listed_work);
         return;
     }
-    lanepool_work_run(piece->work);
-    free(piece);
+    lanepool_work_run(listed->work);
+    free(listed);
 }
 
-static struct piece *take_pieces(struct loop *loop)
+static struct listed_work *take_listed_work(struct loop *loop)
 {
     uv_mutex_lock(&loop->lock);
-    struct piece *pieces = loop->first;
+    struct listed_work *first = loop->first;
     loop->first = NULL;
     loop->last = &loop->first;
     uv_mutex_unlock(&loop->lock);
-    return pieces;
+    return first;
 }
 
-/* What is due now; else NULL, with the milliseconds until something is, rounded up. */
+/* Takes the alarm's work if it is due. Otherwise returns NULL and sets *left_ms to the milliseconds
+ * until it is due, rounded up; 0 if there is no alarm. */
 static lanepool_work *take_alarm(struct loop *loop, uint64_t *left_ms)
 {
     lanepool_work *work = NULL;
@@ -137,7 +138,8 @@ static lanepool_work *take_alarm(struct loop *loop, uint64_t *left_ms)
     return work;
 }
 
-/* libuv's timers go by the time at which the loop's round began: it is brought up to date. */
+/* Runs the alarm if it is due, or starts the timer for it. libuv counts a timer from the start of
+ * the loop's iteration, so the loop's time is updated first. */
 static void on_timer(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
@@ -151,6 +153,7 @@ static void on_timer(uv_timer_t *timer)
     (void)uv_timer_start(timer, on_timer, left_ms, 0);
 }
 
+/* Frees the loop's record once both handles are closed. */
 static void on_close(uv_handle_t *handle)
 {
     struct loop *loop = handle->data;
@@ -160,14 +163,15 @@ static void on_close(uv_handle_t *handle)
     free(loop);
 }
 
+/* Runs or queues the listed work, then checks the alarm and whether the executor has ended. */
 static void on_async(uv_async_t *async)
 {
     struct loop *loop = async->data;
-    struct piece *piece = take_pieces(loop);
-    while (piece != NULL) {
-        struct piece *next = piece->next;
-        run_piece(loop, piece);
-        piece = next;
+    struct listed_work *listed = take_listed_work(loop);
+    while (listed != NULL) {
+        struct listed_work *next = listed->next;
+        dispatch_listed_work(loop, listed);
+        listed = next;
     }
     on_timer(&loop->timer);
     uv_mutex_lock(&loop->lock);
@@ -179,22 +183,23 @@ static void on_async(uv_async_t *async)
     }
 }
 
-/* --- making --- */
+/* --- create --- */
 
-static lanepool_status make(struct loop *loop, lanepool_executor **executor)
+static lanepool_status create_executor(struct loop *loop, lanepool_executor **executor)
 {
     lanepool_executor_functions functions = LANEPOOL_EXECUTOR_FUNCTIONS_INIT;
-    functions.execute = execute;
-    functions.execute_after = execute_after;
-    functions.take_back = take_back;
-    functions.release = release;
+    functions.execute = uvloop_execute;
+    functions.execute_after = uvloop_execute_after;
+    functions.take_back = uvloop_take_back;
+    functions.release = uvloop_release;
     lanepool_status status = lanepool_executor_create(&functions, loop, executor);
     if (status != LANEPOOL_OK)
-        release(loop);
+        uvloop_release(loop);
     return status;
 }
 
-static lanepool_status create(uv_loop_t *uv, bool by_threads, lanepool_executor **executor)
+static lanepool_status create_loop_executor(uv_loop_t *uv, bool by_threads,
+                                            lanepool_executor **executor)
 {
     if (executor != NULL)
         *executor = NULL;
@@ -219,15 +224,15 @@ static lanepool_status create(uv_loop_t *uv, bool by_threads, lanepool_executor 
         return LANEPOOL_NO_THREAD;
     }
     (void)uv_timer_init(uv, &loop->timer);
-    return make(loop, executor);
+    return create_executor(loop, executor);
 }
 
 lanepool_status lanepool_uv_loop_executor(uv_loop_t *loop, lanepool_executor **executor)
 {
-    return create(loop, false, executor);
+    return create_loop_executor(loop, false, executor);
 }
 
 lanepool_status lanepool_uv_pool_executor(uv_loop_t *loop, lanepool_executor **executor)
 {
-    return create(loop, true, executor);
+    return create_loop_executor(loop, true, executor);
 }
