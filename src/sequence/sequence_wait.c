@@ -65,7 +65,7 @@ static void add_waiter_locked(lanepool_sequence *sequence, lanepool_i_sequence_w
     sequence->waiters = waiter;
 }
 
-/* Removes a waiter that was not posted. The sequence still exists, because destroying it posts all
+/* Removes a waiter that was not posted. The sequence must still exist: its end must post all
  * waiters. */
 static void remove_waiter_locked(lanepool_sequence *sequence,
                                  const lanepool_i_sequence_waiter *waiter)
