@@ -61,8 +61,8 @@ struct slow_check {
     lanepool_i_vector slow;    /* lanepool_slow_task: to report */
 };
 
-/* Finds the suspect with this ticket, or NULL, from `*at` on. Suspects and tickets asked for are
- * both in ticket order, so `*at` only grows. */
+/* Returns the suspect with this ticket, or NULL. Searches from `*at` on: suspects are sorted by
+ * ticket, and the caller's tickets increase, so `*at` only grows. */
 static const struct suspect *find_suspect(const lanepool_i_vector *running, size_t *at,
                                           uint64_t ticket)
 {

@@ -102,7 +102,8 @@ static bool leave_sequence_locked(lanepool_i_drain *drain)
     return !(refused || drain->called_in_execute) || !claim_drain_locked(work);
 }
 
-/* Runs batches until the drain has left the sequence. Releases the lock and the executor. */
+/* Runs batches until the drain has left the sequence. Releases the lock and a reference on the
+ * executor. */
 static void run_batches_locked(lanepool_i_drain *drain)
 {
     lanepool_i_sequence_work *work = drain->work;
