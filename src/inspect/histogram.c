@@ -1,8 +1,7 @@
 /* Owns the buckets of histograms; see histogram.h. */
 #include "inspect/histogram.h"
 
-/* Returns the index of the bucket that counts `ns`. The first 32 buckets hold one value each; from
- * there on every power of two has 16 buckets. */
+/* The first 32 buckets hold one value each. After them, each power of two has 16 buckets. */
 static size_t bucket_of_duration(uint64_t ns)
 {
     size_t shift = 0;
@@ -12,7 +11,6 @@ static size_t bucket_of_duration(uint64_t ns)
     return bucket < LANEPOOL_I_BUCKETS ? bucket : LANEPOOL_I_BUCKETS - 1;
 }
 
-/* Returns the largest value that the bucket counts. */
 static uint64_t bucket_upper_end(size_t bucket)
 {
     if (bucket < 2 * LANEPOOL_I_SUB_BUCKETS)
@@ -30,7 +28,7 @@ void lanepool_i_histogram_add(lanepool_i_histogram *histogram, uint64_t ns)
     histogram->buckets[bucket_of_duration(ns)]++;
 }
 
-/* Returns a bound that `share` percent of the values do not exceed; 0 if there are no values. */
+/* Returns a value that `share` percent of the durations do not exceed; 0 without durations. */
 static uint64_t find_percentile(const lanepool_i_histogram *histogram, uint64_t share)
 {
     uint64_t wanted = (histogram->count * share + 99) / 100;

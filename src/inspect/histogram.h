@@ -8,7 +8,7 @@
 #include "lanepool/times.h"
 
 #define LANEPOOL_I_SUB_BUCKETS 16
-/* Up to 2^43 ns, about two and a half hours; the last bucket also counts all longer durations. */
+/* Up to 2^43 ns, two and a half hours; the last bucket counts all longer durations, too. */
 #define LANEPOOL_I_BUCKETS (40 * LANEPOOL_I_SUB_BUCKETS)
 
 typedef struct lanepool_i_histogram {

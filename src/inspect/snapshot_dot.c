@@ -1,4 +1,4 @@
-/* Owns the graph of a snapshot: a node for each task, and an arrow to each task that blocks it. */
+/* Owns the graph of a snapshot: a node for each task, arrows to the tasks that block it. */
 #include "inspect/snapshot_text.h"
 
 static const char *state_fill_color(lanepool_snapshot_state state)
@@ -46,8 +46,7 @@ static void write_arrow(const lanepool_i_out *out, const lanepool_snapshot *snap
     lanepool_i_out_text(out, ";\n");
 }
 
-/* Writes the arrows of a lane. Each waiting task points at the one before it; the first waiting
- * task points at every task whose entry is granted. */
+/* Points each waiting task at the one before it, and the first one at all granted tasks. */
 static void write_lane_arrows(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                               size_t index)
 {

@@ -1,6 +1,6 @@
 /*
- * Owns the reasons why a task does not run, found in a snapshot: a breadth-first search from the
- * task, which visits each blocking task once.
+ * Owns the search for the reasons why a task does not run: breadth first from the task, visiting
+ * each blocking task once.
  */
 #include "lanepool/snapshot.h"
 
@@ -11,18 +11,17 @@
 
 struct search {
     const lanepool_snapshot *snapshot;
-    bool *visited;         /* by task: the search has met it */
+    bool *visited;         /* by task */
     size_t *queue;         /* tasks to explain, each once */
     size_t *depths;        /* of the tasks in the queue */
-    bool *scanned;         /* by lane: its part of `rollups_ahead` is filled in */
-    size_t *rollups_ahead; /* by entry, for scanned lanes; see find_rollups_ahead() */
+    bool *scanned;         /* by lane: `rollups_ahead` is set */
+    size_t *rollups_ahead; /* by entry of a scanned lane */
     size_t tail;
     lanepool_snapshot_reason *reasons;
     size_t capacity;
     size_t count;
 };
 
-/* Adds a reason, and queues the blocking task unless the search has visited it. */
 static void add_reason(struct search *search, size_t entry, size_t blocker, size_t depth)
 {
     if (search->count < search->capacity)
@@ -36,7 +35,7 @@ static void add_reason(struct search *search, size_t entry, size_t blocker, size
     search->tail++;
 }
 
-/* Returns whether the task of this waiting entry also waits in another lane. */
+/* Returns whether the task waits in a lane besides this entry's. */
 static bool waits_in_other_lanes(const lanepool_snapshot *snapshot,
                                  const lanepool_snapshot_entry *entry)
 {
@@ -44,8 +43,8 @@ static bool waits_in_other_lanes(const lanepool_snapshot *snapshot,
     return task->entry_count - task->arrived > 1;
 }
 
-/* Sets `rollups_ahead` for each waiting entry of a lane: the nearest earlier task that waits in
- * another lane, too. A SHARED entry does not wait for the other entries of its own run. */
+/* Sets `rollups_ahead` of each waiting entry: the nearest task ahead that also waits in another
+ * lane. A SHARED entry does not wait for its own run. */
 static void find_rollups_ahead(struct search *search, const lanepool_snapshot_lane *lane)
 {
     const lanepool_snapshot *snapshot = search->snapshot;

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define REASONS_MAX  64 /* reasons that are written; the others are only counted */
+#define REASONS_MAX  64 /* reasons written; the rest are counted */
 #define NS_PER_MS    UINT64_C(1000000)
-#define BLOCKERS_MAX 3 /* blocking tasks that an idle worker's line names */
+#define BLOCKERS_MAX 3 /* blocking tasks named for an idle worker */
 
 /* --- pieces --- */
 
@@ -105,7 +105,6 @@ static void write_priority(const lanepool_i_out *out, const lanepool_snapshot_ta
     }
 }
 
-/* Writes which thread is calling the program's functions for a busy context. */
 static void write_context_caller(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                                  const lanepool_snapshot_context *context)
 {
@@ -120,7 +119,7 @@ static void write_context_caller(const lanepool_i_out *out, const lanepool_snaps
         lanepool_i_out_task(out, snapshot, context->task);
 }
 
-/* Writes why a running task may make no progress: its context is busy. */
+/* Writes why a running task may make no progress. */
 static void write_busy_context(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                                size_t task)
 {
@@ -307,8 +306,6 @@ static bool blocks_others(const lanepool_snapshot *snapshot, size_t index)
     return false;
 }
 
-/* Writes why a worker idles: the pool is paused, no task waits, or the waiting tasks need the end
- * of tasks that have started. */
 static void write_idle_reason(const lanepool_i_out *out, const lanepool_snapshot *snapshot)
 {
     size_t waiting = count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_WAITING) +
@@ -365,7 +362,7 @@ static void write_worker(const lanepool_i_out *out, const lanepool_snapshot *sna
     lanepool_i_out_text(out, "\n");
 }
 
-/* Writes how many pending tasks count against the lane limit; some may have no entry here yet. */
+/* A pending task counts against the limit before it has an entry in the lane. */
 static void write_lane_limit(const lanepool_i_out *out, const lanepool_snapshot_lane *lane)
 {
     lanepool_i_out_text(out, ", ");
@@ -404,7 +401,6 @@ static void write_lane(const lanepool_i_out *out, const lanepool_snapshot *snaps
     lanepool_i_out_text(out, "\n");
 }
 
-/* Writes the rest of the line of a busy context: the call in progress and the waiting tasks. */
 static void write_context_callback(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                                    const lanepool_snapshot_context *context)
 {

@@ -1,5 +1,5 @@
 /*
- * Output of snapshots: pieces of text, and the names of tasks and lanes as every writer shows them.
+ * Output of snapshots: text, and tasks and lanes as every writer names them.
  */
 #ifndef LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
 #define LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
@@ -19,14 +19,13 @@ void lanepool_i_out_count(const lanepool_i_out *out, uint64_t count, const char 
 
 /* Writes "task 12 (close)". */
 void lanepool_i_out_task(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t task);
-/* Writes the lane's name, or its number if it has no name, without line breaks: unprintable bytes,
- * quotes and backslashes are replaced. */
+/* Writes the lane's name, or its number without one. Replaces unprintable bytes and quotes. */
 void lanepool_i_out_lane(const lanepool_i_out *out, const lanepool_snapshot *snapshot, size_t lane);
 /* Writes " runs on worker 1" or " is latched with 2 of 3 lanes". */
 void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *snapshot,
                           size_t task);
 
-/* Both write a line about a task that is in no snapshot: "the task is due in 12 ms", "the task has
+/* For a task in no snapshot, write the line "the task is due in 12 ms" or "the task has
  * finished". */
 void lanepool_i_out_delay(const lanepool_i_out *out, uint64_t due_ns);
 void lanepool_i_out_end(const lanepool_i_out *out, const lanepool_result *result);

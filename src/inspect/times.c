@@ -1,7 +1,6 @@
 /*
- * Owns the times of lanes, tags and workers, in two hash tables: pending tasks by ticket, and rows
- * by lane or tag. Both tables use open addressing with linear probing. Removing a task moves tasks
- * behind it up, so no deleted slots remain.
+ * Owns the times of lanes, tags and workers. Two hash tables with linear probing contain pending
+ * tasks by ticket, and rows by lane or tag.
  */
 #include "lanepool/times.h"
 
@@ -15,14 +14,13 @@
 #define NO_TIME   UINT64_MAX
 #define IS_TAG    ((uint8_t)0)
 
-/* A lane or a tag. Allocated one by one, because histograms are large. */
+/* A lane or a tag, each allocated by itself: histograms are large. */
 struct row {
     uint64_t object;
     uint8_t object_type;
     lanepool_i_histogram waiting, latched, ready, running;
 };
 
-/* One pending task's entry in one lane. */
 struct lane_entry {
     struct row *row;
     uint64_t object;
@@ -32,17 +30,16 @@ struct lane_entry {
     uint64_t granted_ns; /* NO_TIME: not granted yet */
 };
 
-/* The stages of a pending task. A failed task is BETWEEN its attempts until it is ready again or
- * has ended. */
+/* A failed task is BETWEEN its attempts until it is ready again or has ended. */
 enum stage { WAITING, READY, RUNNING, BETWEEN };
 
 struct pending {
     bool used;
     enum stage stage;
-    bool was_tried; /* at least one attempt has ended */
+    bool was_tried; /* an attempt has ended */
     uint64_t ticket;
     uint64_t routed_ns;
-    uint64_t granted_ns; /* its first grant; NO_TIME: none yet */
+    uint64_t granted_ns; /* the first grant; NO_TIME: none yet */
     uint64_t since_ns;   /* when the stage began; from READY on */
     uint64_t ran_ns;     /* in attempts that have ended */
     struct row *tag;
@@ -55,7 +52,7 @@ struct lanepool_times {
     size_t lanes_max;
     size_t lane_count; /* rows of lanes */
 
-    struct pending *pending; /* slot_count slots; pending_count of them are used */
+    struct pending *pending; /* slot_count, of which pending_count are used */
     size_t slot_count;
     size_t pending_count;
     struct row **rows; /* in order of first appearance */
@@ -145,7 +142,6 @@ static size_t find_row_slot(const lanepool_times *times, uint64_t object, uint8_
     }
 }
 
-/* Makes room for one more row in both arrays. Returns false if memory cannot be allocated. */
 static bool make_room_for_row(lanepool_times *times)
 {
     if (times->row_count < times->row_capacity)
@@ -171,8 +167,7 @@ static bool make_room_for_row(lanepool_times *times)
     return true;
 }
 
-/* Returns the row of a lane or tag, created if needed; NULL if memory cannot be allocated. Lanes
- * beyond `lanes_max` share one row. */
+/* Returns the row, created if needed; NULL if memory cannot be allocated. */
 static struct row *find_row(lanepool_times *times, uint64_t object, uint8_t type)
 {
     if (!make_room_for_row(times))
@@ -195,7 +190,7 @@ static struct row *find_row(lanepool_times *times, uint64_t object, uint8_t type
 
 /* --- pending tasks --- */
 
-/* Returns the slot of the task, or the free slot where it would be inserted. */
+/* Returns the task's slot, or the free slot for it. */
 static struct pending *find_pending_slot(const lanepool_times *times, uint64_t ticket)
 {
     size_t slot = mix_hash(ticket) & (times->slot_count - 1);
@@ -231,8 +226,7 @@ static bool make_room_for_pending(lanepool_times *times)
     return true;
 }
 
-/* Removes a task from the table. Tasks in the slots behind it move up, but no task moves in front
- * of the slot that its hash selects. */
+/* Moves the tasks behind it up, but none in front of the slot that its hash selects. */
 static void remove_pending(lanepool_times *times, struct pending *task)
 {
     size_t mask = times->slot_count - 1;
@@ -327,7 +321,7 @@ static void set_stage(struct pending *task, enum stage stage, uint64_t now_ns)
     task->since_ns = now_ns;
 }
 
-/* Records how long the task waited and was latched. A task with one lane is never latched. */
+/* A task with one lane is never latched. */
 static void record_waiting(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     times->waiting--;
@@ -341,7 +335,7 @@ static void record_waiting(lanepool_times *times, struct pending *task, uint64_t
                                      now_ns - task->entries[i].granted_ns);
 }
 
-/* Handles a READY event, which precedes the first attempt and every retry. */
+/* READY precedes every attempt, not only the first. */
 static void handle_ready_event(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     if (task->stage == WAITING)
@@ -369,14 +363,14 @@ static void end_attempt(lanepool_times *times, struct pending *task, uint64_t no
     set_stage(task, BETWEEN, now_ns);
 }
 
-/* Ends the READY stage of a task whose next attempt will not be made. */
+/* The attempt that the task is ready for will not be made. */
 static void drop_attempt(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     times->ready--;
     set_stage(task, BETWEEN, now_ns);
 }
 
-/* Handles an END event: after the last attempt, or instead of another attempt. */
+/* END follows the last attempt, or replaces another attempt. */
 static void handle_end_event(lanepool_times *times, struct pending *task, uint64_t now_ns)
 {
     if (task->stage == RUNNING)
@@ -389,7 +383,6 @@ static void handle_end_event(lanepool_times *times, struct pending *task, uint64
     remove_pending(times, task);
 }
 
-/* Handles a CANCEL event: the task will not run, or not again. */
 static void handle_cancel_event(lanepool_times *times, struct pending *task)
 {
     times->waiting -= task->stage == WAITING;
@@ -397,8 +390,7 @@ static void handle_cancel_event(lanepool_times *times, struct pending *task)
     remove_pending(times, task);
 }
 
-/* Adds the time since the latest event to the workers' times. No worker or task has changed its
- * state in that time. */
+/* Adds the time since the latest event, in which nothing changed, to the workers' times. */
 static void add_passed_time(lanepool_times *times, uint64_t now_ns)
 {
     uint64_t passed = times->now_ns != 0 && now_ns > times->now_ns ? now_ns - times->now_ns : 0;
@@ -413,8 +405,7 @@ static void add_passed_time(lanepool_times *times, uint64_t now_ns)
         times->now_ns = now_ns;
 }
 
-/* Handles an event of one task. Ignores an event that does not fit the task's stage: an earlier
- * event was missed. Returns false if memory cannot be allocated. */
+/* Ignores an event that does not fit the task's stage: an earlier event was missed. */
 static bool handle_task_event(lanepool_times *times, const lanepool_event *event)
 {
     struct pending *task = find_pending(times, event->task);
