@@ -1,6 +1,5 @@
 /*
- * Owns lanepool_snapshot_take(), which turns a census into plain data. Everything is copied while
- * the lanes are frozen, names included.
+ * Owns lanepool_snapshot_take(): copies a census, names included, while the lanes are frozen.
  */
 #include "lanepool/snapshot.h"
 
@@ -15,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_SIZE 72 /* with the final zero; longer than a name in an event */
+#define NAME_SIZE 72 /* with the final zero; longer than an event's */
 
-/* A snapshot as the program gets it, and the arrays that it points to. */
+/* A snapshot and its arrays. */
 struct owned_snapshot {
     lanepool_snapshot snapshot;
     lanepool_snapshot_task *tasks;
@@ -29,13 +28,12 @@ struct owned_snapshot {
     lanepool_i_snapshot_contexts contexts;
 };
 
-/* One call of lanepool_snapshot_take() or lanepool_explain(). */
 struct snapshot_call {
     lanepool_i_census census;
     const void **lanes; /* every lane once, by address */
     size_t lane_count;
     struct owned_snapshot *owned;
-    bool stopped;            /* the pool has stopped and has no lanes any more */
+    bool stopped;            /* the pool has stopped and has no lanes */
     lanepool_future *future; /* of the task to explain, or NULL */
     size_t future_task;      /* index of that task, or NONE */
 };
@@ -97,7 +95,7 @@ static void copy_tasks(const lanepool_i_census *census, struct owned_snapshot *o
     }
 }
 
-/* Copies the entries, which the census lists task by task. */
+/* The census lists entries task by task. */
 static void copy_entries(const lanepool_i_census *census, struct owned_snapshot *owned)
 {
     const lanepool_snapshot_entry *entries = census->entries.items;
@@ -110,9 +108,8 @@ static void copy_entries(const lanepool_i_census *census, struct owned_snapshot 
     }
 }
 
-/* Sets the final state of each task. A task that waits for no grant, is in no queue and runs on no
- * thread is READY: a worker is just taking it. A task whose entries are not all granted is WAITING
- * or LATCHED, even if it has started since the census read its entries. */
+/* A granted task in no queue and on no thread is READY: a worker is just taking it. A task that
+ * started after its entries were read is shown as it was before. */
 static void settle_states(struct owned_snapshot *owned, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -135,8 +132,7 @@ static int compare_addresses(const void *left, const void *right)
     return ((uintptr_t)*a > (uintptr_t)*b) - ((uintptr_t)*a < (uintptr_t)*b);
 }
 
-/* Lists the lanes of all entries, each once, by address. Returns false if memory cannot be
- * allocated. */
+/* Lists each lane once, by address. Returns false if memory cannot be allocated. */
 static bool collect_lanes(struct snapshot_call *call)
 {
     const lanepool_i_vector *places = &call->census.places;
@@ -164,7 +160,7 @@ static size_t index_of_lane(const struct snapshot_call *call, const void *lane)
     return (size_t)(found - call->lanes);
 }
 
-/* Counts the entries of each lane, and assigns each lane its part of `order`. */
+/* Counts each lane's entries, and assigns its part of `order`. */
 static void count_lane_entries(const struct snapshot_call *call, struct owned_snapshot *owned)
 {
     const void *const *places = call->census.places.items;
@@ -186,7 +182,7 @@ static void count_lane_entries(const struct snapshot_call *call, struct owned_sn
     }
 }
 
-/* Fills in `order`. Entries are sorted by ticket, which is also their order in each lane. */
+/* Fills in `order`. Entries are sorted by ticket, as in their lanes. */
 static void order_lane_entries(size_t entry_count, size_t lane_count, struct owned_snapshot *owned)
 {
     for (size_t i = 0; i < lane_count; i++)
@@ -207,7 +203,6 @@ static void order_lane_entries(size_t entry_count, size_t lane_count, struct own
         }
 }
 
-/* Describes each lane, and computes how many of its granted entries are unknown. */
 static void describe_lanes(const struct snapshot_call *call, struct owned_snapshot *owned)
 {
     lanepool_pool *pool = call->census.pool;
@@ -221,10 +216,10 @@ static void describe_lanes(const struct snapshot_call *call, struct owned_snapsh
         lane->granted = known;
         if (pool->limits_lanes && pool->options.layout == LANEPOOL_PER_KEY)
             lanepool_i_lane_limits_describe(pool, call->lanes[i], lane);
-        /* The gate of a paused lane counts as granted once it is at the head, but it is no task. */
+        /* A gate at the head counts as granted, but is no task. */
         if (lane->paused && lane->unknown > 0)
             lane->unknown--;
-        /* The last granted task has ended, but a frozen lane grants no entry: show one unknown. */
+        /* The last granted task has ended; a frozen lane grants no other entry. */
         if (lane->waiting > 0 && known + lane->unknown == 0 && !lane->paused)
             lane->unknown = 1;
         lane->name = name;
@@ -306,8 +301,7 @@ static void fill_snapshot(const struct snapshot_call *call, struct owned_snapsho
     };
 }
 
-/* Routes every task accepted before the call. Tasks submitted later are left, so the loop ends even
- * while other threads submit. */
+/* Routes the tasks accepted before the call, but no later ones, so that the loop ends. */
 static void route_accepted(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     uint64_t accepted = lanepool_i_thread_records_accepted(&pool->records);
@@ -316,7 +310,7 @@ static void route_accepted(lanepool_pool *pool, lanepool_i_thread_record *record
         lanepool_i_router_route(pool, record);
 }
 
-/* Finds the row of the future's task by its block, because an unrouted task has no ticket yet. */
+/* Compares blocks, because an unrouted task has no ticket. */
 static void find_future_task(struct snapshot_call *call)
 {
     lanepool_i_mutex_lock(&call->future->lock);
@@ -328,7 +322,6 @@ static void find_future_task(struct snapshot_call *call)
             call->future_task = i;
 }
 
-/* Role's holder: takes a census and copies it into a snapshot. */
 static void take_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 void *context)
 {
@@ -362,7 +355,7 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call 
         return entered;
     if (lanepool_i_thread_record_may_hold_role(record))
         return LANEPOOL_DEADLOCK;
-    /* At a shutdown now the role's holder calls the cancelled tasks: this may be such a call. */
+    /* At a shutdown now the role's holder calls cancelled tasks: this may be such a call. */
     if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     lanepool_status status =
@@ -372,8 +365,7 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call 
     return status;
 }
 
-/* Adds the contexts of keys, after the role is released: the program's function that names keys is
- * called. Returns false if memory cannot be allocated. */
+/* Called after the role is released, because the program is called to name keys. */
 static bool add_contexts(lanepool_pool *pool, struct owned_snapshot *owned)
 {
     if (!lanepool_i_snapshot_contexts_take(pool, &owned->snapshot, owned->tasks, &owned->contexts))
@@ -403,9 +395,8 @@ lanepool_status lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **
 
 /* --- explain a future --- */
 
-/* Writes the explanation of a task that is finished, delayed or part of a sequence, and returns
- * true; returns false for any other task. The future points to a delayed task's record until the
- * task is in the inbox. */
+/* Explains a finished or delayed task, or one of a sequence; returns false for any other. The
+ * future points to a delayed task's record until the task is in the inbox. */
 static bool explain_without_snapshot(lanepool_future *future, const lanepool_i_out *out,
                                      lanepool_pool **pool)
 {

@@ -1,4 +1,4 @@
-/* Owns the part of a snapshot that describes the contexts of keys. */
+/* Owns a snapshot's description of contexts. */
 #include "observe/snapshot_contexts.h"
 
 #include "feature/context.h"
@@ -6,12 +6,11 @@
 
 #define NAME_SIZE 72 /* with the final zero, like a lane's name */
 
-/* One call of lanepool_i_snapshot_contexts_take(). */
 struct contexts_call {
     lanepool_pool *pool;
     const lanepool_snapshot *snapshot; /* finds tasks by ticket */
     lanepool_snapshot_task *tasks;     /* its tasks, writable */
-    lanepool_i_context **pinned;       /* array of `capacity`; a pinned context's key stays */
+    lanepool_i_context **pinned;       /* `capacity`; their keys stay */
     size_t capacity;
     lanepool_i_snapshot_contexts *contexts;
 };
@@ -25,9 +24,7 @@ void lanepool_i_snapshot_contexts_free(lanepool_i_snapshot_contexts *contexts)
 
 /* --- description --- */
 
-/* Notes in the snapshot that a running task calls the program for a context, or waits for it.
- * Returns the task's index, or NONE for the keeper and for a task that the snapshot does not show
- * as running. */
+/* Returns the task's index; NONE for the keeper, and for a task that started after the snapshot. */
 static size_t note_busy_context(const struct contexts_call *call, uint64_t ticket, size_t context)
 {
     size_t task = ticket != LANEPOOL_I_CONTEXT_KEEPER
@@ -49,7 +46,7 @@ static lanepool_snapshot_context describe_key(const lanepool_i_key *key)
     };
 }
 
-/* Describes a busy context. Its value is not read: it belongs to the calling task or keeper. */
+/* The value of a busy context is not read: it belongs to the caller. */
 static void describe_busy_locked(const struct contexts_call *call,
                                  const lanepool_i_context *context, size_t index)
 {
@@ -103,7 +100,7 @@ static void count_contexts(struct contexts_call *call)
     lanepool_i_mutex_unlock(&contexts->lock);
 }
 
-/* Pins and describes one context. Contexts opened since the count may not fit and are left out. */
+/* Leaves out contexts opened since the count, if they do not fit. */
 static void pin_context(struct contexts_call *call, lanepool_i_context *context)
 {
     size_t index = call->contexts->count;
@@ -135,7 +132,7 @@ static void unpin_contexts(struct contexts_call *call)
     lanepool_i_mutex_unlock(&call->pool->contexts->lock);
 }
 
-/* Names each context without the lock, because the program's function that names keys is called. */
+/* Called without the lock, because the program is called to name keys. */
 static void name_contexts(const struct contexts_call *call)
 {
     lanepool_i_thread_record *record = lanepool_i_pool_local(call->pool);

@@ -1,4 +1,4 @@
-/* The part of a snapshot that describes the contexts of keys. */
+/* The contexts of keys in a snapshot. */
 #ifndef LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 #define LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 
@@ -10,9 +10,9 @@ typedef struct lanepool_i_snapshot_contexts {
     char *names;
 } lanepool_i_snapshot_contexts;
 
-/* Describes the pool's contexts, and notes in `tasks` which running tasks call the program for one,
- * or wait for one. The calling thread has a record of the pool and holds no lock. Returns false if
- * memory cannot be allocated; then nothing stays allocated. */
+/* Describes the pool's contexts, and notes in `tasks` which of them wait for one. The calling
+ * thread has a record of the pool and holds no lock. Returns false if memory cannot be allocated;
+ * then nothing stays allocated. */
 bool lanepool_i_snapshot_contexts_take(lanepool_pool *pool, const lanepool_snapshot *snapshot,
                                        lanepool_snapshot_task *tasks,
                                        lanepool_i_snapshot_contexts *contexts);

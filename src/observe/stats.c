@@ -1,4 +1,4 @@
-/* Owns lanepool_pool_stats(), which reads the counters that other modules maintain. */
+/* Owns the snapshot of the counters that other modules maintain. */
 #include "lanepool/stats.h"
 
 #include "feature/context.h"
@@ -28,8 +28,7 @@ lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     *stats = (lanepool_stats){ 0 };
-    /* Read finished before accepted: each task is counted as accepted first, so pending is never
-     * negative. */
+    /* Finished before accepted: a task counts as accepted first. */
     stats->finished = lanepool_i_thread_records_finished(&pool->records);
     stats->accepted = lanepool_i_thread_records_accepted(&pool->records);
     stats->pending = stats->accepted - stats->finished;

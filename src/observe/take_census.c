@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 64 /* the first reservation of rows, where the number of tasks is unknown */
+#define ROOM_MIN 64 /* rows reserved first, where the number is unknown */
 
 /* --- finding tasks --- */
 
@@ -31,7 +31,6 @@ static size_t count_free_rows(const lanepool_i_census *census)
     return census->rows.capacity - census->rows.count;
 }
 
-/* Copies the overflow list; see copy_with_room(). */
 static bool copy_overflow(lanepool_i_census *census)
 {
     size_t room = count_free_rows(census);
@@ -44,7 +43,7 @@ static bool copy_overflow(lanepool_i_census *census)
     return count <= room;
 }
 
-/* Copies the ready tasks that their callers run; see copy_with_room(). */
+/* Copies the ready tasks that their callers will run. */
 static bool copy_callers_tasks(lanepool_i_census *census)
 {
     size_t room = count_free_rows(census);
@@ -64,9 +63,8 @@ static void add_running_row(lanepool_i_census *census, size_t worker, lanepool_i
     ((lanepool_i_census_row *)census->rows.items)[census->rows.count - 1].innermost = innermost;
 }
 
-/* Adds the running tasks of one thread. Returns false if there was not enough room. A task that has
- * left the thread's list may already be linked in another list. So each step rereads the head, and
- * the walk starts again if the head has changed. */
+/* Returns false if there is not enough room. A task that has left the thread's list may be linked
+ * in another one, so the walk restarts whenever the head changes. */
 static bool add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_record *record)
 {
     size_t before = census->rows.count;
@@ -87,7 +85,6 @@ static bool add_running_of_thread(lanepool_i_census *census, lanepool_i_thread_r
     }
 }
 
-/* Copies the running tasks of all threads; see copy_with_room(). */
 static bool copy_running_tasks(lanepool_i_census *census)
 {
     lanepool_i_thread_records *records = &census->pool->records;
@@ -106,7 +103,6 @@ static void add_detached_row(lanepool_i_census *census, lanepool_i_task *task)
     ((lanepool_i_census_row *)census->rows.items)[census->rows.count - 1].detached = true;
 }
 
-/* Copies the detached tasks whose functions have returned; see copy_with_room(). */
 static bool copy_detached_tasks(lanepool_i_census *census)
 {
     lanepool_i_detaches *detaches = census->pool->detaches;
@@ -136,7 +132,7 @@ static void add_failed_row(lanepool_i_census *census, const lanepool_i_attempts 
     row->retry_ns = attempts->is_parked ? 0 : attempts->timer.due_ns;
 }
 
-/* Copies the tasks that wait for a retry or are parked; see copy_with_room(). */
+/* Copies the tasks that wait for a retry or are parked. */
 static bool copy_failed_tasks(lanepool_i_census *census)
 {
     lanepool_i_failures *failures = census->pool->failures;
@@ -152,8 +148,8 @@ static bool copy_failed_tasks(lanepool_i_census *census)
     return has_room;
 }
 
-/* Calls `copy`, with twice the room each time, until it returns true: all rows fit. The room is
- * reserved before the call, because `copy` takes a lock and nothing is allocated under a lock. */
+/* Calls `copy` with more and more room until it returns true: all rows fit. Nothing is allocated
+ * under the lock that `copy` takes. */
 static void copy_with_room(lanepool_i_census *census, bool (*copy)(lanepool_i_census *census))
 {
     size_t before = census->rows.count;
@@ -179,7 +175,7 @@ static void add_ready_tasks(lanepool_i_census *census)
 
 /* --- sorting --- */
 
-/* Compares by ticket; of two rows of one task, the one in the later state is first. */
+/* Orders rows by ticket, and two rows of one task by state, the later one first. */
 static int compare_rows(const void *left, const void *right)
 {
     const lanepool_i_census_row *a = left;
@@ -189,8 +185,7 @@ static int compare_rows(const void *left, const void *right)
     return (a->state < b->state) - (a->state > b->state);
 }
 
-/* Sorts the rows by ticket and leaves one row for each task. A task that started during the census
- * may have been found twice: in a queue and on its thread. */
+/* Leaves one row for each task. A task that started during the census may have two. */
 static void sort_rows(lanepool_i_census *census)
 {
     lanepool_i_census_row *rows = census->rows.items;
@@ -203,9 +198,9 @@ static void sort_rows(lanepool_i_census *census)
     census->rows.count = unique;
 }
 
-/* If the rule cannot freeze its lanes, drops the rows of tasks that have finished by now. Running
- * tasks were found last, so every task that a running task waited for is dropped, too. The rule is
- * not asked about tasks held back by a barrier: it does not know them yet. */
+/* Drops tasks that have finished by now, if the rule cannot freeze lanes. Running tasks were found
+ * last, so every task that a running task waited for is dropped, too. The rule does not know tasks
+ * held back by a barrier. */
 static void drop_finished_rows(lanepool_i_census *census)
 {
     const lanepool_i_rule *rule = census->pool->rule;
@@ -220,9 +215,8 @@ static void drop_finished_rows(lanepool_i_census *census)
     census->rows.count = remaining;
 }
 
-/* Adds which tasks a held-back task is behind. A task after the barrier is behind the barrier. The
- * barrier itself is behind all earlier tasks that do not wait, and behind the nearest one that
- * waits, which leads to the others. */
+/* A task after the barrier is behind the barrier. The barrier is behind all earlier tasks that do
+ * not wait, and behind the nearest one that waits, which leads to the others. */
 static void add_held_back_entries(lanepool_i_census *census, size_t index)
 {
     const lanepool_i_router *router = &census->pool->router;

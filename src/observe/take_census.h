@@ -4,19 +4,17 @@
 
 #include "route/census.h"
 
-/* Takes a census of all tasks and lanes. The lanes stay frozen, and may be described, until
- * lanepool_i_census_thaw(). Blocks of finished tasks are retained until lanepool_i_census_end(). If
- * memory could not be allocated, `out_of_memory` is set and the census is incomplete. */
+/* Takes a census of all tasks and lanes. Lanes stay frozen, and may be described, until
+ * lanepool_i_census_thaw(). Finished blocks are retained until lanepool_i_census_end(). If
+ * `out_of_memory` is set, the census is incomplete. */
 void lanepool_i_census_take(lanepool_i_census *census);
-/* Takes a census of the running tasks only, detached ones included. No lane is frozen, so there is
- * nothing to thaw. */
+/* Takes a census of the running tasks only, detached ones included. Freezes no lane. */
 void lanepool_i_census_take_running(lanepool_i_census *census);
 void lanepool_i_census_thaw(lanepool_i_census *census, lanepool_i_grants *grants);
 void lanepool_i_census_end(lanepool_i_census *census);
 void lanepool_i_census_fini(lanepool_i_census *census);
 
-/* Returns how many tasks wait for grants, tombstones included. Entries granted by the call are
- * added to `grants`. */
+/* Returns how many tasks wait, tombstones included. Adds the grants that result to `grants`. */
 size_t lanepool_i_census_count_waiting(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_grants *grants);
 

@@ -1,14 +1,13 @@
 /*
- * Owns the readers of a pool's events, and the choice of which events are recorded.
+ * Owns the readers of a pool's events, and the choice of recorded events.
  *
- * A read returns the events of all rings in order of time, up to its horizon. The horizon is the
- * moment at which the read began, taken before it read any ring. Every cause of an event is written
- * before the time of the event is taken. So the causes of each event before the horizon were
- * written before this read reached their rings, and are returned first. Younger events are left for
- * the next read. If no ring has changed since this read scanned it, the read returns all events.
+ * A read returns the events of all rings in order of time, up to its horizon: the time taken before
+ * it read any ring. The causes of an event are written before the event's time is taken. So the
+ * causes of every event before the horizon are in the rings that this read sees, and are returned
+ * first. Younger events are left for the next read, unless no ring has changed since this read
+ * scanned it.
  *
- * Times in the rings are ticks. They become times of the clock when an event is handed out
- * (clock_anchors.h).
+ * Times are ticks until an event is handed out (clock_anchors.h).
  */
 #include "lanepool/trace.h"
 
@@ -16,16 +15,16 @@
 
 #include <string.h>
 
-/* Cursors reserved for threads that start later: a read allocates memory only for more of them. */
+/* Cursors for threads that start later, so that a read need not allocate. */
 #define ROOM_MIN 16
 
 /* One reader's position in one ring. */
 struct cursor {
     lanepool_i_ring *ring;
-    uint64_t next;    /* number of the next event to read */
-    uint64_t end;     /* this read takes no event from this number on */
-    uint64_t time_ns; /* time of the last event handed out */
-    bool has_event;   /* `event` is a copy of event `next`, its time in ticks */
+    uint64_t next;    /* next event to read */
+    uint64_t end;     /* where this read ends */
+    uint64_t time_ns; /* of the last event handed out */
+    bool has_event;   /* `event` is event `next`, its time in ticks */
     lanepool_event event;
 };
 
@@ -109,15 +108,13 @@ static void load_event(const lanepool_i_ring *ring, uint64_t number, lanepool_ev
     event->object_type = (uint8_t)(rest >> 56);
 }
 
-/* Returns the number of the oldest event that cannot be in the middle of being overwritten, when
- * `written` events were counted. */
+/* Returns the oldest event that no thread can be overwriting when `written` are counted. */
 static uint64_t oldest_intact_event(const lanepool_i_ring *ring, uint64_t written)
 {
     return written >= ring->capacity ? written - ring->capacity + 1 : 0;
 }
 
-/* If events from `next` on may be overwritten, counts them as missed, moves `next` behind them, and
- * returns true. */
+/* Counts overwritten events as missed and skips them. Returns true if there were any. */
 static bool skip_overwritten(lanepool_trace_reader *reader, struct cursor *cursor, uint64_t written)
 {
     uint64_t first = oldest_intact_event(cursor->ring, written);
@@ -128,7 +125,7 @@ static bool skip_overwritten(lanepool_trace_reader *reader, struct cursor *curso
     return true;
 }
 
-/* Loads the next event into the cursor. Returns false if this read takes no more from the ring. */
+/* Returns false if this read takes no more from the ring. */
 static bool load_next_event(lanepool_trace_reader *reader, struct cursor *cursor)
 {
     while (!cursor->has_event && cursor->next < cursor->end) {
@@ -140,8 +137,7 @@ static bool load_next_event(lanepool_trace_reader *reader, struct cursor *cursor
 
 /* --- all rings --- */
 
-/* Adds a cursor for each new ring. Rings never leave the list, so new rings are at its front.
- * Returns false if memory cannot be allocated. */
+/* Rings never leave the list, so new rings are at its front. */
 static bool add_new_rings(lanepool_trace_reader *reader)
 {
     lanepool_i_ring *newest = load_acquire(&reader->rings->first);
@@ -155,7 +151,6 @@ static bool add_new_rings(lanepool_trace_reader *reader)
     return true;
 }
 
-/* Sets where this read ends in each ring. */
 static void update_ring_ends(lanepool_trace_reader *reader)
 {
     for (size_t i = 0; i < reader->count; i++) {
@@ -166,8 +161,7 @@ static void update_ring_ends(lanepool_trace_reader *reader)
     }
 }
 
-/* Returns whether no ring was added, and none has grown, since this read scanned them. Then the
- * read has seen every event that existed at one moment. */
+/* If nothing has changed, this read has seen all events that existed at one moment. */
 static bool rings_are_unchanged(const lanepool_trace_reader *reader)
 {
     const lanepool_i_ring *newest = load_acquire(&reader->rings->first);
@@ -191,9 +185,8 @@ static struct cursor *find_earliest_event(lanepool_trace_reader *reader)
     return found;
 }
 
-/* Converts the event's time and takes the event from its cursor. Other threads overwrite anchors,
- * so the same ticks may later convert to a slightly different time. Times handed out never decrease
- * within a ring. */
+/* Anchors overwritten by other threads may convert the same ticks to slightly different times.
+ * Within a ring, times never decrease. */
 static lanepool_event hand_out_event(lanepool_trace_reader *reader, struct cursor *cursor)
 {
     uint64_t time_ns = lanepool_i_clock_time_of(&reader->time, cursor->event.time_ns);
@@ -229,8 +222,7 @@ lanepool_status lanepool_trace_read(lanepool_trace_reader *reader, lanepool_even
 
 /* --- choice of events --- */
 
-/* If only some tickets are chosen, SUBMIT is not recorded: a task has no ticket when it is
- * submitted. */
+/* A sample has no SUBMIT events, because a submitted task has no ticket yet. */
 lanepool_status lanepool_trace_choose(lanepool_pool *pool, uint32_t types, uint32_t every)
 {
     if (pool == NULL || pool->rings.capacity == 0 || every == 0 || (every & (every - 1)) != 0)

@@ -1,5 +1,4 @@
-/* Owns the watchdog's checks for slow tasks and for a stalled pool, and its calls into the program;
- * see watchdog.h. */
+/* Owns the checks for slow tasks and for a stalled pool; see watchdog.h. */
 #include "observe/watchdog.h"
 
 #include "base/timer_heap.h"
@@ -11,29 +10,26 @@
 #include "observe/take_census.h"
 #include "route/pool.h"
 
-/* A task that an earlier check found running. */
+/* A task that a check found running. */
 struct suspect {
     uint64_t ticket;
-    uint64_t since_ns; /* the task has been running since this time, or longer */
+    uint64_t since_ns; /* running since then, at least */
     bool reported;
 };
 
-/* Returns the time between two checks: half of the limit, or LANEPOOL_I_LOOK_NS_MIN if that is
- * longer. So a task is reported by the second check after the one that found it first. */
+/* Half of the limit, so the second check after the one that found a task first reports it. */
 static uint64_t time_between_checks(uint64_t limit_ns)
 {
     uint64_t period_ns = limit_ns / 2 + limit_ns % 2;
     return period_ns > LANEPOOL_I_LOOK_NS_MIN ? period_ns : LANEPOOL_I_LOOK_NS_MIN;
 }
 
-/* Returns the moment `by_ns` after another one, at most UINT64_MAX. */
 static uint64_t moment_after(uint64_t moment_ns, uint64_t by_ns)
 {
     return by_ns < UINT64_MAX - moment_ns ? moment_ns + by_ns : UINT64_MAX;
 }
 
-/* Returns whether the watchdog must not call the program any more: a shutdown now waits for the
- * clock thread. */
+/* A shutdown now waits for the clock thread, so no callback is called any more. */
 static bool pool_is_ending(const lanepool_pool *pool)
 {
     return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
@@ -54,15 +50,14 @@ static void leave_callback(lanepool_i_thread_record *record)
 
 /* --- tasks that run for long --- */
 
-/* One check for slow tasks. */
 struct slow_check {
     uint64_t began_ns;
     lanepool_i_vector running; /* struct suspect */
     lanepool_i_vector slow;    /* lanepool_slow_task: to report */
 };
 
-/* Returns the suspect with this ticket, or NULL. Searches from `*at` on: suspects are sorted by
- * ticket, and the caller's tickets increase, so `*at` only grows. */
+/* Returns the suspect, or NULL. Suspects and the tickets searched for both increase, so `*at` only
+ * grows. */
 static const struct suspect *find_suspect(const lanepool_i_vector *running, size_t *at,
                                           uint64_t ticket)
 {
@@ -86,8 +81,7 @@ static lanepool_slow_task describe_slow_task(lanepool_pool *pool, const lanepool
                                  .worker = row->worker };
 }
 
-/* Adds the task to the slow ones if its limit has passed and it is not reported yet. If memory
- * cannot be allocated, the next check reports the task. */
+/* If memory cannot be allocated, the next check reports the task. */
 static void check_suspect(lanepool_pool *pool, struct slow_check *check,
                           const lanepool_i_census_row *row, struct suspect *suspect)
 {
@@ -102,7 +96,6 @@ static void check_suspect(lanepool_pool *pool, struct slow_check *check,
     suspect->reported = true;
 }
 
-/* Makes a suspect of each running task; one that was a suspect before stays the same suspect. */
 static void update_suspects(lanepool_pool *pool, struct slow_check *check,
                             const lanepool_i_census *census)
 {
@@ -118,8 +111,7 @@ static void update_suspects(lanepool_pool *pool, struct slow_check *check,
     check->running.count = census->rows.count;
 }
 
-/* Role's holder: replaces the list of suspects by the tasks that run now. If memory cannot be
- * allocated, the old list stays: its tasks may still run at the next check. */
+/* Role's holder. If memory cannot be allocated, the old suspects stay for the next check. */
 static void check_running_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 void *context)
 {
@@ -147,8 +139,8 @@ static void report_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
-/* Checks the running tasks, waiting at most one period for the role: its holder may be in a
- * callback that does not return. After a timeout the next check finds the same tasks. */
+/* Waits for the role only until the next check: its holder may be in a callback that does not
+ * return. */
 static void check_for_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     uint64_t period_ns = time_between_checks(pool->options.slow_task_ns);
@@ -185,8 +177,8 @@ static bool has_ready_in_pumps(lanepool_i_waits *waits)
     return has;
 }
 
-/* Returns whether pauses block the pending tasks: some lane is paused, no task runs or is detached,
- * and no task is ready. Then no task can end and release a lane. */
+/* Returns whether a lane is paused and no task runs or is ready: then no task can release a
+ * lane. */
 static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  size_t inside)
 {
@@ -211,8 +203,7 @@ static void report_stall(lanepool_pool *pool, lanepool_i_thread_record *record,
     leave_callback(record);
 }
 
-/* Returns whether a task has finished or started since the last check. Adds up the finished tasks
- * before the accepted ones, so that `pending` is never too small. */
+/* Adds up the finished tasks before the accepted ones, so that `pending` is never too small. */
 static bool has_progressed(lanepool_pool *pool, lanepool_stall *stall)
 {
     uint64_t before = pool->watchdog->finished;
