@@ -1,17 +1,16 @@
 /*
- * Owns the drain of a sequence. There is one drain of a sequence at a time, on the thread on which
- * the executor calls the work, without recursion.
+ * Owns the drain of a sequence: one at a time, on the thread on which the executor calls the work,
+ * without recursion.
  *
- * An executor may call the work inside `execute`:
+ * An executor may call the work inside `execute`.
  *
  * - If a submit to an idle sequence called `execute`, the submit drains. Submits inside the
  *   sequence's tasks find the work RUNNING and only append to the queue.
- * - If the drain itself called `execute`, to hand the work over after a batch, the inner call only
+ * - If the drain called `execute`, to hand the work over after a batch, the inner call only
  *   sets `called_in_execute`. Then the drain runs the next batch.
  *
- * A thread of the executor may wait inside a task for a task of another sequence. If that
- * sequence's work is HANDED_OVER, the thread claims it before the executor calls it, and drains as
- * far as it needs.
+ * A thread of the executor may wait inside a task for a task of another sequence. It claims that
+ * sequence's work if it is HANDED_OVER, and drains as far as it needs.
  */
 #include "sequence/sequence.h"
 
@@ -44,8 +43,7 @@ bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence)
     return true;
 }
 
-/* Makes HANDED_OVER work RUNNING and returns true: this thread must drain the sequence. A call
- * inside the drain's own `execute` claims nothing and is noted in the drain. */
+/* Makes HANDED_OVER work RUNNING and returns true: this thread must drain the sequence. */
 static bool claim_drain_locked(lanepool_i_sequence_work *work)
 {
     if (work->sequence == NULL || work->state != LANEPOOL_I_WORK_HANDED_OVER)
@@ -59,7 +57,6 @@ static bool claim_drain_locked(lanepool_i_sequence_work *work)
     return true;
 }
 
-/* Returns whether the future that the drain runs for is complete. */
 static bool has_reached_goal(const lanepool_i_drain *drain)
 {
     return drain->until != NULL && lanepool_i_future_is_complete(drain->until);
@@ -81,9 +78,9 @@ static void run_batch_locked(lanepool_i_drain *drain)
     }
 }
 
-/* Ends a batch, and hands the work over if tasks are left. Returns false if this thread must run
- * the next batch: the executor refused the work or called it inside `execute`. Once the work is
- * handed over, another thread may drain the sequence, and the sequence may be destroyed. */
+/* Leaves the sequence after a batch. Returns false if this thread must run the next one: the
+ * executor refused the work or called it inside `execute`. Once the work is handed over, another
+ * thread may drain or destroy the sequence. */
 static bool leave_sequence_locked(lanepool_i_drain *drain)
 {
     lanepool_i_sequence_work *work = drain->work;
@@ -102,8 +99,6 @@ static bool leave_sequence_locked(lanepool_i_drain *drain)
     return !(refused || drain->called_in_execute) || !claim_drain_locked(work);
 }
 
-/* Runs batches until the drain has left the sequence. Releases the lock and a reference on the
- * executor. */
 static void run_batches_locked(lanepool_i_drain *drain)
 {
     lanepool_i_sequence_work *work = drain->work;
@@ -115,8 +110,8 @@ static void run_batches_locked(lanepool_i_drain *drain)
     lanepool_i_executor_release(work->executor);
 }
 
-/* Continues a drain whose thread ends inside a task's function. That task's frames are gone, but
- * the tasks behind it must still run. */
+/* Continues the drain of a thread that ends inside a task's function: the tasks behind it must
+ * still run. */
 static void resume_abandoned_drain(void *argument)
 {
     lanepool_i_drain *drain = argument;
@@ -128,9 +123,8 @@ static void resume_abandoned_drain(void *argument)
     run_batches_locked(drain);
 }
 
-/* Drains a sequence that this thread has claimed. The caller holds the lock and a reference on the
- * executor; this function releases both. The sequence and the executor may be freed as soon as the
- * drain has left. */
+/* Releases the lock and the caller's reference on the executor. The sequence and the executor may
+ * be freed as soon as the drain has left. */
 static void drain_claimed_locked(lanepool_i_sequence_work *work, lanepool_future *until)
 {
     lanepool_i_drain drain = { lanepool_i_thread_drains(), work, NULL, until, false, false };

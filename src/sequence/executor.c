@@ -12,8 +12,7 @@ void lanepool_work_run(lanepool_work *work)
 
 /* --- references --- */
 
-/* Release: this thread's last use of the executor happens before the free. Acquire: so do the last
- * uses by all other threads. */
+/* Release: this thread's last use happens before the free. Acquire: so do all other threads'. */
 void lanepool_i_executor_release(lanepool_executor *executor)
 {
     if (fetch_sub_acq_rel(&executor->references, 1) != 1)
@@ -83,8 +82,8 @@ void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work)
     lanepool_i_mutex_unlock(&executor->lock);
 }
 
-/* The executor may call the work before `execute` returns, so the hand-over is counted first. If an
- * executor refuses but calls the work anyway, that call has already released the reference. */
+/* Counts the hand-over first: the call may occur before `execute` returns. If an executor refuses
+ * but calls the work anyway, that call releases the reference. */
 lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *work)
 {
     lanepool_executor *executor = work->executor;
@@ -115,8 +114,8 @@ static uint64_t fire_due_timers(lanepool_executor *executor)
     return next_ns;
 }
 
-/* Counts an alarm that was called, taken back or refused. Returns true if a call was due: its
- * reference now belongs to the caller. */
+/* An alarm was called, taken back or refused. Returns true if a call was due: the caller now owns
+ * its reference. */
 static bool count_alarm_locked(lanepool_executor *executor)
 {
     bool counted = executor->alarms_due > 0;
@@ -167,9 +166,8 @@ static bool request_alarm(lanepool_executor *executor, uint64_t due_ns)
     return status == LANEPOOL_OK || hand_over_to_clock(executor);
 }
 
-/* Called by the thread that serves the timers: requests an alarm unless one is due early enough. If
- * an alarm is called while another is requested, it is unknown which of the two it was. So an alarm
- * is taken back even if none seems to be requested. */
+/* Called by the thread that serves the timers. An alarm called while another is requested may be
+ * either of the two. So the last alarm is taken back even if none seems to be requested. */
 static bool arm_alarm(lanepool_executor *executor, uint64_t next_ns)
 {
     lanepool_i_mutex_lock(&executor->lock);
@@ -262,8 +260,8 @@ free_memory:
     return LANEPOOL_NOMEM;
 }
 
-/* Joins the clock thread here, on the program's thread, because the last reference may be released
- * on a thread of the executor. */
+/* Joins the clock thread here, because the last reference may be released on the executor's
+ * thread. */
 lanepool_status lanepool_executor_destroy(lanepool_executor *executor)
 {
     if (executor == NULL)

@@ -2,26 +2,25 @@
  * Executors, and what they are given to run: one piece of work for each sequence, and one alarm for
  * the delayed tasks of all sequences.
  *
- * An executor calls its work whenever it likes, and a foreign executor may call it too often. So a
- * sequence's work outlives the sequence: it belongs to the executor, which gives it to the next
- * sequence. An extra call does nothing unless the work is HANDED_OVER. If the work has been handed
- * over again, the extra call drains the sequence, and the call that was due finds nothing to do.
- * The work's lock is also the sequence's lock.
+ * A foreign executor may call its work late, or more often than it should. So the work outlives its
+ * sequence: it belongs to the executor, which gives it to the next sequence. An extra call does
+ * nothing unless the work is HANDED_OVER again; then it drains, and the call that is due finds
+ * nothing to do. The work's lock is also the sequence's lock.
  *
- *     IDLE         nothing is to be done, or the sequence is paused
+ *     IDLE         nothing to do, or the sequence is paused
  *     HANDED_OVER  the executor must call the work, or a thread is just handing it over
  *     RUNNING      one thread drains the sequence
  *
- * The executor's memory, including its work, is reference counted. The program has one reference.
- * So has each drain, each thread that cancels or waits for one task, and each accepted hand-over or
- * alarm until the executor calls it.
+ * The executor's memory, its work included, is reference counted. References belong to the program,
+ * to each drain, to each thread that cancels or awaits one task, and to each accepted hand-over or
+ * alarm until it is called.
  *
- * The delayed tasks of all sequences are in one timer heap. If the executor has no timer of its
- * own, the library's clock thread fires the timers. Otherwise the executor calls the alarm, which
- * is requested for the earliest timer only. A thread that runs the alarm, or has added an earlier
- * timer, serves the timers: it fires those that are due and requests the next alarm. One thread at
- * a time serves the timers, so that tasks become due in order; a second thread asks the first one
- * to serve them again. If the executor refuses the alarm, the clock thread takes over for good.
+ * The delayed tasks of all sequences are in one timer heap. If the executor has no timer, the
+ * library's clock thread fires them. Otherwise one alarm is requested, for the earliest timer. A
+ * thread that runs the alarm, or has added a timer, serves the timers: it fires those due and
+ * requests the next alarm. One thread at a time does so, so that tasks become due in order; a
+ * second thread leaves that to the first. If the executor refuses the alarm, the clock thread takes
+ * over for good.
  *
  * Lock order: a work's lock, then a future's or the timers'. The executor's lock is held alone.
  */
@@ -57,14 +56,14 @@ struct lanepool_i_sequence_work {
     lanepool_i_sequence_work *next;       /* E: in the list of idle work */
 };
 
-/* A drain that a thread is inside of: on its stack, and in its list lanepool_i_thread_drains(). */
+/* A drain that a thread is inside of: on its stack and in its lanepool_i_thread_drains(). */
 typedef struct lanepool_i_drain {
     struct lanepool_i_drain *outer;
     lanepool_i_sequence_work *work;
     struct lanepool_i_sequence_task *running; /* the task whose function this thread is in */
     lanepool_future *until; /* once complete, the drain takes no more tasks; or NULL */
     bool is_handing_over;   /* the thread is inside `execute` for the work */
-    bool called_in_execute; /* the executor has called the work inside that `execute` */
+    bool called_in_execute; /* the executor has called the work there */
 } lanepool_i_drain;
 
 struct lanepool_executor {
@@ -94,25 +93,22 @@ static inline void lanepool_i_executor_retain(lanepool_executor *executor)
 /* Drops a reference; the last one frees the executor. */
 void lanepool_i_executor_release(lanepool_executor *executor);
 
-/* Returns work for a new sequence; NULL if memory or a lock cannot be allocated. */
+/* For a new sequence. Returns NULL if memory or a lock cannot be allocated. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
                                                         void (*run)(lanepool_work *work));
-/* Gives the work back after its sequence has ended. */
 void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work);
-/* Passes HANDED_OVER work to the executor. The caller holds no lock. Returns another status than
- * LANEPOOL_OK if the executor refuses. */
+/* Passes HANDED_OVER work to the executor, without a lock. Returns the executor's status. */
 lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *work);
 
-/* Starts the clock thread if delayed tasks need it; called before a timer is added. Returns false
- * if the thread cannot be started. */
+/* Starts the clock thread if it is needed, before a timer is added. Returns false if it cannot be
+ * started. */
 bool lanepool_i_executor_can_delay(lanepool_executor *executor);
-/* Fires the timers that are due and requests an alarm for the next one; called after a timer was
- * added. The caller holds no lock. Returns false if the executor refused and the clock thread
- * cannot be started. */
+/* Serves the timers after one was added. The caller holds no lock. Returns false if the executor
+ * refused the alarm and the clock thread cannot be started. */
 bool lanepool_i_executor_serve_timers(lanepool_executor *executor);
 
-/* Returns the calling thread's innermost drain of the work's sequence, or NULL. With a drain, the
- * thread is inside a task of that sequence or inside a callback. */
+/* Returns the calling thread's innermost drain of the work's sequence, or NULL. A thread with such
+ * a drain is inside one of the sequence's tasks or callbacks. */
 static inline lanepool_i_drain *lanepool_i_drain_find(const lanepool_i_sequence_work *work)
 {
     lanepool_i_drain *drain = lanepool_i_thread_drains();

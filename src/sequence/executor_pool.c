@@ -1,14 +1,14 @@
 /*
- * A pool's workers as an executor. Each piece of work is handed over as a task without claims; the
- * work is the task's context.
+ * A pool's workers as an executor. Work is handed over as a task without claims; the work is the
+ * context of the task.
  */
 #include "sequence/executor.h"
 
 #include "route/pool.h"
 #include "sequence/sequence.h"
 
-/* Cancels the sequence of work whose task the pool has cancelled. The pool is stopping and accepts
- * no other task, and it does not hand the sequence's tasks back. */
+/* The pool is stopping and accepts no other task. Cancels the sequence's tasks now, since the pool
+ * does not hand them back. */
 static void cancel_sequence(lanepool_work *base)
 {
     lanepool_i_sequence_work *work = (lanepool_i_sequence_work *)base;
@@ -19,8 +19,7 @@ static void cancel_sequence(lanepool_work *base)
         lanepool_i_mutex_unlock(&work->lock);
 }
 
-/* Calls the work. If the sequence was cancelled, it has nothing to run, and the call is only
- * counted. */
+/* After a cancel there is nothing to run, and the call of the work is only counted. */
 static int run_work_task(lanepool_run *run, void *context, lanepool_call call)
 {
     (void)run;

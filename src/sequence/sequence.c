@@ -18,8 +18,7 @@ bool lanepool_i_sequence_task_is_valid(const lanepool_sequence *sequence,
            description->pump == NULL && description->on_failure == NULL;
 }
 
-/* Returns whether the list contains this task with this number. The task may be freed and its block
- * reused, so only tasks in the list are read. */
+/* The task may be freed, and its block reused, so only tasks in the list are read. */
 static bool list_has_task(const lanepool_i_sequence_tasks *list,
                           const lanepool_i_sequence_task *task, uint64_t number)
 {
@@ -29,10 +28,9 @@ static bool list_has_task(const lanepool_i_sequence_tasks *list,
     return each != NULL;
 }
 
-/* Decides about a task after the executor refused the work. If another thread drains the sequence
- * anyway, or has cancelled the task, the task was accepted; otherwise it is taken out of the queue.
- * Tasks submitted behind it were accepted in any case. This thread drains them, because no other
- * thread will. */
+/* Called after the executor has refused the work. The task counts as accepted if another thread
+ * drains the sequence anyway, or has cancelled the task. Tasks behind it were accepted in any case:
+ * this thread drains them, because no other thread will. */
 static lanepool_status handle_refusal(lanepool_sequence *sequence, lanepool_i_sequence_task *task,
                                       uint64_t number, lanepool_status refusal)
 {
@@ -95,7 +93,7 @@ lanepool_status lanepool_sequence_submit(lanepool_sequence *sequence, const lane
     return submit_now(sequence, task);
 }
 
-/* Takes back a delayed task, because no thread would fire its timer. Returns false if the task has
+/* Takes a delayed task back, because no thread would fire its timer. Returns false if the task has
  * become due or was cancelled. */
 static bool withdraw_delayed_task(lanepool_sequence *sequence, lanepool_i_sequence_task *task,
                                   uint64_t number)
@@ -111,8 +109,7 @@ static bool withdraw_delayed_task(lanepool_sequence *sequence, lanepool_i_sequen
     return found;
 }
 
-/* Once the lock is released, the task may run, end and be freed. So it is recognized by its
- * number. */
+/* Once the lock is released, the task may be freed. So it is recognized by its number. */
 lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
                                           lanepool_i_sequence_task *task, uint64_t due_ns)
 {
@@ -212,8 +209,7 @@ bool lanepool_sequence_is_cancelled(lanepool_sequence *sequence)
     return cancelled;
 }
 
-/* While the future points to its task, the executor exists. The reference taken under the future's
- * lock lets the executor exist after that. */
+/* While the future points to its task, the executor exists: a reference can be taken. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future)
 {
     lanepool_i_sequence_work *work = NULL;
@@ -226,8 +222,8 @@ lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future)
     return work;
 }
 
-/* A task that another thread has taken cannot be cancelled. Its future tells whether it runs or has
- * ended, because a task starts under the work's lock. */
+/* The future of a taken task tells whether it runs or has ended: a task starts under the work's
+ * lock. */
 lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
 {
     lanepool_i_sequence_work *work = lanepool_i_sequence_work_pin(future);

@@ -1,17 +1,16 @@
 /*
- * Sequences: each one has a queue of tasks, a list of delayed tasks, and one piece of work
- * (executor.h).
+ * Sequences: a queue of tasks, a list of delayed tasks, and one piece of work (executor.h).
  *
- * The work's lock guards all of this; each critical section is a few instructions. A thread that
- * makes the queue not empty while the work is IDLE hands the work over. The thread on which the
- * executor calls the work drains the queue, batch by batch. A task is taken out of the queue or the
- * delayed list under the lock, and then belongs to the thread that took it: a drain runs it, a
- * canceller cancels it. A cancelled task is freed at once, unless its timer is already firing. In
- * that case the canceller and the timer's callback both drop the task, and the second one frees it.
+ * The work's lock guards all of it; each critical section is a few instructions. A thread that adds
+ * to the empty queue hands IDLE work over. The thread on which the executor calls the work drains
+ * the queue, batch by batch. A task leaves the queue or the delayed list under the lock, and then
+ * belongs to the thread that took it: to a drain, or to a canceller. A cancelled task is freed at
+ * once, unless its timer is already firing. Then the canceller and the timer's callback both drop
+ * it, and the second one frees it.
  *
- * No lock is held while a function of the program is called, the executor's functions included.
- * After such a call the sequence may be destroyed, and the work may belong to another sequence. So
- * the drain reads the work's state again.
+ * No lock is held while a function of the program or of the executor is called. After the call the
+ * sequence may be destroyed, and the work may belong to another one, so the drain rereads the
+ * work's state.
  */
 #ifndef LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
 #define LANEPOOL_SRC_SEQUENCE_SEQUENCE_H
@@ -41,7 +40,7 @@ struct lanepool_i_sequence_task {
     lanepool_i_sequence_task_state state;          /* L */
     bool has_late_timer;    /* owned by the task's taker: its timer was already firing */
     bool dropped;           /* L: the task's taker or its late timer has dropped it */
-    lanepool_i_timer timer; /* delayed tasks only: the block of any other task ends before it */
+    lanepool_i_timer timer; /* delayed tasks only: other blocks end before it */
 };
 
 typedef struct lanepool_i_sequence_tasks {
@@ -49,7 +48,7 @@ typedef struct lanepool_i_sequence_tasks {
     lanepool_i_sequence_task *last;
 } lanepool_i_sequence_tasks;
 
-/* A thread that waits for a state of the sequence; see sequence_wait.c. */
+/* A thread that waits; see sequence_wait.c. */
 typedef struct lanepool_i_sequence_waiter {
     struct lanepool_i_sequence_waiter *next; /* L */
     bool posted;                             /* L: posted, and removed from the list */
@@ -69,21 +68,21 @@ struct lanepool_sequence {
 
 /* --- sequence_task.c --- */
 
-/* Makes a task, with a future if the description asks for one. On failure returns NULL and sets
- * *status. */
+/* Makes a task, with a future if the description asks for one. Returns NULL with *status set on
+ * failure. */
 lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work *work,
                                                         const lanepool_task *description,
                                                         bool delayed, lanepool_status *status);
-/* Frees a task that was not accepted, with its future. */
+/* The task was not accepted: frees it and its future. */
 void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
                                      const lanepool_task *description);
-/* Calls the task's function, then delays a periodic task and disposes of any other. *running is the
- * task during the call and NULL after it. */
+/* Calls the task, then disposes of it unless it runs again. *running is the task during the call
+ * and NULL after it. */
 void lanepool_i_sequence_task_run(lanepool_i_sequence_task *task,
                                   lanepool_i_sequence_task **running);
-/* Delays or disposes of a task whose thread ends inside the task's function. */
+/* Ends a run whose thread ends inside the task's function. */
 void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *task);
-/* Calls the task's function with LANEPOOL_CALL_CANCELLED and disposes of the task. */
+/* Calls the task with LANEPOOL_CALL_CANCELLED and disposes of it. */
 void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task);
 
 void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *list, lanepool_i_sequence_task *task);
@@ -96,25 +95,24 @@ void lanepool_i_sequence_task_fires(lanepool_i_timer *timer);
 
 /* --- drain.c --- */
 
-/* Drains the sequence. This is the function that lanepool_work_run() calls. */
+/* Drains the sequence. Called by lanepool_work_run(). */
 void lanepool_i_drain_run(lanepool_work *base);
-/* If the work is IDLE and a task can run, makes the work HANDED_OVER and returns true: the caller
- * must hand it over. */
+/* Makes IDLE work HANDED_OVER if it has a task to run. Returns true if the caller must hand it
+ * over. */
 bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence);
 /* Hands the work over; if the executor refuses, drains the sequence on this thread. */
 void lanepool_i_drain_hand_over(lanepool_i_sequence_work *work);
-/* If the work is HANDED_OVER, drains the sequence on this thread: until the future `until` is
- * complete, or for one batch. Returns true if it did; then the lock is released. */
+/* Drains the sequence on this thread if the work is HANDED_OVER: until `until` is complete, or for
+ * one batch. Returns true if it did; then the lock is released. */
 bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *work, lanepool_future *until);
 /* Posts all waiters and empties their list. */
 void lanepool_i_sequence_wake_locked(lanepool_sequence *sequence);
 
 /* --- sequence_every.c --- */
 
-/* With the work's lock: prepares a periodic task for its next run. Returns false if the task was
- * asked to end. */
+/* Prepares a periodic task for its next run. Returns false if it was asked to end. */
 bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task);
-/* Delays a periodic task whose run has ended, until its next run is due. */
+/* Delays a periodic task after a run, until the next run is due. */
 void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *task);
 /* Drops the ended task's reference on its handle. */
 void lanepool_i_sequence_periodic_dispose(struct lanepool_i_sequence_periodic *periodic);
@@ -128,25 +126,22 @@ lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence);
 
 /* --- sequence.c --- */
 
-/* Returns whether the description is valid, and of a task that a sequence can run. */
 bool lanepool_i_sequence_task_is_valid(const lanepool_sequence *sequence,
                                        const lanepool_task *description);
-/* Appends the task to the queue and hands the work over if needed. On failure the task was not
- * accepted and still belongs to the caller. */
+/* Appends the task to the queue. On failure the task still belongs to the caller. */
 lanepool_status lanepool_i_sequence_enqueue(lanepool_sequence *sequence,
                                             lanepool_i_sequence_task *task);
-/* Adds the task to the delayed list until it is due. On failure the task was not accepted and still
- * belongs to the caller. */
+/* Adds the task to the delayed list. On failure the task still belongs to the caller. */
 lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
                                           lanepool_i_sequence_task *task, uint64_t due_ns);
 
-/* Returns the work of the sequence that the future's task is in, with a reference on the executor;
- * NULL if the future is complete. */
+/* Returns the work of the task's sequence, with a reference on the executor; NULL if the future is
+ * complete. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future);
 
 /* Cancels a task of a sequence; see lanepool_future_cancel(). */
 lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future);
-/* Cancels every task that has not started. Called with the lock held, which it releases. */
+/* Cancels every task that has not started. Releases the lock. */
 void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence);
 
 #endif

@@ -2,9 +2,8 @@
  * Owns periodic tasks of sequences: one task that is queued again and again.
  *
  * Between two runs the task is in the delayed list. Its future, which the program does not see,
- * stays incomplete until the task's last call; cancelling it cancels the periodic task. A cancel
- * during a run asks the task to end. The request is read after the run, under the work's lock,
- * before the task could be delayed again.
+ * stays incomplete until the last call; cancelling the future cancels the periodic task. A cancel
+ * during a run asks the task to end. The request is read after the run, under the work's lock.
  */
 #include "feature/delay_timer.h"
 #include "sequence/sequence.h"
@@ -38,8 +37,7 @@ bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task)
     return !load_relaxed(&task->call.future->asked);
 }
 
-/* If the task was asked to end, or no clock thread can be started, there is no next run: the task
- * is cancelled. */
+/* There is no next run if the task was asked to end, or no clock thread can be started. */
 void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *task)
 {
     uint64_t due_ns = lanepool_i_timer_next_due(&task->periodic->timer, task->timer.due_ns);

@@ -81,8 +81,7 @@ void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *list,
         task->next->previous = task->previous;
 }
 
-/* If the timer is already about to fire, its callback will find that the task is not delayed any
- * more. */
+/* If the timer is already firing, its callback will find the task TAKEN. */
 void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task)
 {
     lanepool_sequence *sequence = task->work->sequence;
@@ -95,8 +94,8 @@ void lanepool_i_sequence_task_take_locked(lanepool_i_sequence_task *task)
 
 /* --- run and dispose --- */
 
-/* Drops a task with a late timer; the second call frees it. Called once by the thread that took the
- * task and once by the timer's callback. Called with the lock held, which it releases. */
+/* Called by the thread that took the task, and by its late timer; the second call frees the task.
+ * Releases the lock. */
 static void drop_task_locked(lanepool_i_sequence_task *task)
 {
     bool last = task->dropped;

@@ -1,14 +1,12 @@
 /*
  * Owns waiting for sequences and their tasks.
  *
- * A thread of the executor that waits inside a task does not only sleep. While the sequence's work
- * is HANDED_OVER, the thread drains the sequence itself, as far as it needs. Otherwise all threads
- * of an executor could wait for tasks that only these threads could run. A thread is known to
- * belong to the executor if it is inside a drain, or inside a task of the pool whose workers the
- * executor uses.
+ * A thread of the executor that waits inside a task does not only sleep: it drains HANDED_OVER work
+ * itself, as far as it needs. Otherwise all threads of an executor could wait for tasks that only
+ * they could run. Such a thread is inside a drain, or inside a task of the executor's pool.
  *
- * Waiters are posted and removed from their list under the work's lock: when a drain leaves the
- * sequence, when the work becomes HANDED_OVER, and when tasks are cancelled.
+ * Waiters are posted, and removed from their list, under the work's lock: when a drain leaves, when
+ * the work becomes HANDED_OVER, and when tasks are cancelled.
  */
 #include "base/deadline.h"
 #include "route/pool.h"
@@ -24,8 +22,8 @@ static bool is_inside_pool(const lanepool_pool *pool, bool *in_callback)
     return record != NULL && lanepool_i_thread_is_inside_pool(record);
 }
 
-/* Sets *helps if the calling thread belongs to the executor. Returns LANEPOOL_DEADLOCK if a call
- * that the thread is inside must return first, or if waits are nested too deep. */
+/* Returns LANEPOOL_DEADLOCK if a call that the thread is inside must return first, or if too many
+ * drains are nested. Sets *helps if the thread belongs to the executor. */
 static lanepool_status check_may_wait(const lanepool_i_sequence_work *work, bool *helps)
 {
     bool in_callback;
@@ -42,7 +40,7 @@ static lanepool_status check_may_wait(const lanepool_i_sequence_work *work, bool
 
 /* --- one wait --- */
 
-/* One call that waits, on the stack of its thread. */
+/* On the stack of the waiting thread. */
 typedef struct wait_frame {
     lanepool_i_sequence_waiter waiter;
     uint32_t posted;   /* posts made to it as a waiter */
@@ -83,9 +81,8 @@ static bool sleep_until_posted(wait_frame *frame, uint64_t deadline_ns)
     return posted;
 }
 
-/* Drains the sequence if the thread helps and the work is HANDED_OVER; otherwise sleeps until
- * posted. Called with the lock held; releases and retakes it. Returns false if the deadline has
- * passed. */
+/* Drains the sequence, if the thread helps and the work is HANDED_OVER, or sleeps. Releases and
+ * retakes the lock. Returns false if the deadline has passed. */
 static bool help_or_sleep_locked(wait_frame *frame, lanepool_i_sequence_work *work,
                                  lanepool_future *until, uint64_t deadline_ns)
 {
@@ -116,7 +113,7 @@ static bool is_busy_locked(const lanepool_sequence *sequence)
     return sequence->queue.first != NULL || is_running_locked(sequence);
 }
 
-/* Waits while the condition holds. Creates a semaphore only if it has to wait. */
+/* Creates a semaphore only if it has to wait. */
 static lanepool_status
 wait_while_condition(lanepool_sequence *sequence, bool helps,
                      bool (*condition_locked)(const lanepool_sequence *sequence),
@@ -158,9 +155,7 @@ lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence)
 
 /* --- for one of its tasks --- */
 
-/* Waits once for the task. A thread that helps drains the sequence, or sleeps as its waiter; any
- * other thread sleeps until the future posts. If the work has no sequence any more, the task is
- * being cancelled, and only its future posts. */
+/* If the work has no sequence any more, the task is being cancelled, and only its future posts. */
 static bool help_or_sleep_for_task(wait_frame *frame, lanepool_i_sequence_work *work,
                                    lanepool_future *future, uint64_t deadline_ns)
 {
@@ -173,8 +168,8 @@ static bool help_or_sleep_for_task(wait_frame *frame, lanepool_i_sequence_work *
     return has_sequence ? in_time : sleep_until_posted(frame, deadline_ns);
 }
 
-/* Removes the listener. Returns true if the future is just being completed. In that case the future
- * posts the semaphore once more than the waiter was posted, and this function takes all posts. */
+/* Returns true if the future is complete. Then takes all posts: the one by the future, and those to
+ * the waiter. */
 static bool remove_listener(wait_frame *frame, lanepool_future *future,
                             lanepool_i_listener *listener)
 {
