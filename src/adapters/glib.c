@@ -1,8 +1,7 @@
 /*
- * GLib's executors. A main loop has one timer source at a time, to which `alarm` points. The
- * source's callback and the function that takes the alarm back both take this pointer under the
- * lock; the one that finds it owns the source. Each source has a reference on the loop's memory
- * until GLib frees the source.
+ * GLib's executors. A main loop has one timer source at a time. The source's callback and
+ * glib_loop_take_back() both clear `alarm` under the lock; the one that finds the source there owns
+ * it. A source has a reference on the loop's memory.
  */
 #include "lanepool/adapters/glib.h"
 
@@ -16,8 +15,7 @@ void lanepool_glib_run(gpointer work, gpointer user_data)
     lanepool_work_run(work);
 }
 
-/* Queues the work for the thread pool. The work stays queued even if GLib cannot start a thread
- * now, so the error is ignored. */
+/* The work is queued even if no thread can be started for it now. */
 static lanepool_status glib_pool_execute(void *context, lanepool_work *work)
 {
     (void)g_thread_pool_push(context, work, NULL);
@@ -41,8 +39,8 @@ lanepool_status lanepool_glib_pool_executor(GThreadPool *pool, lanepool_executor
 struct loop {
     GMainContext *context; /* I */
     GMutex lock;
-    GSource *alarm;      /* L: the timer source, with one reference, or NULL */
-    lanepool_work *work; /* L: what the alarm runs */
+    GSource *alarm;      /* L: one reference, or NULL */
+    lanepool_work *work; /* L: run by the alarm */
 };
 
 static void clear_loop(gpointer data)
@@ -74,7 +72,6 @@ static lanepool_status glib_loop_execute(void *context, lanepool_work *work)
     return LANEPOOL_OK;
 }
 
-/* Runs the alarm's work, unless the alarm was taken back or replaced. */
 static gboolean run_loop_alarm(gpointer data)
 {
     struct loop *loop = data;
@@ -92,8 +89,8 @@ static gboolean run_loop_alarm(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* Adds a timer source. The source fires early only if the delay is longer than a timeout can be;
- * then the library requests another alarm. */
+/* Fires early only if the delay is longer than a timeout can be; then the library requests another
+ * alarm. */
 static lanepool_status glib_loop_execute_after(void *context, uint64_t delay_ns,
                                                lanepool_work *work)
 {

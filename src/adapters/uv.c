@@ -1,10 +1,9 @@
 /*
- * libuv's executors. Other threads may call only uv_async_send() on a loop. So they append the work
- * to a list and send; the loop's thread takes the work from the list, and runs it or queues it for
- * libuv's threads.
+ * libuv's executors. Other threads may call only uv_async_send() on a loop. So they put work into a
+ * list; the loop's thread takes it from there, and runs it or queues it for libuv's threads.
  *
- * The executor's end is handed over in the same way. That send is made under the lock, so that the
- * loop's thread cannot close the handle before the send has returned.
+ * The executor's end is handed over, too. That send is made under the lock, so that the loop's
+ * thread cannot close the handle before it returns.
  */
 #define _POSIX_C_SOURCE 200809L /* as uv.h needs */
 #include "lanepool/adapters/uv.h"
@@ -13,25 +12,24 @@
 
 #define NS_PER_MS 1000000u
 
-/* Work in the list, or queued for libuv's threads. */
 struct listed_work {
     struct listed_work *next;
     lanepool_work *work;
-    uv_work_t request; /* used if libuv's threads run the work */
+    uv_work_t request; /* libuv's threads only */
 };
 
 /* Guards: I immutable, L the lock, T the loop's thread. */
 struct loop {
     uv_loop_t *loop;  /* I */
-    bool by_threads;  /* I: libuv's threads run the work, not the loop's thread */
+    bool by_threads;  /* I: libuv's threads run the work, not the loop */
     uv_async_t async; /* T; any thread may send */
     uv_timer_t timer; /* T */
-    unsigned open;    /* T: handles that are not closed yet */
+    unsigned open;    /* T: handles not closed yet */
     uv_mutex_t lock;
     struct listed_work *first; /* L: oldest first */
-    struct listed_work **last; /* L: where the next one is linked */
-    lanepool_work *alarm;      /* L: the work to run at `alarm_ns`, or NULL */
-    uint64_t alarm_ns;         /* L: when the alarm is due, by uv_hrtime() */
+    struct listed_work **last; /* L: the next one's link */
+    lanepool_work *alarm;      /* L: run at `alarm_ns`; or NULL */
+    uint64_t alarm_ns;         /* L: by uv_hrtime() */
     bool ends;                 /* L: the executor has ended */
 };
 
@@ -65,7 +63,7 @@ static lanepool_status uvloop_execute_after(void *context, uint64_t delay_ns, la
     return LANEPOOL_OK;
 }
 
-/* Takes the alarm back. The loop's timer stays started, and will find no alarm. */
+/* The loop's timer may still fire, and finds no alarm. */
 static bool uvloop_take_back(void *context, lanepool_work *work)
 {
     struct loop *loop = context;
@@ -120,8 +118,7 @@ static struct listed_work *take_listed_work(struct loop *loop)
     return first;
 }
 
-/* Takes the alarm's work if it is due. Otherwise returns NULL and sets *left_ms to the milliseconds
- * until it is due, rounded up; 0 if there is no alarm. */
+/* Returns the alarm's work if it is due; otherwise NULL, with the milliseconds left, rounded up. */
 static lanepool_work *take_alarm(struct loop *loop, uint64_t *left_ms)
 {
     lanepool_work *work = NULL;
@@ -138,8 +135,7 @@ static lanepool_work *take_alarm(struct loop *loop, uint64_t *left_ms)
     return work;
 }
 
-/* Runs the alarm if it is due, or starts the timer for it. libuv counts a timer from the start of
- * the loop's iteration, so the loop's time is updated first. */
+/* libuv counts a timer from the start of the loop's iteration, so its time is updated first. */
 static void on_timer(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
@@ -153,7 +149,6 @@ static void on_timer(uv_timer_t *timer)
     (void)uv_timer_start(timer, on_timer, left_ms, 0);
 }
 
-/* Frees the loop's record once both handles are closed. */
 static void on_close(uv_handle_t *handle)
 {
     struct loop *loop = handle->data;
@@ -163,7 +158,6 @@ static void on_close(uv_handle_t *handle)
     free(loop);
 }
 
-/* Runs or queues the listed work, then checks the alarm and whether the executor has ended. */
 static void on_async(uv_async_t *async)
 {
     struct loop *loop = async->data;
