@@ -1,12 +1,13 @@
 /*
- * Owns the callers of lanepool_pool_submit_or_run() that wait to run their own
- * task. The task takes its place like any other; when it is ready, it is not
- * put into a queue: its caller is posted. And, as callers without a task, those
- * who wait for the role.
+ * Owns the threads that wait on behalf of a caller: to run the caller's own task
+ * (lanepool_pool_submit_or_run()), for a control call, or for the router role.
  *
- * A caller counts as a worker that has not left its loop, so that the pool's
- * end waits for it. If the pool is told to stop first, the caller gives up and
- * its task is handed back with the others.
+ * A task that its caller runs enters its lanes like any other task. When it is ready, it is not put
+ * into a ready ring; its caller is posted instead, and runs it.
+ *
+ * Such a caller counts as a worker that has not left its loop, so the pool's end waits for it. The
+ * pool may stop before the task is ready. Then the caller gives up, and the hand-back
+ * returns the task with all others.
  */
 #include "core/caller_runs.h"
 #include "core/run.h"
@@ -19,7 +20,7 @@ static bool is_stopping(const lanepool_pool *pool)
     return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING;
 }
 
-static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)
+static void unlink_caller_locked(lanepool_i_waits *waits, const lanepool_i_caller *caller)
 {
     lanepool_i_caller **at = &waits->callers;
     while (*at != caller)
@@ -28,7 +29,7 @@ static void unlink_locked(lanepool_i_waits *waits, const lanepool_i_caller *call
     lanepool_i_waits_count_caller_locked(waits, -1);
 }
 
-static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
+static void enter_caller(lanepool_i_waits *waits, lanepool_i_caller *caller)
 {
     lanepool_i_mutex_lock(&waits->lock);
     caller->next = waits->callers;
@@ -37,8 +38,9 @@ static void enter(lanepool_i_waits *waits, lanepool_i_caller *caller)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-/* Once the pool stops nobody is called: callers give up, and the hand-back, which may be what
- * routes the task, must find it in a queue; or in a pump, where it looks, too. */
+/* A stopping pool notifies no caller. Callers give up then, so the hand-back must find the task
+ * among the workers' ready tasks, even if the hand-back itself has just routed it. A pump's task
+ * goes to its pump in any case, since the hand-back empties pumps, too. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_waits *waits = &pool->waits;
@@ -83,10 +85,15 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
     return called;
 }
 
-/* It routes, so that its task is routed in the end. True: the task is ready and the caller's.
- * False: the pool stops and the task is the pool's. */
-static bool wait_for_call(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_caller *caller)
+/* Waits until the task is ready. Routes in between, because no other thread routes the task while
+ * all workers are busy. Returns true if the task is ready and belongs to the caller; false if the
+ * pool stops first, and the task belongs to the pool.
+ *
+ * The thread counts as sleeping before it checks whether to wait. A thread that stops the pool,
+ * frees the role, or leaves more to route checks that count after its change, so no wake-up is
+ * lost. A thread that makes the task ready posts this one in any case. */
+static bool wait_until_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller) && !is_stopping(pool)) {
@@ -98,16 +105,16 @@ static bool wait_for_call(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
     lanepool_i_mutex_lock(&waits->lock);
     bool called = caller->called;
-    unlink_locked(waits, caller);
+    unlink_caller_locked(waits, caller);
     lanepool_i_mutex_unlock(&waits->lock);
     return called;
 }
 
-static void take_turn(lanepool_pool *pool, lanepool_i_thread_record *record,
-                      lanepool_i_caller *caller)
+static void wait_and_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         lanepool_i_caller *caller)
 {
     lanepool_i_task *task = caller->task;
-    bool called = wait_for_call(pool, record, caller);
+    bool called = wait_until_ready(pool, record, caller);
     if (called && !is_stopping(pool)) {
         lanepool_i_run_alone(pool, record, task, NULL);
     } else if (called) {
@@ -117,8 +124,8 @@ static void take_turn(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
 }
 
-static bool append(lanepool_pool *pool, const lanepool_i_thread_record *record,
-                   lanepool_i_task *task)
+static bool append_for_caller(lanepool_pool *pool, const lanepool_i_thread_record *record,
+                              lanepool_i_task *task)
 {
     const lanepool_i_member *member = lanepool_i_task_member(task);
     lanepool_group *group = member != NULL ? member->group : NULL;
@@ -139,19 +146,19 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
         return LANEPOOL_NO_THREAD;
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_BY_CALLER);
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
-    enter(&pool->waits, &caller);
+    enter_caller(&pool->waits, &caller);
     lanepool_i_count_up(&record->accepted, 1);
     lanepool_i_trace(record->ring, LANEPOOL_EVENT_SUBMIT, (uintptr_t)task, 0);
-    bool accepted = append(pool, record, task);
+    bool accepted = append_for_caller(pool, record, task);
     if (accepted) {
         record->last_appended = task;
         lanepool_i_router_after_append(pool, record);
-        take_turn(pool, record, &caller);
+        wait_and_run(pool, record, &caller);
     } else {
         lanepool_i_count_up(&record->accepted, (uint64_t)-1);
         lanepool_i_trace(record->ring, LANEPOOL_EVENT_CANCEL, (uintptr_t)task, 0);
         lanepool_i_mutex_lock(&pool->waits.lock);
-        unlink_locked(&pool->waits, &caller);
+        unlink_caller_locked(&pool->waits, &caller);
         lanepool_i_mutex_unlock(&pool->waits.lock);
     }
     lanepool_i_lifecycle_count_out(pool, record);
@@ -159,23 +166,24 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
     return accepted ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
 }
 
-/* --- orders --- */
+/* --- control calls --- */
 
-/* What became ready before is put where it is found. */
-static void carry_out_order(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_message *message, lanepool_i_grants *grants)
+/* Carries out a control call. First puts the tasks that are ready so far where the action finds
+ * them. */
+static void carry_out_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_i_control_call *order = (lanepool_i_control_call *)message;
+    lanepool_i_control_call *call = (lanepool_i_control_call *)message;
     lanepool_i_router_put_ready(pool, record, &grants->ready);
-    order->action(pool, record, order->context, grants);
+    call->action(pool, record, call->context, grants);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    order->caller.called = true;
-    lanepool_i_semaphore_post(&order->caller.waiter.semaphore);
+    call->caller.called = true;
+    lanepool_i_semaphore_post(&call->caller.waiter.semaphore);
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
-static void wait_for_order(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           lanepool_i_caller *caller)
+static void wait_until_carried_out(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_caller *caller)
 {
     lanepool_i_waits *waits = &pool->waits;
     while (!is_called(waits, caller)) {
@@ -188,25 +196,26 @@ static void wait_for_order(lanepool_pool *pool, lanepool_i_thread_record *record
 }
 
 lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                            lanepool_i_control_call *order)
+                                            lanepool_i_control_call *call)
 {
-    lanepool_i_caller *caller = &order->caller;
+    lanepool_i_caller *caller = &call->caller;
     if (record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    /* A call that hands back is made by the role's holder. */
+    /* The calling function may be a CANCELLED call of the hand-back, which holds the role: waiting
+     * here would never end. */
     if (record->run != NULL && is_stopping(pool))
         return LANEPOOL_SHUT_DOWN;
     *caller = (lanepool_i_caller){ .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller->waiter))
         return LANEPOOL_NO_THREAD;
-    order->message.carry_out = carry_out_order;
-    order->message.urgent = true;
-    enter(&pool->waits, caller);
-    bool sent = lanepool_i_router_send(pool, record, &order->message);
+    call->message.carry_out = carry_out_control_call;
+    call->message.urgent = true;
+    enter_caller(&pool->waits, caller);
+    bool sent = lanepool_i_router_send(pool, record, &call->message);
     if (sent)
-        wait_for_order(pool, record, caller);
+        wait_until_carried_out(pool, record, caller);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    unlink_locked(&pool->waits, caller);
+    unlink_caller_locked(&pool->waits, caller);
     lanepool_i_mutex_unlock(&pool->waits.lock);
     lanepool_i_waiter_fini(&caller->waiter);
     return sent ? LANEPOOL_OK : LANEPOOL_SHUT_DOWN;
@@ -214,8 +223,10 @@ lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thre
 
 /* --- the role --- */
 
-/* Counted as sleeping before it asks, so that the holder sees it. False: it was not free in time.
- */
+/* Waits until this thread has the role; returns false if it was not free before the deadline.
+ *
+ * The thread counts as sleeping before it asks for the role. The holder checks that count after it
+ * has seen the request, so it posts this thread. */
 static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64_t deadline_ns)
 {
     bool taken = false;
@@ -238,14 +249,14 @@ lanepool_status lanepool_i_with_role(
     lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
         return LANEPOOL_NO_THREAD;
-    enter(&pool->waits, &caller);
+    enter_caller(&pool->waits, &caller);
     bool taken = wait_for_role(pool, &caller, deadline_ns);
     if (taken) {
         action(pool, record, context);
         lanepool_i_role_give_back(pool, record);
     }
     lanepool_i_mutex_lock(&pool->waits.lock);
-    unlink_locked(&pool->waits, &caller);
+    unlink_caller_locked(&pool->waits, &caller);
     lanepool_i_mutex_unlock(&pool->waits.lock);
     lanepool_i_waiter_fini(&caller.waiter);
     return taken ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;

@@ -1,13 +1,13 @@
 /*
- * Callers that wait to run their own task, to have something carried out, or for the router role.
+ * Callers that wait to run their own task, for a control call, or for the router role.
  */
 #ifndef LANEPOOL_SRC_CORE_CALLER_RUNS_H
 #define LANEPOOL_SRC_CORE_CALLER_RUNS_H
 
 #include "route/waiters.h"
 
-/* Something to be carried out by the role's holder after all tasks accepted before were routed,
- * while the caller waits; on its stack. */
+/* A control call: an action that the role's holder carries out after it has routed every task
+ * accepted before. The caller waits; the struct lives on its stack. */
 typedef struct lanepool_i_control_call {
     lanepool_i_message message;
     void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
@@ -16,28 +16,29 @@ typedef struct lanepool_i_control_call {
     lanepool_i_caller caller;
 } lanepool_i_control_call;
 
-/* A task that its caller is to run has become ready. False: the caller has given up, or all are
- * handed back. */
+/* Posts the caller that is to run this task, which is ready. Returns false if the caller has given
+ * up, or if the pool is stopping: then the task belongs into a ready ring. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task);
-/* Under the lock: a bound on the tasks that are ready and their callers'. */
+/* Returns an upper bound for the number of tasks that the next function finds. Needs the waits'
+ * lock. */
 size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits);
-/* Under the lock: the tasks that are ready and their callers'. */
+/* Calls `found` for each ready task that a caller or a pump is to run. Needs the waits' lock. */
 void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context);
 
-/* Waits for the role, carries something out, and gives the role back. NO_THREAD or TIMED_OUT: not
- * done. */
+/* Waits for the role, calls `action`, and gives the role back. Returns NO_THREAD or TIMED_OUT if
+ * `action` was not called. */
 lanepool_status lanepool_i_with_role(
     lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
     void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
     void *context);
-/* Sends an order and waits until it is carried out. SHUT_DOWN: the pool has ended; DEADLOCK: the
- * caller may be the role's holder; NO_THREAD. */
+/* Sends a control call and waits until it is carried out. Returns SHUT_DOWN if the pool has ended,
+ * DEADLOCK if the calling thread may have the role, or NO_THREAD. */
 lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                            lanepool_i_control_call *order);
-/* Appends a task, waits until it is ready, and runs it. SHUT_DOWN, NOMEM or NO_THREAD: not
- * accepted. */
+                                            lanepool_i_control_call *call);
+/* Appends a task, waits until it is ready, and runs it. Returns SHUT_DOWN or NO_THREAD if the task
+ * was not accepted. */
 lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
                                                  lanepool_i_thread_record *record,
                                                  lanepool_i_task *task);

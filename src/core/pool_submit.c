@@ -1,7 +1,7 @@
 /*
- * Owns the way of a task into the inbox: its description is checked, it is
- * admitted, its block is filled, it is appended. What can fail fails before the
- * append; from then on the task is accepted and will be called once.
+ * Owns submitting: it checks a task's description, admits the task, fills its block, and appends
+ * the block to the inbox. Every step that can fail comes before the append. After the append the
+ * task is accepted, and its function will be called once.
  */
 #include "core/pool_submit.h"
 
@@ -14,13 +14,14 @@
 
 #include <string.h>
 
-/* What to do when the pool is full. */
-typedef enum when_full { WAIT_UNTIL, RUN_IT } when_full;
+/* How a submit behaves while the pool is full. */
+typedef enum when_full { WAIT_FOR_ROOM, RUN_BY_CALLER } when_full;
 
 struct terms {
     when_full full;
     uint64_t wait_ns_max;
-    uint64_t deadline_ns; /* 0: wait_ns_max from when it is needed */
+    uint64_t
+        deadline_ns; /* 0: wait_ns_max counts from the moment at which the submitter has to wait */
 };
 
 /* --- admission --- */
@@ -37,9 +38,9 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     bool inside = lanepool_i_thread_is_inside_pool(record);
     if (lanepool_i_admission_try(&pool->admission, record, charge))
         return LANEPOOL_OK;
-    if (terms.full == WAIT_UNTIL && terms.wait_ns_max == 0)
+    if (terms.full == WAIT_FOR_ROOM && terms.wait_ns_max == 0)
         return is_open(pool, inside) ? LANEPOOL_FULL : LANEPOOL_SHUT_DOWN;
-    if (inside || terms.full == RUN_IT) {
+    if (inside || terms.full == RUN_BY_CALLER) {
         lanepool_i_admission_force(&pool->admission, record, charge);
         return inside ? LANEPOOL_OK : LANEPOOL_FULL;
     }
@@ -50,13 +51,14 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     return lanepool_i_admission_wait(&pool->admission, record, charge, deadline_ns);
 }
 
-/* Whether a task with this answer is to be built. */
+/* Returns true if a task is to be built after this answer of admit_task(). */
 static bool is_admitted(lanepool_status status, struct terms terms)
 {
-    return status == LANEPOOL_OK || (status == LANEPOOL_FULL && terms.full == RUN_IT);
+    return status == LANEPOOL_OK || (status == LANEPOOL_FULL && terms.full == RUN_BY_CALLER);
 }
 
-/* The charge stands with the thread until the task's block has it. */
+/* Charges the task to its lanes' quotas and admits it. The thread record stores the charge until
+ * the task's block takes it over. */
 static lanepool_status admit_to_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, struct terms terms)
 {
@@ -83,9 +85,10 @@ static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool,
     return admit_charged(pool, record, NULL, terms);
 }
 
-/* OK; or FULL for a task that its caller is to run; or why it is not accepted. */
-static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                    const lanepool_task *task, struct terms terms)
+/* Admits one task. Returns OK, FULL if the caller is to run the task, or the reason for the
+ * refusal. */
+static inline lanepool_status admit_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                         const lanepool_task *task, struct terms terms)
 {
     if (record->admitted == 0 || load_relaxed(pool->lifecycle.state) != LANEPOOL_I_RUNNING)
         return admit_slowly(pool, record, task, terms);
@@ -93,7 +96,7 @@ static inline lanepool_status admit(lanepool_pool *pool, lanepool_i_thread_recor
     return LANEPOOL_OK;
 }
 
-/* A task that was admitted is not accepted after all. */
+/* Gives back the admission of a task that is not accepted after all. */
 static LANEPOOL_I_COLD void take_back_admission(lanepool_pool *pool,
                                                 lanepool_i_thread_record *record)
 {
@@ -111,7 +114,8 @@ static void hand_out_future(const lanepool_task *task, const lanepool_i_task *bl
         *task->future = block->as.wide.future;
 }
 
-/* SUBMIT is written before the append: behind it they may be routed, and be gone, at any time. */
+/* Writes one event for each task. SUBMIT is written before the append: as soon as they are
+ * appended, the tasks may be routed and run, and their blocks reused. */
 static LANEPOOL_I_COLD void trace_each(lanepool_i_ring *ring, lanepool_event_type type,
                                        const lanepool_i_task *first, const lanepool_i_task *last)
 {
@@ -121,8 +125,8 @@ static LANEPOOL_I_COLD void trace_each(lanepool_i_ring *ring, lanepool_event_typ
     lanepool_i_trace(ring, type, (uintptr_t)last, 0);
 }
 
-static inline bool append(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *first, lanepool_i_task *last, uint64_t count)
+static inline bool append_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *first, lanepool_i_task *last, uint64_t count)
 {
     lanepool_i_count_up(&record->accepted, count);
     if (lanepool_i_records(record->ring, LANEPOOL_EVENT_SUBMIT))
@@ -137,29 +141,31 @@ static inline bool append(lanepool_pool *pool, lanepool_i_thread_record *record,
     return false;
 }
 
-/* A group lists nothing that may yet be refused: it is locked around the append. */
-static inline bool append_to(lanepool_group *group, lanepool_pool *pool,
-                             lanepool_i_thread_record *record, lanepool_i_task *first,
-                             lanepool_i_task *last, uint64_t count)
+/* Appends tasks that all belong to one group, or to none. Locks the group around the append, so
+ * that it never lists a task that may still be refused. */
+static inline bool append_in_group(lanepool_group *group, lanepool_pool *pool,
+                                   lanepool_i_thread_record *record, lanepool_i_task *first,
+                                   lanepool_i_task *last, uint64_t count)
 {
     if (group == NULL)
-        return append(pool, record, first, last, count);
+        return append_tasks(pool, record, first, last, count);
     lanepool_i_members_enter(group, first, last);
-    bool accepted = append(pool, record, first, last, count);
+    bool accepted = append_tasks(pool, record, first, last, count);
     lanepool_i_members_entered(group, first, last, accepted);
     return accepted;
 }
 
-/* No worker will run a pump's tasks, and whoever is to run them may not look by himself: they are
- * routed at once if that is possible. */
-static inline void appended(lanepool_pool *pool, lanepool_i_thread_record *record, bool for_pump)
+/* Routes, or wakes a thread that routes. A pump's task is routed now if the role is free: no worker
+ * runs it, and the program's thread may wait for the pump's event instead of routing. */
+static inline void route_after_append(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      bool for_pump)
 {
     lanepool_i_router_after_append(pool, record);
     if (for_pump)
         lanepool_i_router_try_route(pool, record);
 }
 
-/* `member`: it is one. */
+/* Submits a task; `member` says whether it is a member. Each caller passes a constant. */
 static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const lanepool_task *task,
                                         struct terms terms)
 {
@@ -171,7 +177,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
     lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
     if (record == NULL)
         return lanepool_i_pool_entry_error(pool);
-    lanepool_status admitted = admit(pool, record, task, terms);
+    lanepool_status admitted = admit_task(pool, record, task, terms);
     if (!is_admitted(admitted, terms))
         return admitted;
     lanepool_i_task *block;
@@ -180,8 +186,8 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
         hand_out_future(task, block);
         if (admitted == LANEPOOL_FULL)
             status = lanepool_i_caller_append_and_run(pool, record, block);
-        else if (append_to(member ? task->group : NULL, pool, record, block, block, 1))
-            appended(pool, record, member && task->pump != NULL);
+        else if (append_in_group(member ? task->group : NULL, pool, record, block, block, 1))
+            route_after_append(pool, record, member && task->pump != NULL);
         else
             status = LANEPOOL_SHUT_DOWN;
         if (status != LANEPOOL_OK)
@@ -195,14 +201,15 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
 static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const lanepool_task *task,
                                                      struct terms terms)
 {
-    /* Whoever submits a pump's task cannot run it. Refused in one place: without a pool. */
-    bool good = pool != NULL && lanepool_i_description_fits(pool, task) &&
-                (task->pump == NULL || terms.full != RUN_IT);
+    /* The submitter of a pump's task cannot run it. submit_as() refuses a task that is not valid
+     * here: it gets no pool. */
+    bool good = pool != NULL && lanepool_i_description_fits_pool(pool, task) &&
+                (task->pump == NULL || terms.full != RUN_BY_CALLER);
     return submit_as(true, good ? pool : NULL, task, terms);
 }
 
-static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *task,
-                                     struct terms terms)
+static inline lanepool_status submit_task(lanepool_pool *pool, const lanepool_task *task,
+                                          struct terms terms)
 {
     if (task != NULL && __builtin_expect(lanepool_i_description_is_member(task), 0))
         return submit_member(pool, task, terms);
@@ -211,24 +218,24 @@ static inline lanepool_status submit(lanepool_pool *pool, const lanepool_task *t
 
 lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task)
 {
-    struct terms terms = { WAIT_UNTIL, LANEPOOL_FOREVER, UINT64_MAX };
-    return submit(pool, task, terms);
+    struct terms terms = { WAIT_FOR_ROOM, LANEPOOL_FOREVER, UINT64_MAX };
+    return submit_task(pool, task, terms);
 }
 
 lanepool_status lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task,
                                             uint64_t wait_ns_max)
 {
-    struct terms terms = { WAIT_UNTIL, wait_ns_max, 0 };
-    return submit(pool, task, terms);
+    struct terms terms = { WAIT_FOR_ROOM, wait_ns_max, 0 };
+    return submit_task(pool, task, terms);
 }
 
 lanepool_status lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_task *task)
 {
-    struct terms terms = { RUN_IT, LANEPOOL_FOREVER, UINT64_MAX };
-    return submit(pool, task, terms);
+    struct terms terms = { RUN_BY_CALLER, LANEPOOL_FOREVER, UINT64_MAX };
+    return submit_task(pool, task, terms);
 }
 
-/* --- apart from the inbox --- */
+/* --- tasks that do not enter the inbox now --- */
 
 lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           const lanepool_task *task, size_t entry_count,
@@ -236,7 +243,7 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
-        !lanepool_i_description_fits(pool, task))
+        !lanepool_i_description_fits_pool(pool, task))
         return LANEPOOL_INVALID;
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_build_with_room(pool, record, task, entry_count, &block);
@@ -251,7 +258,7 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread
 void lanepool_i_submit_revoke(lanepool_pool *pool, lanepool_i_thread_record *record,
                               const lanepool_task *task, lanepool_i_task *prepared)
 {
-    lanepool_i_unbuild_empty(pool, record, prepared, task);
+    lanepool_i_unbuild_without_entries(pool, record, prepared, task);
     take_back_admission(pool, record);
 }
 
@@ -259,7 +266,7 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
                                             lanepool_i_thread_record **record,
                                             lanepool_i_task **block)
 {
-    struct terms terms = { WAIT_UNTIL, LANEPOOL_FOREVER, UINT64_MAX };
+    struct terms terms = { WAIT_FOR_ROOM, LANEPOOL_FOREVER, UINT64_MAX };
     uint64_t lanes;
     if (task != NULL && task->future != NULL)
         *task->future = NULL;
@@ -268,7 +275,7 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
         return LANEPOOL_INVALID;
     lanepool_status status = lanepool_i_pool_enter(pool, record);
     if (status == LANEPOOL_OK)
-        status = admit(pool, *record, task, terms);
+        status = admit_task(pool, *record, task, terms);
     if (status != LANEPOOL_OK)
         return status;
     status = lanepool_i_build(pool, *record, task, task->on_failure != NULL, lanes, block);
@@ -288,22 +295,22 @@ void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_thread_record *recor
 
 /* --- several tasks --- */
 
-/* Tasks built and not yet appended. */
+/* Tasks of one batch that are built and not appended yet. */
 struct piece {
     lanepool_i_tasks blocks;
-    const lanepool_task *tasks; /* the first one's description */
-    lanepool_group *group;      /* all of them have */
-    bool for_pump;              /* one of them is */
+    const lanepool_task *tasks; /* the descriptions, from the first block's on */
+    lanepool_group *group;      /* the group of all these tasks, or NULL */
+    bool for_pump;              /* at least one of the tasks is a pump's */
 };
 
-/* False: the inbox is closed, nothing of the piece was accepted. */
+/* Appends the tasks built so far. Returns false if the inbox is closed; then it undoes them all. */
 static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, struct piece *piece)
 {
     size_t count = piece->blocks.count;
     if (count == 0)
         return true;
     bool accepted =
-        append_to(piece->group, pool, record, piece->blocks.first, piece->blocks.last, count);
+        append_in_group(piece->group, pool, record, piece->blocks.first, piece->blocks.last, count);
     for (size_t i = 0; !accepted && i < count; i++) {
         lanepool_i_unbuild(pool, record, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
         take_back_admission(pool, record);
@@ -311,24 +318,25 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, 
     piece->blocks = (lanepool_i_tasks){ NULL, NULL, 0 };
     if (accepted) {
         piece->tasks += count;
-        appended(pool, record, piece->for_pump);
+        route_after_append(pool, record, piece->for_pump);
     }
     piece->for_pump = false;
     return accepted;
 }
 
-/* Before the submitter may have to wait, what it has built so far must be on its way; and before a
- * task of another group, since one group is locked around an append. */
+/* Admits the next task of a batch. If the submitter may have to wait, it first appends the tasks
+ * built so far: they must be able to run, or no room becomes free. It also does so before a task of
+ * another group, since one group is locked around an append. */
 static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   struct piece *piece, const lanepool_task *task,
                                   struct terms terms)
 {
     if (record->admitted > 0 && piece->group == task->group &&
         is_open(pool, lanepool_i_thread_is_inside_pool(record)))
-        return admit(pool, record, task, terms);
+        return admit_task(pool, record, task, terms);
     if (!append_piece(pool, record, piece))
         return LANEPOOL_SHUT_DOWN;
-    return admit(pool, record, task, terms);
+    return admit_task(pool, record, task, terms);
 }
 
 static lanepool_status build_next(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -337,7 +345,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_thread_record 
 {
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
-        !lanepool_i_description_fits(pool, task))
+        !lanepool_i_description_fits_pool(pool, task))
         return LANEPOOL_INVALID;
     lanepool_status status = admit_next(pool, record, piece, task, terms);
     if (status != LANEPOOL_OK)
@@ -389,7 +397,7 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
     for (size_t i = 0; i < task_count; i++)
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
-    struct terms terms = { WAIT_UNTIL, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
+    struct terms terms = { WAIT_FOR_ROOM, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
     status = submit_pieces(pool, record, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;

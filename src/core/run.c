@@ -1,17 +1,17 @@
 /*
- * Owns the order of events when a task runs:
+ * Owns the steps of running a task, in this order:
  *
- *     its function returns
- *     a failure is reported; no conflicting later task has started
- *     its lanes move on
- *     its future completes
- *     its release callback is called
- *     its block is reused, and it counts as finished
+ * 1. The task's function returns.
+ * 2. A failure is reported. No conflicting later task has started yet.
+ * 3. The task's lanes are released.
+ * 4. Its future completes.
+ * 5. Its release callback is called.
+ * 6. Its block is given back, and the task counts as finished.
  *
- * What is needed later is taken out of the task before; nothing of it is
- * touched after its block is given. Of a task that was cancelled (a *mark*) only its places are
- * left: it passes, and its lanes move on. If one of the program's callbacks is to run
- * here, the successors go to a queue before it, where others can take them.
+ * Every value that a later step needs is copied out of the task first; no thread touches the block
+ * after it is given back. A cancelled task is a tombstone: only its entries are left, and the
+ * worker that takes it releases its lanes. If a callback of the program is to be called here, the
+ * tasks that became ready are put into a ready ring before, so that other workers can take them.
  */
 #include "core/run.h"
 
@@ -21,26 +21,31 @@
 #include "feature/lane_limit.h"
 #include "feature/retry.h"
 
-/* What outlives the task's lanes. */
+/* The parts of a task that are needed after it has left its lanes. */
 typedef struct ending {
     lanepool_future *future;
     lanepool_result result;
-    lanepool_i_detach *detach; /* set with ENDS_APART */
+    lanepool_i_detach *detach; /* set with RETURNED_WITH_RECORD */
 } ending;
 
-/* What has become of a task that was taken to be run. */
+/* The result of taking a task to run it. */
 enum outcome {
-    ENDS,       /* its function has returned */
-    ENDS_APART, /* likewise, but that may not be the end of it, or not all; see detach.h */
-    WAS_MARK    /* it was cancelled before */
+    ENDED,                /* the task ends now, with the result in its `ending` */
+    RETURNED_WITH_RECORD, /* the function has returned, and the task has a detach record; see
+                             detach.h */
+    WAS_CANCELLED         /* the task was cancelled; only its entries are left */
 };
 
-/* --- the last of a task --- */
+/* --- disposing of a task --- */
 
-/* The pending count falls last. Release: whoever adds the counts up sees what the task did. In the
- * total order with an exact limit, since a blocked submitter relies on it, and outside of the
- * workers, who look at the counts again before they sleep: this thread looks at `attention` next.
- */
+/* Counts a task as finished, after everything else that is done for it. Release: a thread that adds
+ * up the counters sees what the task did.
+ *
+ * In two cases the store is in the total order. With an exact limit, a blocked submitter raises
+ * `waiting` and then reads the counters, while this thread stores the counter and then reads
+ * `waiting`: one of them sees the other. A thread that is not a worker reads `attention` next, so
+ * either it sees that the counters are wanted, or the holder that wants them sees this count. A
+ * worker does not need this: it checks again before it sleeps. */
 static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   uint64_t word)
 {
@@ -54,29 +59,31 @@ static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_admission_finished(&pool->admission);
 }
 
-/* `word` is the task's: of no use any more once the block is given. */
-static inline void forget(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *task, uint64_t word)
+/* Gives the block back and counts the task. `word` is a copy of the task's word, since the block
+ * cannot be read any more after that. */
+static inline void give_back_and_count(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_task *task, uint64_t word)
 {
     size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
-    /* After it has left the thread's list; see census.h. */
+    /* Read after the task has left the thread's running list; see census.h. */
     if (__builtin_expect(load_seq(&pool->retention.word) == 0, 1) || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_slab_give(&pool->slab, &record->cache, class, task);
     count_finished(pool, record, word);
 }
 
-/* The reference to its member that a pump's task has until now. */
-static void let_go_of_pump(const lanepool_i_task *task)
+/* Releases the reference to its member that a pump's task has until its block is given back. */
+static void release_pump_member(const lanepool_i_task *task)
 {
     if (lanepool_i_task_is_for_pump(task))
         lanepool_future_release(task->as.wide.future);
 }
 
-/* A run of a periodic task is not released: its series goes on. */
-static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
-                                                         lanepool_i_thread_record *record,
-                                                         lanepool_i_task *task, uint64_t word)
+/* Disposes of a wide task. A run of a periodic task is not released, because the periodic task
+ * continues. */
+static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
+                                                   lanepool_i_thread_record *record,
+                                                   lanepool_i_task *task, uint64_t word)
 {
     if (lanepool_i_word_is_periodic(word)) {
         lanepool_i_periodic_ran(pool, record, task);
@@ -88,18 +95,18 @@ static __attribute__((noinline)) void release_and_forget(lanepool_pool *pool,
         task->as.wide.release(task->context);
         record->callbacks--;
     }
-    let_go_of_pump(task);
+    release_pump_member(task);
     lanepool_i_lane_limits_ended(pool, record, task);
-    forget(pool, record, task, word);
+    give_back_and_count(pool, record, task, word);
 }
 
-static inline void let_go(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *task, uint64_t word)
+static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *task, uint64_t word)
 {
     if ((word & LANEPOOL_I_WIDE) != 0)
-        release_and_forget(pool, record, task, word);
+        dispose_wide(pool, record, task, word);
     else
-        forget(pool, record, task, word);
+        give_back_and_count(pool, record, task, word);
 }
 
 void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -108,18 +115,18 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
     uint64_t word = load_relaxed(&task->word);
     if (lanepool_i_word_is_periodic(word))
         lanepool_i_periodic_free(pool, task);
-    let_go_of_pump(task);
+    release_pump_member(task);
     lanepool_i_lane_limits_ended(pool, record, task);
-    forget(pool, record, task, word);
+    give_back_and_count(pool, record, task, word);
 }
 
 void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task)
 {
-    let_go(pool, record, task, load_relaxed(&task->word));
+    dispose_task(pool, record, task, load_relaxed(&task->word));
 }
 
-static void complete(lanepool_i_thread_record *record, const ending *end)
+static void complete_future(lanepool_i_thread_record *record, const ending *end)
 {
     record->callbacks++;
     lanepool_i_future_complete(end->future, &end->result);
@@ -128,8 +135,8 @@ static void complete(lanepool_i_thread_record *record, const ending *end)
 
 /* --- one call --- */
 
-static inline void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_thread_record *record,
-                         lanepool_i_task *task)
+static inline void push_run(lanepool_run *run, lanepool_pool *pool,
+                            lanepool_i_thread_record *record, lanepool_i_task *task)
 {
     *run = (lanepool_run){ pool, { record }, record->run, task, NULL, NULL, record->worker_index };
     store_relaxed(&task->next, load_relaxed(&record->running));
@@ -137,7 +144,7 @@ static inline void enter(lanepool_run *run, lanepool_pool *pool, lanepool_i_thre
     record->run = run;
 }
 
-static inline void leave(lanepool_i_thread_record *record, const lanepool_run *run)
+static inline void pop_run(lanepool_i_thread_record *record, const lanepool_run *run)
 {
     record->run = run->outer;
     store_release(&record->running, load_relaxed(&run->task->next));
@@ -158,14 +165,15 @@ void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_thread_record
     record->callbacks--;
 }
 
-static inline lanepool_future *future_of(const lanepool_i_task *task, uint64_t word)
+static inline lanepool_future *future_by_word(const lanepool_i_task *task, uint64_t word)
 {
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
-/* Its turn has come, but in poisoned lanes: it is told, and ends. */
-static void refuse(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                   ending *end)
+/* Calls a task with CANCELLED when its turn has come, because a lane that it wanted is poisoned.
+ * Sets the result with which the task ends. */
+static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task, ending *end)
 {
     record->callbacks++;
     lanepool_i_run_call_cancelled(pool, record, task, NULL);
@@ -174,11 +182,19 @@ static void refuse(lanepool_pool *pool, lanepool_i_thread_record *record, lanepo
     end->result.status = LANEPOOL_POISONED;
 }
 
-/* False: the task was cancelled, by a mark while the pool was watched, or by its future; see
- * cancel.c. Its thread's list shows it by now; where tasks are reaped it keeps its places for a
- * while when it has left that list, and its latch says that it has started. If cancelled by a mark
- * alone, the future is the canceller's. False and not CANCELLED: a run of a periodic task that has
- * ended, or a task that is not to be tried again; it has its turn, and does nothing. */
+/* Decides whether the task's function is to be called. If not, returns false and sets *end:
+ *
+ * - Status CANCELLED: the task was cancelled. If the word alone says so (TOMBSTONE without
+ *   STARTED), a cancelling of several tasks has done it: the reference to the future belongs to the
+ *   canceller, and end->future stays NULL. Otherwise the task's future has cancelled it. See
+ *   cancel.c.
+ * - Any other status: the task has its turn and ends with this result, without being called to run.
+ *   This is a stopped run of a periodic task, a task that is not to be retried, or a task that a
+ *   poisoned lane refuses.
+ *
+ * The thread's running list already shows the task. Where tasks are reaped, a task has entries for
+ * a while after it has left that list. There the countdown also says that the task has started. It
+ * is set before retention.word is read, so that the same membarrier orders it. */
 static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool,
                                                              lanepool_i_thread_record *record,
                                                              lanepool_i_task *task, ending *end)
@@ -191,7 +207,7 @@ static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool
         watched ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) == LANEPOOL_I_TOMBSTONE)
         return false;
-    end->future = future_of(task, word);
+    end->future = future_by_word(task, word);
     if (end->future == NULL)
         return true;
     lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(end->future);
@@ -201,7 +217,7 @@ static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool
     }
     if (attempts != NULL && attempts->is_refused) {
         if (lanepool_i_future_give_up(end->future))
-            refuse(pool, record, task, end);
+            refuse_poisoned(pool, record, task, end);
         return false;
     }
     bool starts = lanepool_i_future_start(end->future);
@@ -212,28 +228,40 @@ static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool
     return false;
 }
 
-/* The watch is looked at before the word: either its thread's list shows the task to whoever
- * watches, or the word shows the mark of who watched before. */
-static inline enum outcome call(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                lanepool_i_task *task, ending *end)
+/* Calls the task's function, unless the task was cancelled.
+ *
+ * The task enters the thread's running list first, then retention.word is read, then the task's
+ * word. A role's holder that cancels several tasks sets RETAINING, passes a membarrier, reads the
+ * running lists, sets tombstones, and clears RETAINING. So there are three cases:
+ *
+ * 1. RETAINING is set after the read. The membarrier lets the holder see this task in the list, and
+ *    the holder leaves the task alone.
+ * 2. RETAINING is cleared before the read. The task's word, read later, shows the tombstone.
+ * 3. retention.word is not 0 when it is read: RETAINING is set, or the system has no membarrier.
+ *    Then STARTED is set by a read-modify-write of the task's word, as TOMBSTONE is, so the later
+ *    of the two sees the earlier one.
+ *
+ * If the word were read first, a cancelling between the two reads would be missed. */
+static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                     lanepool_i_task *task, ending *end)
 {
     lanepool_run run;
     end->future = NULL;
-    enter(&run, pool, record, task);
+    push_run(&run, pool, record, task);
     uint64_t unusual = load_seq(&pool->retention.word);
     unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
     if (__builtin_expect(unusual != 0, 0) && !start_unless_cancelled(pool, record, task, end)) {
-        leave(record, &run);
-        return end->result.status == LANEPOOL_CANCELLED ? WAS_MARK : ENDS;
+        pop_run(record, &run);
+        return end->result.status == LANEPOOL_CANCELLED ? WAS_CANCELLED : ENDED;
     }
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
     int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
-    leave(record, &run);
+    pop_run(record, &run);
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;
     end->detach = run.detach;
-    return __builtin_expect(run.detach == NULL, 1) ? ENDS : ENDS_APART;
+    return __builtin_expect(run.detach == NULL, 1) ? ENDED : RETURNED_WITH_RECORD;
 }
 
 static bool calls_back(const lanepool_i_task *task, const ending *end)
@@ -242,13 +270,16 @@ static bool calls_back(const lanepool_i_task *task, const ending *end)
            (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
 }
 
-/* From the failure report to the last of the task, unless that is to be tried again; leaves what
- * became ready in the grants, unless a callback might hold it up. Lanes that an heir has got do not
- * move on: the task's places say still which they are, for a survey that may be looking at it, but
- * they are not its own. */
-static inline void settle(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *task, const ending *end, bool has_lanes,
-                          lanepool_i_grants *grants)
+/* Ends a task, from the failure report to the disposal, unless the task is retried or parked.
+ * Leaves the tasks that became ready in the grants; if a callback might delay them, puts them into
+ * a ready ring first.
+ *
+ * `has_lanes` is false if a receiver has the task's lanes: then they are not released. The task's
+ * entries still name these lanes, because a census may be reading the task, but they do not count.
+ */
+static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_task *task, const ending *end, bool has_lanes,
+                               lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     *grants = lanepool_i_no_grants(record->ring);
@@ -267,16 +298,16 @@ static inline void settle(lanepool_pool *pool, lanepool_i_thread_record *record,
     if (queue_first)
         lanepool_i_router_put_ready(pool, record, &grants->ready);
     if (end->future != NULL)
-        complete(record, end);
+        complete_future(record, end);
     if (pool->rule->reap == NULL)
-        let_go(pool, record, task, word);
+        dispose_task(pool, record, task, word);
     else
         lanepool_i_router_reap_later(pool, record, task);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
 }
 
-/* --- marks --- */
+/* --- tombstones --- */
 
 void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task)
 {
@@ -285,10 +316,11 @@ void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_t
         lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
 }
 
-/* Its lanes move on; who cancelled it sees to its call, its future and its context. */
-static LANEPOOL_I_COLD void pass(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                 lanepool_i_task *task, const ending *end,
-                                 lanepool_i_grants *grants)
+/* Lets a tombstone leave its lanes. Its canceller makes its CANCELLED call, completes its future,
+ * and releases its context. */
+static LANEPOOL_I_COLD void pass_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                           lanepool_i_task *task, const ending *end,
+                                           lanepool_i_grants *grants)
 {
     *grants = lanepool_i_no_grants(record->ring);
     lanepool_i_run_set_tombstone(record, task);
@@ -303,16 +335,17 @@ static LANEPOOL_I_COLD void pass(lanepool_pool *pool, lanepool_i_thread_record *
         lanepool_i_router_reap_later(pool, record, task);
 }
 
-/* --- ends apart --- */
+/* --- tasks with a detach record --- */
 
-/* The heir comes first of what became ready. */
-static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_i_task *task, const ending *end,
-                                         lanepool_i_grants *grants)
+/* Ends a task that has a detach record. A receiver becomes the first of the ready tasks. */
+static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
+                                               lanepool_i_thread_record *record,
+                                               lanepool_i_task *task, const ending *end,
+                                               lanepool_i_grants *grants)
 {
     bool detached = end->detach->detached;
     lanepool_i_task *receiver = lanepool_i_detach_end(pool, end->detach);
-    settle(pool, record, task, end, receiver == NULL, grants);
+    settle_task(pool, record, task, end, receiver == NULL, grants);
     if (receiver != NULL)
         lanepool_i_grants_add(grants, receiver);
     if (detached) {
@@ -321,13 +354,14 @@ static LANEPOOL_I_COLD void settle_apart(lanepool_pool *pool, lanepool_i_thread_
     }
 }
 
-static LANEPOOL_I_COLD void return_apart(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_i_task *task, ending *end,
-                                         lanepool_i_grants *grants)
+static LANEPOOL_I_COLD void return_with_record(lanepool_pool *pool,
+                                               lanepool_i_thread_record *record,
+                                               lanepool_i_task *task, ending *end,
+                                               lanepool_i_grants *grants)
 {
     *grants = lanepool_i_no_grants(record->ring);
     if (lanepool_i_detach_returned(end->detach, &end->result))
-        settle_apart(pool, record, task, end, grants);
+        settle_with_record(pool, record, task, end, grants);
 }
 
 void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -335,8 +369,8 @@ void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *rec
 {
     lanepool_i_grants grants;
     lanepool_i_task *task = detach->task;
-    ending end = { future_of(task, load_relaxed(&task->word)), detach->result, detach };
-    settle_apart(pool, record, task, &end, &grants);
+    ending end = { future_by_word(task, load_relaxed(&task->word)), detach->result, detach };
+    settle_with_record(pool, record, task, &end, &grants);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
@@ -345,43 +379,45 @@ void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *re
 {
     lanepool_i_grants grants;
     ending end = { task->as.wide.future, *result, NULL };
-    settle(pool, record, task, &end, true, &grants);
+    settle_task(pool, record, task, &end, true, &grants);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* Leaves what became ready in the grants. */
-static inline void end_call(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_task *task, enum outcome outcome, ending *end,
-                            lanepool_i_grants *grants)
+/* Ends the call by its outcome. Leaves the tasks that became ready in the grants. */
+static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, enum outcome outcome, ending *end,
+                                  lanepool_i_grants *grants)
 {
-    if (__builtin_expect(outcome == ENDS, 1))
-        settle(pool, record, task, end, true, grants);
-    else if (outcome == ENDS_APART)
-        return_apart(pool, record, task, end, grants);
+    if (__builtin_expect(outcome == ENDED, 1))
+        settle_task(pool, record, task, end, true, grants);
+    else if (outcome == RETURNED_WITH_RECORD)
+        return_with_record(pool, record, task, end, grants);
     else
-        pass(pool, record, task, end, grants);
+        pass_tombstone(pool, record, task, end, grants);
 }
 
 /* --- chains --- */
 
-/* Any worker may run it, unless its submitter waits to run it. */
-static bool is_workers_own(const lanepool_i_task *task)
+/* Returns true if any worker may run the task; false if only its caller or its pump may. */
+static bool may_any_worker_run(const lanepool_i_task *task)
 {
     return (load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0;
 }
 
-static inline bool may_go_on(lanepool_pool *pool, const lanepool_i_worker *worker, uint32_t ran,
-                             uint64_t since_ns)
+static inline bool may_continue_chain(lanepool_pool *pool, const lanepool_i_worker *worker,
+                                      uint32_t ran, uint64_t since_ns)
 {
     return ran < worker->workers->quantum_tasks && load_relaxed(&pool->workers.halt) == 0 &&
            worker->now_ns - since_ns <= worker->workers->quantum_ns;
 }
 
-/* The last task that a quiesce waits for may have finished here, and the one that comes may be
- * long. A new epoch is seen after the attention that its quiesce asked for. */
-static inline void notice_epoch(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                const lanepool_i_task *task)
+/* Attends to the counters before the first task of a new epoch. This worker may have finished the
+ * last task that a quiesce waits for, and the next task may take long. The quiesce raises
+ * `attention` before it begins the new epoch, so a worker that sees the new epoch sees the
+ * attention, too. */
+static inline void attend_at_new_epoch(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       const lanepool_i_task *task)
 {
     uint64_t epoch = load_relaxed(&task->word) & LANEPOOL_I_EPOCH_MASK;
     if (epoch != record->epoch && lanepool_i_lifecycle_wants_attention(&pool->lifecycle))
@@ -389,23 +425,24 @@ static inline void notice_epoch(lanepool_pool *pool, lanepool_i_thread_record *r
     record->epoch = epoch;
 }
 
-/* Calls the task and returns what the worker is to run next of what became ready; the rest goes to
- * a queue. NULL: nothing did, or the quantum since the last one from a queue is over. */
-static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_worker *worker,
-                                              lanepool_i_task *task, uint32_t ran,
-                                              uint64_t since_ns)
+/* Runs a task. Returns the next task for this worker out of those that became ready, and puts the
+ * others into a ready ring. Returns NULL if none became ready, or if the quantum of this chain is
+ * over. */
+static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i_worker *worker,
+                                                 lanepool_i_task *task, uint32_t ran,
+                                                 uint64_t since_ns)
 {
     lanepool_i_thread_record *record = worker->record;
     lanepool_i_grants grants;
     ending end;
-    notice_epoch(pool, record, task);
-    enum outcome outcome = call(pool, record, task, &end);
-    end_call(pool, record, task, outcome, &end, &grants);
+    attend_at_new_epoch(pool, record, task);
+    enum outcome outcome = call_task(pool, record, task, &end);
+    end_by_outcome(pool, record, task, outcome, &end, &grants);
     lanepool_i_worker_ran_one(worker);
     if (grants.ready.count == 0)
         return NULL;
     task = NULL;
-    if (is_workers_own(grants.ready.first) && may_go_on(pool, worker, ran, since_ns))
+    if (may_any_worker_run(grants.ready.first) && may_continue_chain(pool, worker, ran, since_ns))
         task = lanepool_i_tasks_take(&grants.ready);
     if (grants.ready.count > 0)
         lanepool_i_router_put_ready(pool, record, &grants.ready);
@@ -414,33 +451,35 @@ static inline lanepool_i_task *run_and_follow(lanepool_pool *pool, lanepool_i_wo
 
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
 {
-    /* Where tasks are to be reaped, or stand in the worker's own lane, it looks there first. */
-    bool looks_between = pool->rule->reap != NULL || pool->rule->own != NULL;
+    /* Where tasks are reaped, or a worker has a lane of its own, the worker checks for that after
+     * each chain. */
+    bool returns_after_chain = pool->rule->reap != NULL || pool->rule->own != NULL;
     while (task != NULL) {
         uint64_t since_ns = worker->now_ns;
         for (uint32_t ran = 1; task != NULL; ran++)
-            task = run_and_follow(pool, worker, task, ran, since_ns);
-        task = looks_between ? NULL : lanepool_i_worker_next(worker);
+            task = run_and_pick_next(pool, worker, task, ran, since_ns);
+        task = returns_after_chain ? NULL : lanepool_i_worker_next(worker);
     }
 }
 
-/* What finishes outside of the workers may be what the pool's end waits for: nobody who goes to
- * sleep would notice. */
+/* A task that ends outside of the workers may be the last one that the pool's end waits for.
+ * Workers check the counters only before they sleep, and all may be asleep already. So this thread
+ * attends. */
 void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_wait *helper)
 {
     lanepool_i_grants grants;
     ending end;
-    enum outcome outcome = call(pool, record, task, &end);
-    /* While the block is still the task's: a walk may look at it. */
+    enum outcome outcome = call_task(pool, record, task, &end);
+    /* Now, while the block still belongs to the task: a walk may read the task until then. */
     if (helper != NULL)
         lanepool_i_waits_end_help(&pool->waits, helper);
-    end_call(pool, record, task, outcome, &end, &grants);
+    end_by_outcome(pool, record, task, outcome, &end, &grants);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* The calls' stack frames are gone; the tasks that were being run are not. */
+/* The stack frames of the calls are gone, but the tasks still have their lanes and futures. */
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     record->run = NULL;
@@ -450,16 +489,17 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
     while ((task = load_relaxed(&record->running)) != NULL) {
         store_release(&record->running, load_relaxed(&task->next));
         lanepool_i_grants grants;
-        ending end = { future_of(task, load_relaxed(&task->word)),
+        ending end = { future_by_word(task, load_relaxed(&task->word)),
                        { LANEPOOL_ABANDONED, 0, NULL },
                        lanepool_i_detach_of(pool->detaches, task) };
-        end_call(pool, record, task, end.detach == NULL ? ENDS : ENDS_APART, &end, &grants);
+        end_by_outcome(pool, record, task, end.detach == NULL ? ENDED : RETURNED_WITH_RECORD, &end,
+                       &grants);
         lanepool_i_router_put_ready(pool, record, &grants.ready);
     }
 }
 
-/* The task does not run: it is in no thread's list, where surveys would look at what may be a copy.
- */
+/* The task is not entered in the thread's running list: a census reads the tasks there, and this
+ * block may be a mere copy. */
 void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_task *task, lanepool_future *future)
 {
@@ -471,14 +511,15 @@ void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_thread_record
     (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
     record->run = run.outer;
     if (end.future != NULL)
-        complete(record, &end);
+        complete_future(record, &end);
 }
 
 void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *task)
 {
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
-    lanepool_i_run_call_cancelled(pool, record, task, future_of(task, load_relaxed(&task->word)));
+    lanepool_i_run_call_cancelled(pool, record, task,
+                                  future_by_word(task, load_relaxed(&task->word)));
     lanepool_i_run_dispose(pool, record, task);
 }
 
@@ -488,7 +529,7 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
     ending end = { task->as.wide.future, *result, NULL };
     lanepool_i_count_up(&record->ran, 1);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)result->status);
-    complete(record, &end);
+    complete_future(record, &end);
     lanepool_i_run_dispose(pool, record, task);
 }
 
@@ -497,5 +538,3 @@ int lanepool_i_run_nothing(lanepool_run *run, void *context, lanepool_call call)
     (void)run, (void)context, (void)call;
     return 0;
 }
-
-/* --- what a function can ask of its call --- */

@@ -1,4 +1,4 @@
-/* Owns wide blocks, and what is undone of blocks; see task_build.h. */
+/* Owns building wide tasks, and undoing tasks that were built; see task_build.h. */
 #include "core/task_build.h"
 
 #include "feature/lane_limit.h"
@@ -12,8 +12,8 @@ static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_t
     return (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
 }
 
-void lanepool_i_build_empty(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_task *block, const lanepool_task *task, size_t count)
+void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                lanepool_i_task *block, const lanepool_task *task, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (task->claims[i].type != LANEPOOL_KEY_BYTES)
@@ -44,14 +44,14 @@ static bool fill_wide_entries(lanepool_pool *pool, lanepool_i_thread_record *rec
         lanepool_i_wide_entry *wide = (lanepool_i_wide_entry *)at;
         wide->owner = claim->mode | lanepool_i_build_key_type(claim) << LANEPOOL_I_OWNER_TYPE_SHIFT;
         if (!lanepool_i_build_entry(pool, record, &wide->entry, claim)) {
-            lanepool_i_build_empty(pool, record, block, task, i);
+            lanepool_i_build_free_keys(pool, record, block, task, i);
             return false;
         }
     }
     return true;
 }
 
-/* Behind the entries; 0: in the rule's extension. */
+/* Returns the bytes that a rank needs behind the entries; 0 if it is in the rule's extension. */
 static LANEPOOL_I_COLD size_t rank_room(const lanepool_pool *pool, const lanepool_task *task)
 {
     return pool->priority_queue.rank_at != 0 ? 0 : lanepool_i_rank_size(task->claim_count);
@@ -111,8 +111,8 @@ static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *bloc
                                     pool->creator, pool, block, task, status);
 }
 
-static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
-                                   const lanepool_task *task)
+static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *block,
+                                         const lanepool_task *task)
 {
     lanepool_status status = LANEPOOL_OK;
     const lanepool_allocator *allocator = pool->options.allocator;
@@ -126,7 +126,7 @@ static lanepool_status make_future(lanepool_pool *pool, lanepool_i_task *block,
     return status;
 }
 
-/* The program's reference, if it wanted one, and the task's. */
+/* Gives back the program's reference, if it asked for a future, and the task's. */
 static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
                         const lanepool_task *task)
 {
@@ -154,7 +154,7 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_rec
     lanepool_i_task *block = take_wide_block(pool, record, task);
     if (block == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_status status = make_future(pool, block, task);
+    lanepool_status status = make_block_future(pool, block, task);
     if (status == LANEPOOL_OK && !fill_wide_entries(pool, record, block, task)) {
         status = LANEPOOL_NOMEM;
         drop_future(pool, block, task);
@@ -195,7 +195,7 @@ lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_threa
     if (block == NULL)
         return LANEPOOL_NOMEM;
     block->as.wide.count = 0;
-    lanepool_status status = make_future(pool, block, task);
+    lanepool_status status = make_block_future(pool, block, task);
     if (status != LANEPOOL_OK)
         give_block(pool, record, block);
     *built = block;
@@ -209,7 +209,7 @@ void lanepool_i_rebuild(lanepool_pool *pool, lanepool_i_thread_record *record,
     (void)fill_wide_entries(pool, record, block, task);
 }
 
-/* --- lanes, and undoing --- */
+/* --- lanes and undoing --- */
 
 bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     uint64_t count)
@@ -221,8 +221,8 @@ bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_thread_recor
     return true;
 }
 
-void lanepool_i_unbuild_empty(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_task *block, const lanepool_task *task)
+void lanepool_i_unbuild_without_entries(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_task *block, const lanepool_task *task)
 {
     drop_future(pool, block, task);
     record->charge = lanepool_i_lane_limits_take(pool, block);
@@ -233,8 +233,8 @@ void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *block, const lanepool_task *task)
 {
     size_t count = lanepool_i_description_entry_count(task);
-    lanepool_i_build_empty(pool, record, block, task, count);
+    lanepool_i_build_free_keys(pool, record, block, task, count);
     for (size_t i = 0; i < count; i++)
         record->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
-    lanepool_i_unbuild_empty(pool, record, block, task);
+    lanepool_i_unbuild_without_entries(pool, record, block, task);
 }

@@ -1,8 +1,8 @@
-/* Owns what of a description is rarely asked for, and what a failure policy may say; see
- * task_check.h. */
+/* Owns the checks that few descriptions need, and those of failure policies; see task_check.h. */
 #include "core/task_check.h"
 
-bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool, const lanepool_task *task)
+bool lanepool_i_description_has_valid_priority_and_tag(const lanepool_pool *pool,
+                                                       const lanepool_task *task)
 {
     return pool->options.priorities && task->priority <= LANEPOOL_PRIORITY_MAX &&
            task->tag <= LANEPOOL_TAG_MAX;
@@ -16,7 +16,7 @@ bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy)
            policy->at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
-/* Of their own, each for a key. */
+/* Returns true if the policy works only in a pool that has a lane for each key. */
 static bool needs_lanes(const lanepool_failure_policy *policy)
 {
     return policy->at_end == LANEPOOL_FAILURE_PAUSE || policy->at_poison != LANEPOOL_AT_POISON_WAIT;

@@ -1,6 +1,6 @@
 /*
- * What a task's description asks for, and whether it may: nothing has been done
- * yet when it is refused.
+ * Checking a task's description before anything is done for it. The checks on the path of every
+ * submit are inline here; the others are in task_check.c.
  */
 #ifndef LANEPOOL_SRC_CORE_TASK_CHECK_H
 #define LANEPOOL_SRC_CORE_TASK_CHECK_H
@@ -12,13 +12,13 @@
 #include "route/lane_handle.h"
 #include "route/pool.h"
 
-/* Whether a failure policy is in range, and offered by this pool; and whether it asks for anything.
- */
+/* The first returns true if the pool can carry the policy out; the second, if the policy asks for
+ * anything but the default. */
 bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy);
 bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy);
 
-static inline bool lanepool_i_description_is_bytes_or_lane(const lanepool_pool *pool,
-                                                           const lanepool_claim *claim)
+static inline bool lanepool_i_description_is_valid_bytes_or_lane(const lanepool_pool *pool,
+                                                                 const lanepool_claim *claim)
 {
     if (claim->type == LANEPOOL_KEY_BYTES)
         return claim->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
@@ -27,15 +27,16 @@ static inline bool lanepool_i_description_is_bytes_or_lane(const lanepool_pool *
            claim->key.lane->pool == pool;
 }
 
-static inline bool lanepool_i_description_is_claim(const lanepool_pool *pool,
-                                                   const lanepool_claim *claim)
+static inline bool lanepool_i_description_is_valid_claim(const lanepool_pool *pool,
+                                                         const lanepool_claim *claim)
 {
     return claim->mode <= LANEPOOL_SHARED &&
            (claim->type == LANEPOOL_KEY_ID || claim->type == LANEPOOL_KEY_POINTER ||
-            lanepool_i_description_is_bytes_or_lane(pool, claim));
+            lanepool_i_description_is_valid_bytes_or_lane(pool, claim));
 }
 
-/* What its only claim is on everything needs no lane, and is built apart. */
+/* Stands for the number of lanes of a task that claims everything. Such a task is a barrier: it
+ * needs no lanes and is built by a function of its own. */
 #define LANEPOOL_I_EVERYTHING UINT64_MAX
 
 static inline bool lanepool_i_description_claims_everything(const lanepool_task *task,
@@ -46,16 +47,18 @@ static inline bool lanepool_i_description_claims_everything(const lanepool_task 
            task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
 }
 
-/* Tag and priority together, which can be read at once: one question for all without priority. */
-static inline uint64_t lanepool_i_description_ranking(const lanepool_task *task)
+/* Joins priority and tag in one number, so that one comparison accepts a task without a priority.
+ */
+static inline uint64_t lanepool_i_description_priority_and_tag(const lanepool_task *task)
 {
     return (uint64_t)task->priority << 32 | task->tag;
 }
 
-LANEPOOL_I_COLD bool lanepool_i_description_has_right_ranking(const lanepool_pool *pool,
-                                                              const lanepool_task *task);
+LANEPOOL_I_COLD bool lanepool_i_description_has_valid_priority_and_tag(const lanepool_pool *pool,
+                                                                       const lanepool_task *task);
 
-/* Also counts the lanes that the claims may need: a handle brings its own. */
+/* Checks a description. Sets *lanes to the number of lanes that the router may have to create for
+ * the claims: a handle already has its lane. */
 static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
                                                    const lanepool_task *task, uint64_t *lanes)
 {
@@ -63,8 +66,8 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     if ((task->struct_size != sizeof *task &&
          !lanepool_i_struct_is_valid(task, task->struct_size, sizeof *task)) ||
         task->function == NULL ||
-        (lanepool_i_description_ranking(task) > LANEPOOL_TAG_MAX &&
-         !lanepool_i_description_has_right_ranking(pool, task)))
+        (lanepool_i_description_priority_and_tag(task) > LANEPOOL_TAG_MAX &&
+         !lanepool_i_description_has_valid_priority_and_tag(pool, task)))
         return false;
     if (pool->options.is_compatible != NULL)
         return task->claim_count == 0 || lanepool_i_description_claims_everything(task, lanes);
@@ -73,28 +76,30 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     if (task->kind != 0 || count > LANEPOOL_CLAIMS_MAX || (claims == NULL && count > 0))
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (!lanepool_i_description_is_claim(pool, &claims[i]))
+        if (!lanepool_i_description_is_valid_claim(pool, &claims[i]))
             return lanepool_i_description_claims_everything(task, lanes);
         *lanes += claims[i].type != LANEPOOL_KEY_LANE;
     }
     return true;
 }
 
-/* One question, for all that submit without a group, a pump, and a policy for failures. */
+/* Returns true if the task belongs to a group or a pump, or has a failure policy. One test for all
+ * three, since most tasks have none. */
 static inline bool lanepool_i_description_is_member(const lanepool_task *task)
 {
     return ((uintptr_t)task->group | (uintptr_t)task->pump | (uintptr_t)task->on_failure) != 0;
 }
 
-/* How many entries it has. */
+/* Returns how many entries the task needs before routing merges duplicates. */
 static inline size_t lanepool_i_description_entry_count(const lanepool_task *task)
 {
     bool is_barrier = task->claim_count == 1 && task->claims[0].type == LANEPOOL_KEY_ALL;
     return is_barrier ? 0 : task->claim_count;
 }
 
-/* What makes a task a member. */
-static inline bool lanepool_i_description_fits(const lanepool_pool *pool, const lanepool_task *task)
+/* Returns true if the task's pump, group and failure policy can be used with this pool. */
+static inline bool lanepool_i_description_fits_pool(const lanepool_pool *pool,
+                                                    const lanepool_task *task)
 {
     return (task->pump == NULL || task->pump->pool == pool) &&
            (task->group == NULL || task->group->creator.process == pool->creator.process ||
@@ -102,13 +107,14 @@ static inline bool lanepool_i_description_fits(const lanepool_pool *pool, const 
            (task->on_failure == NULL || lanepool_i_policy_is_valid(pool, task->on_failure));
 }
 
-/* What comes later is listed by no group until then, and its block has no part in a pump. */
+/* Checks the description of a delayed or periodic task. Such a task cannot belong to a group, which
+ * could not list it before it is due, nor to a pump. */
 static inline bool lanepool_i_description_is_valid_for_later(const lanepool_pool *pool,
                                                              const lanepool_task *task,
                                                              uint64_t *lanes)
 {
     return lanepool_i_description_is_valid(pool, task, lanes) && task->group == NULL &&
-           task->pump == NULL && lanepool_i_description_fits(pool, task);
+           task->pump == NULL && lanepool_i_description_fits_pool(pool, task);
 }
 
 #endif

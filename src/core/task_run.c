@@ -1,4 +1,4 @@
-/* Owns what a running task may ask about itself, and its result. */
+/* Owns the functions that a running task calls to ask about its call, and to set its result. */
 #include "core/run.h"
 
 void lanepool_run_set_result(lanepool_run *run, void *value)
