@@ -1,4 +1,4 @@
-/* Owns the list of kept tasks as plain data, and what is to become of them; see retry.h. */
+/* Owns listing the parked tasks as plain data, and resolving them; see retry.h. */
 #include "lanepool/failure.h"
 
 #include "core/run.h"
@@ -13,14 +13,14 @@
 
 /* --- listing --- */
 
-/* What a list takes, or has room for. */
+/* The sizes that a list of parked tasks needs or has. */
 struct room {
     size_t tasks;
     size_t claims;
-    size_t bytes; /* of keys */
+    size_t bytes; /* bytes of byte string keys */
 };
 
-/* What is handed out; the tasks, the claims and the bytes stand behind it. */
+/* A list that the program gets. Its tasks, claims and bytes follow it in the same memory. */
 struct listed {
     lanepool_failures failures;
     lanepool_failure *tasks;
@@ -34,7 +34,7 @@ static bool has_claims(const lanepool_pool *pool, const lanepool_i_task *task)
     return pool->options.is_compatible == NULL && !lanepool_i_task_is_barrier(task);
 }
 
-static lanepool_claim claim_of(lanepool_i_task *task, size_t i)
+static lanepool_claim claim_of_entry(lanepool_i_task *task, size_t i)
 {
     lanepool_claim claim;
     lanepool_i_key_to_claim(&lanepool_i_entry_lane(task, i)->key, &claim);
@@ -42,7 +42,7 @@ static lanepool_claim claim_of(lanepool_i_task *task, size_t i)
     return claim;
 }
 
-static void measure_locked(const lanepool_pool *pool, struct room *room)
+static void measure_parked_locked(const lanepool_pool *pool, struct room *room)
 {
     *room = (struct room){ 0, 0, 0 };
     for (const lanepool_i_attempts *attempts = pool->failures->first; attempts != NULL;
@@ -56,7 +56,7 @@ static void measure_locked(const lanepool_pool *pool, struct room *room)
         for (size_t i = 0; i < lanepool_i_task_count(attempts->task); i++) {
             if (lanepool_i_lane_is_void(lanepool_i_entry_lane(attempts->task, i)))
                 continue;
-            lanepool_claim claim = claim_of(attempts->task, i);
+            lanepool_claim claim = claim_of_entry(attempts->task, i);
             room->claims++;
             room->bytes += claim.type == LANEPOOL_KEY_BYTES ? claim.key.bytes.size : 0;
         }
@@ -66,10 +66,10 @@ static void measure_locked(const lanepool_pool *pool, struct room *room)
 static void add_claim(struct listed *listed, lanepool_claim claim)
 {
     if (claim.type == LANEPOOL_KEY_BYTES) {
-        char *copy = listed->bytes + listed->used.bytes;
+        char *copy_parked_tasks = listed->bytes + listed->used.bytes;
         if (claim.key.bytes.size > 0)
-            memcpy(copy, claim.key.bytes.data, claim.key.bytes.size);
-        claim.key.bytes.data = copy;
+            memcpy(copy_parked_tasks, claim.key.bytes.data, claim.key.bytes.size);
+        claim.key.bytes.data = copy_parked_tasks;
         listed->used.bytes += claim.key.bytes.size;
     }
     listed->claims[listed->used.claims++] = claim;
@@ -84,7 +84,7 @@ static void add_task(const lanepool_pool *pool, struct listed *listed,
         add_claim(listed, lanepool_claim_all());
     for (size_t i = 0; has_claims(pool, task) && i < lanepool_i_task_count(task); i++)
         if (!lanepool_i_lane_is_void(lanepool_i_entry_lane(task, i)))
-            add_claim(listed, claim_of(task, i));
+            add_claim(listed, claim_of_entry(task, i));
     listed->tasks[listed->used.tasks++] =
         (lanepool_failure){ .ticket = lanepool_i_task_ticket(task),
                             .function = task->function,
@@ -97,7 +97,7 @@ static void add_task(const lanepool_pool *pool, struct listed *listed,
                             .claim_count = listed->used.claims - before };
 }
 
-static struct listed *make(const struct room *room)
+static struct listed *allocate_list(const struct room *room)
 {
     size_t size = sizeof(struct listed) + room->tasks * sizeof(lanepool_failure) +
                   room->claims * sizeof(lanepool_claim) + room->bytes;
@@ -111,20 +111,20 @@ static struct listed *make(const struct room *room)
     return listed;
 }
 
-static bool fits(const struct room *needed, const struct room *room)
+static bool is_room_enough(const struct room *needed, const struct room *room)
 {
     return needed->tasks <= room->tasks && needed->claims <= room->claims &&
            needed->bytes <= room->bytes;
 }
 
-/* Under the lock nothing is allocated: there is room for all, or `needed` says how much it takes.
- */
-static bool copy(lanepool_pool *pool, struct listed *listed, const struct room *room,
-                 struct room *needed)
+/* Copies the parked tasks into the list. Nothing is allocated under the lock: if the list has not
+ * enough room, returns false and sets *needed. */
+static bool copy_parked_tasks(lanepool_pool *pool, struct listed *listed, const struct room *room,
+                              struct room *needed)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
-    measure_locked(pool, needed);
-    bool has_room = fits(needed, room);
+    measure_parked_locked(pool, needed);
+    bool has_room = is_room_enough(needed, room);
     for (const lanepool_i_attempts *attempts = has_room ? pool->failures->first : NULL;
          attempts != NULL; attempts = attempts->next)
         if (attempts->is_parked)
@@ -151,14 +151,14 @@ lanepool_status lanepool_pool_failures(lanepool_pool *pool, lanepool_failures **
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     struct room room = { 0, 0, 0 };
-    struct listed *listed = make(&room);
+    struct listed *listed = allocate_list(&room);
     while (listed != NULL) {
         struct room needed;
-        if (copy(pool, listed, &room, &needed))
+        if (copy_parked_tasks(pool, listed, &room, &needed))
             break;
         lanepool_i_memory_free(listed);
         room = needed;
-        listed = make(&room);
+        listed = allocate_list(&room);
     }
     if (listed == NULL)
         return LANEPOOL_NOMEM;
@@ -188,7 +188,7 @@ bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim)
 
 /* --- resolving --- */
 
-static lanepool_i_attempts *find_locked(const lanepool_i_failures *failures, uint64_t ticket)
+static lanepool_i_attempts *find_parked_locked(const lanepool_i_failures *failures, uint64_t ticket)
 {
     lanepool_i_attempts *attempts = failures->first;
     while (attempts != NULL &&
@@ -203,13 +203,15 @@ static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_attempts
     failures->dropped++;
 }
 
-/* DROP: the task stays in the list, and is the caller's until that is known to have worked. */
-static lanepool_status take(lanepool_i_failures *failures, uint64_t ticket, lanepool_resolution how,
-                            lanepool_i_attempts **taken)
+/* Takes a parked task to resolve it. Unless it is dropped, the task leaves the list. With DROP it
+ * stays in the list, marked as resolved, until the tasks behind it are cancelled, since that can
+ * fail. */
+static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t ticket,
+                                        lanepool_resolution how, lanepool_i_attempts **taken)
 {
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_mutex_lock(&failures->lock);
-    lanepool_i_attempts *attempts = find_locked(failures, ticket);
+    lanepool_i_attempts *attempts = find_parked_locked(failures, ticket);
     if (attempts == NULL)
         status = LANEPOOL_DONE;
     else if (attempts->is_resolved)
@@ -225,18 +227,21 @@ static lanepool_status take(lanepool_i_failures *failures, uint64_t ticket, lane
     return status;
 }
 
-static void skip(lanepool_pool *pool, lanepool_i_thread_record *record,
-                 lanepool_i_attempts *attempts)
+static void end_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_attempts *attempts)
 {
     lanepool_result result = attempts->result;
     attempts->ends = true;
     lanepool_i_run_end_parked(pool, record, attempts->task, &result);
 }
 
-/* Until it is over nobody is told that the pool is held up: whoever drops the tasks may be the one
- * that looks, and those who were told would come back at once and have it look again. */
-static lanepool_status drop(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_attempts *attempts)
+/* Cancels the tasks behind a parked task, then ends the parked task.
+ *
+ * Until then `dropped` is not 0, so no waiter is notified that only parked tasks remain. This
+ * thread may be the one that checks this, and a notified waiter would call again at once and cause
+ * the next check. */
+static lanepool_status drop_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_attempts *attempts)
 {
     lanepool_status status = lanepool_i_cancel_behind(pool, record, attempts->task);
     lanepool_i_mutex_lock(&pool->failures->lock);
@@ -246,30 +251,31 @@ static lanepool_status drop(lanepool_pool *pool, lanepool_i_thread_record *recor
         lanepool_i_retry_unlist_locked(pool->failures, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     if (status == LANEPOOL_OK)
-        skip(pool, record, attempts);
+        end_parked_task(pool, record, attempts);
     else
         lanepool_i_lifecycle_attend(pool, record);
     return status;
 }
 
-static lanepool_status resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               uint64_t ticket, lanepool_resolution how)
+static lanepool_status resolve_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                           uint64_t ticket, lanepool_resolution how)
 {
     lanepool_i_attempts *attempts;
-    lanepool_status status = take(pool->failures, ticket, how, &attempts);
+    lanepool_status status = take_parked_task(pool->failures, ticket, how, &attempts);
     if (status != LANEPOOL_OK)
         return status;
     if (how == LANEPOOL_RESOLVE_RETRY)
         lanepool_i_retry_from_anew(pool, record, attempts);
     else if (how == LANEPOOL_RESOLVE_SKIP)
-        skip(pool, record, attempts);
+        end_parked_task(pool, record, attempts);
     else
-        status = drop(pool, record, attempts);
+        status = drop_parked_task(pool, record, attempts);
     return status;
 }
 
-/* The caller counts as a worker that has not left its loop, and then looks whether the workers are
- * to stop; both in the total order. So a hand-back comes after it, and finds what it has put. */
+/* Counts as a worker that has not left its loop, then checks whether the workers are stopped; both
+ * in the total order. So either the stop is seen here, or the hand-back starts after this call and
+ * finds the tasks that it has made ready. */
 lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lanepool_resolution how)
 {
     if (pool == NULL || (unsigned)how > LANEPOOL_RESOLVE_DROP ||
@@ -284,7 +290,7 @@ lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lane
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_status status = lanepool_i_workers_is_stopped(&pool->workers)
                                  ? LANEPOOL_SHUT_DOWN
-                                 : resolve(pool, record, ticket, how);
+                                 : resolve_parked_task(pool, record, ticket, how);
     lanepool_i_lifecycle_count_out(pool, record);
     return status;
 }

@@ -1,8 +1,8 @@
 /*
- * Collects what has not started from wherever it stands (inbox, lanes, queues),
- * sorts it by ticket, and calls each once. Nothing runs any more and nothing
- * is allocated: the tasks are linked through themselves, their entries become
- * claims in place, and the order comes from merging lists.
+ * Owns the hand-back. It collects all tasks that have not started from the inbox, the lanes, the
+ * timers and the ready rings, sorts them by ticket, and makes the last call of each. No task runs
+ * any more, and nothing is allocated: tasks are linked through themselves, their entries become
+ * claims in place, and the order is made by merging lists.
  */
 #include "pool/hand_back.h"
 
@@ -17,38 +17,41 @@
 
 /* --- collecting --- */
 
-static void place_all(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void route_everything(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router_route(pool, record);
     lanepool_i_barriers_end(pool, record);
 }
 
-/* Routed in the ordinary way: what stands in the inbox gets its ticket and its place. If there is
- * nothing to take and it cannot be closed, an append is half made, by a thread that this one must
- * let go on; otherwise it does not, since those who send messages again and again, as for a
- * quiesce, would send more meanwhile than is routed. The rule is not asked any more once it is
- * closed: contexts of cancelled tasks are let go then. */
+/* Routes everything in the inbox, so that it gets tickets and entries, and closes the inbox.
+ *
+ * If there is nothing to take and the inbox cannot be closed, an append is half linked. Only then
+ * does this thread yield, so that the appender can continue. If it always yielded, threads that
+ * send messages again and again (for example for a quiesce) could send more than is routed.
+ *
+ * Once the inbox is closed, the program's predicate is not called any more. From then on, a
+ * canceller may release the context of a cancelled task itself. */
 static void empty_inbox(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    place_all(pool, record);
+    route_everything(pool, record);
     while (!lanepool_i_inbox_try_close(&pool->router.inbox)) {
         if (!lanepool_i_inbox_more(&pool->router.inbox))
             lanepool_i_yield();
-        place_all(pool, record);
+        route_everything(pool, record);
     }
 }
 
-static bool comes_first(const lanepool_i_task *a, const lanepool_i_task *b)
+static bool is_accepted_before(const lanepool_i_task *a, const lanepool_i_task *b)
 {
     return lanepool_i_ticket_before(lanepool_i_task_ticket(a), lanepool_i_task_ticket(b));
 }
 
-static lanepool_i_task *merge(lanepool_i_task *a, lanepool_i_task *b)
+static lanepool_i_task *merge_by_ticket(lanepool_i_task *a, lanepool_i_task *b)
 {
     lanepool_i_task *first = NULL;
     lanepool_i_task *last = NULL;
     while (a != NULL || b != NULL) {
-        bool take_a = b == NULL || (a != NULL && comes_first(a, b));
+        bool take_a = b == NULL || (a != NULL && is_accepted_before(a, b));
         lanepool_i_task *task = take_a ? a : b;
         if (take_a)
             a = load_relaxed(&a->next);
@@ -66,7 +69,7 @@ static lanepool_i_task *merge(lanepool_i_task *a, lanepool_i_task *b)
 }
 
 /* Bottom-up merge sort: runs[i] is empty or holds 2^i tasks in order. */
-static lanepool_i_task *sort(lanepool_i_tasks *tasks)
+static lanepool_i_task *sort_by_ticket(lanepool_i_tasks *tasks)
 {
     lanepool_i_task *runs[64] = { NULL };
     lanepool_i_task *task;
@@ -74,14 +77,14 @@ static lanepool_i_task *sort(lanepool_i_tasks *tasks)
         store_relaxed(&task->next, NULL);
         size_t i = 0;
         for (; runs[i] != NULL; i++) {
-            task = merge(runs[i], task);
+            task = merge_by_ticket(runs[i], task);
             runs[i] = NULL;
         }
         runs[i] = task;
     }
     lanepool_i_task *sorted = NULL;
     for (size_t i = 0; i < 64; i++)
-        sorted = merge(runs[i], sorted);
+        sorted = merge_by_ticket(runs[i], sorted);
     return sorted;
 }
 
@@ -104,18 +107,19 @@ static uint32_t priority_of(const lanepool_pool *pool, lanepool_i_task *task)
                : 0;
 }
 
-static void hand_back(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
+static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task)
 {
-    lanepool_claim narrow[2];
+    lanepool_claim plain_claims[2];
     lanepool_task description = LANEPOOL_TASK_INIT;
     description.function = task->function;
     description.context = task->context;
     if (lanepool_i_task_is_barrier(task)) {
-        narrow[0] = lanepool_claim_all();
-        description.claims = narrow;
+        plain_claims[0] = lanepool_claim_all();
+        description.claims = plain_claims;
         description.claim_count = 1;
     } else if (pool->options.is_compatible == NULL)
-        description.claims = pool->rule->claims(pool, task, narrow, &description.claim_count);
+        description.claims = pool->rule->claims(pool, task, plain_claims, &description.claim_count);
     lanepool_future *future = NULL;
     if (lanepool_i_task_is_wide(task)) {
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
@@ -139,9 +143,10 @@ static void hand_back(lanepool_pool *pool, lanepool_i_thread_record *record, lan
     lanepool_i_run_dispose_silently(pool, record, task);
 }
 
-/* A cancelled task has had its call, or will have it from who cancels it. */
-static bool pass_over_mark(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           lanepool_i_task *task)
+/* Disposes of a task that was cancelled: its canceller has made its call, or will make it. Returns
+ * false if the task was not cancelled. */
+static bool dispose_if_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) != LANEPOOL_I_TOMBSTONE) {
@@ -155,22 +160,22 @@ static bool pass_over_mark(lanepool_pool *pool, lanepool_i_thread_record *record
     return true;
 }
 
-void lanepool_i_handback(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_hand_back_tasks(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
-    lanepool_i_router_reap(pool, record); /* what is periodic is delayed again */
+    lanepool_i_router_reap(pool, record); /* puts periodic tasks back into the timer heap */
     lanepool_i_delays_hand_in(pool, record);
     empty_inbox(pool, record);
     collect_ready(pool, &tasks);
     lanepool_i_retry_collect(pool, &tasks);
     pool->rule->collect(pool, &tasks);
-    lanepool_i_task *task = sort(&tasks);
+    lanepool_i_task *task = sort_by_ticket(&tasks);
     while (task != NULL) {
         lanepool_i_task *next = load_relaxed(&task->next);
         if (!lanepool_i_retry_end_at_stop(pool, record, task) &&
-            !pass_over_mark(pool, record, task)) {
+            !dispose_if_cancelled(pool, record, task)) {
             if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)
-                hand_back(pool, record, task);
+                hand_back_task(pool, record, task);
             else
                 lanepool_i_run_cancelled(pool, record, task);
         }

@@ -1,5 +1,5 @@
 /*
- * Owns the pool's beginning and end: the order in which its parts are made and unmade.
+ * Owns creating and destroying a pool: the order in which its parts are made and freed.
  */
 #include "route/pool.h"
 
@@ -25,9 +25,9 @@
 
 #include <string.h>
 
-/* --- making --- */
+/* --- creating --- */
 
-static bool init_locals_of_workers(lanepool_pool *pool)
+static bool init_worker_records(lanepool_pool *pool)
 {
     for (size_t i = 0; i < pool->workers.worker_count; i++) {
         lanepool_i_worker *worker = &pool->workers.all[i];
@@ -40,8 +40,8 @@ static bool init_locals_of_workers(lanepool_pool *pool)
     return true;
 }
 
-/* With priorities there is no quantum: a worker looks around after each task. */
-static bool init_crew(lanepool_pool *pool)
+/* With priorities there is no quantum: a worker checks for other work after each task. */
+static bool init_workers(lanepool_pool *pool)
 {
     const lanepool_options *options = &pool->options;
     pool->workers.quantum_tasks = options->priorities ? 0 : options->quantum_tasks;
@@ -52,7 +52,7 @@ static bool init_crew(lanepool_pool *pool)
                                    options->priorities ? &pool->priority_queue : NULL);
 }
 
-static lanepool_status init(lanepool_pool *pool)
+static lanepool_status init_parts(lanepool_pool *pool)
 {
     lanepool_i_router_init(&pool->router);
     lanepool_i_retention_init(&pool->retention, !pool->router.inbox.links_at_once);
@@ -66,13 +66,13 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_rings;
     if (!lanepool_i_admission_init(&pool->admission, &pool->records, pool->options.pending_max,
                                    pool->limits_lanes ? &pool->lane_quotas : NULL))
-        goto fini_locals;
+        goto fini_records;
     if (!lanepool_i_waits_init(&pool->waits))
         goto fini_admission;
     if (!lanepool_i_detaches_init(pool->detaches))
         goto fini_waits;
     if (!lanepool_i_delays_init(pool))
-        goto fini_aparts;
+        goto fini_detaches;
     lanepool_i_lane_init_void(&pool->failures->void_lane);
     if (!lanepool_i_mutex_init(&pool->failures->lock))
         goto fini_delays;
@@ -82,9 +82,9 @@ static lanepool_status init(lanepool_pool *pool)
         goto fini_lifecycle;
     if (!lanepool_i_lane_limits_init(pool))
         goto fini_rule;
-    if (!init_crew(pool))
+    if (!init_workers(pool))
         goto fini_limits;
-    if (init_locals_of_workers(pool) && lanepool_i_contexts_init(pool))
+    if (init_worker_records(pool) && lanepool_i_contexts_init(pool))
         return LANEPOOL_OK;
     lanepool_i_workers_fini(&pool->workers);
 fini_limits:
@@ -97,13 +97,13 @@ fini_failures:
     lanepool_i_mutex_fini(&pool->failures->lock);
 fini_delays:
     lanepool_i_delays_fini(pool);
-fini_aparts:
+fini_detaches:
     lanepool_i_detaches_fini(pool->detaches);
 fini_waits:
     lanepool_i_waits_fini(&pool->waits);
 fini_admission:
     lanepool_i_admission_fini(&pool->admission);
-fini_locals:
+fini_records:
     lanepool_i_thread_records_fini(&pool->records);
 fini_rings:
     lanepool_i_rings_fini(&pool->rings);
@@ -112,7 +112,7 @@ fini_slab:
     return LANEPOOL_NOMEM;
 }
 
-static void fini(lanepool_pool *pool)
+static void fini_parts(lanepool_pool *pool)
 {
     lanepool_i_watchdog_fini(pool->watchdog);
     lanepool_i_contexts_fini(pool);
@@ -131,9 +131,9 @@ static void fini(lanepool_pool *pool)
     lanepool_i_slab_fini(&pool->slab);
 }
 
-/* Where ranks stand in blocks: behind the entries; or, where the rule has an extension, at its end.
- */
-static size_t add_rank(lanepool_pool *pool)
+/* Reserves room for a rank in each block. Returns its offset: at the end of the rule's extension.
+ * If the rule has none, returns 0: the rank is behind the entries. */
+static size_t reserve_rank(lanepool_pool *pool)
 {
     if (pool->extension == 0)
         return 0;
@@ -142,8 +142,9 @@ static size_t add_rank(lanepool_pool *pool)
     return at;
 }
 
-/* The clock thread first, if it is needed: it ends by itself, and others need not be told. */
-static lanepool_status start(lanepool_pool *pool)
+/* Starts the pool's threads. The clock thread is first, if the pool needs one at once: if it cannot
+ * be started, there is no worker to stop. */
+static lanepool_status start_threads(lanepool_pool *pool)
 {
     lanepool_status status = lanepool_i_watchdog_start(pool);
     if (status == LANEPOOL_OK &&
@@ -153,12 +154,12 @@ static lanepool_status start(lanepool_pool *pool)
         return LANEPOOL_OK;
     lanepool_i_timers_end(&pool->delays->timers);
     lanepool_i_timers_join(&pool->delays->timers);
-    fini(pool);
+    fini_parts(pool);
     return status;
 }
 
 static const lanepool_i_router_host host = {
-    .look = lanepool_i_pool_look,
+    .look = lanepool_i_pool_check_counters,
     .call = lanepool_i_caller_notify,
     .route_barrier = lanepool_i_barrier_place,
     .route_special = lanepool_i_poison_route,
@@ -166,7 +167,7 @@ static const lanepool_i_router_host host = {
     .forget = lanepool_i_run_dispose_silently,
 };
 
-/* The pool's own memory, and what its features keep, in one piece. */
+/* The pool and the parts of its features, in one piece of memory. */
 struct whole {
     lanepool_pool pool;
     lanepool_i_detaches detaches;
@@ -177,7 +178,7 @@ struct whole {
     lanepool_i_watchdog watchdog;
 };
 
-static lanepool_pool *allocate(void)
+static lanepool_pool *allocate_pool(void)
 {
     struct whole *whole = lanepool_i_memory_alloc(sizeof *whole);
     if (whole == NULL)
@@ -195,52 +196,54 @@ static lanepool_pool *allocate(void)
 
 lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool)
 {
-    lanepool_options known;
+    lanepool_options read_options;
     lanepool_context_options contexts;
     if (pool != NULL)
         *pool = NULL;
-    if (pool == NULL || !lanepool_i_options_read(options, &known) ||
-        !lanepool_i_contexts_read_options(&known, &contexts))
+    if (pool == NULL || !lanepool_i_options_read(options, &read_options) ||
+        !lanepool_i_contexts_read_options(&read_options, &contexts))
         return LANEPOOL_INVALID;
-    lanepool_pool *made = allocate();
-    if (made == NULL)
+    lanepool_pool *created = allocate_pool();
+    if (created == NULL)
         return LANEPOOL_NOMEM;
-    made->options = known;
-    made->creator = lanepool_i_creator_self();
-    made->options.contexts = NULL;
-    lanepool_i_thread_name_copy(made->name, known.name);
-    made->options.name = made->name;
-    made->contexts->options = contexts;
-    made->rule = lanepool_i_options_rule(&known);
-    made->host = &host;
-    made->extension = made->rule->extension != NULL ? made->rule->extension(&known) : 0;
-    if (known.priorities)
-        lanepool_i_priority_queue_init(&made->priority_queue, known.priority_age_ns,
-                                       add_rank(made));
-    made->submitter_routes = known.routing == LANEPOOL_ROUTING_SUBMITTER;
-    if (!lanepool_i_failures_read_policy(made)) {
-        lanepool_i_memory_free(made);
+    created->options = read_options;
+    created->creator = lanepool_i_creator_self();
+    created->options.contexts = NULL;
+    lanepool_i_thread_name_copy(created->name, read_options.name);
+    created->options.name = created->name;
+    created->contexts->options = contexts;
+    created->rule = lanepool_i_options_rule(&read_options);
+    created->host = &host;
+    created->extension =
+        created->rule->extension != NULL ? created->rule->extension(&read_options) : 0;
+    if (read_options.priorities)
+        lanepool_i_priority_queue_init(&created->priority_queue, read_options.priority_age_ns,
+                                       reserve_rank(created));
+    created->submitter_routes = read_options.routing == LANEPOOL_ROUTING_SUBMITTER;
+    if (!lanepool_i_failures_read_policy(created)) {
+        lanepool_i_memory_free(created);
         return LANEPOOL_INVALID;
     }
-    made->limits_lanes = known.lane_pending_max != 0;
-    made->all_wide = made->rule->all_wide || made->failures->has_policy || made->limits_lanes;
-    lanepool_status status = init(made);
+    created->limits_lanes = read_options.lane_pending_max != 0;
+    created->all_wide =
+        created->rule->all_wide || created->failures->has_policy || created->limits_lanes;
+    lanepool_status status = init_parts(created);
     if (status == LANEPOOL_OK)
-        status = start(made);
+        status = start_threads(created);
     if (status != LANEPOOL_OK) {
-        lanepool_i_memory_free(made);
+        lanepool_i_memory_free(created);
         return status;
     }
-    *pool = made;
+    *pool = created;
     return LANEPOOL_OK;
 }
 
-/* --- the end --- */
+/* --- destroying --- */
 
-/* In a child of fork(). Its memory is not that of one moment: the pool's threads have gone on while
- * it was copied, page by page. So only what has not changed since the pool was made, and what is
- * this thread's own, can be found and freed. */
-static void leave_behind(lanepool_pool *pool)
+/* Frees a pool in a child of fork(). The system has copied the memory page by page while the pool's
+ * threads ran on, so it is no picture of one moment. Only two things can be found and freed: memory
+ * that has not changed since the pool was made, and this thread's own record. */
+static void free_in_child(lanepool_pool *pool)
 {
     lanepool_i_thread_record_leave_behind(pool);
     lanepool_i_sleepers_fini(&pool->workers.sleepers);
@@ -258,7 +261,7 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
     if (record != NULL && lanepool_i_thread_is_inside_pool(record))
         return LANEPOOL_DEADLOCK;
     if (lanepool_i_pool_is_forked(pool)) {
-        leave_behind(pool);
+        free_in_child(pool);
         return LANEPOOL_OK;
     }
     lanepool_status status = lanepool_pool_shutdown(pool);
@@ -266,7 +269,7 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
         status = lanepool_pool_await(pool, LANEPOOL_FOREVER);
     if (status != LANEPOOL_OK)
         return status;
-    fini(pool);
+    fini_parts(pool);
     lanepool_i_memory_free(pool);
     return LANEPOOL_OK;
 }

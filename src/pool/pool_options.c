@@ -1,4 +1,4 @@
-/* Owns which options are valid, and what they are where none is given. */
+/* Owns which pool options are valid, and their defaults. */
 #include "pool/pool_options.h"
 
 #include "base/versioned.h"
@@ -10,14 +10,14 @@
 #define IDLE_NS_DEFAULT         UINT64_C(10000000000)
 #define PRIORITY_AGE_NS_DEFAULT UINT64_C(1000000000)
 
-/* With lanes per worker each worker's order is that of its lane. */
+/* With lanes per worker there are no priorities: each worker runs its lane in order. */
 static bool may_have_priorities(const lanepool_options *options)
 {
     return options->priorities ? options->layout == LANEPOOL_PER_KEY
                                : options->priority_age_ns == 0;
 }
 
-static bool read(const lanepool_options *given, lanepool_options *options)
+static bool copy_valid_options(const lanepool_options *given, lanepool_options *options)
 {
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
@@ -40,7 +40,7 @@ static bool read(const lanepool_options *given, lanepool_options *options)
            (options->lane_pending_max == 0 || options->is_compatible == NULL);
 }
 
-static void fill_defaults(lanepool_options *options)
+static void fill_option_defaults(lanepool_options *options)
 {
     if (options->workers == 0)
         options->workers = lanepool_i_cpu_count();
@@ -67,8 +67,9 @@ static void fill_defaults(lanepool_options *options)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
 }
 
-/* Once they are filled in. A lane of a worker's own cannot do without its thread. */
-static bool fit_together(const lanepool_options *options)
+/* Checks options against each other once the defaults are filled in. An elastic pool needs lanes
+ * per key, since a worker's own lane needs its thread. */
+static bool do_options_fit(const lanepool_options *options)
 {
     return options->workers_min <= options->workers &&
            (options->workers_min == options->workers || options->layout == LANEPOOL_PER_KEY);
@@ -76,10 +77,10 @@ static bool fit_together(const lanepool_options *options)
 
 bool lanepool_i_options_read(const lanepool_options *given, lanepool_options *options)
 {
-    if (!read(given, options))
+    if (!copy_valid_options(given, options))
         return false;
-    fill_defaults(options);
-    return fit_together(options);
+    fill_option_defaults(options);
+    return do_options_fit(options);
 }
 
 const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options)

@@ -1,16 +1,16 @@
 /*
- * The options that a pool is created with.
+ * Reading the options that a pool is created with, and choosing its rule.
  */
 #ifndef LANEPOOL_SRC_POOL_POOL_OPTIONS_H
 #define LANEPOOL_SRC_POOL_POOL_OPTIONS_H
 
 #include "route/rule.h"
 
-/* Copies the options, or the defaults for NULL, and fills every default in. Returns false if they
- * are out of range, or contradict each other. */
+/* Copies the options, or the defaults if `given` is NULL, and fills in every default. Returns false
+ * if an option is out of range, or if options contradict each other. */
 bool lanepool_i_options_read(const lanepool_options *given, lanepool_options *options);
 
-/* The rule that options, once read, ask for. */
+/* Returns the rule for options that were read. */
 const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the epochs, and quiescing; see pool_quiesce.h. */
+/* Owns quiescing and its epochs; see pool_quiesce.h. */
 #include "pool/pool_quiesce.h"
 
 #include "base/deadline.h"
@@ -6,17 +6,19 @@
 
 #include <string.h>
 
-/* One call; shared by the caller and the pool, since the caller may give up first. */
+/* One call of lanepool_pool_quiesce(). Shared by the caller and the pool, since the caller may give
+ * up first. */
 struct lanepool_i_quiesce {
     lanepool_i_message message;
-    lanepool_i_quiesce *next;       /* R */
-    uint64_t last_epoch;            /* R: the last one that it waits for */
-    _Atomic bool is_held;           /* A: R writes: what is left is held up */
-    lanepool_i_semaphore semaphore; /* posted when it is done */
-    _Atomic uint32_t references;    /* A: the caller's and the pool's */
+    lanepool_i_quiesce *next; /* R */
+    uint64_t last_epoch;      /* R: the last epoch that the quiesce waits for */
+    _Atomic bool
+        only_parked_left; /* A: R writes: only parked tasks are left, and tasks behind them */
+    lanepool_i_semaphore semaphore; /* posted when it is done, or when only_parked_left is set */
+    _Atomic uint32_t references;    /* A: the caller's reference and the pool's */
 };
 
-static void drop(lanepool_i_quiesce *quiesce)
+static void release_quiesce(lanepool_i_quiesce *quiesce)
 {
     if (fetch_sub_acq_rel(&quiesce->references, 1) != 1)
         return;
@@ -26,7 +28,7 @@ static void drop(lanepool_i_quiesce *quiesce)
 
 /* --- epochs --- */
 
-static bool is_done(lanepool_pool *pool, uint64_t epoch)
+static bool is_epoch_done(lanepool_pool *pool, uint64_t epoch)
 {
     size_t i = epoch % LANEPOOL_I_EPOCHS;
     return lanepool_i_thread_records_finished_in(&pool->records, i) ==
@@ -37,11 +39,11 @@ static bool is_done(lanepool_pool *pool, uint64_t epoch)
 static void pass_done_epochs(lanepool_pool *pool)
 {
     lanepool_i_quiesces *quiesces = pool->quiesces;
-    while (quiesces->oldest < pool->router.epoch && is_done(pool, quiesces->oldest))
+    while (quiesces->oldest < pool->router.epoch && is_epoch_done(pool, quiesces->oldest))
         quiesces->oldest++;
 }
 
-/* The newest epoch ends; false: there are no counters left for another. */
+/* Ends the newest epoch and begins another. Returns false if no counters are free for it. */
 static bool begin_epoch(lanepool_pool *pool)
 {
     pass_done_epochs(pool);
@@ -51,9 +53,10 @@ static bool begin_epoch(lanepool_pool *pool)
     return room;
 }
 
-/* --- the role's holder's side --- */
+/* --- on the role's holder --- */
 
-/* Whether a quiesce found no counters left for the epoch that should have begun after it. */
+/* Returns true if a quiesce found no free counters for the epoch that should have begun after it.
+ */
 static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest)
 {
     const lanepool_i_quiesce *quiesce = quiesces->first;
@@ -62,20 +65,21 @@ static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest
     return quiesce != NULL;
 }
 
-static void end(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
+static void end_quiesce(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
 {
     fetch_sub_seq(&pool->lifecycle.attention, 1);
     lanepool_i_semaphore_post(&quiesce->semaphore);
-    drop(quiesce);
+    release_quiesce(quiesce);
 }
 
-void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_quiesces *quiesces = pool->quiesces;
     if (quiesces->first == NULL)
         return;
     pass_done_epochs(pool);
-    /* Before any quiesce ends: what comes after its end is not to belong to the epoch before. */
+    /* Begin that epoch before any quiesce ends. Tasks that the program submits after this end must
+     * not belong to the earlier epoch. */
     if (is_epoch_wanted(quiesces, pool->router.epoch) && begin_epoch(pool))
         pass_done_epochs(pool);
     lanepool_i_quiesce **at = &quiesces->first;
@@ -90,13 +94,14 @@ void lanepool_i_quiesce_look(lanepool_pool *pool, lanepool_i_thread_record *reco
             pool->rule->trim(pool, record);
         any_over = true;
         *at = quiesce->next;
-        end(pool, quiesce);
+        end_quiesce(pool, quiesce);
     }
 }
 
-/* Attention first: whoever finishes the last task after the look below sees it. */
-static void begin(lanepool_pool *pool, lanepool_i_thread_record *record,
-                  lanepool_i_message *message, lanepool_i_grants *grants)
+/* Begins a quiesce. `attention` is raised before the check: a thread that finishes the last task
+ * after the check sees it, and checks again. */
+static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_message *message, lanepool_i_grants *grants)
 {
     (void)grants;
     lanepool_i_quiesce *quiesce = (lanepool_i_quiesce *)message;
@@ -105,15 +110,15 @@ static void begin(lanepool_pool *pool, lanepool_i_thread_record *record,
     (void)begin_epoch(pool);
     quiesce->next = pool->quiesces->first;
     pool->quiesces->first = quiesce;
-    lanepool_i_quiesce_look(pool, record);
+    lanepool_i_quiesce_check(pool, record);
 }
 
-/* Those that are told are not done, and stay until they are. */
-static void tell_held(lanepool_i_quiesce *quiesce)
+/* Posts the caller of a quiesce. The quiesce is not done, and stays in its list until it is. */
+static void notify_quiesce_parked(lanepool_i_quiesce *quiesce)
 {
-    if (load_relaxed(&quiesce->is_held))
+    if (load_relaxed(&quiesce->only_parked_left))
         return;
-    store_relaxed(&quiesce->is_held, true);
+    store_relaxed(&quiesce->only_parked_left, true);
     lanepool_i_semaphore_post(&quiesce->semaphore);
 }
 
@@ -121,33 +126,33 @@ static bool is_quiesce(const lanepool_i_task *node)
 {
     return (load_relaxed(&node->word) & LANEPOOL_I_MESSAGE) != 0 &&
            !lanepool_i_task_is_barrier(node) &&
-           ((const lanepool_i_message *)node)->carry_out == begin;
+           ((const lanepool_i_message *)node)->carry_out == begin_quiesce;
 }
 
-/* Some may be held back behind a barrier. */
+/* Some of the quiesces may still be held back behind a barrier. */
 void lanepool_i_quiesce_notify_parked(lanepool_pool *pool)
 {
     for (lanepool_i_quiesce *quiesce = pool->quiesces->first; quiesce != NULL;
          quiesce = quiesce->next)
-        tell_held(quiesce);
+        notify_quiesce_parked(quiesce);
     lanepool_i_task *node = pool->router.held_back.first;
     for (size_t left = pool->router.held_back.count; left > 0; left--) {
         if (is_quiesce(node))
-            tell_held((lanepool_i_quiesce *)node);
+            notify_quiesce_parked((lanepool_i_quiesce *)node);
         node = load_relaxed(&node->next);
     }
 }
 
-/* --- the caller's side --- */
+/* --- on the caller --- */
 
-static lanepool_i_quiesce *make(lanepool_status *status)
+static lanepool_i_quiesce *create_quiesce(lanepool_status *status)
 {
     lanepool_i_quiesce *quiesce = lanepool_i_memory_alloc(sizeof *quiesce);
     *status = LANEPOOL_NOMEM;
     if (quiesce == NULL)
         return NULL;
     memset(quiesce, 0, sizeof *quiesce);
-    quiesce->message.carry_out = begin;
+    quiesce->message.carry_out = begin_quiesce;
     atomic_init(&quiesce->references, 2);
     if (lanepool_i_semaphore_init(&quiesce->semaphore))
         return quiesce;
@@ -156,8 +161,8 @@ static lanepool_i_quiesce *make(lanepool_status *status)
     return NULL;
 }
 
-/* What has finished is added up before what was accepted: if they are equal, nothing was pending in
- * between. */
+/* Sums the finished counters before the accepted ones. If the sums are equal, nothing was pending
+ * at the moment in between. */
 static bool is_nothing_pending(lanepool_pool *pool)
 {
     uint64_t finished = lanepool_i_thread_records_finished(&pool->records);
@@ -177,20 +182,20 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
     if (wait_ns_max == 0)
         return is_nothing_pending(pool) ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
     lanepool_status status;
-    lanepool_i_quiesce *quiesce = make(&status);
+    lanepool_i_quiesce *quiesce = create_quiesce(&status);
     if (quiesce == NULL)
         return status;
     uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
     status = LANEPOOL_OK;
     if (!lanepool_i_router_send(pool, record, &quiesce->message)) {
-        drop(quiesce);
+        release_quiesce(quiesce);
         status = lanepool_pool_await(pool, wait_ns_max);
     } else if (!lanepool_i_semaphore_wait_until(&quiesce->semaphore, deadline_ns)) {
         status = LANEPOOL_TIMED_OUT;
-    } else if (load_relaxed(&quiesce->is_held)) {
+    } else if (load_relaxed(&quiesce->only_parked_left)) {
         status = LANEPOOL_HELD;
     }
-    drop(quiesce);
+    release_quiesce(quiesce);
     if (status == LANEPOOL_OK)
         lanepool_i_slab_trim(&pool->slab);
     return status;

@@ -1,6 +1,6 @@
 /*
- * Owns the state, shutting down in both ways, the hand-back, and awaiting; see
- * lifecycle.h. Quiescing without stopping is pool_quiesce.c's.
+ * Owns the pool's state: both ways of shutting down, the moment of the hand-back, and awaiting the
+ * end; see lifecycle.h. pool_quiesce.c owns quiescing, which does not stop a pool.
  */
 #include "route/lifecycle.h"
 
@@ -17,57 +17,59 @@
 #include "pool/stalled.h"
 #include "route/pool.h"
 
-/* Someone who waits for the pool's end; on its stack. */
+/* A thread that waits for the pool's end; on its stack. */
 struct lanepool_i_end_waiter {
     lanepool_i_end_waiter *next; /* L */
-    bool is_addressed;           /* L: it came before what is left was looked at */
-    bool is_held;                /* L, until it is posted: that is held up */
+    bool precedes_check;         /* L: it has waited since before the check that runs now */
+    bool only_parked_left;       /* L, until it is posted: only parked tasks are left */
     lanepool_i_semaphore semaphore;
 };
 
-/* --- visitors --- */
+/* --- threads that wait for the end --- */
 
-/* A visitor may be gone once it is posted; those who still wait for more come again. */
-static void post_visitors_locked(lanepool_i_lifecycle *lifecycle)
+/* Posts and unlinks every end waiter. A waiter may be gone once it is posted; one that waits for
+ * more enters the list again. */
+static void post_end_waiters_locked(lanepool_i_lifecycle *lifecycle)
 {
     while (lifecycle->end_waiters != NULL) {
-        lanepool_i_end_waiter *visitor = lifecycle->end_waiters;
-        lifecycle->end_waiters = visitor->next;
-        lanepool_i_semaphore_post(&visitor->semaphore);
+        lanepool_i_end_waiter *waiter = lifecycle->end_waiters;
+        lifecycle->end_waiters = waiter->next;
+        lanepool_i_semaphore_post(&waiter->semaphore);
     }
 }
 
-static void leave_locked(lanepool_i_lifecycle *lifecycle, const lanepool_i_end_waiter *visitor)
+static void unlink_end_waiter_locked(lanepool_i_lifecycle *lifecycle,
+                                     const lanepool_i_end_waiter *waiter)
 {
     lanepool_i_end_waiter **at = &lifecycle->end_waiters;
-    while (*at != NULL && *at != visitor)
+    while (*at != NULL && *at != waiter)
         at = &(*at)->next;
     if (*at != NULL)
-        *at = visitor->next;
+        *at = waiter->next;
 }
 
-/* Those that are here now will be told of what is looked for from now on. */
-static void address_visitors(lanepool_i_lifecycle *lifecycle)
+/* Notes which waiters the coming check is for: those that are in the list now. */
+static void note_end_waiters(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
-    for (lanepool_i_end_waiter *visitor = lifecycle->end_waiters; visitor != NULL;
-         visitor = visitor->next)
-        visitor->is_addressed = true;
+    for (lanepool_i_end_waiter *waiter = lifecycle->end_waiters; waiter != NULL;
+         waiter = waiter->next)
+        waiter->precedes_check = true;
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
-static void tell_held(lanepool_i_lifecycle *lifecycle)
+static void notify_end_waiters_parked(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     for (lanepool_i_end_waiter **at = &lifecycle->end_waiters; *at != NULL;) {
-        lanepool_i_end_waiter *visitor = *at;
-        if (!visitor->is_addressed) {
-            at = &visitor->next;
+        lanepool_i_end_waiter *waiter = *at;
+        if (!waiter->precedes_check) {
+            at = &waiter->next;
             continue;
         }
-        *at = visitor->next;
-        visitor->is_held = true;
-        lanepool_i_semaphore_post(&visitor->semaphore);
+        *at = waiter->next;
+        waiter->only_parked_left = true;
+        lanepool_i_semaphore_post(&waiter->semaphore);
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
@@ -76,22 +78,24 @@ static void set_stopped(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     store_seq(&lifecycle->stopped, true);
-    post_visitors_locked(lifecycle);
+    post_end_waiters_locked(lifecycle);
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
-/* --- the end, decided by the role's holder --- */
+/* --- the end, on the role's holder --- */
 
-/* The cancels last: they began before the cancelled tasks could finish. */
+/* Reads `cancels` after the finished counters. A canceller counts itself before a task that it
+ * cancels can finish, so each cancelled task that is counted here shows its canceller. */
 static bool all_routed_are_finished(lanepool_pool *pool)
 {
     return lanepool_i_thread_records_finished(&pool->records) == lanepool_i_router_routed(pool) &&
            load_seq(&pool->lifecycle.cancels) == 0;
 }
 
-/* With everything finished nothing runs, so nobody is inside to submit; and whoever submits from
- * outside finds the inbox closed or is found in it. Who waits in a pump is told. */
-static void look_for_drained(lanepool_pool *pool)
+/* Ends a drain if everything has finished. Then no task runs, so no thread is inside to submit. A
+ * thread that submits from outside either finds the inbox closed, or its task keeps the inbox from
+ * being closed. Threads that wait in pumps are woken. */
+static void try_to_end_drain(lanepool_pool *pool)
 {
     if (!all_routed_are_finished(pool) || !lanepool_i_delays_try_close(pool))
         return;
@@ -104,61 +108,67 @@ static void look_for_drained(lanepool_pool *pool)
     }
 }
 
-/* What is delayed becomes due by itself; only a drain waits for it. The state is looked at when the
- * visitors are known: one that came after a shutdown now is not told of what was before. */
-static void look_for_standstill(lanepool_pool *pool, lanepool_i_thread_record *record)
+/* Notifies those who wait if only parked tasks are left. End waiters are notified only in a drain
+ * without delayed tasks, because these become due by themselves.
+ *
+ * The state is read after the waiters are noted. If one of them came after a shutdown-now, the
+ * state that is read is STOPPING, and no end waiter is notified. */
+static void notify_if_only_parked_left(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    address_visitors(&pool->lifecycle);
+    note_end_waiters(&pool->lifecycle);
     bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
     if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_only_parked_left(pool, record))
         return;
     lanepool_i_quiesce_notify_parked(pool);
     if (drains && lanepool_i_delays_count(pool) == 0)
-        tell_held(&pool->lifecycle);
+        notify_end_waiters_parked(&pool->lifecycle);
 }
 
-void lanepool_i_pool_look(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
         lanepool_i_gates_open(pool, record);
     lanepool_i_barrier_look(pool, record);
-    lanepool_i_quiesce_look(pool, record);
+    lanepool_i_quiesce_check(pool, record);
     if (load_seq(&lifecycle->workers_left) == 0) {
         if (load_seq(&lifecycle->stopped))
             return;
-        /* Looked at only now: a pool that was told to stop is so before its last worker leaves. */
+        /* Read the state only now. It becomes STOPPING before the workers are stopped, and so
+         * before the last worker leaves. */
         if (load_seq(lifecycle->state) == LANEPOOL_I_STOPPING && !lifecycle->handed_back) {
             if (!lanepool_i_delays_stop(pool))
                 return;
-            lanepool_i_handback(pool, record);
+            lanepool_i_hand_back_tasks(pool, record);
         }
         lifecycle->handed_back = true;
         if (load_seq(&lifecycle->cancels) != 0)
             return;
-        lanepool_i_quiesce_look(pool, record);
+        lanepool_i_quiesce_check(pool, record);
         set_stopped(lifecycle);
     } else if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING &&
                !lanepool_i_workers_is_stopped(&pool->workers)) {
-        look_for_drained(pool);
+        try_to_end_drain(pool);
     }
     if (lanepool_i_retry_some_parked(pool))
-        look_for_standstill(pool, record);
+        notify_if_only_parked_left(pool, record);
 }
 
 /* --- shutting down --- */
 
-/* Workers that sleep look at the counters when they are woken and lie down again. */
-static void make_look(lanepool_pool *pool)
+/* Refuses blocked submitters and wakes all sleeping workers. A worker that is woken checks the
+ * counters before it sleeps again. */
+static void make_workers_check(lanepool_pool *pool)
 {
     lanepool_i_admission_close(&pool->admission);
     lanepool_i_sleepers_wake_all(&pool->workers.sleepers);
 }
 
-/* Under the lock: a pause that found the pool running is over. What a pool that stops at once has
- * paused does not start any more. Those who sleep are woken; if nobody does, what stands ready may
- * want an absent worker. */
-static void resume(lanepool_pool *pool)
+/* Resumes a paused pool that begins to drain; a shutdown-now does not resume it. A pause checks
+ * under the same lock that the pool is running, so each such pause is complete by now and is undone
+ * here. lanepool_i_workers_resume() wakes the sleeping workers. If none sleeps, the ready tasks may
+ * need an absent worker, so one is woken, too. */
+static void resume_for_drain(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
     lanepool_i_workers_resume(&pool->workers);
@@ -173,23 +183,24 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     uint32_t running = LANEPOOL_I_RUNNING;
-    /* Attention first: a look for a quiesce may end the drain at once, and then the last worker to
-     * leave must look, too. */
+    /* Raise `attention` first. A check that is made for a quiesce may end the drain at once, and
+     * then the last worker to leave must check the counters, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
     lanepool_i_delays_close(pool);
     if (cas_seq(pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
         lanepool_i_timers_interrupt(&pool->delays->timers);
-        resume(pool);
-        make_look(pool);
+        resume_for_drain(pool);
+        make_workers_check(pool);
     } else {
         fetch_sub_seq(&pool->lifecycle.attention, 1);
     }
     return LANEPOOL_OK;
 }
 
-/* Under the lock, so that two callers cannot both decide, nor mix their handbacks, and so that the
- * workers have been stopped when either returns. Attention before that: the last worker to leave
- * must look. */
+/* Changes the state to STOPPING; returns false if another caller has done so. Under the lock, so
+ * that two callers cannot both do it or mix their hand-back functions, and so that the workers are
+ * stopped when either call returns. `attention` is raised before the workers are stopped: the last
+ * worker to leave must check the counters. */
 static bool decide_to_stop(lanepool_pool *pool, lanepool_handback_fn handback, void *context)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
@@ -215,7 +226,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         return LANEPOOL_FORKED;
     if (lanepool_i_workers_is_stopped(&pool->workers) || !decide_to_stop(pool, handback, context))
         return LANEPOOL_SHUT_DOWN;
-    make_look(pool);
+    make_workers_check(pool);
     lanepool_i_timers_end(&pool->delays->timers);
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     return LANEPOOL_OK;
@@ -235,8 +246,8 @@ bool lanepool_pool_is_terminated(const lanepool_pool *pool)
 
 typedef enum step { WAIT, JOIN, DONE } step;
 
-/* What there is to do; WAIT has entered the visitor. */
-static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *visitor)
+/* Returns what the waiter has to do next. With WAIT, it is in the list of end waiters. */
+static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *waiter)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
     step next = WAIT;
@@ -246,15 +257,15 @@ static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *vi
         lifecycle->joining = true;
         next = JOIN;
     } else {
-        visitor->is_addressed = false;
-        visitor->next = lifecycle->end_waiters;
-        lifecycle->end_waiters = visitor;
+        waiter->precedes_check = false;
+        waiter->next = lifecycle->end_waiters;
+        lifecycle->end_waiters = waiter;
     }
     lanepool_i_mutex_unlock(&lifecycle->lock);
     return next;
 }
 
-static void join(lanepool_pool *pool)
+static void join_threads(lanepool_pool *pool)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     lanepool_i_workers_join(&pool->workers);
@@ -262,13 +273,14 @@ static void join(lanepool_pool *pool)
     lanepool_i_contexts_end(pool);
     lanepool_i_mutex_lock(&lifecycle->lock);
     lifecycle->joined = true;
-    post_visitors_locked(lifecycle);
+    post_end_waiters_locked(lifecycle);
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
-/* Whether the pool stands still was looked at when it came to that: now it is for this visitor. If
- * memory for this thread is lacking, another one looks. */
-static void ask_for_standstill(lanepool_pool *pool)
+/* Has it checked for this waiter whether only parked tasks are left. Earlier checks were made
+ * before it came, and did not notify it. If no memory can be allocated for this thread's record, a
+ * worker checks. */
+static void request_parked_check(lanepool_pool *pool)
 {
     if (!lanepool_i_retry_some_parked(pool))
         return;
@@ -279,32 +291,32 @@ static void ask_for_standstill(lanepool_pool *pool)
         lanepool_i_sleepers_wake_all(&pool->workers.sleepers);
 }
 
-static lanepool_status visit(lanepool_pool *pool, lanepool_i_end_waiter *visitor,
-                             uint64_t deadline_ns)
+static lanepool_status wait_for_end(lanepool_pool *pool, lanepool_i_end_waiter *waiter,
+                                    uint64_t deadline_ns)
 {
     for (;;) {
-        switch (next_step(&pool->lifecycle, visitor)) {
+        switch (next_step(&pool->lifecycle, waiter)) {
         case DONE:
             return LANEPOOL_OK;
         case JOIN:
-            join(pool);
+            join_threads(pool);
             break;
         case WAIT:
-            ask_for_standstill(pool);
-            if (lanepool_i_semaphore_wait_until(&visitor->semaphore, deadline_ns)) {
-                if (visitor->is_held)
+            request_parked_check(pool);
+            if (lanepool_i_semaphore_wait_until(&waiter->semaphore, deadline_ns)) {
+                if (waiter->only_parked_left)
                     return LANEPOOL_HELD;
                 break;
             }
             lanepool_i_mutex_lock(&pool->lifecycle.lock);
-            leave_locked(&pool->lifecycle, visitor);
+            unlink_end_waiter_locked(&pool->lifecycle, waiter);
             lanepool_i_mutex_unlock(&pool->lifecycle.lock);
             return LANEPOOL_TIMED_OUT;
         }
     }
 }
 
-static bool is_inside(const lanepool_pool *pool)
+static bool is_thread_inside(const lanepool_pool *pool)
 {
     const lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
     return record != NULL && lanepool_i_thread_is_inside_pool(record);
@@ -316,12 +328,12 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    if (is_inside(pool))
+    if (is_thread_inside(pool))
         return LANEPOOL_DEADLOCK;
-    lanepool_i_end_waiter visitor = { .is_addressed = false, .is_held = false };
-    if (!lanepool_i_semaphore_init(&visitor.semaphore))
+    lanepool_i_end_waiter waiter = { .precedes_check = false, .only_parked_left = false };
+    if (!lanepool_i_semaphore_init(&waiter.semaphore))
         return LANEPOOL_NO_THREAD;
-    lanepool_status status = visit(pool, &visitor, lanepool_i_deadline(wait_ns_max));
-    lanepool_i_semaphore_fini(&visitor.semaphore);
+    lanepool_status status = wait_for_end(pool, &waiter, lanepool_i_deadline(wait_ns_max));
+    lanepool_i_semaphore_fini(&waiter.semaphore);
     return status;
 }

@@ -1,4 +1,6 @@
-/* Owns what a pool's workers do between tasks, and how an elastic pool starts one; see worker.h. */
+/* Owns what a worker of a pool does between two tasks, when it begins and ends, and how an elastic
+ * pool starts a worker's thread. These functions are called through lanepool_i_work; see worker.h.
+ */
 #include "pool/worker_loop.h"
 
 #include "base/thread_name.h"
@@ -14,7 +16,7 @@ static void call_worker_start(const lanepool_pool *pool, lanepool_i_worker *work
     record->callbacks--;
 }
 
-static void begin(void *owner, lanepool_i_worker *worker)
+static void pool_work_begin_thread(void *owner, lanepool_i_worker *worker)
 {
     const lanepool_pool *pool = owner;
     lanepool_i_thread_name_worker(pool->name, (unsigned)worker->index);
@@ -22,31 +24,34 @@ static void begin(void *owner, lanepool_i_worker *worker)
     call_worker_start(pool, worker);
 }
 
-/* Whether there may be something to run or to route; a missing link may have been made meanwhile.
- */
-static bool may_be_left(lanepool_pool *pool)
+/* Returns true if there may be something to run or to route. A link that was missing may be made by
+ * now. */
+static bool may_work_be_left(lanepool_pool *pool)
 {
     return lanepool_i_workers_has_ready(&pool->workers) ||
            lanepool_i_router_has_work(&pool->router) ||
            lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
-/* Who saw this worker search may have left something to it; it has found another task. Waits inside
- * tasks route and run what they need themselves, and a blocked submitter may wait for a reaping. */
-static void run(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
+/* Runs a task and its chain. First replaces what the search would have done: a thread that saw this
+ * worker search may have left its work to it, and it has found another task. So it reaps, since a
+ * blocked submitter may wait for that. If all workers are busy now, it wakes the waits inside
+ * tasks, which route and run what they need themselves. */
+static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
     if (pool->rule->reap != NULL)
         lanepool_i_router_try_reap(pool, worker->record);
     if (load_seq(&pool->waits.sleeping) != 0 &&
-        lanepool_i_sleepers_all_busy(&pool->workers.sleepers) && may_be_left(pool))
+        lanepool_i_sleepers_all_busy(&pool->workers.sleepers) && may_work_be_left(pool))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     lanepool_i_run_chain(pool, worker, task);
 }
 
-/* While many tasks stand ready routing is put off: lanes that are not blocked cost less, and
- * whoever lacks work finds some in this worker's queue. Not for long: what is to be routed may be
- * ready, and those that stand here have many others behind them. */
+/* Returns true if this worker has so many ready tasks that it should skip routing. A task costs
+ * less if its lane is not blocked when it is routed, and an idle worker can steal from this ring.
+ * Only PUT_OFF_MAX times in a row: the inbox may hold tasks that are ready once they are routed,
+ * and each ready task here may have a long backlog behind it. */
 static bool is_enough_ready(lanepool_i_worker *worker)
 {
     if (lanepool_i_ready_ring_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
@@ -55,8 +60,9 @@ static bool is_enough_ready(lanepool_i_worker *worker)
     return worker->put_off > 0;
 }
 
-/* In a paused pool that is all that workers do. */
-static void look(void *owner, lanepool_i_worker *worker)
+/* Routes, unless the worker has enough ready tasks, and attends to the counters. In a paused pool,
+ * workers do nothing else. */
+static void pool_work_bring_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     bool wants_more = !is_enough_ready(worker) || load_relaxed(&pool->workers.halt) != 0;
@@ -66,10 +72,11 @@ static void look(void *owner, lanepool_i_worker *worker)
         lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
-/* With priorities: a worker chooses among all that was accepted before. Where others stopped at a
- * missing link, which has been made since, it goes on: else nothing would, before it has run all
- * that is ready. */
-static void look_at_all(void *owner, lanepool_i_worker *worker)
+/* Routes everything that was accepted before, so that the worker can choose by priority among all
+ * of it. Another thread may have stopped at a missing link that is made by now. No thread would
+ * route behind that link before this worker has run all ready tasks, so this is checked here, too.
+ */
+static void pool_work_bring_all_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     if (lanepool_i_router_may_have_work(&pool->router) ||
@@ -79,30 +86,31 @@ static void look_at_all(void *owner, lanepool_i_worker *worker)
         lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
-static lanepool_i_task *own(void *owner, lanepool_i_worker *worker)
+static lanepool_i_task *pool_work_take_own(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     return pool->rule->own != NULL ? pool->rule->own(pool, worker) : NULL;
 }
 
-/* Inbox work counts only while the role is free: its holder looks again when it gives it back. */
-static bool left(void *owner, lanepool_i_worker *worker)
+/* Returns true if there is something to route and the role is free. If it is taken, its holder
+ * checks again when it gives the role back. */
+static bool pool_work_is_left(void *owner, lanepool_i_worker *worker)
 {
     (void)worker;
     lanepool_pool *pool = owner;
     return load_seq(&pool->router.inbox.role) == 0 && lanepool_i_router_has_work(&pool->router);
 }
 
-static bool has_own(void *owner, lanepool_i_worker *worker)
+static bool pool_work_has_own(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     return pool->rule->has_own != NULL && pool->rule->has_own(pool, worker);
 }
 
-/* A missing link may have been made meanwhile, and its maker has left it to who searched. If the
- * role is taken it cannot be told yet whether one is missing: then the holder looks when it gives
- * it back. */
-static bool uncertain(void *owner, lanepool_i_worker *worker)
+/* Returns true if there may be work that pool_work_is_left() cannot see. A link that was missing
+ * may be made by now, and its maker has left the rest to the searching workers. While the role is
+ * taken, this cannot be known; then its holder is asked to check when it gives the role back. */
+static bool pool_work_may_be_hidden(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     if (load_seq(&pool->router.inbox.role) != 0) {
@@ -113,7 +121,7 @@ static bool uncertain(void *owner, lanepool_i_worker *worker)
     return lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
-static void idle(void *owner, lanepool_i_worker *worker)
+static void pool_work_before_sleep(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     lanepool_i_router_refresh(pool, worker->record);
@@ -121,13 +129,14 @@ static void idle(void *owner, lanepool_i_worker *worker)
     lanepool_i_admission_idle(&pool->admission);
 }
 
-static void abandoned(void *owner, lanepool_i_worker *worker)
+static void pool_work_end_abandoned(void *owner, lanepool_i_worker *worker)
 {
     lanepool_i_run_abandoned(owner, worker->record);
 }
 
-/* The hand-back may have been on this thread, so that only now nothing else is called on it. The
- * pool counts as terminated meanwhile, but its memory stays until the thread is joined. */
+/* Calls the program's worker_stop function. The hand-back may have run on this thread, so only now
+ * is it certain that no other callback is called on it. The pool may count as terminated already,
+ * but its memory stays until the thread is joined. */
 static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_thread_record *record = worker->record;
@@ -138,8 +147,9 @@ static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worke
     record->callbacks--;
 }
 
-/* Something may have been left to this worker while it searched, and it searches no more. */
-static void end(void *owner, lanepool_i_worker *worker)
+/* Ends the worker's part in the pool. A thread that saw it search may have left work to it, and it
+ * does not search any more, so it wakes the waiters. */
+static void pool_work_end_thread(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
@@ -149,10 +159,12 @@ static void end(void *owner, lanepool_i_worker *worker)
     lanepool_i_thread_record_leave(worker->record);
 }
 
-/* While it was claimed others may have found its flag taken, and left their work to it, as to a
- * sleeper that somebody wakes. The workers that there are come to it when they have a moment; waits
- * inside tasks and blocked submitters cannot wait for that. */
-static void lack(lanepool_pool *pool, lanepool_i_thread_record *record, size_t index)
+/* Handles a failed start of a thread. While the worker was claimed, other threads may have found
+ * its flag taken and left their work to it. The other workers find that work when they next check.
+ * Waits inside tasks and blocked submitters cannot wait until then, so this thread reaps and wakes
+ * the waiters. */
+static void handle_thread_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  size_t index)
 {
     lanepool_i_workers_thread_failed(&pool->workers, index);
     if (record != NULL && pool->rule->reap != NULL)
@@ -160,74 +172,79 @@ static void lack(lanepool_pool *pool, lanepool_i_thread_record *record, size_t i
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* What was published may have found its worker by now. A taken role says nothing. */
-static bool is_wanted(lanepool_pool *pool)
+/* Returns true if a new thread may find work; another worker may have taken the work by now. While
+ * the role is taken this cannot be known, so the answer is true. */
+static bool is_thread_wanted(lanepool_pool *pool)
 {
-    return load_seq(&pool->router.inbox.role) != 0 || may_be_left(pool);
+    return load_seq(&pool->router.inbox.role) != 0 || may_work_be_left(pool);
 }
 
-/* Both this thread and the new one count as workers that have not left their loop, and then the
- * look whether the workers are to stop, in the total order: so nothing is joined before what is
- * started here is written down, and nothing is started afterwards. */
+/* Starts the thread of a claimed worker. This thread and the new one count as workers that have not
+ * left their loop, before the check whether the workers are stopped; both in the total order. So no
+ * thread is joined before its handle is written here, and no thread is started after the stop. */
 static void start_thread(lanepool_pool *pool, lanepool_i_thread_record *record, size_t index)
 {
     fetch_add_seq(&pool->lifecycle.workers_left, 2);
     if (lanepool_i_workers_is_stopped(&pool->workers) ||
         !lanepool_i_workers_start_absent(&pool->workers, index)) {
-        lack(pool, record, index);
+        handle_thread_failure(pool, record, index);
         fetch_sub_seq(&pool->lifecycle.workers_left, 1);
     }
     lanepool_i_lifecycle_count_out(pool, record);
 }
 
-/* A thread costs more than a wake-up: none is started in vain. Then the worker is absent again, and
- * this thread looks once more, for those who have found its flag taken. */
-static void start_absent(void *owner, size_t index)
+/* Starts a thread for an absent worker that this thread has claimed. A thread costs more than a
+ * wake-up, so none is started if its work is gone. Then the worker becomes absent again, and this
+ * thread checks once more for those that have found its flag taken. */
+static void pool_work_start_absent(void *owner, size_t index)
 {
     lanepool_pool *pool = owner;
     lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
     if (record == NULL) {
-        lack(pool, record, index);
-    } else if (is_wanted(pool)) {
+        handle_thread_failure(pool, record, index);
+    } else if (is_thread_wanted(pool)) {
         start_thread(pool, record, index);
     } else {
         lanepool_i_sleepers_set_absent(&pool->workers.sleepers, index);
-        if (is_wanted(pool))
+        if (is_thread_wanted(pool))
             lanepool_i_sleepers_wake(&pool->workers.sleepers);
     }
 }
 
-static void leave(void *owner, lanepool_i_worker *worker)
+static void pool_work_leave(void *owner, lanepool_i_worker *worker)
 {
     call_worker_stop(owner, worker);
 }
 
-static void come_back(void *owner, lanepool_i_worker *worker)
+static void pool_work_come_back(void *owner, lanepool_i_worker *worker)
 {
     call_worker_start(owner, worker);
 }
 
-static void look_and_try_again(void *owner, lanepool_i_worker *worker)
+static void pool_work_retry_and_bring_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_i_worker_retry_threads(worker);
-    look(owner, worker);
+    pool_work_bring_ready(owner, worker);
 }
 
-static void look_at_all_and_try_again(void *owner, lanepool_i_worker *worker)
+static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker)
 {
     lanepool_i_worker_retry_threads(worker);
-    look_at_all(owner, worker);
+    pool_work_bring_all_ready(owner, worker);
 }
 
-#define WORK(look_function)                                                      \
-    .begin = begin, .run = run, .look = look_function, .own = own, .left = left, \
-    .has_own = has_own, .uncertain = uncertain, .idle = idle, .abandoned = abandoned, .end = end
-#define ELASTIC .leave = leave, .come_back = come_back, .start = start_absent
+#define WORK(bring_function)                                                             \
+    .begin = pool_work_begin_thread, .run = pool_work_run_chain, .look = bring_function, \
+    .own = pool_work_take_own, .left = pool_work_is_left, .has_own = pool_work_has_own,  \
+    .uncertain = pool_work_may_be_hidden, .idle = pool_work_before_sleep,                \
+    .abandoned = pool_work_end_abandoned, .end = pool_work_end_thread
+#define ELASTIC \
+    .leave = pool_work_leave, .come_back = pool_work_come_back, .start = pool_work_start_absent
 
-static const lanepool_i_work fixed_work = { WORK(look) };
-static const lanepool_i_work fixed_work_with_priorities = { WORK(look_at_all) };
-static const lanepool_i_work elastic_work = { WORK(look_and_try_again), ELASTIC };
-static const lanepool_i_work elastic_work_with_priorities = { WORK(look_at_all_and_try_again),
+static const lanepool_i_work fixed_work = { WORK(pool_work_bring_ready) };
+static const lanepool_i_work fixed_work_with_priorities = { WORK(pool_work_bring_all_ready) };
+static const lanepool_i_work elastic_work = { WORK(pool_work_retry_and_bring_ready), ELASTIC };
+static const lanepool_i_work elastic_work_with_priorities = { WORK(pool_work_retry_and_bring_all),
                                                               ELASTIC };
 
 const lanepool_i_work *lanepool_i_work_of_pool(const lanepool_options *options)

@@ -1,5 +1,5 @@
 /*
- * What the workers of a pool work for: the functions that their loop (worker.h) calls.
+ * The functions that the workers' loop (worker.h) calls in a pool.
  */
 #ifndef LANEPOOL_SRC_POOL_WORKER_LOOP_H
 #define LANEPOOL_SRC_POOL_WORKER_LOOP_H
