@@ -202,9 +202,9 @@ static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool
     end->result = (lanepool_result){ LANEPOOL_CANCELLED, 0, NULL };
     if (pool->rule->reap != NULL)
         lanepool_i_countdown_set_started(task);
-    bool watched = load_seq(&pool->retention.word) != 0;
+    bool retains = load_seq(&pool->retention.word) != 0;
     uint64_t word =
-        watched ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
+        retains ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) == LANEPOOL_I_TOMBSTONE)
         return false;
     end->future = future_by_word(task, word);
@@ -311,8 +311,8 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
 
 void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task)
 {
-    uint64_t mark = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
-    if ((fetch_or_acq_rel(&task->word, mark) & LANEPOOL_I_TOMBSTONE) == 0)
+    uint64_t bits = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
+    if ((fetch_or_acq_rel(&task->word, bits) & LANEPOOL_I_TOMBSTONE) == 0)
         lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
 }
 

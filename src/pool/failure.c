@@ -204,7 +204,7 @@ static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_attempts
 }
 
 /* Takes a parked task to resolve it. Unless it is dropped, the task leaves the list. With DROP it
- * stays in the list, marked as resolved, until the tasks behind it are cancelled, since that can
+ * stays in the list, noted as resolved, until the tasks behind it are cancelled, since that can
  * fail. */
 static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t ticket,
                                         lanepool_resolution how, lanepool_i_attempts **taken)

@@ -1,24 +1,28 @@
 /*
- * Owns cancelling: deciding that a task never starts, its one call, and making
- * a mark of it.
+ * Owns cancelling: the decision that a task never starts, the task's one CANCELLED call, and its
+ * tombstone.
  *
- * Who decides. A task with a future: the future's `cancelled` against `started`,
- * under its lock. When several are cancelled at once, also those without: the
- * task's MARK against STARTED, by the role's holder while the pool is watched
- * (census.h). Whoever starts a task then sets STARTED by one atomic operation,
- * which tells it of a MARK; what had started before stands in its thread's list,
- * or, where it keeps its places for a while after that, its latch says so.
- * A MARK without STARTED says that the task's reference to its future is now the
- * canceller's; one with it, that the future has cancelled the task and knows the
- * mark, until that passes.
+ * How it is decided:
  *
- * What is left. Who cancels takes function, context and release out of the
- * block, which may go at any time. The mark's places go through their lanes like
- * any other's; a router that can have a rollup's lanes go on each by itself
- * (rule.h's `mark`) does so, told by a message that stands in the future.
+ * - One task, by its future: `cancelled` against `started`, under the future's lock.
+ * - Several tasks, with or without futures, by their words: TOMBSTONE against STARTED. The role's
+ *   holder sets TOMBSTONE while it takes a census (census.h). During a census, a thread that starts
+ *   a task sets STARTED by one atomic operation, which shows it a TOMBSTONE. A task that has
+ *   started before is in its thread's running list. Where finished tasks have entries until they
+ *   are reaped, the countdown of such a task says that it has started.
  *
- * With a rule of the program's, which may be asked about the task until it is
- * marked by the role's holder, the release is called after that.
+ * TOMBSTONE without STARTED: the task's reference to its future belongs to the canceller. TOMBSTONE
+ * with STARTED: the future has cancelled the task, and points to the tombstone until this has left
+ * its lanes.
+ *
+ * The canceller copies function, context and release callback out of the block no later than it
+ * decides, because the block may be given back at any time after that. The tombstone's entries pass
+ * through their lanes like any others. With lanes per key (rule.h), they stop blocking at once:
+ * each lane passes the entry of a cancelled rollup without waiting for its other lanes. For that, a
+ * message that is part of the future notifies the role's holder.
+ *
+ * A predicate of the program may be called for the task until the role's holder has made the
+ * tombstone. So in a pool with a predicate, the release callback is called after that.
  */
 #include "lanepool/cancel.h"
 
@@ -38,33 +42,34 @@
 #include "task/countdown.h"
 #include "wait/cancel.h"
 
-/* A task that is to be told: a copy of its front, without places. */
-struct told {
+/* A cancelled task that has to be called: a copy of its front, without entries. */
+struct cancelled_task {
     lanepool_i_task front;
     lanepool_release_fn release;
-    lanepool_future *future; /* whose completion is the canceller's, or NULL */
+    lanepool_future *future; /* to be completed by the canceller, or NULL */
 };
 
-static lanepool_release_fn release_of(const lanepool_i_task *task)
+static lanepool_release_fn release_callback_of(const lanepool_i_task *task)
 {
     return lanepool_i_task_is_wide(task) ? lanepool_i_periodic_release_of(task) : NULL;
 }
 
-static void copy_front(struct told *told, const lanepool_i_task *task, lanepool_release_fn release,
-                       lanepool_future *future)
+static void copy_task_front(struct cancelled_task *cancelled, const lanepool_i_task *task,
+                            lanepool_release_fn release, lanepool_future *future)
 {
-    told->front.function = task->function;
-    told->front.context = task->context;
+    cancelled->front.function = task->function;
+    cancelled->front.context = task->context;
     uint64_t ticket = load_relaxed(&task->word) & LANEPOOL_I_TICKET_MASK;
-    atomic_init(&told->front.word, ticket | LANEPOOL_I_TOMBSTONE);
-    told->release = release;
-    told->future = future;
+    atomic_init(&cancelled->front.word, ticket | LANEPOOL_I_TOMBSTONE);
+    cancelled->release = release;
+    cancelled->future = future;
 }
 
-static void tell(lanepool_pool *pool, lanepool_i_thread_record *record, struct told *told)
+static void call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           struct cancelled_task *cancelled)
 {
     record->callbacks++;
-    lanepool_i_run_call_cancelled(pool, record, &told->front, told->future);
+    lanepool_i_run_call_cancelled(pool, record, &cancelled->front, cancelled->future);
     record->callbacks--;
 }
 
@@ -80,8 +85,9 @@ static void release_context(lanepool_i_thread_record *record, lanepool_release_f
 
 /* --- one task, by its future --- */
 
-/* NULL: it is complete, or that of a sequence's task. */
-static lanepool_pool *pool_of(lanepool_future *future)
+/* Returns the pool of a pending task; NULL if the future is complete or belongs to a sequence's
+ * task. */
+static lanepool_pool *pool_of_pending(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
     lanepool_pool *pool = future->complete ? NULL : future->pool;
@@ -89,11 +95,17 @@ static lanepool_pool *pool_of(lanepool_future *future)
     return pool;
 }
 
-/* The mark and the message have a reference each; the task's own goes when it completes. False: who
- * cancels several has just made a mark of it, and may have let it pass by now. */
-static bool decide_locked(lanepool_pool *pool, lanepool_future *future, struct told *told)
+/* Decides that the task is cancelled. Returns false if a cancelling of several tasks has just made
+ * it a tombstone, which may have left its lanes by now. The front is copied before the word is
+ * checked: if another thread was giving the block back, the word shows the tombstone, and the copy
+ * is not used.
+ *
+ * The tombstone and the message get one reference to the future each. The task's own reference is
+ * given back when the future completes. */
+static bool decide_to_cancel_locked(lanepool_pool *pool, lanepool_future *future,
+                                    struct cancelled_task *cancelled)
 {
-    copy_front(told, future->task, release_of(future->task), future);
+    copy_task_front(cancelled, future->task, release_callback_of(future->task), future);
     if ((load_acquire(&future->task->word) & LANEPOOL_I_TOMBSTONE) != 0)
         return false;
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
@@ -105,7 +117,8 @@ static bool decide_locked(lanepool_pool *pool, lanepool_future *future, struct t
     return true;
 }
 
-static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, struct told *told)
+static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *future,
+                                        struct cancelled_task *cancelled)
 {
     lanepool_status status = LANEPOOL_OK;
     if (!PLANTED(UNLOCKED))
@@ -115,7 +128,7 @@ static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, stru
     } else if (future->started) {
         store_relaxed(&future->asked, true);
         status = LANEPOOL_RUNNING;
-    } else if (!decide_locked(pool, future, told)) {
+    } else if (!decide_to_cancel_locked(pool, future, cancelled)) {
         status = LANEPOOL_DONE;
     }
     if (!PLANTED(UNLOCKED))
@@ -123,22 +136,24 @@ static lanepool_status decide(lanepool_pool *pool, lanepool_future *future, stru
     return status;
 }
 
-/* The mark stays while the lock is held: it is forgotten before it passes. */
-static void mark_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_task *task, lanepool_i_grants *grants)
+/* Makes a tombstone, and makes its entries block no lane. The block stays valid while the future's
+ * lock is held: a thread that lets the tombstone leave its lanes first makes the future forget it,
+ * under this lock. */
+static void make_tombstone_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_run_set_tombstone(record, task);
     if (pool->rule->mark != NULL && !lanepool_i_barrier_holds(&pool->router, task))
         pool->rule->mark(pool, task, grants);
 }
 
-static lanepool_future *future_of(lanepool_i_message *message)
+static lanepool_future *future_of_message(lanepool_i_message *message)
 {
     return (lanepool_future *)((char *)message - offsetof(lanepool_future, marking));
 }
 
-static void end_marking(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_future *future)
+static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_future *future)
 {
     const lanepool_i_task *node = &future->marking.node;
     release_context(record, node->as.wide.release, node->context);
@@ -146,37 +161,40 @@ static void end_marking(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_future_release(future);
 }
 
-/* Role's holder. */
-static void carry_out_marking(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_message *message, lanepool_i_grants *grants)
+/* Called by the role's holder. */
+static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_message *message, lanepool_i_grants *grants)
 {
-    lanepool_future *future = future_of(message);
+    lanepool_future *future = future_of_message(message);
     lanepool_i_mutex_lock(&future->lock);
     if (future->mark != NULL)
-        mark_locked(pool, record, future->mark, grants);
+        make_tombstone_locked(pool, record, future->mark, grants);
     lanepool_i_mutex_unlock(&future->lock);
     if (future->is_member)
         lanepool_i_pumps_give_tombstones(pool);
     lanepool_i_barrier_lift(pool, record, grants);
-    end_marking(pool, record, future);
+    end_tombstone_message(pool, record, future);
 }
 
-/* The cancel ends with the message, which calls the release if the rule may be asked until then. If
- * the pool is being handed back its end may wait for nothing else by now. */
-static void send_marking(lanepool_pool *pool, lanepool_i_thread_record *record,
-                         const struct told *told)
+/* Sends the message that makes the tombstone. The cancel ends when the message is carried out. With
+ * a predicate, the message also calls the release callback; otherwise it is called here.
+ *
+ * If the inbox is closed, the predicate is not called any more, and the cancel ends here. The
+ * pool's end may wait only for this by now, so this thread attends to the counters. */
+static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   const struct cancelled_task *cancelled)
 {
-    lanepool_future *future = told->future;
+    lanepool_future *future = cancelled->future;
     bool has_rule = pool->options.is_compatible != NULL;
     if (!has_rule)
-        release_context(record, told->release, told->front.context);
-    future->marking.node.context = told->front.context;
-    future->marking.node.as.wide.release = has_rule ? told->release : NULL;
-    future->marking.carry_out = carry_out_marking;
+        release_context(record, cancelled->release, cancelled->front.context);
+    future->marking.node.context = cancelled->front.context;
+    future->marking.node.as.wide.release = has_rule ? cancelled->release : NULL;
+    future->marking.carry_out = carry_out_tombstone_message;
     future->marking.urgent = true;
     if (lanepool_i_router_send(pool, record, &future->marking))
         return;
-    end_marking(pool, record, future);
+    end_tombstone_message(pool, record, future);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
@@ -186,7 +204,7 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
         return LANEPOOL_INVALID;
     if (!lanepool_i_future_is_here(future))
         return LANEPOOL_FORKED;
-    lanepool_pool *pool = pool_of(future);
+    lanepool_pool *pool = pool_of_pending(future);
     if (pool == NULL)
         return lanepool_i_sequence_cancel_task(future);
     lanepool_i_thread_record *record;
@@ -195,14 +213,14 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
         return entered;
     if (lanepool_i_delays_cancel(pool, record, future))
         return LANEPOOL_OK;
-    struct told told;
-    lanepool_status status = decide(pool, future, &told);
+    struct cancelled_task cancelled;
+    lanepool_status status = decide_to_cancel(pool, future, &cancelled);
     if (status == LANEPOOL_RUNNING)
         lanepool_i_retry_asked_to_stop(future);
     if (status != LANEPOOL_OK)
         return status;
-    tell(pool, record, &told);
-    send_marking(pool, record, &told);
+    call_cancelled(pool, record, &cancelled);
+    send_tombstone_message(pool, record, &cancelled);
     return LANEPOOL_OK;
 }
 
@@ -226,19 +244,19 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
 
 /* --- several tasks --- */
 
-/* One call that cancels several; on the caller's stack. */
+/* One call that cancels several tasks; on the caller's stack. */
 struct cancelling {
-    lanepool_lane *handle; /* NULL: tasks of any lane */
-    lanepool_i_task *kept; /* or of one of this one's; or NULL */
+    lanepool_lane *handle;   /* cancel the tasks that claim this lane, or NULL */
+    lanepool_i_task *parked; /* cancel the tasks behind this parked one, or NULL */
     lanepool_i_census census;
-    lanepool_i_vector told;
-    lanepool_i_vector marked; /* lanepool_i_task * */
-    bool lacking;
+    lanepool_i_vector cancelled;  /* struct cancelled_task */
+    lanepool_i_vector tombstones; /* lanepool_i_task * */
+    bool out_of_memory;
 };
 
-/* A task whose future had cancelled it before is a mark all the same; then its own canceller tells
- * it. True: this one does. */
-static bool take_future(lanepool_future *future)
+/* Takes the future over for this canceller. Returns false if the future has cancelled the task
+ * before: then its own canceller calls the task. The task is a tombstone in either case. */
+static bool take_over_future(lanepool_future *future)
 {
     bool taken = lanepool_i_future_give_up(future);
     if (!taken)
@@ -246,50 +264,56 @@ static bool take_future(lanepool_future *future)
     return taken;
 }
 
-/* Its latch says so where tasks are reaped, once it has been set. */
-static bool has_started(const lanepool_pool *pool, const lanepool_i_task *task)
+/* Returns true if the countdown says that the task has started. It says so only where tasks are
+ * reaped, and a task that a barrier holds back has no countdown yet. */
+static bool countdown_shows_start(const lanepool_pool *pool, const lanepool_i_task *task)
 {
     return pool->rule->reap != NULL && !lanepool_i_barrier_holds(&pool->router, task) &&
            lanepool_i_countdown_has_started(task);
 }
 
-/* False: it has started, or is a mark. The arrays have room. A mark is never taken back: another
- * thread may have made the same one meanwhile. The release is looked up before: once it is a mark,
- * who lets it pass may forget the series that it is a run of. */
-static bool try_to_mark(struct cancelling *cancelling, lanepool_i_task *task)
+/* Makes a tombstone of a task and records it to be called. The arrays must have room. Returns false
+ * if the task has started or is a tombstone already.
+ *
+ * TOMBSTONE is never cleared again: another thread may have set it, too. The release callback is
+ * read before TOMBSTONE is set: as soon as it is set, the worker that lets the tombstone pass may
+ * free the record of a periodic task. */
+static bool try_to_make_tombstone(struct cancelling *cancelling, lanepool_i_task *task)
 {
     uint64_t over = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
     uint64_t word = load_relaxed(&task->word);
-    if (has_started(cancelling->census.pool, task) || (word & over) != 0)
+    if (countdown_shows_start(cancelling->census.pool, task) || (word & over) != 0)
         return false;
-    lanepool_release_fn release = release_of(task);
+    lanepool_release_fn release = release_callback_of(task);
     while (!cas_acq_rel(&task->word, &word, word | LANEPOOL_I_TOMBSTONE))
         if ((word & over) != 0)
             return false;
     lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
-    if (future == NULL || take_future(future))
-        copy_front(lanepool_i_vector_add(&cancelling->told, sizeof(struct told)), task, release,
-                   future);
+    if (future == NULL || take_over_future(future))
+        copy_task_front(
+            lanepool_i_vector_add(&cancelling->cancelled, sizeof(struct cancelled_task)), task,
+            release, future);
     lanepool_i_trace_task(cancelling->census.record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     return true;
 }
 
-static void add_marked(struct cancelling *cancelling, lanepool_i_task *task)
+static void add_tombstone(struct cancelling *cancelling, lanepool_i_task *task)
 {
-    lanepool_i_task **marked =
-        lanepool_i_vector_add(&cancelling->marked, sizeof(lanepool_i_task *));
-    *marked = task;
+    lanepool_i_task **tombstone =
+        lanepool_i_vector_add(&cancelling->tombstones, sizeof(lanepool_i_task *));
+    *tombstone = task;
 }
 
-static bool claims(const lanepool_pool *pool, lanepool_i_task *task, const lanepool_i_lane *lane)
+static bool does_task_claim(const lanepool_pool *pool, lanepool_i_task *task,
+                            const lanepool_i_lane *lane)
 {
     if (lanepool_i_barrier_holds(&pool->router, task))
         return lanepool_i_lane_table_is_claimed(pool, task, lane);
     return pool->rule->claims_lane(pool, task, lane);
 }
 
-/* NULL: all are meant, or those of a kept task's lanes. */
-static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
+/* Returns the lane of the handle, or NULL if this call has none. */
+static const lanepool_i_lane *lane_to_cancel(const struct cancelling *cancelling)
 {
     if (cancelling->handle == NULL)
         return NULL;
@@ -297,73 +321,78 @@ static const lanepool_i_lane *lane_of(const struct cancelling *cancelling)
                                   cancelling->handle);
 }
 
-/* Who has left a poisoned lane stands behind nobody there. */
-static bool stands_behind(const lanepool_pool *pool, lanepool_i_task *task,
-                          const lanepool_i_lane *lane)
+/* Returns true if the task waits in this lane of the parked task. Two tasks that have both left
+ * poisoned lanes have entries in the void lane, but neither waits there. */
+static bool is_behind_in_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                              const lanepool_i_lane *lane)
 {
-    return !lanepool_i_lane_is_void(lane) && claims(pool, task, lane);
+    return !lanepool_i_lane_is_void(lane) && does_task_claim(pool, task, lane);
 }
 
-static bool is_meant(const struct cancelling *cancelling, lanepool_i_task *task,
-                     const lanepool_i_lane *lane)
+static bool is_to_be_cancelled(const struct cancelling *cancelling, lanepool_i_task *task,
+                               const lanepool_i_lane *lane)
 {
     const lanepool_pool *pool = cancelling->census.pool;
-    if (cancelling->kept == NULL)
-        return lane == NULL || claims(pool, task, lane);
-    size_t i = lanepool_i_task_count(cancelling->kept);
-    while (i > 0 && !stands_behind(pool, task, lanepool_i_entry_lane(cancelling->kept, i - 1)))
+    if (cancelling->parked == NULL)
+        return lane == NULL || does_task_claim(pool, task, lane);
+    size_t i = lanepool_i_task_count(cancelling->parked);
+    while (i > 0 &&
+           !is_behind_in_lane(pool, task, lanepool_i_entry_lane(cancelling->parked, i - 1)))
         i--;
     return i > 0;
 }
 
-static void mark_seen(struct cancelling *cancelling)
+static void cancel_seen_tasks(struct cancelling *cancelling)
 {
-    const lanepool_i_lane *lane = lane_of(cancelling);
+    const lanepool_i_lane *lane = lane_to_cancel(cancelling);
     for (size_t i = 0; i < cancelling->census.rows.count; i++) {
         const lanepool_i_census_row *seen = lanepool_i_census_row_at(&cancelling->census, i);
         if ((seen->state != LANEPOOL_SNAPSHOT_RUNNING || PLANTED(CANCEL_RUNNING)) &&
-            is_meant(cancelling, seen->task, lane) && try_to_mark(cancelling, seen->task))
-            add_marked(cancelling, seen->task);
+            is_to_be_cancelled(cancelling, seen->task, lane) &&
+            try_to_make_tombstone(cancelling, seen->task))
+            add_tombstone(cancelling, seen->task);
     }
 }
 
-/* It gets all its lanes at once: none of them has to go on by itself. */
-static void found_heir(lanepool_i_task *receiver, lanepool_i_task *giver, void *context)
+/* Cancels a receiver whose giver claims the lane. A receiver has no entries yet and gets all its
+ * lanes at once, so bury_tombstones() has nothing to do for it. */
+static void cancel_receiver(lanepool_i_task *receiver, lanepool_i_task *giver, void *context)
 {
     struct cancelling *cancelling = context;
-    if (is_meant(cancelling, giver, lane_of(cancelling)))
-        (void)try_to_mark(cancelling, receiver);
+    if (is_to_be_cancelled(cancelling, giver, lane_to_cancel(cancelling)))
+        (void)try_to_make_tombstone(cancelling, receiver);
 }
 
-/* Those that stand in no lane yet. Under their lock there is no getting room: if there is too
- * little, all are looked at again, of which the first are marks by then. */
-static bool mark_heirs(struct cancelling *cancelling)
+/* Cancels the receivers. Nothing can be allocated under their lock. If there was too little room,
+ * all of them are visited again; the first ones are tombstones by then. Returns false if memory
+ * cannot be allocated. */
+static bool cancel_receivers(struct cancelling *cancelling)
 {
     lanepool_i_detaches *detaches = cancelling->census.pool->detaches;
     size_t room = 0;
     size_t count;
-    while ((count = lanepool_i_detaches_each_receiver(detaches, room, found_heir, cancelling)) >
-           room) {
+    while ((count = lanepool_i_detaches_each_receiver(detaches, room, cancel_receiver,
+                                                      cancelling)) > room) {
         room = count;
-        if (!lanepool_i_vector_reserve(&cancelling->told, room, sizeof(struct told)))
+        if (!lanepool_i_vector_reserve(&cancelling->cancelled, room, sizeof(struct cancelled_task)))
             return false;
     }
     return true;
 }
 
-/* Once the lanes go on: each of a rollup's by itself. */
-static void let_go_of_lanes(const struct cancelling *cancelling, lanepool_i_grants *grants)
+/* Makes the entries of the tombstones block no lane, once the lanes are not frozen any more. */
+static void bury_tombstones(const struct cancelling *cancelling, lanepool_i_grants *grants)
 {
     lanepool_pool *pool = cancelling->census.pool;
     const lanepool_i_rule *rule = pool->rule;
-    lanepool_i_task *const *marked = cancelling->marked.items;
+    lanepool_i_task *const *tombstones = cancelling->tombstones.items;
     const lanepool_i_router *router = &pool->router;
-    for (size_t i = 0; i < cancelling->marked.count && rule->mark != NULL; i++)
-        if (!lanepool_i_barrier_holds(router, marked[i]))
-            rule->mark(pool, marked[i], grants);
+    for (size_t i = 0; i < cancelling->tombstones.count && rule->mark != NULL; i++)
+        if (!lanepool_i_barrier_holds(router, tombstones[i]))
+            rule->mark(pool, tombstones[i], grants);
 }
 
-/* Role's holder. */
+/* Called by the role's holder. */
 static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  void *context, lanepool_i_grants *grants)
 {
@@ -372,56 +401,56 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_thread_record *
     *census = (lanepool_i_census){ .pool = pool, .record = record };
     lanepool_i_census_take(census);
     size_t most = census->rows.count;
-    cancelling->lacking =
+    cancelling->out_of_memory =
         census->out_of_memory ||
-        !lanepool_i_vector_reserve(&cancelling->told, most, sizeof(struct told)) ||
-        !lanepool_i_vector_reserve(&cancelling->marked, most, sizeof(lanepool_i_task *));
-    if (!cancelling->lacking) {
-        mark_seen(cancelling);
-        cancelling->lacking = !mark_heirs(cancelling);
+        !lanepool_i_vector_reserve(&cancelling->cancelled, most, sizeof(struct cancelled_task)) ||
+        !lanepool_i_vector_reserve(&cancelling->tombstones, most, sizeof(lanepool_i_task *));
+    if (!cancelling->out_of_memory) {
+        cancel_seen_tasks(cancelling);
+        cancelling->out_of_memory = !cancel_receivers(cancelling);
     }
     lanepool_i_census_thaw(census, grants);
-    let_go_of_lanes(cancelling, grants);
+    bury_tombstones(cancelling, grants);
     lanepool_i_pumps_give_tombstones(pool);
     lanepool_i_census_end(census);
     lanepool_i_census_fini(census);
     lanepool_i_barrier_lift(pool, record, grants);
 }
 
-static void tell_all(lanepool_pool *pool, lanepool_i_thread_record *record, struct told *tell_these,
-                     size_t count)
+static void call_all_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               struct cancelled_task *cancelled, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        tell(pool, record, &tell_these[i]);
-        release_context(record, tell_these[i].release, tell_these[i].front.context);
+        call_cancelled(pool, record, &cancelled[i]);
+        release_context(record, cancelled[i].release, cancelled[i].front.context);
     }
 }
 
 static lanepool_status cancel_several(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_lane *handle, lanepool_i_task *kept, size_t *count)
+                                      lanepool_lane *handle, lanepool_i_task *parked, size_t *count)
 {
-    struct cancelling cancelling = { .handle = handle, .kept = kept };
-    lanepool_i_control_call order = { .action = carry_out_cancelling, .context = &cancelling };
+    struct cancelling cancelling = { .handle = handle, .parked = parked };
+    lanepool_i_control_call call = { .action = carry_out_cancelling, .context = &cancelling };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
-    lanepool_status status = lanepool_i_control_call_run(pool, record, &order);
-    if (status == LANEPOOL_OK && cancelling.lacking)
+    lanepool_status status = lanepool_i_control_call_run(pool, record, &call);
+    if (status == LANEPOOL_OK && cancelling.out_of_memory)
         status = LANEPOOL_NOMEM;
-    tell_all(pool, record, cancelling.told.items, cancelling.told.count);
-    size_t told_count = cancelling.told.count;
-    if (status == LANEPOOL_OK && handle == NULL && kept == NULL) {
-        told_count += lanepool_i_delays_cancel_all(pool, record);
+    call_all_cancelled(pool, record, cancelling.cancelled.items, cancelling.cancelled.count);
+    size_t cancelled_count = cancelling.cancelled.count;
+    if (status == LANEPOOL_OK && handle == NULL && parked == NULL) {
+        cancelled_count += lanepool_i_delays_cancel_all(pool, record);
         lanepool_i_retry_ask_all_to_stop(pool);
     }
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, record);
     if (count != NULL)
-        *count = told_count;
-    lanepool_i_vector_fini(&cancelling.told);
-    lanepool_i_vector_fini(&cancelling.marked);
+        *count = cancelled_count;
+    lanepool_i_vector_fini(&cancelling.cancelled);
+    lanepool_i_vector_fini(&cancelling.tombstones);
     return status;
 }
 
-static lanepool_status cancel_of(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
+static lanepool_status enter_and_cancel(lanepool_pool *pool, lanepool_lane *handle, size_t *count)
 {
     lanepool_i_thread_record *record;
     lanepool_status status = lanepool_i_pool_enter(pool, &record);
@@ -432,18 +461,18 @@ lanepool_status lanepool_lane_cancel(lanepool_lane *lane, size_t *count)
 {
     if (count != NULL)
         *count = 0;
-    return lane != NULL ? cancel_of(lane->pool, lane, count) : LANEPOOL_INVALID;
+    return lane != NULL ? enter_and_cancel(lane->pool, lane, count) : LANEPOOL_INVALID;
 }
 
 lanepool_status lanepool_pool_cancel(lanepool_pool *pool, size_t *count)
 {
     if (count != NULL)
         *count = 0;
-    return pool != NULL ? cancel_of(pool, NULL, count) : LANEPOOL_INVALID;
+    return pool != NULL ? enter_and_cancel(pool, NULL, count) : LANEPOOL_INVALID;
 }
 
 lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_i_task *kept)
+                                         lanepool_i_task *parked)
 {
-    return cancel_several(pool, record, NULL, kept, NULL);
+    return cancel_several(pool, record, NULL, parked, NULL);
 }

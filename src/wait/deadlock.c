@@ -1,13 +1,16 @@
-/* Owns the judgement of waits inside tasks, and the choice of what they need; see deadlock.h. */
+/* Owns two decisions about a wait inside a task: whether it would be a deadlock, and which ready
+ * task it needs; see deadlock.h. */
 #include "wait/deadlock.h"
 
 #include "feature/priority.h"
 #include "feature/pump.h"
 #include "future/pump.h"
 
-/* --- the judgement --- */
+/* --- the verdict --- */
 
-/* The awaited task cannot go while the future's lock is held: it completes the future first. */
+/* Reads the awaited task from the future. Returns false if the future is complete. The task's block
+ * cannot be given back while the future's lock is held, since the task completes its future first.
+ */
 static bool find_awaited(lanepool_i_wait *wait)
 {
     lanepool_future *future = wait->future;
@@ -19,9 +22,10 @@ static bool find_awaited(lanepool_i_wait *wait)
     return wait->awaited != NULL;
 }
 
-/* A completed future makes every verdict void: the block may have been reused meanwhile. */
-static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_wait *wait, lanepool_i_grants *grants)
+/* Returns the verdict. If the future completes during the walk, the verdict is MAY_WAIT whatever
+ * the walk has found, since the awaited block may have been reused. */
+static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_wait *wait, lanepool_i_grants *grants)
 {
     if (!find_awaited(wait))
         return LANEPOOL_I_MAY_WAIT;
@@ -37,21 +41,22 @@ static uint32_t judge_locked(lanepool_pool *pool, lanepool_i_thread_record *reco
     return pool->predicate.lacking > 0 ? LANEPOOL_I_OUT_OF_MEMORY : LANEPOOL_I_MAY_WAIT;
 }
 
-/* Who waits inside a pump's task may need another one of the pump's by now, which nobody else runs;
- * what workers run, this wait looks for itself. */
-static void tell_pumps_locked(const lanepool_pool *pool, const lanepool_i_wait *judged)
+/* Posts the other waits inside pumps' tasks. With the judged wait, one of them may need another
+ * ready task of its pump, which no other thread runs. Ready tasks of the workers need no such post:
+ * the judged wait looks for them itself. */
+static void post_pump_waits_locked(const lanepool_pool *pool, const lanepool_i_wait *judged)
 {
     for (lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
         if (wait != judged && wait->pump != NULL && wait->pump->ready.count > 0)
             lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
 }
 
-static void may_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
+static void allow_wait_locked(lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     if (pool->options.priorities)
         lanepool_i_priority_inherit_through_waits_locked(pool);
     if (pool->waits.pumps != NULL)
-        tell_pumps_locked(pool, wait);
+        post_pump_waits_locked(pool, wait);
 }
 
 void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -60,11 +65,11 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
     lanepool_i_wait *wait = (lanepool_i_wait *)message;
     lanepool_i_mutex_lock(&pool->waits.lock);
     if (!wait->left) {
-        uint32_t verdict = judge_locked(pool, record, wait, grants);
+        uint32_t verdict = check_deadlock_locked(pool, record, wait, grants);
         if (verdict != LANEPOOL_I_MAY_WAIT)
             wait->awaited = NULL;
         else
-            may_wait_locked(pool, wait);
+            allow_wait_locked(pool, wait);
         store_release(&wait->verdict, verdict);
         lanepool_i_semaphore_post(&wait->waiter.semaphore);
     }
@@ -74,10 +79,11 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
 
 /* --- helping --- */
 
-/* The first of the ready tasks that leads to the awaited one; the others are left in the list. */
-static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_wait *wait, lanepool_i_tasks *ready,
-                                      lanepool_i_grants *grants)
+/* Takes the first ready task from which the walk reaches the awaited one. Leaves the others in the
+ * list. */
+static lanepool_i_task *choose_needed_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                             lanepool_i_wait *wait, lanepool_i_tasks *ready,
+                                             lanepool_i_grants *grants)
 {
     lanepool_i_tasks others = { NULL, NULL, 0 };
     lanepool_i_tasks tried = { NULL, NULL, 0 };
@@ -106,17 +112,18 @@ static lanepool_i_task *choose_locked(lanepool_pool *pool, lanepool_i_thread_rec
     return chosen;
 }
 
-static lanepool_i_task *choose_of_pump_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                              lanepool_i_wait *wait, lanepool_i_grants *grants)
+static lanepool_i_task *choose_from_pump_locked(lanepool_pool *pool,
+                                                lanepool_i_thread_record *record,
+                                                lanepool_i_wait *wait, lanepool_i_grants *grants)
 {
     lanepool_pump *pump = wait->pump;
-    lanepool_i_task *chosen = choose_locked(pool, record, wait, &pump->ready, grants);
+    lanepool_i_task *chosen = choose_needed_locked(pool, record, wait, &pump->ready, grants);
     if (chosen != NULL)
         lanepool_i_pump_took_locked(pump);
     return chosen;
 }
 
-static size_t worker_of(const lanepool_i_thread_record *record)
+static size_t worker_index_of(const lanepool_i_thread_record *record)
 {
     return record->worker != NULL ? record->worker->index : 0;
 }
@@ -129,16 +136,17 @@ lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thr
     lanepool_i_task *chosen = NULL;
     lanepool_i_workers_take_all(&pool->workers, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
-    /* Looked at only now: what became ready after a stop is not to start. */
+    /* Check for a stop only now: a task that became ready after a stop must not start. */
     if (!lanepool_i_workers_is_stopped(&pool->workers) &&
         load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
-        chosen = choose_locked(pool, record, wait, &ready, &grants);
+        chosen = choose_needed_locked(pool, record, wait, &ready, &grants);
         if (chosen == NULL && wait->pump != NULL)
-            chosen = choose_of_pump_locked(pool, record, wait, &grants);
+            chosen = choose_from_pump_locked(pool, record, wait, &grants);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
-    /* Not as newly ready: the other waiters would be woken, and wake this one in turn. */
-    lanepool_i_workers_put_back(&pool->workers, worker_of(record), &ready);
+    /* Do not put them back as newly ready tasks. That would wake the other waiters, and these would
+     * wake this one in turn. */
+    lanepool_i_workers_put_back(&pool->workers, worker_index_of(record), &ready);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
     lanepool_i_count_up(&record->latched, grants.latched);
     return chosen;

@@ -1,15 +1,15 @@
 /*
- * What the role's holder does for a wait inside a task: says whether it may wait
- * at all, and finds a ready task that has to run before the awaited one can end.
- * Both walk over who waits for whom (wait_graph.h).
+ * The part of a wait inside a task that the role's holder does. It decides whether the wait would
+ * be a deadlock, and it finds a ready task that has to run before the awaited task can end. Both
+ * walk over the wait-for graph (wait_graph.h).
  */
 #ifndef LANEPOOL_SRC_WAIT_DEADLOCK_H
 #define LANEPOOL_SRC_WAIT_DEADLOCK_H
 
 #include "wait/wait_graph.h"
 
-/* A wait's verdict. NOT_KNOWN: for lack of memory, tasks do not stand yet behind all that they wait
- * for. */
+/* The verdict on a wait. OUT_OF_MEMORY: for lack of memory, some tasks do not wait for all their
+ * conflicts yet, so the walk may have missed a deadlock. */
 enum {
     LANEPOOL_I_UNDECIDED,
     LANEPOOL_I_MAY_WAIT,
@@ -17,10 +17,11 @@ enum {
     LANEPOOL_I_OUT_OF_MEMORY
 };
 
-/* The message of a wait: carried out when everything accepted before has its place. */
+/* Carries out the message of a wait, when everything accepted before has been routed: sets the
+ * wait's verdict and posts its thread. */
 void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_message *message, lanepool_i_grants *grants);
-/* Role's holder: takes a needed task out of the queues, if one stands there. */
+/* Role's holder: takes a ready task that the wait needs. Returns NULL if there is none. */
 lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
                                              lanepool_i_wait *wait);
 

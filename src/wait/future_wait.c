@@ -1,6 +1,6 @@
 /*
- * Owns lanepool_future_wait(), outside of tasks and inside them; see waiters.h. What
- * the role's holder does for a wait is deadlock.c's.
+ * Owns lanepool_future_wait(), outside of tasks and inside them; see waiters.h. deadlock.c owns
+ * what the role's holder does for a wait.
  */
 #include "route/waiters.h"
 
@@ -16,7 +16,7 @@
 
 /* --- one wait --- */
 
-static void future_completes(void *context, const lanepool_result *result)
+static void notice_completion(void *context, const lanepool_result *result)
 {
     (void)result;
     lanepool_i_wait *wait = context;
@@ -32,47 +32,51 @@ static bool is_undecided(const lanepool_i_wait *wait)
     return load_acquire(&wait->verdict) == LANEPOOL_I_UNDECIDED;
 }
 
-/* Its own message stands in the inbox, or one of a task that has failed: what this wait needs may
- * go on only after that. */
-static bool is_to_route(const lanepool_pool *pool, const lanepool_i_wait *wait)
+/* Returns true if the inbox has a message that must be carried out before this wait can end: its
+ * own message, or one of a task that has failed. */
+static bool has_message_to_route(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     return is_undecided(wait) || load_seq(&pool->failures->messages) > 0;
 }
 
-/* With lanes per worker nothing stands ready but in pumps. */
-static bool may_help(const lanepool_pool *pool, const lanepool_i_wait *wait)
+/* With lanes per worker, the only ready tasks are those in pumps. */
+static bool may_run_ready_tasks(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     return (pool->options.layout != LANEPOOL_PER_WORKER || wait->pump != NULL) &&
            !lanepool_i_workers_is_stopped(&pool->workers);
 }
 
 /*
- * One look, in one hold of the role: routes a batch if a message still stands in the inbox that the
- * wait needs, and leaves a ready task that it needs in *needed. If the role is taken, its holder
- * wakes the waiter: ready tasks may be in its hands for a moment. True: the inbox holds more; if it
- * does not although the message is there, a link is missing, whose maker wakes the waits.
+ * Does one step of a wait in one hold of the role. Routes a batch if the inbox has a message that
+ * the wait needs. Sets *needed to a ready task that the wait needs, if there is one.
+ *
+ * If the role is taken, its holder posts the waiter when it gives the role back: the holder may
+ * have ready tasks in its hands at this moment. Returns true if the inbox has more to route. If the
+ * message is there, but nothing can be routed, a link is missing; the thread that makes the link
+ * wakes the waits.
  */
-static bool look(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_wait *wait,
-                 lanepool_i_task **needed)
+static bool route_and_find_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_wait *wait, lanepool_i_task **needed)
 {
-    bool helps = may_help(pool, wait);
-    bool routes = is_to_route(pool, wait);
+    bool helps = may_run_ready_tasks(pool, wait);
+    bool routes = has_message_to_route(pool, wait);
     if ((!helps && !routes) || !lanepool_i_waiter_take_role(&wait->waiter, &pool->router))
         return false;
     if (routes)
         lanepool_i_router_route(pool, record);
     if (helps && (wait->pump != NULL || lanepool_i_workers_has_ready(&pool->workers)))
         *needed = lanepool_i_wait_take_needed(pool, record, wait);
-    bool more = is_to_route(pool, wait) && lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
+    bool more = has_message_to_route(pool, wait) &&
+                lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
     lanepool_i_role_give_back(pool, record);
     return more;
 }
 
 /* --- waiting inside a task --- */
 
-/* The pool was told to stop and the awaited task has not started, or is not running any more: it
- * never will. */
-static bool is_hopeless(const lanepool_pool *pool, lanepool_future *future)
+/* Returns true if the awaited task will never end: the pool is stopping, and the task has not
+ * started or waits for a retry. */
+static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
 {
     if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
         return false;
@@ -82,8 +86,9 @@ static bool is_hopeless(const lanepool_pool *pool, lanepool_future *future)
     return hopeless;
 }
 
-/* False: nothing yet. */
-static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepool_status *status)
+/* Returns true, and sets *status, if the result of the wait is known. */
+static bool is_result_known(const lanepool_pool *pool, lanepool_i_wait *wait,
+                            lanepool_status *status)
 {
     if (load_acquire(&wait->complete))
         *status = LANEPOOL_OK;
@@ -91,26 +96,28 @@ static bool is_settled(const lanepool_pool *pool, lanepool_i_wait *wait, lanepoo
         *status = LANEPOOL_DEADLOCK;
     else if (load_acquire(&wait->verdict) == LANEPOOL_I_OUT_OF_MEMORY)
         *status = LANEPOOL_NOMEM;
-    else if (is_hopeless(pool, wait->future))
+    else if (will_never_end(pool, wait->future))
         *status = LANEPOOL_SHUT_DOWN;
     else
         return false;
     return true;
 }
 
-/* Has its message routed, or runs what it needs, or sleeps; false: the time has passed. Counted as
- * sleeping before it looks: who changes something, or was asked to, looks at the count after. */
-static bool go_on(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_wait *wait,
-                  uint64_t deadline_ns)
+/* Routes, or runs a task that the wait needs, or sleeps. Returns false if the deadline has passed.
+ *
+ * The wait counts as sleeping before its checks. A thread that makes a change, or that was asked
+ * for the role, reads that count afterwards, so no wake-up is lost. */
+static bool help_or_sleep(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_wait *wait, uint64_t deadline_ns)
 {
     lanepool_status status;
     bool in_time = true;
     lanepool_i_task *needed = NULL;
     fetch_add_seq(&pool->waits.sleeping, 1);
-    bool more = look(pool, record, wait, &needed);
+    bool more = route_and_find_needed(pool, record, wait, &needed);
     if (needed == NULL && more)
         in_time = lanepool_i_clock_now() < deadline_ns;
-    else if (needed == NULL && !is_settled(pool, wait, &status))
+    else if (needed == NULL && !is_result_known(pool, wait, &status))
         in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
     fetch_sub_seq(&pool->waits.sleeping, 1);
     if (needed != NULL)
@@ -126,39 +133,40 @@ static bool is_delayed(lanepool_future *future)
     return delayed;
 }
 
-/* A task that is not due has no place yet, so that nothing can be said about it: the judgement
- * waits until it has. That needs nobody's turn, and cannot close a circle. OK: it has a place. */
+/* Waits until a delayed task is due. A delayed task has no entries, so a deadlock could not be
+ * found yet. Becoming due needs no other task to run, so this wait cannot be part of a cycle.
+ * Returns OK if the task is due or has ended. */
 static lanepool_status wait_until_due(lanepool_pool *pool, lanepool_i_wait *wait,
                                       uint64_t deadline_ns)
 {
     lanepool_status status = LANEPOOL_OK;
     bool in_time = true;
-    while (is_delayed(wait->future) && !is_settled(pool, wait, &status)) {
+    while (is_delayed(wait->future) && !is_result_known(pool, wait, &status)) {
         if (!in_time)
             return LANEPOOL_TIMED_OUT;
         fetch_add_seq(&pool->waits.sleeping, 1);
-        if (is_delayed(wait->future) && !is_settled(pool, wait, &status))
+        if (is_delayed(wait->future) && !is_result_known(pool, wait, &status))
             in_time = lanepool_i_semaphore_wait_until(&wait->waiter.semaphore, deadline_ns);
         fetch_sub_seq(&pool->waits.sleeping, 1);
     }
     return status;
 }
 
-static lanepool_status wait_judged(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_wait *wait, uint64_t deadline_ns)
+static lanepool_status wait_for_result(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_wait *wait, uint64_t deadline_ns)
 {
     lanepool_status status;
     bool in_time = true;
-    while (!is_settled(pool, wait, &status)) {
+    while (!is_result_known(pool, wait, &status)) {
         if (!in_time)
             return LANEPOOL_TIMED_OUT;
-        in_time = go_on(pool, record, wait, deadline_ns);
+        in_time = help_or_sleep(pool, record, wait, deadline_ns);
     }
     return status;
 }
 
-static lanepool_i_wait *make(lanepool_i_thread_record *record, lanepool_future *future,
-                             lanepool_status *status)
+static lanepool_i_wait *create_wait(lanepool_i_thread_record *record, lanepool_future *future,
+                                    lanepool_status *status)
 {
     lanepool_i_wait *wait = lanepool_i_memory_alloc(sizeof *wait);
     *status = LANEPOOL_NOMEM;
@@ -178,7 +186,7 @@ static lanepool_i_wait *make(lanepool_i_thread_record *record, lanepool_future *
     return NULL;
 }
 
-static void enter(lanepool_i_waits *waits, lanepool_i_wait *wait)
+static void link_wait(lanepool_i_waits *waits, lanepool_i_wait *wait)
 {
     lanepool_i_mutex_lock(&waits->lock);
     wait->next = waits->first;
@@ -186,8 +194,8 @@ static void enter(lanepool_i_waits *waits, lanepool_i_wait *wait)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-/* From here on nobody posts it or walks over it. */
-static void leave(lanepool_i_waits *waits, lanepool_i_wait *wait)
+/* After this, no thread posts the wait or walks over it. */
+static void unlink_wait(lanepool_i_waits *waits, lanepool_i_wait *wait)
 {
     lanepool_i_mutex_lock(&waits->lock);
     wait->left = true;
@@ -198,10 +206,11 @@ static void leave(lanepool_i_waits *waits, lanepool_i_wait *wait)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-/* The listener holds one of the wait's references; it goes with the listener. */
-static lanepool_i_listener *listen(lanepool_i_wait *wait, lanepool_i_listener *listener)
+/* Adds a listener to the future. The listener has one of the wait's references. Returns NULL if the
+ * future is already complete. */
+static lanepool_i_listener *add_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *listener)
 {
-    *listener = (lanepool_i_listener){ NULL, future_completes, wait, NULL };
+    *listener = (lanepool_i_listener){ NULL, notice_completion, wait, NULL };
     if (lanepool_i_future_listen(wait->future, listener))
         return listener;
     lanepool_i_memory_free(listener);
@@ -210,7 +219,7 @@ static lanepool_i_listener *listen(lanepool_i_wait *wait, lanepool_i_listener *l
     return NULL;
 }
 
-static void stop_listening(lanepool_i_wait *wait, lanepool_i_listener *listener)
+static void remove_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *listener)
 {
     if (listener == NULL || !lanepool_i_future_unlisten(wait->future, listener))
         return;
@@ -218,17 +227,17 @@ static void stop_listening(lanepool_i_wait *wait, lanepool_i_listener *listener)
     lanepool_i_wait_drop(wait);
 }
 
-static lanepool_status be_judged_and_wait(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                          lanepool_i_wait *wait, uint64_t deadline_ns)
+static lanepool_status check_and_wait(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_wait *wait, uint64_t deadline_ns)
 {
     record->waits++;
-    enter(&pool->waits, wait);
+    link_wait(&pool->waits, wait);
     lanepool_status status = wait_until_due(pool, wait, deadline_ns);
     if (status != LANEPOOL_OK || !lanepool_i_router_send(pool, record, &wait->message))
         lanepool_i_wait_drop(wait);
     if (status == LANEPOOL_OK)
-        status = wait_judged(pool, record, wait, deadline_ns);
-    leave(&pool->waits, wait);
+        status = wait_for_result(pool, record, wait, deadline_ns);
+    unlink_wait(&pool->waits, wait);
     record->waits--;
     return status;
 }
@@ -240,14 +249,14 @@ static lanepool_status wait_inside(lanepool_pool *pool, lanepool_i_thread_record
         return LANEPOOL_DEADLOCK;
     lanepool_status status = LANEPOOL_NOMEM;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
-    lanepool_i_wait *wait = listener != NULL ? make(record, future, &status) : NULL;
+    lanepool_i_wait *wait = listener != NULL ? create_wait(record, future, &status) : NULL;
     if (wait == NULL) {
         lanepool_i_memory_free(listener);
         return status;
     }
-    listener = listen(wait, listener);
-    status = be_judged_and_wait(pool, record, wait, deadline_ns);
-    stop_listening(wait, listener);
+    listener = add_wait_listener(wait, listener);
+    status = check_and_wait(pool, record, wait, deadline_ns);
+    remove_wait_listener(wait, listener);
     lanepool_i_wait_drop(wait);
     return status;
 }
@@ -274,7 +283,7 @@ static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_n
 
 /* --- both --- */
 
-static bool is_complete(lanepool_future *future, lanepool_pool **pool)
+static bool is_future_complete(lanepool_future *future, lanepool_pool **pool)
 {
     lanepool_i_mutex_lock(&future->lock);
     bool complete = future->complete;
@@ -292,7 +301,7 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
         return LANEPOOL_FORKED;
     lanepool_pool *pool;
     lanepool_status status = LANEPOOL_OK;
-    if (!is_complete(future, &pool)) {
+    if (!is_future_complete(future, &pool)) {
         if (pool != NULL && lanepool_i_pool_is_forked(pool))
             return LANEPOOL_FORKED;
         if (wait_ns_max == 0)
@@ -318,7 +327,7 @@ lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn t
     if (!lanepool_i_future_is_here(future))
         return LANEPOOL_FORKED;
     lanepool_pool *pool;
-    if (!is_complete(future, &pool) && pool != NULL && lanepool_i_pool_is_forked(pool))
+    if (!is_future_complete(future, &pool) && pool != NULL && lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
     if (listener == NULL)

@@ -1,6 +1,6 @@
 /*
- * Owns what a program does with a group: waiting for its members, cancelling
- * them, and taking those that have ended. What happens when one ends is member.c's.
+ * Owns what a program does with a group: waiting for its members, cancelling them, and taking
+ * completions. member.c owns what happens when a member ends.
  */
 #include "lanepool/group.h"
 
@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-/* --- its life --- */
+/* --- creating and destroying --- */
 
-static bool are_valid(const lanepool_group_options *options)
+static bool are_group_options_valid(const lanepool_group_options *options)
 {
     return options == NULL || options->struct_size == sizeof *options;
 }
@@ -23,32 +23,33 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     if (group == NULL)
         return LANEPOOL_INVALID;
     *group = NULL;
-    if (!are_valid(options))
+    if (!are_group_options_valid(options))
         return LANEPOOL_INVALID;
-    lanepool_group *made = lanepool_i_memory_alloc(sizeof *made);
-    if (made == NULL)
+    lanepool_group *created = lanepool_i_memory_alloc(sizeof *created);
+    if (created == NULL)
         return LANEPOOL_NOMEM;
-    memset(made, 0, sizeof *made);
-    made->keeps_completions = options != NULL && options->keeps_completions;
-    made->is_referenced = true;
-    made->creator = lanepool_i_creator_self();
-    made->ring.older = made->ring.newer = &made->ring;
-    made->last = &made->untaken;
-    if (!lanepool_i_mutex_init(&made->lock)) {
-        lanepool_i_memory_free(made);
+    memset(created, 0, sizeof *created);
+    created->keeps_completions = options != NULL && options->keeps_completions;
+    created->is_referenced = true;
+    created->creator = lanepool_i_creator_self();
+    created->ring.older = created->ring.newer = &created->ring;
+    created->last = &created->untaken;
+    if (!lanepool_i_mutex_init(&created->lock)) {
+        lanepool_i_memory_free(created);
         return LANEPOOL_NO_THREAD;
     }
-    *group = made;
+    *group = created;
     return LANEPOOL_OK;
 }
 
-/* From the moment that it is not held, nobody looks at what was kept or at the event. */
+/* Once is_referenced is false, no other thread uses the untaken completions or the event. So they
+ * are freed without the lock. */
 void lanepool_group_destroy(lanepool_group *group)
 {
     if (group == NULL || !lanepool_i_group_is_here(group))
         return;
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_member *kept = group->untaken;
+    lanepool_i_member *untaken = group->untaken;
     lanepool_i_event event = group->event;
     bool has_event = group->has_event;
     bool over = group->pending == 0;
@@ -56,10 +57,10 @@ void lanepool_group_destroy(lanepool_group *group)
     lanepool_i_mutex_unlock(&group->lock);
     if (over)
         lanepool_i_group_free(group);
-    while (kept != NULL) {
-        lanepool_i_member *next = kept->next_untaken;
-        lanepool_future_release(&kept->future);
-        kept = next;
+    while (untaken != NULL) {
+        lanepool_i_member *next = untaken->next_untaken;
+        lanepool_future_release(&untaken->future);
+        untaken = next;
     }
     if (has_event)
         lanepool_i_event_fini(&event);
@@ -75,14 +76,14 @@ size_t lanepool_group_pending(lanepool_group *group)
     return pending;
 }
 
-/* --- going through the members --- */
+/* --- walking over the members --- */
 
-/* The newest member before a place, with a reference for the caller: while it is in the list, its
- * task holds one. */
+/* Returns the newest member that is older than a cursor, and gives the caller a reference to it.
+ * The member's task has a reference while the member is in the list. */
 static lanepool_i_member *member_before_locked(const lanepool_group *group,
-                                               const lanepool_i_link *place)
+                                               const lanepool_i_link *cursor)
 {
-    const lanepool_i_link *link = place->older;
+    const lanepool_i_link *link = cursor->older;
     while (link != &group->ring && link->member == NULL)
         link = link->older;
     if (link->member != NULL)
@@ -90,33 +91,33 @@ static lanepool_i_member *member_before_locked(const lanepool_group *group,
     return link->member;
 }
 
-/* Takes a place behind all members that there are. */
-static void begin(lanepool_group *group, lanepool_i_link *place)
+/* Enters a walk's cursor as the newest link, so that all present members are older. */
+static void enter_cursor(lanepool_group *group, lanepool_i_link *cursor)
 {
-    place->member = NULL;
+    cursor->member = NULL;
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_link_before(&group->ring, place);
+    lanepool_i_link_before(&group->ring, cursor);
     lanepool_i_mutex_unlock(&group->lock);
 }
 
-static lanepool_i_member *next_before(lanepool_group *group, const lanepool_i_link *place)
+static lanepool_i_member *get_newest_before(lanepool_group *group, const lanepool_i_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_member *member = member_before_locked(group, place);
+    lanepool_i_member *member = member_before_locked(group, cursor);
     lanepool_i_mutex_unlock(&group->lock);
     return member;
 }
 
-static void end(lanepool_group *group, lanepool_i_link *place)
+static void remove_cursor(lanepool_group *group, lanepool_i_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_unlink(place);
+    lanepool_i_unlink(cursor);
     lanepool_i_mutex_unlock(&group->lock);
 }
 
 /* --- waiting for all --- */
 
-/* The newest first: when it has ended, so have most of the others as a rule. */
+/* Waits for the newest member first: when it has ended, most others usually have, too. */
 lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
 {
     if (group == NULL)
@@ -125,28 +126,29 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
         return LANEPOOL_FORKED;
     uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_link place;
+    lanepool_i_link cursor;
     lanepool_i_member *member;
-    begin(group, &place);
-    while (status == LANEPOOL_OK && (member = next_before(group, &place)) != NULL) {
+    enter_cursor(group, &cursor);
+    while (status == LANEPOOL_OK && (member = get_newest_before(group, &cursor)) != NULL) {
         status = lanepool_future_wait(&member->future, lanepool_i_deadline_left(deadline_ns), NULL);
         lanepool_future_release(&member->future);
     }
-    end(group, &place);
+    remove_cursor(group, &cursor);
     return status;
 }
 
 /* --- cancelling --- */
 
-/* The newest first: what stands behind others must not start because these were cancelled. A member
- * that runs stays in the list: the place moves past each before it is cancelled. */
-static lanepool_i_member *pass_one(lanepool_group *group, lanepool_i_link *place)
+/* Moves the cursor past one member and returns the member. Newest first: a task behind others must
+ * not start because these were cancelled. A running member stays in the list, so the cursor moves
+ * past each member before this is cancelled. */
+static lanepool_i_member *move_cursor_past_newest(lanepool_group *group, lanepool_i_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_member *member = member_before_locked(group, place);
+    lanepool_i_member *member = member_before_locked(group, cursor);
     if (member != NULL) {
-        lanepool_i_unlink(place);
-        lanepool_i_link_before(&member->link, place);
+        lanepool_i_unlink(cursor);
+        lanepool_i_link_before(&member->link, cursor);
     }
     lanepool_i_mutex_unlock(&group->lock);
     return member;
@@ -162,16 +164,16 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
     lanepool_status status = LANEPOOL_OK;
-    lanepool_i_link place;
+    lanepool_i_link cursor;
     lanepool_i_member *member;
-    begin(group, &place);
+    enter_cursor(group, &cursor);
     while (status != LANEPOOL_NOMEM && status != LANEPOOL_FORKED &&
-           (member = pass_one(group, &place)) != NULL) {
+           (member = move_cursor_past_newest(group, &cursor)) != NULL) {
         status = lanepool_future_cancel(&member->future);
         cancelled += status == LANEPOOL_OK;
         lanepool_future_release(&member->future);
     }
-    end(group, &place);
+    remove_cursor(group, &cursor);
     if (count != NULL)
         *count = cancelled;
     return status == LANEPOOL_NOMEM || status == LANEPOOL_FORKED ? status : LANEPOOL_OK;
@@ -179,7 +181,7 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
 
 /* --- taking in completion order --- */
 
-static lanepool_i_member *take_locked(lanepool_group *group)
+static lanepool_i_member *take_completion_locked(lanepool_group *group)
 {
     lanepool_i_member *member = group->untaken;
     if (member == NULL)
@@ -193,70 +195,71 @@ static lanepool_i_member *take_locked(lanepool_group *group)
     return member;
 }
 
-static void enter_locked(lanepool_group *group, lanepool_i_group_waiter *taker)
+static void enter_group_waiter_locked(lanepool_group *group, lanepool_i_group_waiter *waiter)
 {
     lanepool_i_group_waiter **at = &group->waiters;
     while (*at != NULL)
         at = &(*at)->next;
-    taker->next = NULL;
-    *at = taker;
+    waiter->next = NULL;
+    *at = waiter;
 }
 
-/* Who is posted has left already. */
-static void leave_locked(lanepool_group *group, const lanepool_i_group_waiter *taker)
+/* Does nothing for a waiter that was posted: it is not in the list any more. */
+static void leave_group_waiter_locked(lanepool_group *group, const lanepool_i_group_waiter *waiter)
 {
     lanepool_i_group_waiter **at = &group->waiters;
-    while (*at != NULL && *at != taker)
+    while (*at != NULL && *at != waiter)
         at = &(*at)->next;
     if (*at != NULL)
-        *at = taker->next;
+        *at = waiter->next;
 }
 
-/* OK: taken; DONE: nothing can come; TIMED_OUT: not yet, and the taker is entered if there is one.
- */
-static lanepool_status try_to_take(lanepool_group *group, lanepool_i_group_waiter *taker,
-                                   lanepool_i_member **taken)
+/* Takes a completion. Returns OK; DONE if no member is pending; or TIMED_OUT if there is none yet.
+ * Then it enters the waiter, if it is not NULL. */
+static lanepool_status try_to_take_completion(lanepool_group *group,
+                                              lanepool_i_group_waiter *waiter,
+                                              lanepool_i_member **taken)
 {
     lanepool_i_mutex_lock(&group->lock);
     lanepool_status status = LANEPOOL_OK;
-    *taken = take_locked(group);
+    *taken = take_completion_locked(group);
     if (*taken == NULL)
         status = group->pending == 0 ? LANEPOOL_DONE : LANEPOOL_TIMED_OUT;
-    if (status == LANEPOOL_TIMED_OUT && taker != NULL)
-        enter_locked(group, taker);
+    if (status == LANEPOOL_TIMED_OUT && waiter != NULL)
+        enter_group_waiter_locked(group, waiter);
     lanepool_i_mutex_unlock(&group->lock);
     return status;
 }
 
-/* When the time has passed it looks once more: it may have been posted at that moment, and what it
- * was posted for is to be taken by somebody. */
-static lanepool_status wait_to_take(lanepool_group *group, uint64_t deadline_ns,
-                                    lanepool_i_member **taken)
+/* Waits for a completion and takes it. After the deadline it tries once more: it may just have been
+ * posted, and no other waiter was posted for that completion. */
+static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t deadline_ns,
+                                               lanepool_i_member **taken)
 {
-    lanepool_i_group_waiter taker;
-    if (!lanepool_i_semaphore_init(&taker.semaphore))
+    lanepool_i_group_waiter waiter;
+    if (!lanepool_i_semaphore_init(&waiter.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_status status = LANEPOOL_TIMED_OUT;
     bool in_time = true;
     while (status == LANEPOOL_TIMED_OUT && in_time) {
-        status = try_to_take(group, &taker, taken);
+        status = try_to_take_completion(group, &waiter, taken);
         if (status == LANEPOOL_TIMED_OUT)
-            in_time = lanepool_i_semaphore_wait_until(&taker.semaphore, deadline_ns);
+            in_time = lanepool_i_semaphore_wait_until(&waiter.semaphore, deadline_ns);
     }
     if (!in_time) {
         lanepool_i_mutex_lock(&group->lock);
-        leave_locked(group, &taker);
+        leave_group_waiter_locked(group, &waiter);
         lanepool_i_mutex_unlock(&group->lock);
-        status = try_to_take(group, NULL, taken);
+        status = try_to_take_completion(group, NULL, taken);
     }
-    lanepool_i_semaphore_fini(&taker.semaphore);
+    lanepool_i_semaphore_fini(&waiter.semaphore);
     return status;
 }
 
-/* Whether the newest member is pending in a pool that this child of fork() has left behind. */
-static bool is_left_behind(lanepool_group *group)
+/* Returns true if the newest member is pending in a pool of the parent process. */
+static bool is_of_parent_process(lanepool_group *group)
 {
-    lanepool_i_member *member = next_before(group, &group->ring);
+    lanepool_i_member *member = get_newest_before(group, &group->ring);
     if (member == NULL)
         return false;
     lanepool_status status = lanepool_future_wait(&member->future, 0, NULL);
@@ -269,9 +272,9 @@ static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_ns_max
 {
     if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
-    if (is_left_behind(group))
+    if (is_of_parent_process(group))
         return LANEPOOL_FORKED;
-    return wait_to_take(group, lanepool_i_deadline(wait_ns_max), taken);
+    return wait_to_take_completion(group, lanepool_i_deadline(wait_ns_max), taken);
 }
 
 lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
@@ -282,7 +285,7 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
     lanepool_i_member *taken;
-    lanepool_status status = try_to_take(group, NULL, &taken);
+    lanepool_status status = try_to_take_completion(group, NULL, &taken);
     if (status == LANEPOOL_TIMED_OUT && wait_ns_max > 0)
         status = wait_for_next(group, wait_ns_max, &taken);
     if (status != LANEPOOL_OK)
@@ -293,9 +296,10 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
     return LANEPOOL_OK;
 }
 
-/* --- the event loop's --- */
+/* --- the event for an event loop --- */
 
-/* Under the lock nothing is opened or closed: two may come at once, and one has opened in vain. */
+/* No event is opened or closed under the lock. Two callers may each open one; the second closes its
+ * own. */
 lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
 {
     if (group == NULL || fd == NULL || !group->keeps_completions)

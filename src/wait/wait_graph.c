@@ -1,22 +1,22 @@
-/* Owns the marks on tasks during a walk; see wait_graph.h. */
+/* Owns the walk over the wait-for graph, and the VISITED flags of tasks; see wait_graph.h. */
 #include "wait/wait_graph.h"
 
 #include "feature/barrier.h"
 #include "feature/detach.h"
 #include "route/pool.h"
 
-static bool is_marked(const lanepool_i_task *task)
+static bool is_visited(const lanepool_i_task *task)
 {
     return (load_relaxed(&task->word) & LANEPOOL_I_VISITED) != 0;
 }
 
-/* True: it was not marked before. */
-static bool mark(lanepool_i_task *task)
+/* Sets VISITED. Returns true if it was not set before. */
+static bool set_visited(lanepool_i_task *task)
 {
     return (fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0;
 }
 
-static void unmark(lanepool_i_task *task)
+static void clear_visited(lanepool_i_task *task)
 {
     fetch_and_acq_rel(&task->word, ~LANEPOOL_I_VISITED);
 }
@@ -42,11 +42,12 @@ void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
             raise_limit(walk, wait->awaited_ticket);
 }
 
-/* A waiting task is in no list, so its `next` is free for the walk's. */
-static void found(lanepool_i_task *dependent, void *context)
+/* Adds a task that depends on a visited one. A waiting task is in no list, so the walk may link it
+ * through `next`. */
+static void add_dependent(lanepool_i_task *dependent, void *context)
 {
     lanepool_i_walk *walk = context;
-    if (!mark(dependent))
+    if (!set_visited(dependent))
         return;
     if (dependent == walk->target)
         walk->reached = true;
@@ -55,52 +56,56 @@ static void found(lanepool_i_task *dependent, void *context)
         walk->unwalked = dependent;
 }
 
-/* From a task that runs: also to its heir, which stands in no lane before it has ended. */
-static void walk_on(lanepool_i_walk *walk, lanepool_i_task *running)
+/* Visits what directly depends on a running task. Also its receiver, which has no entries before
+ * the task ends. */
+static void walk_from_running(lanepool_i_walk *walk, lanepool_i_task *running)
 {
     lanepool_i_task *receiver = lanepool_i_detach_receiver_of(walk->pool->detaches, running);
     if (receiver != NULL)
-        found(receiver, walk);
-    walk->pool->rule->each_dependent(walk->pool, running, walk->limit, found, walk);
+        add_dependent(receiver, walk);
+    walk->pool->rule->each_dependent(walk->pool, running, walk->limit, add_dependent, walk);
 }
 
-static void walk_found(lanepool_i_walk *walk)
+static void walk_from_found(lanepool_i_walk *walk)
 {
     while (walk->unwalked != NULL && !walk->reached) {
         lanepool_i_task *task = walk->unwalked;
-        walk->pool->rule->each_dependent(walk->pool, task, walk->limit, found, walk);
+        walk->pool->rule->each_dependent(walk->pool, task, walk->limit, add_dependent, walk);
         walk->unwalked = load_relaxed(&task->next);
     }
 }
 
-/* A waiting task that runs: it depends on what it waits for, and on what stands above it. */
-static bool is_held_up(const lanepool_i_walk *walk, const lanepool_i_wait *wait)
+/* Returns true if the task of this wait depends on a visited task: the one that it awaits, or one
+ * that its thread runs during the wait. */
+static bool does_wait_depend(const lanepool_i_walk *walk, const lanepool_i_wait *wait)
 {
-    if (wait->helping != NULL && is_marked(wait->helping))
+    if (wait->helping != NULL && is_visited(wait->helping))
         return true;
     if (wait->awaited == NULL)
         return false;
     if (walk->past_barrier &&
         lanepool_i_barrier_is_before(&walk->pool->router, wait->awaited_ticket))
         return true;
-    /* The block stays the task's while the future's lock is held and it is not complete. */
+    /* The block belongs to the task while the future's lock is held and the future is not complete.
+     */
     lanepool_i_mutex_lock(&wait->future->lock);
-    bool held_up = wait->future->task == wait->awaited && is_marked(wait->awaited);
+    bool depends = wait->future->task == wait->awaited && is_visited(wait->awaited);
     lanepool_i_mutex_unlock(&wait->future->lock);
-    return held_up;
+    return depends;
 }
 
-/* Its `next` links the tasks that its thread is in: it is not added to a list. */
+/* Visits each task whose wait depends on a visited task. Such a task runs, so its `next` belongs to
+ * its thread's running list: it is not added to the walk's list, but walked from at once. */
 static bool walk_waits(lanepool_i_walk *walk)
 {
     bool any = false;
     for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next) {
-        if (!is_held_up(walk, wait) || !mark(wait->task))
+        if (!does_wait_depend(walk, wait) || !set_visited(wait->task))
             continue;
         any = true;
         if (wait->task == walk->target)
             walk->reached = true;
-        walk_on(walk, wait->task);
+        walk_from_running(walk, wait->task);
     }
     return any;
 }
@@ -110,14 +115,14 @@ bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source)
     const lanepool_i_router *router = &walk->pool->router;
     if (source == walk->target)
         return true;
-    /* The barrier waits for every task before it. */
+    /* The barrier waits for every task before it, and all tasks behind it wait for the barrier. */
     walk->past_barrier = router->barrier != NULL;
     if (walk->past_barrier && lanepool_i_barrier_is_before(router, walk->target_ticket))
         return true;
-    mark(source);
-    walk_on(walk, source);
+    set_visited(source);
+    walk_from_running(walk, source);
     do
-        walk_found(walk);
+        walk_from_found(walk);
     while (!walk->reached && walk_waits(walk));
     return walk->reached;
 }
@@ -127,9 +132,9 @@ void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record
 {
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(&walk->found)) != NULL)
-        unmark(task);
+        clear_visited(task);
     for (lanepool_i_wait *wait = walk->waits->first; wait != NULL; wait = wait->next)
-        unmark(wait->task);
+        clear_visited(wait->task);
     if (walk->pool->rule->end_walk != NULL)
         walk->pool->rule->end_walk(walk->pool, record, grants);
 }

@@ -1,35 +1,42 @@
 /*
- * The walk over who waits for whom, for judging waits inside tasks and for
- * finding the tasks that such a wait needs.
+ * The walk over the wait-for graph. It decides whether a wait inside a task would be a deadlock,
+ * and it finds the tasks that such a wait needs.
  *
- * A task waits for another if it stands behind it in a lane (or in whatever the
- * rule keeps), if it is its heir, if it is inside a wait for it, or if it is inside a wait and a
- * task that this wait made its thread run stands above it on the stack. The walk
- * goes forward from sources and marks what it reaches.
+ * Task A waits for task B in four cases:
  *
- * Role's holder, with the waits' lock held, from begin to end.
+ * 1. A is behind B in a lane, or in another structure of the rule.
+ * 2. A is the receiver of a hand-off by B.
+ * 3. A is inside a wait for B.
+ * 4. A is inside a wait, and its thread runs B during that wait.
+ *
+ * The walk starts at source tasks, visits the tasks that wait for them, directly or through others,
+ * and sets VISITED in each.
+ *
+ * From lanepool_i_walk_begin() to lanepool_i_walk_end(), the calling thread must have the role and
+ * the lock of the waits.
  */
 #ifndef LANEPOOL_SRC_WAIT_WAIT_GRAPH_H
 #define LANEPOOL_SRC_WAIT_WAIT_GRAPH_H
 
 #include "route/waiters.h"
 
-/* Of one walk; on the stack. */
+/* One walk; on the stack. */
 typedef struct lanepool_i_walk {
     lanepool_pool *pool;
     lanepool_i_waits *waits;
     const lanepool_i_task *target;
-    uint64_t limit;            /* tickets from here on lead nowhere */
-    lanepool_i_tasks found;    /* marked, waiting tasks, in the order of finding */
-    lanepool_i_task *unwalked; /* the next of them to go on from */
+    uint64_t limit;            /* tasks with this ticket or a later one lead nowhere */
+    lanepool_i_tasks found;    /* visited tasks that wait in lanes, in finding order */
+    lanepool_i_task *unwalked; /* the next one of them to walk from */
     uint64_t target_ticket;
-    bool past_barrier; /* all that the barrier holds back depends on the source, and it does */
+    bool past_barrier; /* there is a barrier: it and all that it holds back depend on the source */
     bool reached;      /* the target was found */
 } lanepool_i_walk;
 
 void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
                            const lanepool_i_task *target, uint64_t target_ticket);
-/* Goes on from a task that has started, or stands ready in no list; true: to the target. */
+/* Walks on from a task that has started, or that is ready and in no list. Returns true if the walk
+ * reaches the target. */
 bool lanepool_i_walk_from(lanepool_i_walk *walk, lanepool_i_task *source);
 void lanepool_i_walk_end(lanepool_i_walk *walk, lanepool_i_thread_record *record,
                          lanepool_i_grants *grants);

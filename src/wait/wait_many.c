@@ -1,7 +1,8 @@
 /*
- * Owns waiting for several tasks at once. All of them: one wait after the other, with one limit.
- * Any of them: a listener with each, that all post one semaphore. Those that conflict with some
- * claims: a task with these claims that does nothing is waited for.
+ * Owns waiting for several tasks at once. For all of them: one wait after the other, under one
+ * deadline. For any of them: a listener with each, all posting one semaphore. For the tasks that
+ * conflict with some claims: a task with these claims that does nothing is submitted and waited
+ * for.
  */
 #include "lanepool/wait_many.h"
 
@@ -38,7 +39,8 @@ lanepool_status lanepool_future_wait_all(lanepool_future *const *futures, size_t
 
 /* --- any --- */
 
-/* Asks the futures in turn, until one has ended already; the number of those asked. */
+/* Adds a listener to each future in turn, up to the first one that has ended. Returns the number of
+ * listeners added. */
 static size_t listen_to_all(lanepool_future *const *futures, size_t count,
                             lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore)
 {
@@ -50,10 +52,11 @@ static size_t listen_to_all(lanepool_future *const *futures, size_t count,
     return count;
 }
 
-/* Each listener that is being served posts once: whoever posts must not find the semaphore gone.
- * `posts` were waited for already. */
-static void leave_all(lanepool_future *const *futures, size_t count, lanepool_i_listener *listeners,
-                      lanepool_i_semaphore *semaphore, size_t posts)
+/* Removes the listeners. A listener that is being served posts once, and must not find the
+ * semaphore gone: waits for each such post. `posts` of them were waited for already. */
+static void remove_listeners(lanepool_future *const *futures, size_t count,
+                             lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore,
+                             size_t posts)
 {
     size_t served = 0;
     for (size_t i = 0; i < count; i++)
@@ -62,7 +65,8 @@ static void leave_all(lanepool_future *const *futures, size_t count, lanepool_i_
         lanepool_i_semaphore_wait(semaphore);
 }
 
-/* TIMED_OUT: none has; FORKED: likewise, and one never will. */
+/* Finds a future that has ended. Returns TIMED_OUT if none has; FORKED if none has and one never
+ * will. */
 static lanepool_status find_ended(lanepool_future *const *futures, size_t count, size_t *index)
 {
     lanepool_status found = LANEPOOL_TIMED_OUT;
@@ -87,7 +91,7 @@ static lanepool_status wait_for_any(lanepool_future *const *futures, size_t coun
     size_t asked = listen_to_all(futures, count, listeners, &semaphore);
     size_t posts =
         asked == count ? lanepool_i_semaphore_wait_until(&semaphore, deadline_ns) : (size_t)0;
-    leave_all(futures, asked, listeners, &semaphore, posts);
+    remove_listeners(futures, asked, listeners, &semaphore, posts);
     lanepool_i_semaphore_fini(&semaphore);
     return LANEPOOL_OK;
 }
@@ -115,11 +119,13 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
     return status;
 }
 
-/* --- what conflicts with some claims --- */
+/* --- tasks that conflict with some claims --- */
 
-/* A task that nobody waits for any more need not hold others up. */
-static lanepool_status stand_behind(lanepool_pool *pool, const lanepool_claim *claims, size_t count,
-                                    uint64_t deadline_ns, lanepool_result *result)
+/* Submits a task with these claims and waits for it. If the wait fails, cancels the task, so that
+ * it does not block others. */
+static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_claim *claims,
+                                          size_t count, uint64_t deadline_ns,
+                                          lanepool_result *result)
 {
     lanepool_future *future;
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -134,13 +140,13 @@ static lanepool_status stand_behind(lanepool_pool *pool, const lanepool_claim *c
     status = lanepool_future_wait(future, lanepool_i_deadline_left(deadline_ns), result);
     if (status != LANEPOOL_OK && lanepool_future_cancel(future) == LANEPOOL_DONE &&
         lanepool_future_wait(future, 0, result) == LANEPOOL_OK)
-        status = LANEPOOL_OK; /* just now */
+        status = LANEPOOL_OK; /* it has ended just now */
     lanepool_future_release(future);
     return status;
 }
 
-/* Who cancels all tasks of a lane cancels those here, too, but not those that run: then it stands
- * behind these anew. */
+/* Cancelling all tasks of a lane cancels the task of this call, too, but not the tasks that run.
+ * Then this call waits behind those again. */
 lanepool_status lanepool_pool_wait_claims(lanepool_pool *pool, const lanepool_claim *claims,
                                           size_t claim_count, uint64_t wait_ns_max)
 {
@@ -150,6 +156,6 @@ lanepool_status lanepool_pool_wait_claims(lanepool_pool *pool, const lanepool_cl
     lanepool_status status = LANEPOOL_OK;
     uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
     while (status == LANEPOOL_OK && result.status == LANEPOOL_CANCELLED)
-        status = stand_behind(pool, claims, claim_count, deadline_ns, &result);
+        status = wait_behind_claims(pool, claims, claim_count, deadline_ns, &result);
     return status;
 }
