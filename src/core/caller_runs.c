@@ -6,8 +6,8 @@
  * into a ready ring; its caller is posted instead, and runs it.
  *
  * Such a caller counts as a worker that has not left its loop, so the pool's end waits for it. The
- * pool may stop before the task is ready. Then the caller gives up, and the hand-back
- * returns the task with all others.
+ * pool may stop before the task is ready. Then the caller gives up, and the hand-back returns the
+ * task with all others.
  */
 #include "core/caller_runs.h"
 #include "core/run.h"
@@ -90,7 +90,7 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
  * pool stops first, and the task belongs to the pool.
  *
  * The thread counts as sleeping before it checks whether to wait. A thread that stops the pool,
- * frees the role, or leaves more to route checks that count after its change, so no wake-up is
+ * frees the role, or leaves something to route reads that count after its change, so no wake-up is
  * lost. A thread that makes the task ready posts this one in any case. */
 static bool wait_until_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_caller *caller)
@@ -168,8 +168,8 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
 
 /* --- control calls --- */
 
-/* Carries out a control call. First puts the tasks that are ready so far where the action finds
- * them. */
+/* Carries out a control call. First puts the tasks that are ready so far into the ready rings,
+ * where the action finds them. */
 static void carry_out_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -201,7 +201,7 @@ lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thre
     lanepool_i_caller *caller = &call->caller;
     if (record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    /* The calling function may be a CANCELLED call of the hand-back, which holds the role: waiting
+    /* This thread may be inside a CANCELLED call of the hand-back, and so have the role: waiting
      * here would never end. */
     if (record->run != NULL && is_stopping(pool))
         return LANEPOOL_SHUT_DOWN;

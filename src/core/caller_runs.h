@@ -17,7 +17,7 @@ typedef struct lanepool_i_control_call {
 } lanepool_i_control_call;
 
 /* Posts the caller that is to run this task, which is ready. Returns false if the caller has given
- * up, or if the pool is stopping: then the task belongs into a ready ring. */
+ * up, or if the pool is stopping: then the task goes into a ready ring. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task);
 /* Returns an upper bound for the number of tasks that the next function finds. Needs the waits'
  * lock. */

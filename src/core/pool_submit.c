@@ -51,7 +51,7 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     return lanepool_i_admission_wait(&pool->admission, record, charge, deadline_ns);
 }
 
-/* Returns true if a task is to be built after this answer of admit_task(). */
+/* Returns true if the submit continues after this answer of admit_task(). */
 static bool is_admitted(lanepool_status status, struct terms terms)
 {
     return status == LANEPOOL_OK || (status == LANEPOOL_FULL && terms.full == RUN_BY_CALLER);

@@ -43,9 +43,9 @@ enum outcome {
  *
  * In two cases the store is in the total order. With an exact limit, a blocked submitter raises
  * `waiting` and then reads the counters, while this thread stores the counter and then reads
- * `waiting`: one of them sees the other. A thread that is not a worker reads `attention` next, so
- * either it sees that the counters are wanted, or the holder that wants them sees this count. A
- * worker does not need this: it checks again before it sleeps. */
+ * `waiting`: at least one of them sees the other's store. A thread that is not a worker reads
+ * `attention` next, so either it sees that the counters are wanted, or the holder that wants them
+ * sees this count. A worker does not need this: it checks again before it sleeps. */
 static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   uint64_t word)
 {
@@ -170,8 +170,8 @@ static inline lanepool_future *future_by_word(const lanepool_i_task *task, uint6
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
-/* Calls a task with CANCELLED when its turn has come, because a lane that it wanted is poisoned.
- * Sets the result with which the task ends. */
+/* Makes the CANCELLED call of a task when its turn has come, because a lane that it wanted is
+ * poisoned. Sets the result with which the task ends. */
 static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task, ending *end)
 {
@@ -193,8 +193,9 @@ static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *recor
  *   poisoned lane refuses.
  *
  * The thread's running list already shows the task. Where tasks are reaped, a task has entries for
- * a while after it has left that list. There the countdown also says that the task has started. It
- * is set before retention.word is read, so that the same membarrier orders it. */
+ * a while after it has left that list, so a canceller may still find it. The countdown then says
+ * that it has started. It is set before retention.word is read, so that the same membarrier orders
+ * it. */
 static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool,
                                                              lanepool_i_thread_record *record,
                                                              lanepool_i_task *task, ending *end)
@@ -234,14 +235,15 @@ static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool
  * word. A role's holder that cancels several tasks sets RETAINING, passes a membarrier, reads the
  * running lists, sets tombstones, and clears RETAINING. So there are three cases:
  *
- * 1. RETAINING is set after the read. The membarrier lets the holder see this task in the list, and
- *    the holder leaves the task alone.
- * 2. RETAINING is cleared before the read. The task's word, read later, shows the tombstone.
- * 3. retention.word is not 0 when it is read: RETAINING is set, or the system has no membarrier.
- *    Then STARTED is set by a read-modify-write of the task's word, as TOMBSTONE is, so the later
- *    of the two sees the earlier one.
+ * 1. retention.word is 0, because RETAINING is set only later. The membarrier lets the holder see
+ *    this task in the list, and the holder leaves the task alone.
+ * 2. retention.word is 0, because RETAINING is cleared already. The task's word, read after it,
+ *    shows the tombstone.
+ * 3. retention.word is not 0: RETAINING is set, or the system has no membarrier. Then STARTED is
+ *    set by a read-modify-write of the task's word, as TOMBSTONE is, so the later of the two sees
+ *    the earlier one.
  *
- * If the word were read first, a cancelling between the two reads would be missed. */
+ * If the task's word were read first, a cancelling between the two reads would be missed. */
 static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                      lanepool_i_task *task, ending *end)
 {

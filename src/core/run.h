@@ -18,12 +18,11 @@ struct lanepool_run {
     lanepool_run *outer;   /* the call that this thread is already in, if it waits inside a task */
     lanepool_i_task *task; /* NULL for a sequence's task */
     void *value;           /* for the task's future */
-    struct lanepool_detached
-        *detach;   /* NULL if the task ends when its function returns; see detach.h */
-    size_t worker; /* SIZE_MAX if no worker runs the task */
+    struct lanepool_detached *detach; /* the detach record, or NULL; see detach.h */
+    size_t worker;                    /* SIZE_MAX if no worker runs the task */
 };
 
-/* Runs a ready task and the chain of tasks behind it. Called by the worker. */
+/* Runs a ready task and the chain of tasks behind it, on the worker's thread. */
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task);
 /* Runs one ready task, and puts the tasks that became ready into a ready ring. Any thread. `helper`
  * is the wait inside a task that needs this task, or NULL. */
@@ -34,12 +33,12 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
 /* Ends a detached task whose function has returned, when it is completed. Any thread. */
 void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
                               struct lanepool_detached *detach);
-/* Calls a task that will not run with CANCELLED, and disposes of it. */
+/* Makes the CANCELLED call of a task that will not run, and disposes of the task. */
 void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *task);
 
-/* Calls a task with CANCELLED, and completes `future` if it is not NULL. The block may be a copy of
- * the task, without entries. */
+/* Makes the CANCELLED call of a task, and completes `future` if it is not NULL. The block may be a
+ * copy of the task, without entries. */
 void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_task *task, lanepool_future *future);
 
@@ -48,7 +47,7 @@ LANEPOOL_I_COLD void lanepool_i_run_report_failure(lanepool_pool *pool,
                                                    lanepool_i_thread_record *record,
                                                    const lanepool_i_task *task,
                                                    const lanepool_result *result, bool is_last);
-/* Ends a parked task that is resolved so; its record must say `ends`. Any thread. */
+/* Ends a parked task that was skipped or dropped; its record must say `ends`. Any thread. */
 void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task, const lanepool_result *result);
 /* Ends a task that has failed before, in the hand-back: it completes the future and disposes of the

@@ -47,9 +47,10 @@ static inline bool lanepool_i_build_entry(lanepool_pool *pool, lanepool_i_thread
 /* Gives back the byte strings in the first `count` entries of a block. */
 void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 lanepool_i_task *block, const lanepool_task *task, size_t count);
-/* Both build a wide task; the second one builds a barrier. They return OK, NOMEM or NO_THREAD. */
+/* Builds a wide task. Returns OK, NOMEM or NO_THREAD, as all functions below that build. */
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built);
+/* Builds a barrier. */
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
                                                          lanepool_i_thread_record *record,
                                                          const lanepool_task *task,
@@ -58,7 +59,7 @@ LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
 lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_thread_record *record,
                                            const lanepool_task *task, size_t entry_count,
                                            lanepool_i_task **built);
-/* Fills the block of a task that has run for its next run. Its claims are lanes, so this needs no
+/* Refills the block of a periodic task for its next run. Its claims are handles, so this needs no
  * memory. */
 void lanepool_i_rebuild(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *block, const lanepool_task *task);

@@ -12,9 +12,9 @@
 #include "route/lane_handle.h"
 #include "route/pool.h"
 
-/* The first returns true if the pool can carry the policy out; the second, if the policy asks for
- * anything but the default. */
+/* Returns true if the values are valid and the pool can carry the policy out. */
 bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy);
+/* Returns true if the policy asks for anything but the default. */
 bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy);
 
 static inline bool lanepool_i_description_is_valid_bytes_or_lane(const lanepool_pool *pool,
