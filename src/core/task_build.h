@@ -47,10 +47,10 @@ static inline bool lanepool_i_build_entry(lanepool_pool *pool, lanepool_i_thread
 /* Gives back the byte strings in the first `count` entries of a block. */
 void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 lanepool_i_task *block, const lanepool_task *task, size_t count);
-/* Builds a wide task. Returns OK, NOMEM or NO_THREAD, as all functions below that build. */
+/* Builds a wide task. Returns OK, NOMEM or NO_THREAD. */
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built);
-/* Builds a barrier. */
+/* Builds a barrier. Returns OK, NOMEM or NO_THREAD. */
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
                                                          lanepool_i_thread_record *record,
                                                          const lanepool_task *task,

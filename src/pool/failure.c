@@ -238,8 +238,8 @@ static void end_parked_task(lanepool_pool *pool, lanepool_i_thread_record *recor
 /* Cancels the tasks behind a parked task, then ends the parked task.
  *
  * Until then `dropped` is not 0, so no waiter is notified that only parked tasks remain. This
- * thread may be the one that checks this, and a notified waiter would call again at once and cause
- * the next check. */
+ * thread may be the one that checks this. A notified waiter would call again at once and cause the
+ * next check, without end. */
 static lanepool_status drop_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_attempts *attempts)
 {

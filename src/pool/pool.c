@@ -131,8 +131,8 @@ static void fini_parts(lanepool_pool *pool)
     lanepool_i_slab_fini(&pool->slab);
 }
 
-/* Reserves room for a rank in each block. Returns its offset: at the end of the rule's extension.
- * If the rule has none, returns 0: the rank is behind the entries. */
+/* Returns the offset of a task's rank in its block, and makes room for it at the end of the rule's
+ * extension. Returns 0 if the rule has no extension: then the rank is behind the entries. */
 static size_t reserve_rank(lanepool_pool *pool)
 {
     if (pool->extension == 0)

@@ -10,10 +10,9 @@
  * up first. */
 struct lanepool_i_quiesce {
     lanepool_i_message message;
-    lanepool_i_quiesce *next; /* R */
-    uint64_t last_epoch;      /* R: the last epoch that the quiesce waits for */
-    _Atomic bool
-        only_parked_left; /* A: R writes: only parked tasks are left, and tasks behind them */
+    lanepool_i_quiesce *next;       /* R */
+    uint64_t last_epoch;            /* R: the last epoch that the quiesce waits for */
+    _Atomic bool only_parked_left;  /* A: R writes: all that is left waits for parked tasks */
     lanepool_i_semaphore semaphore; /* posted when it is done, or when only_parked_left is set */
     _Atomic uint32_t references;    /* A: the caller's reference and the pool's */
 };
@@ -98,7 +97,7 @@ void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
-/* Begins a quiesce. `attention` is raised before the check: a thread that finishes the last task
+/* Begins a quiesce. `attention` is raised before the check, so a thread that finishes the last task
  * after the check sees it, and checks again. */
 static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_message *message, lanepool_i_grants *grants)

@@ -108,8 +108,8 @@ static void try_to_end_drain(lanepool_pool *pool)
     }
 }
 
-/* Notifies those who wait if only parked tasks are left. End waiters are notified only in a drain
- * without delayed tasks, because these become due by themselves.
+/* Notifies the quiesces and the end waiters if only parked tasks are left. End waiters are notified
+ * only in a drain without delayed tasks, because delayed tasks become due by themselves.
  *
  * The state is read after the waiters are noted. If one of them came after a shutdown-now, the
  * state that is read is STOPPING, and no end waiter is notified. */
@@ -164,10 +164,10 @@ static void make_workers_check(lanepool_pool *pool)
     lanepool_i_sleepers_wake_all(&pool->workers.sleepers);
 }
 
-/* Resumes a paused pool that begins to drain; a shutdown-now does not resume it. A pause checks
- * under the same lock that the pool is running, so each such pause is complete by now and is undone
- * here. lanepool_i_workers_resume() wakes the sleeping workers. If none sleeps, the ready tasks may
- * need an absent worker, so one is woken, too. */
+/* Resumes a paused pool that begins to drain; a shutdown-now does not resume it. A pause checks,
+ * under the same lock, that the pool is running. So every pause that passed this check is complete
+ * by now and is undone here. lanepool_i_workers_resume() wakes the sleeping workers. If none
+ * sleeps, the ready tasks may need an absent worker, so one is woken, too. */
 static void resume_for_drain(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
@@ -277,9 +277,9 @@ static void join_threads(lanepool_pool *pool)
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
-/* Has it checked for this waiter whether only parked tasks are left. Earlier checks were made
- * before it came, and did not notify it. If no memory can be allocated for this thread's record, a
- * worker checks. */
+/* Requests a check whether only parked tasks are left. Earlier checks were made before this waiter
+ * came, and did not notify it. If no memory can be allocated for this thread's record, a worker
+ * checks. */
 static void request_parked_check(lanepool_pool *pool)
 {
     if (!lanepool_i_retry_some_parked(pool))

@@ -7,7 +7,7 @@
 #include "observe/take_census.h"
 
 /* Returns the number of parked tasks. Sets *blocks to true if parked tasks or paused lanes block
- * others, none of them is just being dropped, and no lane has still to be notified of one. */
+ * others, no parked task is being dropped, and no lane is being notified of one. */
 static size_t count_parked(lanepool_i_failures *failures, uint64_t *changes, bool *blocks)
 {
     lanepool_i_mutex_lock(&failures->lock);
@@ -19,8 +19,8 @@ static size_t count_parked(lanepool_i_failures *failures, uint64_t *changes, boo
 }
 
 /* While `cancels` is not 0, CANCELLED calls are being made, and these may submit tasks; the
- * cancellers attend to the counters afterwards. A barrier that is due will be placed by the next
- * check. */
+ * cancellers attend to the counters afterwards. A barrier that is due needs only the next check to
+ * progress. */
 bool lanepool_i_only_parked_left(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     uint64_t before;

@@ -33,10 +33,10 @@ static bool may_work_be_left(lanepool_pool *pool)
            lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
-/* Runs a task and its chain. First replaces what the search would have done: a thread that saw this
- * worker search may have left its work to it, and it has found another task. So it reaps, since a
- * blocked submitter may wait for that. If all workers are busy now, it wakes the waits inside
- * tasks, which route and run what they need themselves. */
+/* Runs a task and its chain. Before that, it makes up for leaving its search: a thread that saw
+ * this worker search may have left other work to it. So it reaps, since a blocked submitter may
+ * wait for that. If all workers are busy now, it wakes the waits inside tasks, which route and run
+ * what they need themselves. */
 static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
@@ -48,10 +48,10 @@ static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool
     lanepool_i_run_chain(pool, worker, task);
 }
 
-/* Returns true if this worker has so many ready tasks that it should skip routing. A task costs
- * less if its lane is not blocked when it is routed, and an idle worker can steal from this ring.
- * Only PUT_OFF_MAX times in a row: the inbox may hold tasks that are ready once they are routed,
- * and each ready task here may have a long backlog behind it. */
+/* Returns true if this worker has so many ready tasks that it should skip routing. Routing later
+ * costs less, since more lanes are not blocked by then, and an idle worker can steal from this
+ * ring. Only PUT_OFF_MAX times in a row: the inbox may hold tasks that are ready once they are
+ * routed, and each ready task here may have a long backlog behind it. */
 static bool is_enough_ready(lanepool_i_worker *worker)
 {
     if (lanepool_i_ready_ring_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
