@@ -7,9 +7,9 @@
  * - One task, by its future: `cancelled` against `started`, under the future's lock.
  * - Several tasks, with or without futures, by their words: TOMBSTONE against STARTED. The role's
  *   holder sets TOMBSTONE while it takes a census (census.h). During a census, a thread that starts
- *   a task sets STARTED by one atomic operation, which shows it a TOMBSTONE. A task that has
- *   started before is in its thread's running list. Where finished tasks have entries until they
- *   are reaped, the countdown of such a task says that it has started.
+ *   a task sets STARTED by one atomic operation, whose result shows a TOMBSTONE that was set
+ *   before. A task that has started before is in its thread's running list. Where finished tasks
+ *   have entries until they are reaped, the countdown of such a task says that it has started.
  *
  * TOMBSTONE without STARTED: the task's reference to its future belongs to the canceller. TOMBSTONE
  * with STARTED: the future has cancelled the task, and points to the tombstone until this has left
@@ -17,9 +17,9 @@
  *
  * The canceller copies function, context and release callback out of the block no later than it
  * decides, because the block may be given back at any time after that. The tombstone's entries pass
- * through their lanes like any others. With lanes per key (rule.h), they stop blocking at once:
- * each lane passes the entry of a cancelled rollup without waiting for its other lanes. For that, a
- * message that is part of the future notifies the role's holder.
+ * through their lanes like any others. With lanes per key (rule.h), each lane passes the entry of a
+ * cancelled rollup without waiting for the rollup's other lanes. For that, a message that is part
+ * of the future notifies the role's holder.
  *
  * A predicate of the program may be called for the task until the role's holder has made the
  * tombstone. So in a pool with a predicate, the release callback is called after that.
@@ -137,8 +137,8 @@ static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *fu
 }
 
 /* Makes a tombstone, and makes its entries block no lane. The block stays valid while the future's
- * lock is held: a thread that lets the tombstone leave its lanes first makes the future forget it,
- * under this lock. */
+ * lock is held: before the tombstone leaves its lanes, a worker makes the future forget it, under
+ * this lock. */
 static void make_tombstone_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task, lanepool_i_grants *grants)
 {

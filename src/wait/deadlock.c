@@ -41,13 +41,13 @@ static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_thread_rec
     return pool->predicate.lacking > 0 ? LANEPOOL_I_OUT_OF_MEMORY : LANEPOOL_I_MAY_WAIT;
 }
 
-/* Posts the other waits inside pumps' tasks. With the judged wait, one of them may need another
- * ready task of its pump, which no other thread runs. Ready tasks of the workers need no such post:
- * the judged wait looks for them itself. */
-static void post_pump_waits_locked(const lanepool_pool *pool, const lanepool_i_wait *judged)
+/* Posts the other waits inside pumps' tasks. Because of the checked wait, one of them may need
+ * another ready task of its pump, which no other thread runs. The ready tasks of workers need no
+ * such post: the checked wait looks for them itself. */
+static void post_pump_waits_locked(const lanepool_pool *pool, const lanepool_i_wait *checked)
 {
     for (lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
-        if (wait != judged && wait->pump != NULL && wait->pump->ready.count > 0)
+        if (wait != checked && wait->pump != NULL && wait->pump->ready.count > 0)
             lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
 }
 

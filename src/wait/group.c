@@ -139,9 +139,9 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
 
 /* --- cancelling --- */
 
-/* Moves the cursor past one member and returns the member. Newest first: a task behind others must
- * not start because these were cancelled. A running member stays in the list, so the cursor moves
- * past each member before this is cancelled. */
+/* Moves the cursor past the next older member, and returns that member. Newest first: a task behind
+ * others must not start because these were cancelled. A running member stays in the list, so the
+ * cursor moves past each member before the member is cancelled. */
 static lanepool_i_member *move_cursor_past_newest(lanepool_group *group, lanepool_i_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);

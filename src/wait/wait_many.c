@@ -52,8 +52,8 @@ static size_t listen_to_all(lanepool_future *const *futures, size_t count,
     return count;
 }
 
-/* Removes the listeners. A listener that is being served posts once, and must not find the
- * semaphore gone: waits for each such post. `posts` of them were waited for already. */
+/* Removes the listeners. A listener that is being served posts once, and the semaphore must exist
+ * until then. So this waits for each such post; `posts` of them were waited for already. */
 static void remove_listeners(lanepool_future *const *futures, size_t count,
                              lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore,
                              size_t posts)
