@@ -2,12 +2,9 @@
  * Owns the threads that wait on behalf of a caller: to run the caller's own task
  * (lanepool_pool_submit_or_run()), for a control call, or for the router role.
  *
- * A task that its caller runs enters its lanes like any other task. When it is ready, it is not put
- * into a ready ring; its caller is posted instead, and runs it.
- *
- * Such a caller counts as a worker that has not left its loop, so the pool's end waits for it. The
- * pool may stop before the task is ready. Then the caller gives up, and the hand-back returns the
- * task with all others.
+ * A task that its caller runs enters its lanes like any other. When it is ready, its caller is
+ * posted and runs it. The caller counts as a worker that has not left its loop, so the pool's end
+ * waits for it. If the pool stops first, the caller gives up, and the hand-back returns the task.
  */
 #include "core/caller_runs.h"
 #include "core/run.h"
@@ -38,9 +35,8 @@ static void enter_caller(lanepool_i_waits *waits, lanepool_i_caller *caller)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-/* A stopping pool notifies no caller. Callers give up then, so the hand-back must find the task
- * among the workers' ready tasks, even if the hand-back itself has just routed it. A pump's task
- * goes to its pump in any case, since the hand-back empties pumps, too. */
+/* A stopping pool notifies no caller: callers give up, so the hand-back must find the task among
+ * the workers' ready tasks, even if it has just routed the task itself. It empties pumps, too. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_waits *waits = &pool->waits;
@@ -85,9 +81,9 @@ static bool is_called(lanepool_i_waits *waits, const lanepool_i_caller *caller)
     return called;
 }
 
-/* Waits until the task is ready. Routes in between, because no other thread routes the task while
- * all workers are busy. Returns true if the task is ready and belongs to the caller; false if the
- * pool stops first, and the task belongs to the pool.
+/* Waits until the task is ready, and routes in between, since all workers may be busy. Returns true
+ * if the task is ready and belongs to the caller; false if the pool stops first, and the task
+ * belongs to the pool.
  *
  * The thread counts as sleeping before it checks whether to wait. A thread that stops the pool,
  * frees the role, or leaves something to route reads that count after its change, so no wake-up is
@@ -168,8 +164,7 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
 
 /* --- control calls --- */
 
-/* Carries out a control call. First puts the tasks that are ready so far into the ready rings,
- * where the action finds them. */
+/* First puts the tasks that are ready so far into the ready rings, where the action finds them. */
 static void carry_out_control_call(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -201,8 +196,7 @@ lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thre
     lanepool_i_caller *caller = &call->caller;
     if (record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
-    /* This thread may be inside a CANCELLED call of the hand-back, and so have the role: waiting
-     * here would never end. */
+    /* This thread may be inside a CANCELLED call of the hand-back, and so have the role. */
     if (record->run != NULL && is_stopping(pool))
         return LANEPOOL_SHUT_DOWN;
     *caller = (lanepool_i_caller){ .next = NULL, .task = NULL, .called = false };
@@ -223,10 +217,9 @@ lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thre
 
 /* --- the role --- */
 
-/* Waits until this thread has the role; returns false if it was not free before the deadline.
- *
- * The thread counts as sleeping before it asks for the role. The holder checks that count after it
- * has seen the request, so it posts this thread. */
+/* Returns false if the role was not free before the deadline. The thread counts as sleeping before
+ * it asks for the role. The holder reads that count after it has seen the request, and posts this
+ * thread. */
 static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64_t deadline_ns)
 {
     bool taken = false;

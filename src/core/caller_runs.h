@@ -1,13 +1,13 @@
 /*
- * Callers that wait to run their own task, for a control call, or for the router role.
+ * Threads that wait to run their own task, for a control call, or for the router role.
  */
 #ifndef LANEPOOL_SRC_CORE_CALLER_RUNS_H
 #define LANEPOOL_SRC_CORE_CALLER_RUNS_H
 
 #include "route/waiters.h"
 
-/* A control call: an action that the role's holder carries out after it has routed every task
- * accepted before. The caller waits; the struct lives on its stack. */
+/* An action that the role's holder carries out after it has routed every task accepted before,
+ * while the caller waits. On the caller's stack. */
 typedef struct lanepool_i_control_call {
     lanepool_i_message message;
     void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context,
@@ -16,13 +16,12 @@ typedef struct lanepool_i_control_call {
     lanepool_i_caller caller;
 } lanepool_i_control_call;
 
-/* Posts the caller that is to run this task, which is ready. Returns false if the caller has given
- * up, or if the pool is stopping: then the task goes into a ready ring. */
+/* Posts the caller of a ready task. Returns false if the caller has given up or the pool is
+ * stopping: then the task goes into a ready ring. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task);
-/* Returns an upper bound for the number of tasks that the next function finds. Needs the waits'
- * lock. */
+/* Needs the waits' lock. An upper bound for how many tasks the next function finds. */
 size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits);
-/* Calls `found` for each ready task that a caller or a pump is to run. Needs the waits' lock. */
+/* Needs the waits' lock. Calls `found` for each ready task of a caller or a pump. */
 void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context);

@@ -1,7 +1,7 @@
 /*
- * Owns submitting: it checks a task's description, admits the task, fills its block, and appends
- * the block to the inbox. Every step that can fail comes before the append. After the append the
- * task is accepted, and its function will be called once.
+ * Owns submitting: checks a description, admits the task, fills its block, and appends it to the
+ * inbox. Every step that can fail comes before the append. After the append the task is accepted,
+ * and its function will be called once.
  */
 #include "core/pool_submit.h"
 
@@ -14,14 +14,12 @@
 
 #include <string.h>
 
-/* How a submit behaves while the pool is full. */
 typedef enum when_full { WAIT_FOR_ROOM, RUN_BY_CALLER } when_full;
 
 struct terms {
     when_full full;
     uint64_t wait_ns_max;
-    uint64_t
-        deadline_ns; /* 0: wait_ns_max counts from the moment at which the submitter has to wait */
+    uint64_t deadline_ns; /* 0: wait_ns_max counts from when the submitter has to wait */
 };
 
 /* --- admission --- */
@@ -51,14 +49,12 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     return lanepool_i_admission_wait(&pool->admission, record, charge, deadline_ns);
 }
 
-/* Returns true if the submit continues after this answer of admit_task(). */
 static bool is_admitted(lanepool_status status, struct terms terms)
 {
     return status == LANEPOOL_OK || (status == LANEPOOL_FULL && terms.full == RUN_BY_CALLER);
 }
 
-/* Charges the task to its lanes' quotas and admits it. The thread record stores the charge until
- * the task's block takes it over. */
+/* The thread record stores the charge until the task's block takes it over. */
 static lanepool_status admit_to_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, struct terms terms)
 {
@@ -85,8 +81,7 @@ static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool,
     return admit_charged(pool, record, NULL, terms);
 }
 
-/* Admits one task. Returns OK, FULL if the caller is to run the task, or the reason for the
- * refusal. */
+/* Returns OK, FULL if the caller is to run the task, or the reason for the refusal. */
 static inline lanepool_status admit_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                          const lanepool_task *task, struct terms terms)
 {
@@ -114,8 +109,7 @@ static void hand_out_future(const lanepool_task *task, const lanepool_i_task *bl
         *task->future = block->as.wide.future;
 }
 
-/* Writes one event for each task. SUBMIT is written before the append: as soon as they are
- * appended, the tasks may be routed and run, and their blocks reused. */
+/* SUBMIT is written before the append: after it, the tasks may run, and their blocks be reused. */
 static LANEPOOL_I_COLD void trace_each(lanepool_i_ring *ring, lanepool_event_type type,
                                        const lanepool_i_task *first, const lanepool_i_task *last)
 {
@@ -141,8 +135,7 @@ static inline bool append_tasks(lanepool_pool *pool, lanepool_i_thread_record *r
     return false;
 }
 
-/* Appends tasks that all belong to one group, or to none. Locks the group around the append, so
- * that it never lists a task that may still be refused. */
+/* Locks the group around the append, so that it never lists a task that may still be refused. */
 static inline bool append_in_group(lanepool_group *group, lanepool_pool *pool,
                                    lanepool_i_thread_record *record, lanepool_i_task *first,
                                    lanepool_i_task *last, uint64_t count)
@@ -155,8 +148,8 @@ static inline bool append_in_group(lanepool_group *group, lanepool_pool *pool,
     return accepted;
 }
 
-/* Routes, or wakes a thread that routes. A pump's task is routed now if the role is free: no worker
- * runs it, and the program's thread may wait for the pump's event instead of routing. */
+/* No worker runs a pump's tasks, and the program's thread may wait for the pump's event instead of
+ * routing. So they are routed now if the role is free. */
 static inline void route_after_append(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       bool for_pump)
 {
@@ -165,7 +158,7 @@ static inline void route_after_append(lanepool_pool *pool, lanepool_i_thread_rec
         lanepool_i_router_try_route(pool, record);
 }
 
-/* Submits a task; `member` says whether it is a member. Each caller passes a constant. */
+/* `member` is a constant in each call. */
 static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const lanepool_task *task,
                                         struct terms terms)
 {
@@ -201,8 +194,8 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
 static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const lanepool_task *task,
                                                      struct terms terms)
 {
-    /* The submitter of a pump's task cannot run it. submit_as() refuses a task that is not valid
-     * here: it gets no pool. */
+    /* The submitter of a pump's task cannot run it. submit_as() refuses the task if it gets no
+     * pool. */
     bool good = pool != NULL && lanepool_i_description_fits_pool(pool, task) &&
                 (task->pump == NULL || terms.full != RUN_BY_CALLER);
     return submit_as(true, good ? pool : NULL, task, terms);
@@ -303,7 +296,7 @@ struct piece {
     bool for_pump;              /* at least one of the tasks is a pump's */
 };
 
-/* Appends the tasks built so far. Returns false if the inbox is closed; then it undoes them all. */
+/* Returns false if the inbox is closed; then none of these tasks was accepted. */
 static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, struct piece *piece)
 {
     size_t count = piece->blocks.count;
@@ -324,9 +317,9 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, 
     return accepted;
 }
 
-/* Admits the next task of a batch. If the submitter may have to wait, it first appends the tasks
- * built so far: they must be able to run, or no room becomes free. It also does so before a task of
- * another group, since one group is locked around an append. */
+/* Appends the tasks built so far before the submitter may have to wait: they must be able to run,
+ * or no room becomes free. Also before a task of another group, since one group is locked around an
+ * append. */
 static lanepool_status admit_next(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   struct piece *piece, const lanepool_task *task,
                                   struct terms terms)

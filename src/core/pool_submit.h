@@ -7,8 +7,8 @@
 
 #include "sched/thread_record.h"
 
-/* Makes and admits a task without claims, with room for `entry_count` entries. Admits it even if
- * the pool is full. On INVALID, NOMEM or NO_THREAD nothing has changed. */
+/* Makes and admits a task without claims, with room for `entry_count` entries, even if the pool is
+ * full. On INVALID, NOMEM or NO_THREAD nothing has changed. */
 lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           const lanepool_task *task, size_t entry_count,
                                           lanepool_i_task **prepared);
@@ -16,9 +16,9 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread
 void lanepool_i_submit_revoke(lanepool_pool *pool, lanepool_i_thread_record *record,
                               const lanepool_task *task, lanepool_i_task *prepared);
 
-/* Checks a description, admits the task, and builds it, so that nothing can fail later. Blocks
- * while the pool is full. On OK the block is complete, the program has its future, and *record is
- * the calling thread's record. */
+/* Checks a description, admits the task (blocks while the pool is full) and builds it, so that
+ * nothing can fail later. On OK the program has its future, and *record is the calling thread's
+ * record. */
 lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_task *task,
                                             lanepool_i_thread_record **record,
                                             lanepool_i_task **block);

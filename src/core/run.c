@@ -9,9 +9,9 @@
  * 6. Its block is given back, and the task counts as finished.
  *
  * Every value that a later step needs is copied out of the task first; no thread touches the block
- * after it is given back. A cancelled task is a tombstone: only its entries are left, and the
- * worker that takes it releases its lanes. If a callback of the program is to be called here, the
- * tasks that became ready are put into a ready ring before, so that other workers can take them.
+ * after step 6. Of a cancelled task only the entries are left, and its lanes are released. If a
+ * callback of the program is to be called here, the tasks that became ready are put into a ready
+ * ring before, where other workers can take them.
  */
 #include "core/run.h"
 
@@ -28,9 +28,8 @@ typedef struct ending {
     lanepool_i_detach *detach; /* set with RETURNED_WITH_RECORD */
 } ending;
 
-/* The result of taking a task to run it. */
 enum outcome {
-    ENDED,                /* the task ends now, with the result in its `ending` */
+    ENDED,                /* the task ends now, with the result in `ending` */
     RETURNED_WITH_RECORD, /* the function has returned, and the task has a detach record; see
                              detach.h */
     WAS_CANCELLED         /* the task was cancelled; only its entries are left */
@@ -38,14 +37,15 @@ enum outcome {
 
 /* --- disposing of a task --- */
 
-/* Counts a task as finished, after everything else that is done for it. Release: a thread that adds
- * up the counters sees what the task did.
+/* Comes after everything else that is done for the task. Release: a thread that adds up the
+ * counters sees what the task did. In two cases the store is in the total order:
  *
- * In two cases the store is in the total order. With an exact limit, a blocked submitter raises
- * `waiting` and then reads the counters, while this thread stores the counter and then reads
- * `waiting`: at least one of them sees the other's store. A thread that is not a worker reads
- * `attention` next, so either it sees that the counters are wanted, or the holder that wants them
- * sees this count. A worker does not need this: it checks again before it sleeps. */
+ * - With an exact limit, a blocked submitter raises `waiting` and then reads the counters; this
+ *   thread stores the counter and then reads `waiting`. At least one of them sees the other's
+ *   store.
+ * - A thread that is not a worker reads `attention` next. Either it sees that the counters are
+ *   wanted, or the holder that wants them sees this count. A worker checks again before it sleeps.
+ */
 static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   uint64_t word)
 {
@@ -59,8 +59,7 @@ static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_admission_finished(&pool->admission);
 }
 
-/* Gives the block back and counts the task. `word` is a copy of the task's word, since the block
- * cannot be read any more after that. */
+/* `word` is a copy of the task's word, since the block cannot be read after it is given back. */
 static inline void give_back_and_count(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task, uint64_t word)
 {
@@ -72,15 +71,14 @@ static inline void give_back_and_count(lanepool_pool *pool, lanepool_i_thread_re
     count_finished(pool, record, word);
 }
 
-/* Releases the reference to its member that a pump's task has until its block is given back. */
+/* A pump's task has a reference to its member until its block is given back. */
 static void release_pump_member(const lanepool_i_task *task)
 {
     if (lanepool_i_task_is_for_pump(task))
         lanepool_future_release(task->as.wide.future);
 }
 
-/* Disposes of a wide task. A run of a periodic task is not released, because the periodic task
- * continues. */
+/* A run of a periodic task is not released: the periodic task continues. */
 static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
                                                    lanepool_i_thread_record *record,
                                                    lanepool_i_task *task, uint64_t word)
@@ -170,8 +168,7 @@ static inline lanepool_future *future_by_word(const lanepool_i_task *task, uint6
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
-/* Makes the CANCELLED call of a task when its turn has come, because a lane that it wanted is
- * poisoned. Sets the result with which the task ends. */
+/* Calls a task with CANCELLED when its turn has come, because a lane that it wanted is poisoned. */
 static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task, ending *end)
 {
@@ -184,18 +181,15 @@ static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *recor
 
 /* Decides whether the task's function is to be called. If not, returns false and sets *end:
  *
- * - Status CANCELLED: the task was cancelled. If the word alone says so (TOMBSTONE without
- *   STARTED), a cancelling of several tasks has done it: the reference to the future belongs to the
- *   canceller, and end->future stays NULL. Otherwise the task's future has cancelled it. See
- *   cancel.c.
- * - Any other status: the task has its turn and ends with this result, without being called to run.
- *   This is a stopped run of a periodic task, a task that is not to be retried, or a task that a
- *   poisoned lane refuses.
+ * - Status CANCELLED: the task was cancelled. If its word has TOMBSTONE without STARTED, its
+ *   reference to the future belongs to the canceller, and end->future stays NULL. Otherwise its
+ *   future has cancelled it. See cancel.c.
+ * - Any other status: the task ends with this result without being called to run. This is a stopped
+ *   run of a periodic task, a task not to be retried, or one that a poisoned lane refuses.
  *
- * The thread's running list already shows the task. Where tasks are reaped, a task has entries for
- * a while after it has left that list, so a canceller may still find it. The countdown then says
- * that it has started. It is set before retention.word is read, so that the same membarrier orders
- * it. */
+ * Where tasks are reaped, a canceller may find a task's entries after it has left the thread's
+ * running list. The countdown then says that it has started. It is set before retention.word is
+ * read, so that the same membarrier orders it. */
 static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool,
                                                              lanepool_i_thread_record *record,
                                                              lanepool_i_task *task, ending *end)
@@ -229,19 +223,17 @@ static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool
     return false;
 }
 
-/* Calls the task's function, unless the task was cancelled.
- *
- * The task enters the thread's running list first, then retention.word is read, then the task's
- * word. A role's holder that cancels several tasks sets RETAINING, passes a membarrier, reads the
- * running lists, sets tombstones, and clears RETAINING. So there are three cases:
+/* The task enters the thread's running list, then retention.word is read, then the task's word. A
+ * role's holder that cancels several tasks sets RETAINING, passes a membarrier, reads the running
+ * lists, sets tombstones, and clears RETAINING. So there are three cases:
  *
  * 1. retention.word is 0, because RETAINING is set only later. The membarrier lets the holder see
- *    this task in the list, and the holder leaves the task alone.
+ *    this task in the list, and the holder leaves it alone.
  * 2. retention.word is 0, because RETAINING is cleared already. The task's word, read after it,
  *    shows the tombstone.
  * 3. retention.word is not 0: RETAINING is set, or the system has no membarrier. Then STARTED is
- *    set by a read-modify-write of the task's word, as TOMBSTONE is, so the later of the two sees
- *    the earlier one.
+ *    set by a read-modify-write of the task's word, as TOMBSTONE is, so the later one sees the
+ *    earlier.
  *
  * If the task's word were read first, a cancelling between the two reads would be missed. */
 static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -272,13 +264,11 @@ static bool calls_back(const lanepool_i_task *task, const ending *end)
            (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
 }
 
-/* Ends a task, from the failure report to the disposal, unless the task is retried or parked.
- * Leaves the tasks that became ready in the grants; if a callback might delay them, puts them into
- * a ready ring first.
+/* Ends a task, unless it is retried or parked. Leaves the tasks that became ready in the grants,
+ * unless a callback might delay them.
  *
- * `has_lanes` is false if a receiver has the task's lanes: then they are not released. The task's
- * entries still name these lanes, because a census may be reading the task, but they do not count.
- */
+ * Without `has_lanes` a receiver has the task's lanes, and they are not released. The task's
+ * entries still name them, since a census may be reading the task, but are not its own any more. */
 static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task, const ending *end, bool has_lanes,
                                lanepool_i_grants *grants)
@@ -318,8 +308,8 @@ void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_t
         lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
 }
 
-/* Lets a tombstone leave its lanes. Its canceller makes its CANCELLED call, completes its future,
- * and releases its context. */
+/* Releases a tombstone's lanes. Its canceller calls it, completes its future, and releases its
+ * context. */
 static LANEPOOL_I_COLD void pass_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
                                            lanepool_i_task *task, const ending *end,
                                            lanepool_i_grants *grants)
@@ -339,7 +329,7 @@ static LANEPOOL_I_COLD void pass_tombstone(lanepool_pool *pool, lanepool_i_threa
 
 /* --- tasks with a detach record --- */
 
-/* Ends a task that has a detach record. A receiver becomes the first of the ready tasks. */
+/* A receiver becomes the first of the ready tasks. */
 static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                lanepool_i_task *task, const ending *end,
@@ -386,7 +376,6 @@ void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *re
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* Ends the call by its outcome. Leaves the tasks that became ready in the grants. */
 static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task, enum outcome outcome, ending *end,
                                   lanepool_i_grants *grants)
@@ -401,7 +390,7 @@ static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record 
 
 /* --- chains --- */
 
-/* Returns true if any worker may run the task; false if only its caller or its pump may. */
+/* False if only the task's caller or its pump may run it. */
 static bool may_any_worker_run(const lanepool_i_task *task)
 {
     return (load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0;
@@ -414,10 +403,9 @@ static inline bool may_continue_chain(lanepool_pool *pool, const lanepool_i_work
            worker->now_ns - since_ns <= worker->workers->quantum_ns;
 }
 
-/* Attends to the counters before the first task of a new epoch. This worker may have finished the
- * last task that a quiesce waits for, and the next task may take long. The quiesce raises
- * `attention` before it begins the new epoch, so a worker that sees the new epoch sees the
- * attention, too. */
+/* This worker may have finished the last task that a quiesce waits for, and the next one may take
+ * long. The quiesce raises `attention` before it begins the new epoch, so a worker that sees the
+ * epoch sees the attention. */
 static inline void attend_at_new_epoch(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        const lanepool_i_task *task)
 {
@@ -427,9 +415,8 @@ static inline void attend_at_new_epoch(lanepool_pool *pool, lanepool_i_thread_re
     record->epoch = epoch;
 }
 
-/* Runs a task. Returns the next task for this worker out of those that became ready, and puts the
- * others into a ready ring. Returns NULL if none became ready, or if the quantum of this chain is
- * over. */
+/* Returns the next task for this worker out of those that became ready, and puts the others into a
+ * ready ring. Returns NULL if none became ready, or the quantum of this chain is over. */
 static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i_worker *worker,
                                                  lanepool_i_task *task, uint32_t ran,
                                                  uint64_t since_ns)
@@ -453,8 +440,8 @@ static inline lanepool_i_task *run_and_pick_next(lanepool_pool *pool, lanepool_i
 
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task)
 {
-    /* Where tasks are reaped, or a worker has a lane of its own, the worker checks for that after
-     * each chain. */
+    /* Where tasks are reaped, or a worker has its own lane, the worker checks that after each
+     * chain. */
     bool returns_after_chain = pool->rule->reap != NULL || pool->rule->own != NULL;
     while (task != NULL) {
         uint64_t since_ns = worker->now_ns;
@@ -464,16 +451,15 @@ void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepo
     }
 }
 
-/* A task that ends outside of the workers may be the last one that the pool's end waits for.
- * Workers check the counters only before they sleep, and all may be asleep already. So this thread
- * attends. */
+/* A task that ends outside of the workers may be the last one that the pool's end waits for. All
+ * workers may be asleep, so this thread attends to the counters. */
 void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_wait *helper)
 {
     lanepool_i_grants grants;
     ending end;
     enum outcome outcome = call_task(pool, record, task, &end);
-    /* Now, while the block still belongs to the task: a walk may read the task until then. */
+    /* While the block still belongs to the task: a walk may read it. */
     if (helper != NULL)
         lanepool_i_waits_end_help(&pool->waits, helper);
     end_by_outcome(pool, record, task, outcome, &end, &grants);
@@ -481,7 +467,7 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-/* The stack frames of the calls are gone, but the tasks still have their lanes and futures. */
+/* The calls' stack frames are gone, but the tasks still have their lanes and futures. */
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     record->run = NULL;
@@ -500,8 +486,8 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
-/* The task is not entered in the thread's running list: a census reads the tasks there, and this
- * block may be a mere copy. */
+/* The thread's running list does not get the task: a census reads that list, and this may be a
+ * copy. */
 void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_task *task, lanepool_future *future)
 {

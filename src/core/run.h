@@ -25,7 +25,7 @@ struct lanepool_run {
 /* Runs a ready task and the chain of tasks behind it, on the worker's thread. */
 void lanepool_i_run_chain(lanepool_pool *pool, lanepool_i_worker *worker, lanepool_i_task *task);
 /* Runs one ready task, and puts the tasks that became ready into a ready ring. Any thread. `helper`
- * is the wait inside a task that needs this task, or NULL. */
+ * is the wait that needs this task, or NULL. */
 void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_wait *helper);
 /* Ends the tasks whose calls the thread was in when a task ended the thread. */
@@ -50,8 +50,8 @@ LANEPOOL_I_COLD void lanepool_i_run_report_failure(lanepool_pool *pool,
 /* Ends a parked task that was skipped or dropped; its record must say `ends`. Any thread. */
 void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task, const lanepool_result *result);
-/* Ends a task that has failed before, in the hand-back: it completes the future and disposes of the
- * task, but releases no lanes. Called by the role's holder when no worker is left. */
+/* Ends a task that has failed before: completes its future and disposes of it, but releases no
+ * lanes. By the role's holder, when no worker is left. */
 void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_task *task, const lanepool_result *result);
 

@@ -1,9 +1,7 @@
 /*
- * Building a task's block from a valid description. Building reserves everything that the task
- * needs until it is routed, so nothing can fail after it. A block that is not appended is undone:
- * nothing of it remains.
- *
- * The calling thread must be the one whose record is passed.
+ * Building a task's block from a valid description. It reserves all that the task needs until it is
+ * routed, so nothing can fail later. A block that is not appended is undone. The calling thread
+ * must be that of the record.
  */
 #ifndef LANEPOOL_SRC_CORE_TASK_BUILD_H
 #define LANEPOOL_SRC_CORE_TASK_BUILD_H
@@ -73,8 +71,7 @@ void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
 bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     uint64_t count);
 
-/* Builds a plain task. The first entry's link, which is not used yet, tells the router which block
- * to prefetch. */
+/* On OK the block is complete, and the caller has to hand its future to the program. */
 static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
                                                      lanepool_i_thread_record *record,
                                                      const lanepool_task *task,

@@ -1,6 +1,6 @@
 /*
- * Checking a task's description before anything is done for it. The checks on the path of every
- * submit are inline here; the others are in task_check.c.
+ * Checking a task's description before anything is done for it. Every submit makes the checks that
+ * are inline here; the others are in task_check.c.
  */
 #ifndef LANEPOOL_SRC_CORE_TASK_CHECK_H
 #define LANEPOOL_SRC_CORE_TASK_CHECK_H
@@ -35,8 +35,8 @@ static inline bool lanepool_i_description_is_valid_claim(const lanepool_pool *po
             lanepool_i_description_is_valid_bytes_or_lane(pool, claim));
 }
 
-/* Stands for the number of lanes of a task that claims everything. Such a task is a barrier: it
- * needs no lanes and is built by a function of its own. */
+/* In place of the number of lanes: the task claims everything. It needs no lanes and is built as a
+ * barrier. */
 #define LANEPOOL_I_EVERYTHING UINT64_MAX
 
 static inline bool lanepool_i_description_claims_everything(const lanepool_task *task,
@@ -47,8 +47,7 @@ static inline bool lanepool_i_description_claims_everything(const lanepool_task 
            task->claims[0].type == LANEPOOL_KEY_ALL && task->claims[0].mode == LANEPOOL_EXCLUSIVE;
 }
 
-/* Joins priority and tag in one number, so that one comparison accepts a task without a priority.
- */
+/* Priority and tag in one number, so that one comparison accepts a task without a priority. */
 static inline uint64_t lanepool_i_description_priority_and_tag(const lanepool_task *task)
 {
     return (uint64_t)task->priority << 32 | task->tag;
@@ -57,8 +56,7 @@ static inline uint64_t lanepool_i_description_priority_and_tag(const lanepool_ta
 LANEPOOL_I_COLD bool lanepool_i_description_has_valid_priority_and_tag(const lanepool_pool *pool,
                                                                        const lanepool_task *task);
 
-/* Checks a description. Sets *lanes to the number of lanes that the router may have to create for
- * the claims: a handle already has its lane. */
+/* Sets *lanes to the number of lanes that the claims may need. A handle already has its lane. */
 static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
                                                    const lanepool_task *task, uint64_t *lanes)
 {
@@ -83,21 +81,20 @@ static inline bool lanepool_i_description_is_valid(const lanepool_pool *pool,
     return true;
 }
 
-/* Returns true if the task belongs to a group or a pump, or has a failure policy. One test for all
- * three, since most tasks have none. */
+/* Whether the task has a group, a pump or a failure policy; one test, since most have none. */
 static inline bool lanepool_i_description_is_member(const lanepool_task *task)
 {
     return ((uintptr_t)task->group | (uintptr_t)task->pump | (uintptr_t)task->on_failure) != 0;
 }
 
-/* Returns how many entries the task needs before routing merges duplicates. */
+/* How many entries the task needs before routing merges duplicates. */
 static inline size_t lanepool_i_description_entry_count(const lanepool_task *task)
 {
     bool is_barrier = task->claim_count == 1 && task->claims[0].type == LANEPOOL_KEY_ALL;
     return is_barrier ? 0 : task->claim_count;
 }
 
-/* Returns true if the task's pump, group and failure policy can be used with this pool. */
+/* Whether the task's pump, group and failure policy can be used with this pool. */
 static inline bool lanepool_i_description_fits_pool(const lanepool_pool *pool,
                                                     const lanepool_task *task)
 {
@@ -107,8 +104,8 @@ static inline bool lanepool_i_description_fits_pool(const lanepool_pool *pool,
            (task->on_failure == NULL || lanepool_i_policy_is_valid(pool, task->on_failure));
 }
 
-/* Checks the description of a delayed or periodic task. Such a task cannot belong to a group, which
- * could not list it before it is due, nor to a pump. */
+/* A delayed or periodic task cannot belong to a group, which could not list it yet, nor to a pump.
+ */
 static inline bool lanepool_i_description_is_valid_for_later(const lanepool_pool *pool,
                                                              const lanepool_task *task,
                                                              uint64_t *lanes)
