@@ -268,7 +268,8 @@ static bool calls_back(const lanepool_i_task *task, const ending *end)
  * unless a callback might delay them.
  *
  * Without `has_lanes` a receiver has the task's lanes, and they are not released. The task's
- * entries still name them, since a census may be reading the task, but are not its own any more. */
+ * entries still name them, since a census may be reading the task, but it does not have them any
+ * more. */
 static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task, const ending *end, bool has_lanes,
                                lanepool_i_grants *grants)

@@ -13,14 +13,14 @@
 
 /* --- listing --- */
 
-/* The sizes that a list of parked tasks needs or has. */
+/* The sizes that a list of parked tasks needs, or has room for. */
 struct room {
     size_t tasks;
     size_t claims;
     size_t bytes; /* bytes of byte string keys */
 };
 
-/* A list that the program gets. Its tasks, claims and bytes follow it in the same memory. */
+/* A list for the program: the tasks, claims and bytes follow in the same memory. */
 struct listed {
     lanepool_failures failures;
     lanepool_failure *tasks;
@@ -117,8 +117,7 @@ static bool is_room_enough(const struct room *needed, const struct room *room)
            needed->bytes <= room->bytes;
 }
 
-/* Copies the parked tasks into the list. Nothing is allocated under the lock: if the list has not
- * enough room, returns false and sets *needed. */
+/* Nothing is allocated under the lock: if the list is too small, returns false and sets *needed. */
 static bool copy_parked_tasks(lanepool_pool *pool, struct listed *listed, const struct room *room,
                               struct room *needed)
 {
@@ -203,9 +202,8 @@ static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_attempts
     failures->dropped++;
 }
 
-/* Takes a parked task to resolve it. Unless it is dropped, the task leaves the list. With DROP it
- * stays in the list, noted as resolved, until the tasks behind it are cancelled, since that can
- * fail. */
+/* Takes a parked task to resolve it. With DROP, it stays in the list as resolved until the tasks
+ * behind it are cancelled, since that can fail. */
 static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t ticket,
                                         lanepool_resolution how, lanepool_i_attempts **taken)
 {
@@ -235,11 +233,9 @@ static void end_parked_task(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_run_end_parked(pool, record, attempts->task, &result);
 }
 
-/* Cancels the tasks behind a parked task, then ends the parked task.
- *
- * Until then `dropped` is not 0, so no waiter is notified that only parked tasks remain. This
- * thread may be the one that checks this. A notified waiter would call again at once and cause the
- * next check, without end. */
+/* Cancels the tasks behind a parked task, then ends it. Until then `dropped` is not 0, and no
+ * waiter is notified that only parked tasks are left. This thread may be the one that checks this,
+ * and a notified waiter would call again at once and cause the next check, without end. */
 static lanepool_status drop_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_attempts *attempts)
 {
@@ -274,8 +270,8 @@ static lanepool_status resolve_parked_task(lanepool_pool *pool, lanepool_i_threa
 }
 
 /* Counts as a worker that has not left its loop, then checks whether the workers are stopped; both
- * in the total order. So either the stop is seen here, or the hand-back starts after this call and
- * finds the tasks that it has made ready. */
+ * in the total order. So either the stop is seen, or the hand-back comes later and finds the tasks
+ * that were made ready here. */
 lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lanepool_resolution how)
 {
     if (pool == NULL || (unsigned)how > LANEPOOL_RESOLVE_DROP ||

@@ -1,8 +1,8 @@
 /*
- * Owns the hand-back. It collects all tasks that have not started from the inbox, the lanes, the
- * timers and the ready rings, sorts them by ticket, and makes the last call of each. No task runs
- * any more, and nothing is allocated: tasks are linked through themselves, their entries become
- * claims in place, and the order is made by merging lists.
+ * Owns the hand-back. It collects all tasks that have not started, wherever they are, sorts them by
+ * ticket, and makes the last call of each. No task runs any more, and nothing is allocated: tasks
+ * are linked through themselves, their entries become claims in place, and lists are merged into
+ * order.
  */
 #include "pool/hand_back.h"
 
@@ -23,14 +23,12 @@ static void route_everything(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_barriers_end(pool, record);
 }
 
-/* Routes everything in the inbox, so that it gets tickets and entries, and closes the inbox.
+/* Routes everything in the inbox and closes it. If there is nothing to take and the inbox cannot be
+ * closed, an append is half linked: only then does this thread yield to the appender. If it always
+ * yielded, threads that send messages again and again (as for a quiesce) could outrun it.
  *
- * If there is nothing to take and the inbox cannot be closed, an append is half linked. Only then
- * does this thread yield, so that the appender can continue. If it always yielded, threads that
- * send messages again and again (for example for a quiesce) could send more than is routed.
- *
- * Once the inbox is closed, the program's predicate is not called any more. From then on, a
- * canceller may release the context of a cancelled task itself. */
+ * Once the inbox is closed, the predicate is not called any more. From then on, a canceller may
+ * release the context of a cancelled task itself. */
 static void empty_inbox(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     route_everything(pool, record);
@@ -143,8 +141,8 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
     lanepool_i_run_dispose_silently(pool, record, task);
 }
 
-/* Disposes of a task that was cancelled: its canceller has made its call, or will make it. Returns
- * false if the task was not cancelled. */
+/* Disposes of a cancelled task, whose canceller makes its call. Returns false if it was not
+ * cancelled. */
 static bool dispose_if_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_task *task)
 {

@@ -131,8 +131,8 @@ static void fini_parts(lanepool_pool *pool)
     lanepool_i_slab_fini(&pool->slab);
 }
 
-/* Returns the offset of a task's rank in its block, and makes room for it at the end of the rule's
- * extension. Returns 0 if the rule has no extension: then the rank is behind the entries. */
+/* Returns the offset of a rank in its block, at the end of the rule's extension. Returns 0 if the
+ * rule has none: then the rank is behind the entries. */
 static size_t reserve_rank(lanepool_pool *pool)
 {
     if (pool->extension == 0)
@@ -142,8 +142,8 @@ static size_t reserve_rank(lanepool_pool *pool)
     return at;
 }
 
-/* Starts the pool's threads. The clock thread is first, if the pool needs one at once: if it cannot
- * be started, there is no worker to stop. */
+/* The clock thread first, if the pool needs it now: if it cannot be started, no worker has to be
+ * stopped. */
 static lanepool_status start_threads(lanepool_pool *pool)
 {
     lanepool_status status = lanepool_i_watchdog_start(pool);
@@ -240,9 +240,9 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
 
 /* --- destroying --- */
 
-/* Frees a pool in a child of fork(). The system has copied the memory page by page while the pool's
- * threads ran on, so it is no picture of one moment. Only two things can be found and freed: memory
- * that has not changed since the pool was made, and this thread's own record. */
+/* In a child of fork(): the system has copied the memory page by page while the pool's threads ran
+ * on. So only memory that has not changed since the pool was made, and this thread's own record,
+ * can be found and freed. */
 static void free_in_child(lanepool_pool *pool)
 {
     lanepool_i_thread_record_leave_behind(pool);

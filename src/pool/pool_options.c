@@ -67,8 +67,8 @@ static void fill_option_defaults(lanepool_options *options)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
 }
 
-/* Checks options against each other once the defaults are filled in. An elastic pool needs lanes
- * per key, since a worker's own lane needs its thread. */
+/* To be called once the defaults are filled in. An elastic pool needs lanes per key, since a
+ * worker's own lane needs its thread. */
 static bool do_options_fit(const lanepool_options *options)
 {
     return options->workers_min <= options->workers &&

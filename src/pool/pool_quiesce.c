@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* One call of lanepool_pool_quiesce(). Shared by the caller and the pool, since the caller may give
- * up first. */
+/* One call; shared by the caller and the pool, since the caller may give up first. */
 struct lanepool_i_quiesce {
     lanepool_i_message message;
     lanepool_i_quiesce *next;       /* R */
@@ -42,7 +41,7 @@ static void pass_done_epochs(lanepool_pool *pool)
         quiesces->oldest++;
 }
 
-/* Ends the newest epoch and begins another. Returns false if no counters are free for it. */
+/* Returns false if no counters are free for another epoch. */
 static bool begin_epoch(lanepool_pool *pool)
 {
     pass_done_epochs(pool);
@@ -54,8 +53,7 @@ static bool begin_epoch(lanepool_pool *pool)
 
 /* --- on the role's holder --- */
 
-/* Returns true if a quiesce found no free counters for the epoch that should have begun after it.
- */
+/* Whether a quiesce found no free counters for the epoch that should have begun after it. */
 static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest)
 {
     const lanepool_i_quiesce *quiesce = quiesces->first;
@@ -97,8 +95,8 @@ void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
-/* Begins a quiesce. `attention` is raised before the check, so a thread that finishes the last task
- * after the check sees it, and checks again. */
+/* `attention` is raised before the check, so a thread that finishes the last task later sees it,
+ * and checks again. */
 static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -112,7 +110,7 @@ static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_quiesce_check(pool, record);
 }
 
-/* Posts the caller of a quiesce. The quiesce is not done, and stays in its list until it is. */
+/* The quiesce is not done, and stays in its list until it is. */
 static void notify_quiesce_parked(lanepool_i_quiesce *quiesce)
 {
     if (load_relaxed(&quiesce->only_parked_left))
@@ -160,8 +158,7 @@ static lanepool_i_quiesce *create_quiesce(lanepool_status *status)
     return NULL;
 }
 
-/* Sums the finished counters before the accepted ones. If the sums are equal, nothing was pending
- * at the moment in between. */
+/* The finished counters are summed first. If the sums are equal, nothing was pending in between. */
 static bool is_nothing_pending(lanepool_pool *pool)
 {
     uint64_t finished = lanepool_i_thread_records_finished(&pool->records);

@@ -1,6 +1,6 @@
 /*
  * Owns the pool's state: both ways of shutting down, the moment of the hand-back, and awaiting the
- * end; see lifecycle.h. pool_quiesce.c owns quiescing, which does not stop a pool.
+ * end; see lifecycle.h. Quiescing, which does not stop a pool, is in pool_quiesce.c.
  */
 #include "route/lifecycle.h"
 
@@ -27,8 +27,7 @@ struct lanepool_i_end_waiter {
 
 /* --- threads that wait for the end --- */
 
-/* Posts and unlinks every end waiter. A waiter may be gone once it is posted; one that waits for
- * more enters the list again. */
+/* A waiter may be gone once it is posted; one that waits for more enters the list again. */
 static void post_end_waiters_locked(lanepool_i_lifecycle *lifecycle)
 {
     while (lifecycle->end_waiters != NULL) {
@@ -48,7 +47,7 @@ static void unlink_end_waiter_locked(lanepool_i_lifecycle *lifecycle,
         *at = waiter->next;
 }
 
-/* Notes which waiters the coming check is for: those that are in the list now. */
+/* Notes which waiters the coming check is for. */
 static void note_end_waiters(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
@@ -84,17 +83,17 @@ static void set_stopped(lanepool_i_lifecycle *lifecycle)
 
 /* --- the end, on the role's holder --- */
 
-/* Reads `cancels` after the finished counters. A canceller counts itself before a task that it
- * cancels can finish, so each cancelled task that is counted here shows its canceller. */
+/* `cancels` is read last. A canceller counts itself before a task that it cancels can finish, so
+ * each cancelled task that is counted here shows its canceller. */
 static bool all_routed_are_finished(lanepool_pool *pool)
 {
     return lanepool_i_thread_records_finished(&pool->records) == lanepool_i_router_routed(pool) &&
            load_seq(&pool->lifecycle.cancels) == 0;
 }
 
-/* Ends a drain if everything has finished. Then no task runs, so no thread is inside to submit. A
- * thread that submits from outside either finds the inbox closed, or its task keeps the inbox from
- * being closed. Threads that wait in pumps are woken. */
+/* When everything has finished, no task runs, so no thread is inside to submit. A thread that
+ * submits from outside finds the inbox closed, or its task keeps it open. Threads that wait in
+ * pumps are woken. */
 static void try_to_end_drain(lanepool_pool *pool)
 {
     if (!all_routed_are_finished(pool) || !lanepool_i_delays_try_close(pool))
@@ -108,11 +107,9 @@ static void try_to_end_drain(lanepool_pool *pool)
     }
 }
 
-/* Notifies the quiesces and the end waiters if only parked tasks are left. End waiters are notified
- * only in a drain without delayed tasks, because delayed tasks become due by themselves.
- *
- * The state is read after the waiters are noted. If one of them came after a shutdown-now, the
- * state that is read is STOPPING, and no end waiter is notified. */
+/* Only a drain without delayed tasks notifies the end waiters: delayed tasks become due by
+ * themselves. The state is read after the waiters are noted. If one of them came after a
+ * shutdown-now, the state that is read is STOPPING, and no end waiter is notified. */
 static void notify_if_only_parked_left(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     note_end_waiters(&pool->lifecycle);
@@ -156,8 +153,7 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
 
 /* --- shutting down --- */
 
-/* Refuses blocked submitters and wakes all sleeping workers. A worker that is woken checks the
- * counters before it sleeps again. */
+/* A worker that is woken checks the counters before it sleeps again. */
 static void make_workers_check(lanepool_pool *pool)
 {
     lanepool_i_admission_close(&pool->admission);
@@ -165,9 +161,8 @@ static void make_workers_check(lanepool_pool *pool)
 }
 
 /* Resumes a paused pool that begins to drain; a shutdown-now does not resume it. A pause checks,
- * under the same lock, that the pool is running. So every pause that passed this check is complete
- * by now and is undone here. lanepool_i_workers_resume() wakes the sleeping workers. If none
- * sleeps, the ready tasks may need an absent worker, so one is woken, too. */
+ * under the same lock, that the pool is running, so every pause that passed the check is undone
+ * here. If no worker sleeps, the ready tasks may need an absent worker, so one is woken, too. */
 static void resume_for_drain(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->lifecycle.lock);
@@ -183,8 +178,8 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
     uint32_t running = LANEPOOL_I_RUNNING;
-    /* Raise `attention` first. A check that is made for a quiesce may end the drain at once, and
-     * then the last worker to leave must check the counters, too. */
+    /* Raise `attention` first. A check that is made for a quiesce may end the drain at once; then
+     * the last worker to leave must check the counters, too. */
     fetch_add_seq(&pool->lifecycle.attention, 1);
     lanepool_i_delays_close(pool);
     if (cas_seq(pool->lifecycle.state, &running, LANEPOOL_I_DRAINING)) {
@@ -198,9 +193,9 @@ lanepool_status lanepool_pool_shutdown(lanepool_pool *pool)
 }
 
 /* Changes the state to STOPPING; returns false if another caller has done so. Under the lock, so
- * that two callers cannot both do it or mix their hand-back functions, and so that the workers are
- * stopped when either call returns. `attention` is raised before the workers are stopped: the last
- * worker to leave must check the counters. */
+ * that two callers cannot mix their hand-back functions, and so that the workers are stopped when
+ * either returns. `attention` is raised before that: the last worker to leave must check the
+ * counters. */
 static bool decide_to_stop(lanepool_pool *pool, lanepool_handback_fn handback, void *context)
 {
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
@@ -246,7 +241,7 @@ bool lanepool_pool_is_terminated(const lanepool_pool *pool)
 
 typedef enum step { WAIT, JOIN, DONE } step;
 
-/* Returns what the waiter has to do next. With WAIT, it is in the list of end waiters. */
+/* Returns what to do next. With WAIT, the waiter is in the list. */
 static step next_step(lanepool_i_lifecycle *lifecycle, lanepool_i_end_waiter *waiter)
 {
     lanepool_i_mutex_lock(&lifecycle->lock);
@@ -277,9 +272,8 @@ static void join_threads(lanepool_pool *pool)
     lanepool_i_mutex_unlock(&lifecycle->lock);
 }
 
-/* Requests a check whether only parked tasks are left. Earlier checks were made before this waiter
- * came, and did not notify it. If no memory can be allocated for this thread's record, a worker
- * checks. */
+/* The checks before this waiter came did not notify it, so another one is needed. If memory for
+ * this thread's record cannot be allocated, a worker checks. */
 static void request_parked_check(lanepool_pool *pool)
 {
     if (!lanepool_i_retry_some_parked(pool))

@@ -6,8 +6,8 @@
 #include "future/attempts.h"
 #include "observe/take_census.h"
 
-/* Returns the number of parked tasks. Sets *blocks to true if parked tasks or paused lanes block
- * others, no parked task is being dropped, and no lane is being notified of one. */
+/* Returns the number of parked tasks. Sets *blocks if parked tasks or paused lanes block others, no
+ * parked task is being dropped, and no lane is being notified. */
 static size_t count_parked(lanepool_i_failures *failures, uint64_t *changes, bool *blocks)
 {
     lanepool_i_mutex_lock(&failures->lock);

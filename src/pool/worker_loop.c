@@ -1,6 +1,5 @@
-/* Owns what a worker of a pool does between two tasks, when it begins and ends, and how an elastic
- * pool starts a worker's thread. These functions are called through lanepool_i_work; see worker.h.
- */
+/* Owns what a pool's worker does between two tasks, when it begins and when it ends, and how an
+ * elastic pool starts a worker's thread. The workers' loop calls these functions; see worker.h. */
 #include "pool/worker_loop.h"
 
 #include "base/thread_name.h"
@@ -24,8 +23,7 @@ static void pool_work_begin_thread(void *owner, lanepool_i_worker *worker)
     call_worker_start(pool, worker);
 }
 
-/* Returns true if there may be something to run or to route. A link that was missing may be made by
- * now. */
+/* A link that was missing may be made by now. */
 static bool may_work_be_left(lanepool_pool *pool)
 {
     return lanepool_i_workers_has_ready(&pool->workers) ||
@@ -33,10 +31,9 @@ static bool may_work_be_left(lanepool_pool *pool)
            lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
-/* Runs a task and its chain. Before that, it makes up for leaving its search: a thread that saw
- * this worker search may have left other work to it. So it reaps, since a blocked submitter may
- * wait for that. If all workers are busy now, it wakes the waits inside tasks, which route and run
- * what they need themselves. */
+/* A thread that saw this worker search may have left work to it, and it leaves the search with
+ * another task. So it reaps, since a blocked submitter may wait for that. If all workers are busy
+ * now, it wakes the waits inside tasks, which route and run what they need themselves. */
 static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
@@ -48,10 +45,9 @@ static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool
     lanepool_i_run_chain(pool, worker, task);
 }
 
-/* Returns true if this worker has so many ready tasks that it should skip routing. Routing later
- * costs less, since more lanes are not blocked by then, and an idle worker can steal from this
- * ring. Only PUT_OFF_MAX times in a row: the inbox may hold tasks that are ready once they are
- * routed, and each ready task here may have a long backlog behind it. */
+/* With many ready tasks, a worker skips routing. Routing later costs less, since fewer lanes are
+ * blocked by then, and an idle worker can steal from this ring. At most PUT_OFF_MAX times in a row:
+ * tasks in the inbox may be ready, and each ready task here may have a long backlog behind it. */
 static bool is_enough_ready(lanepool_i_worker *worker)
 {
     if (lanepool_i_ready_ring_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
@@ -60,8 +56,7 @@ static bool is_enough_ready(lanepool_i_worker *worker)
     return worker->put_off > 0;
 }
 
-/* Routes, unless the worker has enough ready tasks, and attends to the counters. In a paused pool,
- * workers do nothing else. */
+/* In a paused pool, workers do nothing else. */
 static void pool_work_bring_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
@@ -72,10 +67,9 @@ static void pool_work_bring_ready(void *owner, lanepool_i_worker *worker)
         lanepool_i_lifecycle_attend(pool, worker->record);
 }
 
-/* Routes everything that was accepted before, so that the worker can choose by priority among all
- * of it. Another thread may have stopped at a missing link that is made by now. No thread would
- * route behind that link before this worker has run all ready tasks, so this is checked here, too.
- */
+/* With priorities: the worker is to choose among everything accepted before. Another thread may
+ * have stopped at a missing link that is made by now. No thread would route behind it before this
+ * worker has run all ready tasks, so that is checked here, too. */
 static void pool_work_bring_all_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
@@ -92,8 +86,7 @@ static lanepool_i_task *pool_work_take_own(void *owner, lanepool_i_worker *worke
     return pool->rule->own != NULL ? pool->rule->own(pool, worker) : NULL;
 }
 
-/* Returns true if there is something to route and the role is free. If it is taken, its holder
- * checks again when it gives the role back. */
+/* Only while the role is free: its holder checks again when it gives the role back. */
 static bool pool_work_is_left(void *owner, lanepool_i_worker *worker)
 {
     (void)worker;
@@ -107,9 +100,9 @@ static bool pool_work_has_own(void *owner, lanepool_i_worker *worker)
     return pool->rule->has_own != NULL && pool->rule->has_own(pool, worker);
 }
 
-/* Returns true if there may be work that pool_work_is_left() cannot see. A link that was missing
- * may be made by now, and its maker has left the rest to the searching workers. While the role is
- * taken, this cannot be known; then its holder is asked to check when it gives the role back. */
+/* A link that was missing may be made by now, and its maker has left the rest to searching workers.
+ * While the role is taken, this cannot be known; then its holder checks when it gives the role
+ * back. */
 static bool pool_work_may_be_hidden(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
@@ -134,9 +127,8 @@ static void pool_work_end_abandoned(void *owner, lanepool_i_worker *worker)
     lanepool_i_run_abandoned(owner, worker->record);
 }
 
-/* Calls the program's worker_stop function. The hand-back may have run on this thread, so only now
- * is it certain that no other callback is called on it. The pool may count as terminated already,
- * but its memory stays until the thread is joined. */
+/* The hand-back may have run on this thread, so only now is no other callback called on it. The
+ * pool may count as terminated already, but its memory stays until the thread is joined. */
 static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_thread_record *record = worker->record;
@@ -147,8 +139,8 @@ static void call_worker_stop(const lanepool_pool *pool, lanepool_i_worker *worke
     record->callbacks--;
 }
 
-/* Ends the worker's part in the pool. A thread that saw it search may have left work to it, and it
- * does not search any more, so it wakes the waiters. */
+/* A thread that saw this worker search may have left work to it, and it does not search any more.
+ */
 static void pool_work_end_thread(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;
@@ -159,10 +151,9 @@ static void pool_work_end_thread(void *owner, lanepool_i_worker *worker)
     lanepool_i_thread_record_leave(worker->record);
 }
 
-/* Handles a failed start of a thread. While the worker was claimed, other threads may have found
- * its flag taken and left their work to it. The other workers find that work when they next check.
- * Waits inside tasks and blocked submitters cannot wait until then, so this thread reaps and wakes
- * the waiters. */
+/* While the worker was claimed, other threads may have found its flag taken and left their work to
+ * it. Other workers find that work when they next check. Waits inside tasks and blocked submitters
+ * cannot wait until then. */
 static void handle_thread_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   size_t index)
 {
@@ -172,16 +163,15 @@ static void handle_thread_failure(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Returns true if a new thread may find work; another worker may have taken the work by now. While
- * the role is taken this cannot be known, so the answer is true. */
+/* Another worker may have taken the work by now. While the role is taken, this cannot be known. */
 static bool is_thread_wanted(lanepool_pool *pool)
 {
     return load_seq(&pool->router.inbox.role) != 0 || may_work_be_left(pool);
 }
 
-/* Starts the thread of a claimed worker. This thread and the new one count as workers that have not
- * left their loop, before the check whether the workers are stopped; both in the total order. So no
- * thread is joined before its handle is written here, and no thread is started after the stop. */
+/* This thread and the new one count as workers that have not left their loop, before the check
+ * whether the workers are stopped; both in the total order. So no thread is joined before its
+ * handle is written here, and no thread is started after the stop. */
 static void start_thread(lanepool_pool *pool, lanepool_i_thread_record *record, size_t index)
 {
     fetch_add_seq(&pool->lifecycle.workers_left, 2);
@@ -193,9 +183,9 @@ static void start_thread(lanepool_pool *pool, lanepool_i_thread_record *record, 
     lanepool_i_lifecycle_count_out(pool, record);
 }
 
-/* Starts a thread for an absent worker that this thread has claimed. A thread costs more than a
- * wake-up, so none is started if its work is gone. Then the worker becomes absent again, and this
- * thread checks once more for those that have found its flag taken. */
+/* A thread costs more than a wake-up, so none is started if the work is gone. Then the worker
+ * becomes absent again, and this thread checks once more for those that have found its flag taken.
+ */
 static void pool_work_start_absent(void *owner, size_t index)
 {
     lanepool_pool *pool = owner;
