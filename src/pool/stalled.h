@@ -4,14 +4,14 @@
  *
  * That is counted, in this order: the finished tasks, the parked ones, the waiting ones, the
  * accepted ones. If accepted less finished equals parked plus waiting, no task has been ready or
- * running since the first count:
+ * running since the first count. There are two reasons:
  *
- * - Such a task would be missing in the sum: it is not in the finished count, and neither parked
- *   nor waiting.
- * - A waiting task becomes ready only if a task ends, which would be missing itself, or in three
- *   other ways. A parked task is resolved: that is seen as a change, or as `dropped`. A barrier
- *   that is due is placed: that is checked. A message notifies a lane that it is poisoned:
- *   `notifying` counts it.
+ * 1. Such a task would be missing in the sum: it is not in the finished count, and neither parked
+ *    nor waiting.
+ * 2. A waiting task becomes ready only if a task ends, which would be missing itself, or in three
+ *    other ways. A parked task is resolved: that is seen as a change, or as `dropped`. A barrier
+ *    that is due is placed: that is checked. A message notifies a lane that it is poisoned:
+ *    `notifying` counts it.
  */
 #ifndef LANEPOOL_SRC_POOL_STALLED_H
 #define LANEPOOL_SRC_POOL_STALLED_H

@@ -31,9 +31,9 @@ static bool may_work_be_left(lanepool_pool *pool)
            lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
 
-/* A thread that saw this worker search may have left work to it, and it leaves the search with
- * another task. So it reaps, since a blocked submitter may wait for that. If all workers are busy
- * now, it wakes the waits inside tasks, which route and run what they need themselves. */
+/* A thread that saw this worker search may have left work to it, but the worker has found another
+ * task. So it reaps, since a blocked submitter may wait for that. If all workers are busy now, it
+ * wakes the waits inside tasks, which route and run what they need themselves. */
 static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_pool *pool = owner;
@@ -56,7 +56,7 @@ static bool is_enough_ready(lanepool_i_worker *worker)
     return worker->put_off > 0;
 }
 
-/* In a paused pool, workers do nothing else. */
+/* Routes and attends to the counters. In a paused pool, workers do nothing else. */
 static void pool_work_bring_ready(void *owner, lanepool_i_worker *worker)
 {
     lanepool_pool *pool = owner;

@@ -2,22 +2,21 @@
  * Owns cancelling: the decision that a task never starts, the task's one CANCELLED call, and its
  * tombstone.
  *
- * How it is decided:
+ * One task is cancelled by its future: `cancelled` against `started`, under the future's lock.
  *
- * - One task, by its future: `cancelled` against `started`, under the future's lock.
- * - Several tasks, with or without futures, by their words: TOMBSTONE against STARTED. The role's
- *   holder sets TOMBSTONE while it takes a census (census.h). During a census, a thread that starts
- *   a task sets STARTED by one atomic operation, whose result shows a TOMBSTONE that was set
- *   before. A task that has started before is in its thread's running list. Where finished tasks
- *   have entries until they are reaped, the countdown of such a task says that it has started.
+ * Several tasks, with or without futures, are cancelled by their words: TOMBSTONE against STARTED.
+ * The role's holder sets TOMBSTONE while it takes a census (census.h). During a census, a thread
+ * that starts a task sets STARTED by one atomic operation, whose result shows an earlier TOMBSTONE.
+ * A task that has started before is in its thread's running list. Where finished tasks have entries
+ * until they are reaped, the countdown of such a task says that it has started.
  *
  * TOMBSTONE without STARTED: the task's reference to its future belongs to the canceller. TOMBSTONE
  * with STARTED: the future has cancelled the task, and points to the tombstone until this has left
  * its lanes.
  *
  * The canceller copies function, context and release callback out of the block no later than it
- * decides, because the block may be given back at any time after that. The tombstone's entries pass
- * through their lanes like any others. With lanes per key (rule.h), each lane passes the entry of a
+ * decides: the block may be given back at any time after that. The tombstone's entries pass through
+ * their lanes like any others. With lanes per key (rule.h), each lane passes the entry of a
  * cancelled rollup without waiting for the rollup's other lanes. For that, a message that is part
  * of the future notifies the role's holder.
  *
@@ -85,8 +84,7 @@ static void release_context(lanepool_i_thread_record *record, lanepool_release_f
 
 /* --- one task, by its future --- */
 
-/* Returns the pool of a pending task; NULL if the future is complete or belongs to a sequence's
- * task. */
+/* NULL if the future is complete or belongs to a sequence's task. */
 static lanepool_pool *pool_of_pending(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
@@ -95,10 +93,9 @@ static lanepool_pool *pool_of_pending(lanepool_future *future)
     return pool;
 }
 
-/* Decides that the task is cancelled. Returns false if a cancelling of several tasks has just made
- * it a tombstone, which may have left its lanes by now. The front is copied before the word is
- * checked: if another thread was giving the block back, the word shows the tombstone, and the copy
- * is not used.
+/* Returns false if a cancelling of several tasks has just made the task a tombstone, which may have
+ * left its lanes by now. The front is copied before the word is checked: if another thread was
+ * giving the block back, the word shows the tombstone, and the copy is not used.
  *
  * The tombstone and the message get one reference to the future each. The task's own reference is
  * given back when the future completes. */
@@ -136,9 +133,8 @@ static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *fu
     return status;
 }
 
-/* Makes a tombstone, and makes its entries block no lane. The block stays valid while the future's
- * lock is held: before the tombstone leaves its lanes, a worker makes the future forget it, under
- * this lock. */
+/* Makes the tombstone's entries block no lane. The block stays valid under the future's lock:
+ * before the tombstone leaves its lanes, a worker makes the future forget it, under this lock. */
 static void make_tombstone_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -161,7 +157,7 @@ static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_future_release(future);
 }
 
-/* Called by the role's holder. */
+/* By the role's holder. */
 static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_message *message, lanepool_i_grants *grants)
 {
@@ -176,11 +172,10 @@ static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_r
     end_tombstone_message(pool, record, future);
 }
 
-/* Sends the message that makes the tombstone. The cancel ends when the message is carried out. With
- * a predicate, the message also calls the release callback; otherwise it is called here.
- *
- * If the inbox is closed, the predicate is not called any more, and the cancel ends here. The
- * pool's end may wait only for this by now, so this thread attends to the counters. */
+/* The cancel ends when the message is carried out. With a predicate, the message also calls the
+ * release callback. If the inbox is closed, the predicate is not called any more, and the cancel
+ * ends here. The pool's end may wait only for this by now, so this thread attends to the counters.
+ */
 static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    const struct cancelled_task *cancelled)
 {
@@ -254,8 +249,8 @@ struct cancelling {
     bool out_of_memory;
 };
 
-/* Takes the future over for this canceller. Returns false if the future has cancelled the task
- * before: then its own canceller calls the task. The task is a tombstone in either case. */
+/* Returns false if the future has cancelled the task before: then its own canceller calls the task.
+ * The task is a tombstone in either case. */
 static bool take_over_future(lanepool_future *future)
 {
     bool taken = lanepool_i_future_give_up(future);
@@ -264,20 +259,16 @@ static bool take_over_future(lanepool_future *future)
     return taken;
 }
 
-/* Returns true if the countdown says that the task has started. It says so only where tasks are
- * reaped, and a task that a barrier holds back has no countdown yet. */
+/* Only where tasks are reaped. A task that a barrier holds back has no countdown yet. */
 static bool countdown_shows_start(const lanepool_pool *pool, const lanepool_i_task *task)
 {
     return pool->rule->reap != NULL && !lanepool_i_barrier_holds(&pool->router, task) &&
            lanepool_i_countdown_has_started(task);
 }
 
-/* Makes a tombstone of a task and records it to be called. The arrays must have room. Returns false
- * if the task has started or is a tombstone already.
- *
- * TOMBSTONE is never cleared again: another thread may have set it, too. The release callback is
- * read before TOMBSTONE is set: as soon as it is set, the worker that lets the tombstone pass may
- * free the record of a periodic task. */
+/* Returns false if the task has started or is a tombstone already. The arrays must have room.
+ * TOMBSTONE is never cleared: another thread may have set it, too. The release callback is read
+ * before: once the task is a tombstone, a worker may free the record of a periodic task. */
 static bool try_to_make_tombstone(struct cancelling *cancelling, lanepool_i_task *task)
 {
     uint64_t over = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
@@ -312,7 +303,7 @@ static bool does_task_claim(const lanepool_pool *pool, lanepool_i_task *task,
     return pool->rule->claims_lane(pool, task, lane);
 }
 
-/* Returns the lane of the handle, or NULL if this call has none. */
+/* NULL if this call has no handle. */
 static const lanepool_i_lane *lane_to_cancel(const struct cancelling *cancelling)
 {
     if (cancelling->handle == NULL)
@@ -321,8 +312,8 @@ static const lanepool_i_lane *lane_to_cancel(const struct cancelling *cancelling
                                   cancelling->handle);
 }
 
-/* Returns true if the task waits in this lane of the parked task. Two tasks that have both left
- * poisoned lanes have entries in the void lane, but neither waits there. */
+/* Whether the task waits in this lane of the parked task. Two tasks that have left poisoned lanes
+ * both have entries in the void lane, but neither waits there. */
 static bool is_behind_in_lane(const lanepool_pool *pool, lanepool_i_task *task,
                               const lanepool_i_lane *lane)
 {
@@ -354,8 +345,8 @@ static void cancel_seen_tasks(struct cancelling *cancelling)
     }
 }
 
-/* Cancels a receiver whose giver claims the lane. A receiver has no entries yet and gets all its
- * lanes at once, so bury_tombstones() has nothing to do for it. */
+/* A receiver has no entries yet and gets all its lanes at once, so bury_tombstones() has nothing to
+ * do for it. */
 static void cancel_receiver(lanepool_i_task *receiver, lanepool_i_task *giver, void *context)
 {
     struct cancelling *cancelling = context;
@@ -363,9 +354,9 @@ static void cancel_receiver(lanepool_i_task *receiver, lanepool_i_task *giver, v
         (void)try_to_make_tombstone(cancelling, receiver);
 }
 
-/* Cancels the receivers. Nothing can be allocated under their lock. If there was too little room,
- * all of them are visited again; the first ones are tombstones by then. Returns false if memory
- * cannot be allocated. */
+/* Returns false if memory cannot be allocated. Nothing can be allocated under the receivers' lock:
+ * if there was too little room, all are visited again, and the first ones are tombstones by then.
+ */
 static bool cancel_receivers(struct cancelling *cancelling)
 {
     lanepool_i_detaches *detaches = cancelling->census.pool->detaches;
@@ -380,7 +371,7 @@ static bool cancel_receivers(struct cancelling *cancelling)
     return true;
 }
 
-/* Makes the entries of the tombstones block no lane, once the lanes are not frozen any more. */
+/* To be called once the lanes are not frozen any more. */
 static void bury_tombstones(const struct cancelling *cancelling, lanepool_i_grants *grants)
 {
     lanepool_pool *pool = cancelling->census.pool;
@@ -392,7 +383,7 @@ static void bury_tombstones(const struct cancelling *cancelling, lanepool_i_gran
             rule->mark(pool, tombstones[i], grants);
 }
 
-/* Called by the role's holder. */
+/* By the role's holder. */
 static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  void *context, lanepool_i_grants *grants)
 {

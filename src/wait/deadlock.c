@@ -8,9 +8,8 @@
 
 /* --- the verdict --- */
 
-/* Reads the awaited task from the future. Returns false if the future is complete. The task's block
- * cannot be given back while the future's lock is held, since the task completes its future first.
- */
+/* Returns false if the future is complete. The task's block cannot be given back while the future's
+ * lock is held, since the task completes its future first. */
 static bool find_awaited(lanepool_i_wait *wait)
 {
     lanepool_future *future = wait->future;
@@ -22,8 +21,8 @@ static bool find_awaited(lanepool_i_wait *wait)
     return wait->awaited != NULL;
 }
 
-/* Returns the verdict. If the future completes during the walk, the verdict is MAY_WAIT whatever
- * the walk has found, since the awaited block may have been reused. */
+/* If the future completes during the walk, the verdict is MAY_WAIT, whatever the walk has found:
+ * the awaited block may have been reused. */
 static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       lanepool_i_wait *wait, lanepool_i_grants *grants)
 {
@@ -41,9 +40,8 @@ static uint32_t check_deadlock_locked(lanepool_pool *pool, lanepool_i_thread_rec
     return pool->predicate.lacking > 0 ? LANEPOOL_I_OUT_OF_MEMORY : LANEPOOL_I_MAY_WAIT;
 }
 
-/* Posts the other waits inside pumps' tasks. Because of the checked wait, one of them may need
- * another ready task of its pump, which no other thread runs. The ready tasks of workers need no
- * such post: the checked wait looks for them itself. */
+/* Because of the checked wait, another wait inside a pump's task may need a ready task of that
+ * pump, which no other thread runs. For ready tasks of workers, the checked wait looks itself. */
 static void post_pump_waits_locked(const lanepool_pool *pool, const lanepool_i_wait *checked)
 {
     for (lanepool_i_wait *wait = pool->waits.first; wait != NULL; wait = wait->next)
@@ -79,8 +77,7 @@ void lanepool_i_wait_check_deadlock(lanepool_pool *pool, lanepool_i_thread_recor
 
 /* --- helping --- */
 
-/* Takes the first ready task from which the walk reaches the awaited one. Leaves the others in the
- * list. */
+/* Takes the first ready task from which the walk reaches the awaited one, and leaves the others. */
 static lanepool_i_task *choose_needed_locked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                              lanepool_i_wait *wait, lanepool_i_tasks *ready,
                                              lanepool_i_grants *grants)
@@ -144,8 +141,8 @@ lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thr
             chosen = choose_from_pump_locked(pool, record, wait, &grants);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
-    /* Do not put them back as newly ready tasks. That would wake the other waiters, and these would
-     * wake this one in turn. */
+    /* Not as newly ready tasks: that would wake the other waiters, and these would wake this one in
+     * turn. */
     lanepool_i_workers_put_back(&pool->workers, worker_index_of(record), &ready);
     lanepool_i_router_put_ready(pool, record, &grants.ready);
     lanepool_i_count_up(&record->latched, grants.latched);

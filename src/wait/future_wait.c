@@ -32,8 +32,8 @@ static bool is_undecided(const lanepool_i_wait *wait)
     return load_acquire(&wait->verdict) == LANEPOOL_I_UNDECIDED;
 }
 
-/* Returns true if the inbox has a message that must be carried out before this wait can end: its
- * own message, or one of a task that has failed. */
+/* Whether a message that must be carried out first is in the inbox: the wait's own, or one of a
+ * task that has failed. */
 static bool has_message_to_route(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     return is_undecided(wait) || load_seq(&pool->failures->messages) > 0;
@@ -47,13 +47,12 @@ static bool may_run_ready_tasks(const lanepool_pool *pool, const lanepool_i_wait
 }
 
 /*
- * Does one step of a wait in one hold of the role. Routes a batch if the inbox has a message that
- * the wait needs. Sets *needed to a ready task that the wait needs, if there is one.
+ * One step of a wait, in one hold of the role. Routes a batch if the inbox has a message that the
+ * wait needs, and sets *needed to a ready task that the wait needs. If the role is taken, its
+ * holder posts the waiter later: the holder may have ready tasks in its hands at this moment.
  *
- * If the role is taken, its holder posts the waiter when it gives the role back: the holder may
- * have ready tasks in its hands at this moment. Returns true if the inbox has more to route. If the
- * message is there, but nothing can be routed, a link is missing; the thread that makes the link
- * wakes the waits.
+ * Returns true if the inbox has more to route. If the message is there, but nothing can be routed,
+ * a link is missing; the thread that makes the link wakes the waits.
  */
 static bool route_and_find_needed(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_wait *wait, lanepool_i_task **needed)
@@ -74,8 +73,7 @@ static bool route_and_find_needed(lanepool_pool *pool, lanepool_i_thread_record 
 
 /* --- waiting inside a task --- */
 
-/* Returns true if the awaited task will never end: the pool is stopping, and the task has not
- * started or waits for a retry. */
+/* The pool is stopping, and the task has not started or waits for a retry. */
 static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
 {
     if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
@@ -86,7 +84,7 @@ static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
     return hopeless;
 }
 
-/* Returns true, and sets *status, if the result of the wait is known. */
+/* Sets *status if it returns true. */
 static bool is_result_known(const lanepool_pool *pool, lanepool_i_wait *wait,
                             lanepool_status *status)
 {
@@ -104,7 +102,6 @@ static bool is_result_known(const lanepool_pool *pool, lanepool_i_wait *wait,
 }
 
 /* Routes, or runs a task that the wait needs, or sleeps. Returns false if the deadline has passed.
- *
  * The wait counts as sleeping before its checks. A thread that makes a change, or that was asked
  * for the role, reads that count afterwards, so no wake-up is lost. */
 static bool help_or_sleep(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -133,9 +130,9 @@ static bool is_delayed(lanepool_future *future)
     return delayed;
 }
 
-/* Waits until a delayed task is due. A delayed task has no entries, so a deadlock could not be
- * found yet. Becoming due needs no other task to run, so this wait cannot be part of a cycle.
- * Returns OK if the task is due or has ended. */
+/* A delayed task has no entries, so a deadlock could not be found yet. Becoming due needs no other
+ * task to run, so this wait cannot be part of a cycle. Returns OK if the task is due or has ended.
+ */
 static lanepool_status wait_until_due(lanepool_pool *pool, lanepool_i_wait *wait,
                                       uint64_t deadline_ns)
 {
@@ -206,8 +203,7 @@ static void unlink_wait(lanepool_i_waits *waits, lanepool_i_wait *wait)
     lanepool_i_mutex_unlock(&waits->lock);
 }
 
-/* Adds a listener to the future. The listener has one of the wait's references. Returns NULL if the
- * future is already complete. */
+/* The listener has one of the wait's references. Returns NULL if the future is already complete. */
 static lanepool_i_listener *add_wait_listener(lanepool_i_wait *wait, lanepool_i_listener *listener)
 {
     *listener = (lanepool_i_listener){ NULL, notice_completion, wait, NULL };

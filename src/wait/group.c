@@ -42,8 +42,7 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     return LANEPOOL_OK;
 }
 
-/* Once is_referenced is false, no other thread uses the untaken completions or the event. So they
- * are freed without the lock. */
+/* Once is_referenced is false, no other thread uses the untaken completions or the event. */
 void lanepool_group_destroy(lanepool_group *group)
 {
     if (group == NULL || !lanepool_i_group_is_here(group))
@@ -78,8 +77,8 @@ size_t lanepool_group_pending(lanepool_group *group)
 
 /* --- walking over the members --- */
 
-/* Returns the newest member that is older than a cursor, and gives the caller a reference to it.
- * The member's task has a reference while the member is in the list. */
+/* Returns the next member that is older than a cursor, with a reference for the caller. While it is
+ * in the list, its task has a reference. */
 static lanepool_i_member *member_before_locked(const lanepool_group *group,
                                                const lanepool_i_link *cursor)
 {
@@ -91,7 +90,7 @@ static lanepool_i_member *member_before_locked(const lanepool_group *group,
     return link->member;
 }
 
-/* Enters a walk's cursor as the newest link, so that all present members are older. */
+/* All present members are older than the cursor. */
 static void enter_cursor(lanepool_group *group, lanepool_i_link *cursor)
 {
     cursor->member = NULL;
@@ -117,7 +116,7 @@ static void remove_cursor(lanepool_group *group, lanepool_i_link *cursor)
 
 /* --- waiting for all --- */
 
-/* Waits for the newest member first: when it has ended, most others usually have, too. */
+/* The newest first: when it has ended, most others usually have, too. */
 lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
 {
     if (group == NULL)
@@ -139,9 +138,9 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
 
 /* --- cancelling --- */
 
-/* Moves the cursor past the next older member, and returns that member. Newest first: a task behind
- * others must not start because these were cancelled. A running member stays in the list, so the
- * cursor moves past each member before the member is cancelled. */
+/* Returns the next older member. Newest first: a task behind others must not start because these
+ * were cancelled. A running member stays in the list, so the cursor moves past each member before
+ * the member is cancelled. */
 static lanepool_i_member *move_cursor_past_newest(lanepool_group *group, lanepool_i_link *cursor)
 {
     lanepool_i_mutex_lock(&group->lock);
@@ -204,7 +203,7 @@ static void enter_group_waiter_locked(lanepool_group *group, lanepool_i_group_wa
     *at = waiter;
 }
 
-/* Does nothing for a waiter that was posted: it is not in the list any more. */
+/* A waiter that was posted is not in the list any more. */
 static void leave_group_waiter_locked(lanepool_group *group, const lanepool_i_group_waiter *waiter)
 {
     lanepool_i_group_waiter **at = &group->waiters;
@@ -214,8 +213,8 @@ static void leave_group_waiter_locked(lanepool_group *group, const lanepool_i_gr
         *at = waiter->next;
 }
 
-/* Takes a completion. Returns OK; DONE if no member is pending; or TIMED_OUT if there is none yet.
- * Then it enters the waiter, if it is not NULL. */
+/* Returns OK; DONE if no member is pending; or TIMED_OUT if there is no completion yet. Then it
+ * enters the waiter, if it is not NULL. */
 static lanepool_status try_to_take_completion(lanepool_group *group,
                                               lanepool_i_group_waiter *waiter,
                                               lanepool_i_member **taken)
@@ -231,8 +230,8 @@ static lanepool_status try_to_take_completion(lanepool_group *group,
     return status;
 }
 
-/* Waits for a completion and takes it. After the deadline it tries once more: it may just have been
- * posted, and no other waiter was posted for that completion. */
+/* After the deadline it tries once more: it may just have been posted, and no other waiter was
+ * posted for that completion. */
 static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t deadline_ns,
                                                lanepool_i_member **taken)
 {
@@ -256,7 +255,7 @@ static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t d
     return status;
 }
 
-/* Returns true if the newest member is pending in a pool of the parent process. */
+/* Whether the newest member is pending in a pool of the parent process. */
 static bool is_of_parent_process(lanepool_group *group)
 {
     lanepool_i_member *member = get_newest_before(group, &group->ring);
@@ -298,8 +297,8 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
 
 /* --- the event for an event loop --- */
 
-/* No event is opened or closed under the lock. Two callers may each open one; the second closes its
- * own. */
+/* Under the lock no event is opened or closed. Of two callers, one may have opened an event in
+ * vain. */
 lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
 {
     if (group == NULL || fd == NULL || !group->keeps_completions)

@@ -10,7 +10,7 @@ static bool is_visited(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & LANEPOOL_I_VISITED) != 0;
 }
 
-/* Sets VISITED. Returns true if it was not set before. */
+/* Returns true if VISITED was not set before. */
 static bool set_visited(lanepool_i_task *task)
 {
     return (fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0;
@@ -42,8 +42,7 @@ void lanepool_i_walk_begin(lanepool_i_walk *walk, lanepool_pool *pool,
             raise_limit(walk, wait->awaited_ticket);
 }
 
-/* Adds a task that depends on a visited one. A waiting task is in no list, so the walk may link it
- * through `next`. */
+/* A waiting task is in no list, so the walk may link it through `next`. */
 static void add_dependent(lanepool_i_task *dependent, void *context)
 {
     lanepool_i_walk *walk = context;
@@ -56,8 +55,7 @@ static void add_dependent(lanepool_i_task *dependent, void *context)
         walk->unwalked = dependent;
 }
 
-/* Visits what directly depends on a running task. Also its receiver, which has no entries before
- * the task ends. */
+/* A receiver has no entries before its giver ends. */
 static void walk_from_running(lanepool_i_walk *walk, lanepool_i_task *running)
 {
     lanepool_i_task *receiver = lanepool_i_detach_receiver_of(walk->pool->detaches, running);
@@ -75,8 +73,8 @@ static void walk_from_found(lanepool_i_walk *walk)
     }
 }
 
-/* Returns true if the task of this wait depends on a visited task: the one that it awaits, or one
- * that its thread runs during the wait. */
+/* The task depends on the one that it awaits, and on the one that its thread runs during the wait.
+ */
 static bool does_wait_depend(const lanepool_i_walk *walk, const lanepool_i_wait *wait)
 {
     if (wait->helping != NULL && is_visited(wait->helping))
@@ -94,8 +92,8 @@ static bool does_wait_depend(const lanepool_i_walk *walk, const lanepool_i_wait 
     return depends;
 }
 
-/* Visits each task whose wait depends on a visited task. Such a task runs, so its `next` belongs to
- * its thread's running list: it is not added to the walk's list, but walked from at once. */
+/* The `next` of a task that waits inside belongs to its thread's running list, so the task is not
+ * added to the walk's list. */
 static bool walk_waits(lanepool_i_walk *walk)
 {
     bool any = false;

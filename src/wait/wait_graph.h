@@ -1,19 +1,14 @@
 /*
- * The walk over the wait-for graph. It decides whether a wait inside a task would be a deadlock,
- * and it finds the tasks that such a wait needs.
- *
- * Task A waits for task B in four cases:
+ * The walk over the wait-for graph. It tells whether a wait inside a task would be a deadlock, and
+ * finds the tasks that such a wait needs. Task A waits for task B in four cases:
  *
  * 1. A is behind B in a lane, or in another structure of the rule.
  * 2. A is the receiver of a hand-off by B.
  * 3. A is inside a wait for B.
  * 4. A is inside a wait, and its thread runs B during that wait.
  *
- * The walk starts at source tasks, visits the tasks that wait for them, directly or through others,
- * and sets VISITED in each.
- *
- * From lanepool_i_walk_begin() to lanepool_i_walk_end(), the calling thread must have the role and
- * the lock of the waits.
+ * The walk starts at source tasks and sets VISITED in each task that waits for them, directly or
+ * through others. From begin to end, the calling thread has the role and the lock of the waits.
  */
 #ifndef LANEPOOL_SRC_WAIT_WAIT_GRAPH_H
 #define LANEPOOL_SRC_WAIT_WAIT_GRAPH_H

@@ -39,8 +39,7 @@ lanepool_status lanepool_future_wait_all(lanepool_future *const *futures, size_t
 
 /* --- any --- */
 
-/* Adds a listener to each future in turn, up to the first one that has ended. Returns the number of
- * listeners added. */
+/* Stops at the first future that has ended. Returns the number of listeners added. */
 static size_t listen_to_all(lanepool_future *const *futures, size_t count,
                             lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore)
 {
@@ -52,8 +51,8 @@ static size_t listen_to_all(lanepool_future *const *futures, size_t count,
     return count;
 }
 
-/* Removes the listeners. A listener that is being served posts once, and the semaphore must exist
- * until then. So this waits for each such post; `posts` of them were waited for already. */
+/* A listener that is being served posts once, and the semaphore must exist until then. So this
+ * waits for each such post; `posts` of them were waited for already. */
 static void remove_listeners(lanepool_future *const *futures, size_t count,
                              lanepool_i_listener *listeners, lanepool_i_semaphore *semaphore,
                              size_t posts)
@@ -65,8 +64,7 @@ static void remove_listeners(lanepool_future *const *futures, size_t count,
         lanepool_i_semaphore_wait(semaphore);
 }
 
-/* Finds a future that has ended. Returns TIMED_OUT if none has; FORKED if none has and one never
- * will. */
+/* Returns TIMED_OUT if none has ended; FORKED if none has and one never will. */
 static lanepool_status find_ended(lanepool_future *const *futures, size_t count, size_t *index)
 {
     lanepool_status found = LANEPOOL_TIMED_OUT;
@@ -121,8 +119,7 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
 
 /* --- tasks that conflict with some claims --- */
 
-/* Submits a task with these claims and waits for it. If the wait fails, cancels the task, so that
- * it does not block others. */
+/* If the wait fails, the task is cancelled, so that it does not block others. */
 static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_claim *claims,
                                           size_t count, uint64_t deadline_ns,
                                           lanepool_result *result)
