@@ -73,7 +73,7 @@ static bool route_and_find_needed(lanepool_pool *pool, lanepool_i_thread_record 
 
 /* --- waiting inside a task --- */
 
-/* The pool is stopping, and the task has not started or waits for a retry. */
+/* True if the pool is stopping, and the task has not started or waits for a retry. */
 static bool will_never_end(const lanepool_pool *pool, lanepool_future *future)
 {
     if (load_seq(pool->lifecycle.state) != LANEPOOL_I_STOPPING)
