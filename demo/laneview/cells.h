@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "text.h"
+#include "base/text.h"
 
 enum cells_style {
     CELLS_PLAIN,

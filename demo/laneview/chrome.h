@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_CHROME_H
 #define LANEVIEW_CHROME_H
 
+#include "base/text.h"
 #include "model.h"
-#include "text.h"
 
 /* The model has been fed all events. */
 void chrome_write(struct text *json, const struct model *model);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "base/units.h"
 
 #define OPTION_OUTPUT  1u
 #define OPTION_ASCII   2u

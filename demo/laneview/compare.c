@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "memory.h"
 #include "model.h"
 #include "stats.h"
-#include "units.h"
 
 enum figure {
     TOTAL,        /* until the last event */

@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_COMPARE_H
 #define LANEVIEW_COMPARE_H
 
+#include "base/text.h"
 #include "recording.h"
-#include "text.h"
 
 /* Both recordings are complete. */
 void compare_write(struct text *text, const char *title, const struct recording *per_key,

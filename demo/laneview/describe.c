@@ -1,7 +1,7 @@
 /* Owns the words for what is shown. */
 #include "describe.h"
 
-#include "units.h"
+#include "base/units.h"
 
 const char *describe_tag(const struct model *model, size_t task)
 {

@@ -4,9 +4,9 @@
 #ifndef LANEVIEW_DESCRIBE_H
 #define LANEVIEW_DESCRIBE_H
 
+#include "base/text.h"
 #include "model.h"
 #include "spans.h"
-#include "text.h"
 
 /* The name of a task's tag; "task" or "rollup" where it has none. */
 const char *describe_tag(const struct model *model, size_t task);

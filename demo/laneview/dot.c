@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "describe.h"
-#include "units.h"
 
 #define QUEUE_MAX 12 /* entries of a lane that are drawn */
 

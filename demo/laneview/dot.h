@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_DOT_H
 #define LANEVIEW_DOT_H
 
+#include "base/text.h"
 #include "model.h"
-#include "text.h"
 
 /* The model has been fed the events until that moment, model->now. */
 void dot_write(struct text *dot, const struct model *model);

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "describe.h"
-#include "units.h"
 
 #define NAME_WIDTH  14
 #define STATE_WIDTH 30

@@ -1,8 +1,8 @@
 /* Owns what is done with a scenario that runs: it is recorded, shown, or compared. */
 #include "live.h"
 
+#include "base/file.h"
 #include "compare.h"
-#include "file.h"
 #include "scenario.h"
 #include "session.h"
 #include "show.h"

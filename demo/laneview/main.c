@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "chrome.h"
 #include "cli.h"
 #include "dot.h"
-#include "file.h"
 #include "lanepool/lanepool.h"
 #include "live.h"
 #include "memory.h"

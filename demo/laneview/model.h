@@ -7,9 +7,9 @@
 #ifndef LANEVIEW_MODEL_H
 #define LANEVIEW_MODEL_H
 
+#include "base/map.h"
 #include "lanepool/pool.h"
 #include "lanepool/trace.h"
-#include "map.h"
 #include "recording.h"
 
 #define MODEL_NONE   ((size_t)-1) /* no index */

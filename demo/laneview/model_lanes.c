@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory.h"
 #include "model_parts.h"
-#include "text.h"
 
 /* --- which lane --- */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory.h"
-#include "text.h"
 
 void recording_init(struct recording *recording, unsigned worker_count, lanepool_layout layout,
                     uint64_t zero_ns)

@@ -5,11 +5,11 @@
 #ifndef LANEVIEW_RECORDING_H
 #define LANEVIEW_RECORDING_H
 
+#include "base/map.h"
+#include "base/text.h"
 #include "lanepool/pool.h"
 #include "lanepool/trace.h"
-#include "map.h"
 #include "problem.h"
-#include "text.h"
 
 #define RECORDING_TAGS         256
 #define RECORDING_WORKERS_MAX  4096

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "recording.h"
 #include "recording_bytes.h"
-#include "text.h"
 
 const char *const recording_lane_types[RECORDING_LANE_TYPES] = { "", "id", "pointer", "bytes",
                                                                  "worker" };

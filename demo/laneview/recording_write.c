@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "recording.h"
 #include "recording_bytes.h"
-#include "text.h"
 
 static void add_header(struct text *text, const struct recording *recording)
 {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "memory.h"
 #include "scenario_file.h"
 #include "scenario_parts.h"
-#include "units.h"
 
 #define WORKERS_MAX 1024
 #define KEYS_MAX    10000

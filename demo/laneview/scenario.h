@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "lanepool/failure.h"
 #include "lanepool/pool.h"
 #include "problem.h"
-#include "text.h"
 
 #define SCENARIO_TAGS 256
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
+#include "base/units.h"
 #include "scenario.h"
-#include "units.h"
 
 #define ENDING ".scenario"
 

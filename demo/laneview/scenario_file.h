@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_SCENARIO_FILE_H
 #define LANEVIEW_SCENARIO_FILE_H
 
+#include "base/text.h"
 #include "problem.h"
-#include "text.h"
 
 /* The file that a name means: itself if it looks like a file, else one that comes along. */
 void scenario_find(struct text *file, const char *name);

@@ -1,9 +1,9 @@
 /* Owns the reading of statements that submit tasks. */
 #include <string.h>
 
+#include "base/units.h"
 #include "memory.h"
 #include "scenario_parts.h"
-#include "units.h"
 
 #define TIMES_MAX 1000
 #define PAIRS     "expected for, label, every, fails, retries, delay, then or at-poison, not "

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "file.h"
+#include "base/file.h"
 #include "frame.h"
 #include "show_parts.h"
 #include "signals.h"

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "describe.h"
 #include "dot.h"
-#include "file.h"
 #include "show_parts.h"
 
 #define GRAPHS_MAX 10000

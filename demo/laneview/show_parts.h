@@ -4,9 +4,9 @@
 #ifndef LANEVIEW_SHOW_PARTS_H
 #define LANEVIEW_SHOW_PARTS_H
 
+#include "base/text.h"
 #include "model.h"
 #include "show.h"
-#include "text.h"
 
 struct show {
     const struct show_options *options;

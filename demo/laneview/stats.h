@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_STATS_H
 #define LANEVIEW_STATS_H
 
+#include "base/text.h"
 #include "model.h"
-#include "text.h"
 
 /* Durations, in nanoseconds; sorted once all are there. */
 struct stats_measure {

@@ -1,7 +1,7 @@
 /* Owns how figures are printed: as tables, and as JSON. */
 #include "stats.h"
 
-#include "units.h"
+#include "base/units.h"
 
 static const char *const phase_names[STATS_PHASES] = { "waiting", "latched", "running", "retried",
                                                        "kept" };

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "memory.h"
 #include "svg_parts.h"
-#include "units.h"
 
 #define TITLE_Y   26.0
 #define FIRST_Y   58.0

@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_SVG_H
 #define LANEVIEW_SVG_H
 
+#include "base/text.h"
 #include "model.h"
-#include "text.h"
 
 struct svg_options {
     const char *title; /* clean */

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "describe.h"
 #include "memory.h"
 #include "svg_parts.h"
-#include "units.h"
 
 #define WIDTH_MIN    0.8 /* what is narrower would not be seen */
 #define LABEL_HEIGHT 13.0

@@ -8,7 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
 
 #define ENTER "\033[?1049h\033[?25l\033[2J" /* the other screen, without a cursor, empty */
 #define LEAVE "\033[?25h\033[?1049l"

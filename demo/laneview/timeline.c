@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cells.h"
 #include "describe.h"
 #include "memory.h"
 #include "spans.h"
-#include "units.h"
 
 #define NAME_MIN  9
 #define NAME_MAX  24

@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_TIMELINE_H
 #define LANEVIEW_TIMELINE_H
 
+#include "base/text.h"
 #include "model.h"
-#include "text.h"
 
 struct timeline_options {
     size_t width; /* columns in all */

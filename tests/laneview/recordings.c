@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
 #include "recording.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* Owns a hash table with open addressing; nothing is ever taken out of it. */
-#include "map.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 

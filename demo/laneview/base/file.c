@@ -1,5 +1,5 @@
 /* Owns the reading and writing of whole files. SIGPIPE is expected to be ignored. */
-#include "file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdio.h>

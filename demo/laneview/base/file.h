@@ -4,8 +4,8 @@
 #ifndef LANEVIEW_FILE_H
 #define LANEVIEW_FILE_H
 
+#include "base/text.h"
 #include "problem.h"
-#include "text.h"
 
 /* Reads all of a file, "-" being standard input, into an empty text. */
 bool file_read(const char *file, struct text *text, struct problem *problem);

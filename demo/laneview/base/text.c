@@ -1,5 +1,5 @@
 /* Owns the building of texts and their escapes. */
-#include "text.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdint.h>

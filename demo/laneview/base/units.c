@@ -1,5 +1,5 @@
 /* Owns nothing: reads and writes times. */
-#include "units.h"
+#include "base/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
