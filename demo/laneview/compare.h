@@ -5,7 +5,7 @@
 #define LANEVIEW_COMPARE_H
 
 #include "base/text.h"
-#include "recording.h"
+#include "record/recording.h"
 
 /* Both recordings are complete. */
 void compare_write(struct text *text, const char *title, const struct recording *per_key,

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "lanepool/pool.h"
 #include "lanepool/trace.h"
-#include "recording.h"
+#include "record/recording.h"
 
 #define MODEL_NONE   ((size_t)-1) /* no index */
 #define MODEL_UNSEEN UINT64_MAX   /* a time that no event has told */

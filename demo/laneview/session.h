@@ -10,7 +10,7 @@
 
 #include "lanepool/lanepool.h"
 #include "problem.h"
-#include "recording.h"
+#include "record/recording.h"
 #include "scenario.h"
 
 struct session;

@@ -5,7 +5,7 @@
 #ifndef LANEVIEW_SHOW_H
 #define LANEVIEW_SHOW_H
 
-#include "recording.h"
+#include "record/recording.h"
 #include "session.h"
 
 struct show_options {

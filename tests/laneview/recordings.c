@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "recording.h"
+#include "record/recording.h"
 #include "support/test.h"
 
 static char *temporary_file(void)

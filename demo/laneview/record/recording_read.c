@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "recording.h"
-#include "recording_bytes.h"
+#include "record/recording.h"
+#include "record/recording_format.h"
 
 const char *const recording_lane_types[RECORDING_LANE_TYPES] = { "", "id", "pointer", "bytes",
                                                                  "worker" };

@@ -1,5 +1,5 @@
 /* Owns recordings in memory, and what a good event is. */
-#include "recording.h"
+#include "record/recording.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * What the writing and the reading of a recording's file must agree on.
  */
-#ifndef LANEVIEW_RECORDING_BYTES_H
-#define LANEVIEW_RECORDING_BYTES_H
+#ifndef LANEVIEW_RECORDING_FORMAT_H
+#define LANEVIEW_RECORDING_FORMAT_H
 
 #define RECORDING_WORD  "lanepool-recording "
 #define RECORDING_MAGIC RECORDING_WORD "1\n"

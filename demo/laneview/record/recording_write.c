@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "recording.h"
-#include "recording_bytes.h"
+#include "record/recording.h"
+#include "record/recording_format.h"
 
 static void add_header(struct text *text, const struct recording *recording)
 {
