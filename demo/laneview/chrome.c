@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "describe.h"
 #include "memory.h"
-#include "spans.h"
+#include "model/describe.h"
+#include "model/spans.h"
 
 #define WORKERS_PID 1
 #define LANES_PID   2

@@ -5,7 +5,7 @@
 #define LANEVIEW_CHROME_H
 
 #include "base/text.h"
-#include "model.h"
+#include "model/model.h"
 
 /* The model has been fed all events. */
 void chrome_write(struct text *json, const struct model *model);

@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "memory.h"
-#include "model.h"
+#include "model/model.h"
 #include "stats.h"
 
 enum figure {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "describe.h"
+#include "model/describe.h"
 
 #define QUEUE_MAX 12 /* entries of a lane that are drawn */
 

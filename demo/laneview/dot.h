@@ -5,7 +5,7 @@
 #define LANEVIEW_DOT_H
 
 #include "base/text.h"
-#include "model.h"
+#include "model/model.h"
 
 /* The model has been fed the events until that moment, model->now. */
 void dot_write(struct text *dot, const struct model *model);

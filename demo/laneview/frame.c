@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "describe.h"
+#include "model/describe.h"
 
 #define NAME_WIDTH  14
 #define STATE_WIDTH 30

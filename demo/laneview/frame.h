@@ -6,7 +6,7 @@
 #define LANEVIEW_FRAME_H
 
 #include "cells.h"
-#include "model.h"
+#include "model/model.h"
 
 struct frame_options {
     const char *title;  /* clean */

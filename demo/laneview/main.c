@@ -11,7 +11,7 @@
 #include "lanepool/lanepool.h"
 #include "live.h"
 #include "memory.h"
-#include "model.h"
+#include "model/model.h"
 #include "scenario.h"
 #include "show.h"
 #include "signals.h"

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "describe.h"
 #include "dot.h"
+#include "model/describe.h"
 #include "show_parts.h"
 
 #define GRAPHS_MAX 10000

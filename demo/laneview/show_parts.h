@@ -5,7 +5,7 @@
 #define LANEVIEW_SHOW_PARTS_H
 
 #include "base/text.h"
-#include "model.h"
+#include "model/model.h"
 #include "show.h"
 
 struct show {

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "describe.h"
 #include "memory.h"
-#include "spans.h"
+#include "model/describe.h"
+#include "model/spans.h"
 
 static void add_between(struct stats_measure *measure, uint64_t from, uint64_t to)
 {

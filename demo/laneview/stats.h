@@ -5,7 +5,7 @@
 #define LANEVIEW_STATS_H
 
 #include "base/text.h"
-#include "model.h"
+#include "model/model.h"
 
 /* Durations, in nanoseconds; sorted once all are there. */
 struct stats_measure {

@@ -5,7 +5,7 @@
 #define LANEVIEW_SVG_H
 
 #include "base/text.h"
-#include "model.h"
+#include "model/model.h"
 
 struct svg_options {
     const char *title; /* clean */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "describe.h"
+#include "model/describe.h"
 #include "svg_parts.h"
 
 static const char *const tag_colours[] = { "#a9c8ea", "#a8d8b9", "#cfc3ec", "#a5dadd",

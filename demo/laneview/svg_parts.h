@@ -4,7 +4,7 @@
 #ifndef LANEVIEW_SVG_PARTS_H
 #define LANEVIEW_SVG_PARTS_H
 
-#include "spans.h"
+#include "model/spans.h"
 #include "svg.h"
 
 #define SVG_WIDTH       1000.0

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "describe.h"
 #include "memory.h"
+#include "model/describe.h"
 #include "svg_parts.h"
 
 #define WIDTH_MIN    0.8 /* what is narrower would not be seen */

@@ -7,9 +7,9 @@
 
 #include "base/units.h"
 #include "cells.h"
-#include "describe.h"
 #include "memory.h"
-#include "spans.h"
+#include "model/describe.h"
+#include "model/spans.h"
 
 #define NAME_MIN  9
 #define NAME_MAX  24

@@ -5,7 +5,7 @@
 #define LANEVIEW_TIMELINE_H
 
 #include "base/text.h"
-#include "model.h"
+#include "model/model.h"
 
 struct timeline_options {
     size_t width; /* columns in all */

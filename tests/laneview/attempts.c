@@ -1,7 +1,7 @@
 /* The model: attempts at tasks that fail, and what lies between. */
 #include <string.h>
 
-#include "spans.h"
+#include "model/spans.h"
 #include "story.h"
 #include "support/test.h"
 

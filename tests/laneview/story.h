@@ -4,7 +4,7 @@
 #ifndef LANEVIEW_STORY_H
 #define LANEVIEW_STORY_H
 
-#include "model.h"
+#include "model/model.h"
 
 struct story {
     struct recording recording;

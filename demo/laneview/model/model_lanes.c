@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "memory.h"
-#include "model_parts.h"
+#include "model/model_internal.h"
 
 /* --- which lane --- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "spans.h"
+#include "model/spans.h"
 
 /* A span that has begun and not ended at the time that the work has come to. */
 struct active {

@@ -1,6 +1,6 @@
 /* Owns what workers do, and why they do nothing. */
 #include "memory.h"
-#include "model_parts.h"
+#include "model/model_internal.h"
 
 /* Chains of tasks that wait for each other are followed so far; only damaged files have longer. */
 #define CHAIN_MAX 1000

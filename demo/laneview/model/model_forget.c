@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "model_parts.h"
+#include "model/model_internal.h"
 
 /* From old indexes to new ones; MODEL_NONE: forgotten, or none before. */
 struct moves {

@@ -1,6 +1,6 @@
 /* Owns attempts at tasks that fail. */
 #include "memory.h"
-#include "model_parts.h"
+#include "model/model_internal.h"
 
 static void end_attempt(struct model *model, struct model_task *task, uint16_t thread)
 {

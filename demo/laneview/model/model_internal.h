@@ -1,10 +1,10 @@
 /*
  * What the files of the model share.
  */
-#ifndef LANEVIEW_MODEL_PARTS_H
-#define LANEVIEW_MODEL_PARTS_H
+#ifndef LANEVIEW_MODEL_INTERNAL_H
+#define LANEVIEW_MODEL_INTERNAL_H
 
-#include "model.h"
+#include "model/model.h"
 
 /* The list of the tasks in a state; NULL: they are not listed. */
 struct model_list *model_list_of(struct model *model, enum model_state state);

@@ -1,5 +1,5 @@
 /* Owns the words for what is shown. */
-#include "describe.h"
+#include "model/describe.h"
 
 #include "base/units.h"
 

@@ -1,5 +1,5 @@
 /* Owns the step from entries to spans. */
-#include "spans.h"
+#include "model/spans.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef LANEVIEW_SPANS_H
 #define LANEVIEW_SPANS_H
 
-#include "model.h"
+#include "model/model.h"
 
 enum lane_span_kind {
     LANE_LATCHED, /* a rollup is at the head and waits for its other lanes */

@@ -1,11 +1,11 @@
 /* Owns the life of tasks: which event moves which task from one state to the next. */
-#include "model.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
-#include "model_parts.h"
+#include "model/model_internal.h"
 
 void model_init(struct model *model, const struct recording *recording)
 {

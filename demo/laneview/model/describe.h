@@ -5,8 +5,8 @@
 #define LANEVIEW_DESCRIBE_H
 
 #include "base/text.h"
-#include "model.h"
-#include "spans.h"
+#include "model/model.h"
+#include "model/spans.h"
 
 /* The name of a task's tag; "task" or "rollup" where it has none. */
 const char *describe_tag(const struct model *model, size_t task);
