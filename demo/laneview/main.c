@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "chrome.h"
 #include "cli.h"
-#include "dot.h"
+#include "draw/chrome.h"
+#include "draw/dot.h"
+#include "draw/svg.h"
+#include "draw/timeline.h"
 #include "lanepool/lanepool.h"
 #include "live.h"
 #include "memory.h"
@@ -16,8 +18,6 @@
 #include "show.h"
 #include "signals.h"
 #include "stats.h"
-#include "svg.h"
-#include "timeline.h"
 
 #define DEFAULT_WIDTH 100
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "frame.h"
+#include "draw/frame.h"
 #include "show_parts.h"
 #include "signals.h"
 #include "terminal.h"

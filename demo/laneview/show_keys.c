@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "dot.h"
+#include "draw/dot.h"
 #include "model/describe.h"
 #include "show_parts.h"
 

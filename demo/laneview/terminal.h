@@ -5,7 +5,7 @@
 #ifndef LANEVIEW_TERMINAL_H
 #define LANEVIEW_TERMINAL_H
 
-#include "cells.h"
+#include "draw/cells.h"
 #include "problem.h"
 
 /* Whether standard output is one on which a picture can be drawn again and again. */

@@ -1,7 +1,7 @@
 /* The model: event by event, as a live view feeds it, and when events are missing. */
 #include <string.h>
 
-#include "frame.h"
+#include "draw/frame.h"
 #include "story.h"
 #include "support/test.h"
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "draw/svg_internal.h"
 #include "model/describe.h"
-#include "svg_parts.h"
 
 static const char *const tag_colours[] = { "#a9c8ea", "#a8d8b9", "#cfc3ec", "#a5dadd",
                                            "#e2cfa8", "#c3ccd8", "#ecc3d4", "#c9dd9a" };

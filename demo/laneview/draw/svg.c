@@ -1,11 +1,11 @@
 /* Owns the document: its frame, its time axis, and the order in which parts are drawn. */
-#include "svg.h"
+#include "draw/svg.h"
 
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "draw/svg_internal.h"
 #include "memory.h"
-#include "svg_parts.h"
 
 #define TITLE_Y   26.0
 #define FIRST_Y   58.0

@@ -2,7 +2,7 @@
  * Owns the graph: a row for each lane with its queue, a node for each entry, and an edge from
  * each to what it waits for. The oldest entries of long queues are drawn.
  */
-#include "dot.h"
+#include "draw/dot.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * Owns the trace: process 1 has a thread for each worker, process 2 one for each lane; where tasks
  * share a lane at the same time, further ones. Slices of one thread must not overlap.
  */
-#include "chrome.h"
+#include "draw/chrome.h"
 
 #include <stdlib.h>
 

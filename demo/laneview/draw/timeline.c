@@ -1,12 +1,12 @@
 /* Owns the text timeline. */
-#include "timeline.h"
+#include "draw/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "cells.h"
+#include "draw/cells.h"
 #include "memory.h"
 #include "model/describe.h"
 #include "model/spans.h"

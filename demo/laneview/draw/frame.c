@@ -1,5 +1,5 @@
 /* Owns the look of a frame. */
-#include "frame.h"
+#include "draw/frame.h"
 
 #include <stdlib.h>
 

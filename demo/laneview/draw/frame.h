@@ -5,7 +5,7 @@
 #ifndef LANEVIEW_FRAME_H
 #define LANEVIEW_FRAME_H
 
-#include "cells.h"
+#include "draw/cells.h"
 #include "model/model.h"
 
 struct frame_options {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "draw/svg_internal.h"
 #include "memory.h"
 #include "model/describe.h"
-#include "svg_parts.h"
 
 #define WIDTH_MIN    0.8 /* what is narrower would not be seen */
 #define LABEL_HEIGHT 13.0

@@ -1,5 +1,5 @@
 /* Owns rectangles of characters. */
-#include "cells.h"
+#include "draw/cells.h"
 
 #include <stdlib.h>
 #include <string.h>

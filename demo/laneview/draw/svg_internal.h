@@ -1,11 +1,11 @@
 /*
  * What the files that draw the SVG share: where things stand, and their colours.
  */
-#ifndef LANEVIEW_SVG_PARTS_H
-#define LANEVIEW_SVG_PARTS_H
+#ifndef LANEVIEW_SVG_INTERNAL_H
+#define LANEVIEW_SVG_INTERNAL_H
 
+#include "draw/svg.h"
 #include "model/spans.h"
-#include "svg.h"
 
 #define SVG_WIDTH       1000.0
 #define SVG_LEFT        88.0 /* of the plot; names stand before it */
