@@ -2,7 +2,7 @@
 #include "live.h"
 
 #include "base/file.h"
-#include "compare.h"
+#include "measure/compare.h"
 #include "scenario.h"
 #include "session.h"
 #include "show.h"

@@ -12,12 +12,12 @@
 #include "draw/timeline.h"
 #include "lanepool/lanepool.h"
 #include "live.h"
+#include "measure/stats.h"
 #include "memory.h"
 #include "model/model.h"
 #include "scenario.h"
 #include "show.h"
 #include "signals.h"
-#include "stats.h"
 
 #define DEFAULT_WIDTH 100
 

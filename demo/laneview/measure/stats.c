@@ -1,5 +1,5 @@
 /* Owns the gathering of figures. */
-#include "stats.h"
+#include "measure/stats.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 /* Owns the figures by which two layouts are compared. */
-#include "compare.h"
+#include "measure/compare.h"
 
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "measure/stats.h"
 #include "memory.h"
 #include "model/model.h"
-#include "stats.h"
 
 enum figure {
     TOTAL,        /* until the last event */

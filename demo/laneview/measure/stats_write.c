@@ -1,5 +1,5 @@
 /* Owns how figures are printed: as tables, and as JSON. */
-#include "stats.h"
+#include "measure/stats.h"
 
 #include "base/units.h"
 
