@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "measure/compare.h"
-#include "scenario.h"
-#include "session.h"
+#include "session/scenario.h"
+#include "session/session.h"
 #include "show.h"
 #include "signals.h"
 

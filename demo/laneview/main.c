@@ -15,7 +15,7 @@
 #include "measure/stats.h"
 #include "memory.h"
 #include "model/model.h"
-#include "scenario.h"
+#include "session/scenario.h"
 #include "show.h"
 #include "signals.h"
 

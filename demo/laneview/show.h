@@ -6,7 +6,7 @@
 #define LANEVIEW_SHOW_H
 
 #include "record/recording.h"
-#include "session.h"
+#include "session/session.h"
 
 struct show_options {
     const char *title;      /* clean */

@@ -11,7 +11,7 @@
 #include "lanepool/lanepool.h"
 #include "problem.h"
 #include "record/recording.h"
-#include "scenario.h"
+#include "session/scenario.h"
 
 struct session;
 

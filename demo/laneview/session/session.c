@@ -1,11 +1,11 @@
 /* Owns a scenario's pool, the bodies of its tasks, and the reading of its events. */
-#include "session.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #include "memory.h"
-#include "session_parts.h"
+#include "session/session_internal.h"
 
 #define SECOND_NS 1000000000u
 

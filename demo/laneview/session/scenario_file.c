@@ -1,5 +1,5 @@
 /* Owns where scenarios lie, and what is printed about them. */
-#include "scenario_file.h"
+#include "session/scenario_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
-#include "scenario.h"
+#include "session/scenario.h"
 
 #define ENDING ".scenario"
 

@@ -1,10 +1,10 @@
 /*
  * What the files that read scenarios share.
  */
-#ifndef LANEVIEW_SCENARIO_PARTS_H
-#define LANEVIEW_SCENARIO_PARTS_H
+#ifndef LANEVIEW_SCENARIO_INTERNAL_H
+#define LANEVIEW_SCENARIO_INTERNAL_H
 
-#include "scenario.h"
+#include "session/scenario.h"
 
 #define SCENARIO_STEPS_MAX 1000000
 #define SCENARIO_WORDS_MAX 64

@@ -1,5 +1,5 @@
 /* Owns what becomes of the tasks of a session that are kept. */
-#include "session_parts.h"
+#include "session/session_internal.h"
 
 #define HELD_NS 1000000u /* who asks whether a pool is held up has to wait for a moment */
 

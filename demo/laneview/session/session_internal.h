@@ -1,10 +1,10 @@
 /*
  * What the files of the session share.
  */
-#ifndef LANEVIEW_SESSION_PARTS_H
-#define LANEVIEW_SESSION_PARTS_H
+#ifndef LANEVIEW_SESSION_INTERNAL_H
+#define LANEVIEW_SESSION_INTERNAL_H
 
-#include "session.h"
+#include "session/session.h"
 
 /* Says what a pool's answer means for the session; always false. */
 bool session_failed(struct problem *problem, const char *what, lanepool_status status);

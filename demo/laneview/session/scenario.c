@@ -1,13 +1,13 @@
 /* Owns the reading of scenarios, statement by statement. */
-#include "scenario.h"
+#include "session/scenario.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "memory.h"
-#include "scenario_file.h"
-#include "scenario_parts.h"
+#include "session/scenario_file.h"
+#include "session/scenario_internal.h"
 
 #define WORKERS_MAX 1024
 #define KEYS_MAX    10000

@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "memory.h"
-#include "scenario_parts.h"
+#include "session/scenario_internal.h"
 
 #define TIMES_MAX 1000
 #define PAIRS     "expected for, label, every, fails, retries, delay, then or at-poison, not "
