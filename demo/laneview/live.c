@@ -5,8 +5,8 @@
 #include "measure/compare.h"
 #include "session/scenario.h"
 #include "session/session.h"
-#include "show.h"
-#include "signals.h"
+#include "show/show.h"
+#include "show/signals.h"
 
 #define TURN_NS 2000000u /* so often events are read at least */
 

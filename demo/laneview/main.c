@@ -16,8 +16,8 @@
 #include "memory.h"
 #include "model/model.h"
 #include "session/scenario.h"
-#include "show.h"
-#include "signals.h"
+#include "show/show.h"
+#include "show/signals.h"
 
 #define DEFAULT_WIDTH 100
 

@@ -1,5 +1,5 @@
 /* Owns the signals that a run in progress obeys. */
-#include "signals.h"
+#include "show/signals.h"
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* Owns the pace at which a run is shown, and the loop around it. */
-#include "show.h"
+#include "show/show.h"
 
 #include <signal.h>
 #include <time.h>
 
 #include "base/file.h"
 #include "draw/frame.h"
-#include "show_parts.h"
-#include "signals.h"
-#include "terminal.h"
+#include "show/show_internal.h"
+#include "show/signals.h"
+#include "show/terminal.h"
 
 #define FRAME_NS  50000000u
 #define SECOND_NS 1000000000u

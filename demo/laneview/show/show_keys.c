@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "draw/dot.h"
 #include "model/describe.h"
-#include "show_parts.h"
+#include "show/show_internal.h"
 
 #define GRAPHS_MAX 10000
 

@@ -1,5 +1,5 @@
 /* Owns the terminal's modes, and the few escape sequences that laneview needs. */
-#include "terminal.h"
+#include "show/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
  * What the files that show a run share.
  */
-#ifndef LANEVIEW_SHOW_PARTS_H
-#define LANEVIEW_SHOW_PARTS_H
+#ifndef LANEVIEW_SHOW_INTERNAL_H
+#define LANEVIEW_SHOW_INTERNAL_H
 
 #include "base/text.h"
 #include "model/model.h"
-#include "show.h"
+#include "show/show.h"
 
 struct show {
     const struct show_options *options;
