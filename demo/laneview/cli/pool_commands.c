@@ -1,5 +1,5 @@
 /* Owns what is done with a scenario that runs: it is recorded, shown, or compared. */
-#include "live.h"
+#include "cli/pool_commands.h"
 
 #include "base/file.h"
 #include "measure/compare.h"

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli.h"
+#include "cli/cli.h"
+#include "cli/pool_commands.h"
 #include "draw/chrome.h"
 #include "draw/dot.h"
 #include "draw/svg.h"
 #include "draw/timeline.h"
 #include "lanepool/lanepool.h"
-#include "live.h"
 #include "measure/stats.h"
 #include "memory.h"
 #include "model/model.h"

@@ -1,10 +1,10 @@
 /*
  * The commands that run a scenario on a real pool.
  */
-#ifndef LANEVIEW_LIVE_H
-#define LANEVIEW_LIVE_H
+#ifndef LANEVIEW_POOL_COMMANDS_H
+#define LANEVIEW_POOL_COMMANDS_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 bool live_run(const struct cli *cli, struct problem *problem);
 
