@@ -42,141 +42,13 @@ void model_fini(struct model *model)
     map_fini(&model->lane_aliases);
 }
 
-struct model_list *model_list_of(struct model *model, enum model_state state)
-{
-    switch (state) {
-    case MODEL_SUBMITTED:
-        return &model->submitted;
-    case MODEL_WAITING:
-        return &model->waiting;
-    case MODEL_RETRYING:
-        return &model->retrying;
-    case MODEL_KEPT:
-        return &model->kept;
-    default:
-        return NULL;
-    }
-}
-
-static void append(struct model *model, struct model_list *list, size_t task)
-{
-    model->tasks[task].previous = list->last;
-    model->tasks[task].next = MODEL_NONE;
-    *(list->last == MODEL_NONE ? &list->first : &model->tasks[list->last].next) = task;
-    list->last = task;
-}
-
-static void take_out(struct model *model, struct model_list *list, size_t task)
-{
-    size_t previous = model->tasks[task].previous, next = model->tasks[task].next;
-    *(previous == MODEL_NONE ? &list->first : &model->tasks[previous].next) = next;
-    *(next == MODEL_NONE ? &list->last : &model->tasks[next].previous) = previous;
-}
-
-static size_t new_task(struct model *model)
-{
-    model->tasks = memory_grow(model->tasks, &model->task_capacity, model->task_count + 1,
-                               sizeof *model->tasks);
-    model->tasks[model->task_count] = (struct model_task){ .state = MODEL_SUBMITTED,
-                                                           .submit = MODEL_UNSEEN,
-                                                           .route = MODEL_UNSEEN,
-                                                           .ready = MODEL_UNSEEN,
-                                                           .start = MODEL_UNSEEN,
-                                                           .end = MODEL_UNSEEN,
-                                                           .submitter = UINT16_MAX,
-                                                           .thread = LANEPOOL_EVENT_OUTSIDE,
-                                                           .first_entry = MODEL_NONE,
-                                                           .last_entry = MODEL_NONE };
-    model->counts[MODEL_SUBMITTED]++;
-    append(model, &model->submitted, model->task_count);
-    return model->task_count++;
-}
-
-static void give_ticket(struct model *model, size_t task, uint64_t ticket)
-{
-    model->tasks[task].ticket = ticket;
-    model->tasks[task].has_ticket = true;
-    map_set(&model->tickets, 0, ticket, task);
-}
-
-/* The task with a ticket; one that was never seen before begins here. */
-static size_t task_of(struct model *model, uint64_t ticket)
-{
-    size_t task = map_get(&model->tickets, 0, ticket);
-    if (task == MAP_NONE) {
-        task = new_task(model);
-        give_ticket(model, task, ticket);
-    }
-    return task;
-}
-
-static size_t latched_entries(const struct model_task *task)
-{
-    return task->state == MODEL_WAITING && model_is_rollup(task) ? task->arrived : 0;
-}
-
-void model_move(struct model *model, size_t task, enum model_state state)
-{
-    struct model_task *moved = &model->tasks[task];
-    model->latched -= latched_entries(moved);
-    if (model_list_of(model, moved->state)) {
-        take_out(model, model_list_of(model, moved->state), task);
-    }
-    model->counts[moved->state]--;
-    model->counts[state]++;
-    moved->state = state;
-    if (model_list_of(model, state)) {
-        append(model, model_list_of(model, state), task);
-    }
-}
-
-static bool has_failed(const struct model_task *task)
-{
-    return task->state == MODEL_RETRYING || task->state == MODEL_KEPT;
-}
-
-/* Tasks only go forward, but for those that are tried again: false, and nothing done, if it is
- * there already or further. */
-static bool advance(struct model *model, size_t task, enum model_state state)
-{
-    struct model_task *advanced = &model->tasks[task];
-    bool is_tried_again = has_failed(advanced) && state >= MODEL_READY && state < MODEL_ENDED;
-    if (state <= advanced->state && !is_tried_again) {
-        return false;
-    }
-    if (is_tried_again) {
-        advanced->failed[advanced->failed_count - 1].again = model->now;
-    }
-    model_move(model, task, state);
-    return true;
-}
-
-void model_arrive_everywhere(struct model *model, size_t task)
-{
-    size_t entry = model->tasks[task].first_entry;
-    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
-        model_arrive(model, entry);
-    }
-}
-
-void model_give_up(struct model *model, size_t task)
-{
-    if (model->tasks[task].state < MODEL_ENDED && advance(model, task, MODEL_CANCELLED)) {
-        model_pop_run(model, task);
-    }
-    size_t entry = model->tasks[task].first_entry;
-    for (; entry != MODEL_NONE; entry = model->entries[entry].next_of_task) {
-        model_release(model, entry);
-    }
-}
-
 static void take_submit(struct model *model, const lanepool_event *event)
 {
     size_t before = map_get(&model->submissions, 0, event->object);
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
         model_give_up(model, before); /* numbers are only used again when their task is over */
     }
-    size_t task = new_task(model);
+    size_t task = model_new_task(model);
     model->tasks[task].submit = model->now;
     model->tasks[task].submitter = event->thread;
     map_set(&model->submissions, 0, event->object, task);
@@ -201,24 +73,24 @@ static void take_route(struct model *model, const lanepool_event *event)
     size_t task = map_get(&model->submissions, 0, event->object);
     if (task == MAP_NONE || model->tasks[task].state != MODEL_SUBMITTED ||
         model->tasks[task].has_ticket) {
-        task = new_task(model);
+        task = model_new_task(model);
         map_set(&model->submissions, 0, event->object, task);
     }
     size_t before = map_get(&model->tickets, 0, event->task);
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
         model_give_up(model, before); /* tickets have begun again, and its end was missed */
     }
-    give_ticket(model, task, event->task);
+    model_give_ticket(model, task, event->task);
     model->tasks[task].route = model->now;
     model->tasks[task].tag = (uint8_t)event->detail;
     give_up_submitted_before(model, task);
-    advance(model, task, MODEL_WAITING);
+    model_advance_task(model, task, MODEL_WAITING);
 }
 
 static void take_enter(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
-    advance(model, task, MODEL_WAITING);
+    size_t task = model_task_of(model, event->task);
+    model_advance_task(model, task, MODEL_WAITING);
     size_t entry = model_find_entry(model, task, event);
     if (entry == MODEL_NONE) {
         entry = model_add_entry(model, task, event, false);
@@ -232,16 +104,16 @@ static void take_enter(struct model *model, const lanepool_event *event)
 
 static void take_arrive(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
-    advance(model, task, MODEL_WAITING);
+    size_t task = model_task_of(model, event->task);
+    model_advance_task(model, task, MODEL_WAITING);
     size_t entry = model_find_entry(model, task, event);
     model_arrive(model, entry == MODEL_NONE ? model_add_entry(model, task, event, true) : entry);
 }
 
 static void take_ready(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
-    if (advance(model, task, MODEL_READY) && model->tasks[task].failed_count == 0) {
+    size_t task = model_task_of(model, event->task);
+    if (model_advance_task(model, task, MODEL_READY) && model->tasks[task].failed_count == 0) {
         model->tasks[task].ready = model->now;
         model_arrive_everywhere(model, task);
     }
@@ -249,8 +121,8 @@ static void take_ready(struct model *model, const lanepool_event *event)
 
 static void take_start(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
-    if (advance(model, task, MODEL_RUNNING)) {
+    size_t task = model_task_of(model, event->task);
+    if (model_advance_task(model, task, MODEL_RUNNING)) {
         model->tasks[task].start = model->now;
         model->tasks[task].thread = event->thread;
         model_arrive_everywhere(model, task);
@@ -262,13 +134,13 @@ static void take_start(struct model *model, const lanepool_event *event)
 
 static void take_failure(struct model *model, const lanepool_event *event)
 {
-    model_fail(model, task_of(model, event->task), event);
+    model_fail(model, model_task_of(model, event->task), event);
 }
 
 static void take_end(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
-    if (advance(model, task, MODEL_ENDED)) {
+    size_t task = model_task_of(model, event->task);
+    if (model_advance_task(model, task, MODEL_ENDED)) {
         model_pop_run(model, task);
         model->tasks[task].end = model->now;
         model->tasks[task].status = event->detail;
@@ -281,9 +153,9 @@ static void take_end(struct model *model, const lanepool_event *event)
 
 static void take_release(struct model *model, const lanepool_event *event)
 {
-    size_t task = task_of(model, event->task);
+    size_t task = model_task_of(model, event->task);
     bool is_early = (event->detail & LANEPOOL_EVENT_EARLY) != 0;
-    if (!is_early && advance(model, task, MODEL_ENDED)) {
+    if (!is_early && model_advance_task(model, task, MODEL_ENDED)) {
         model_pop_run(model, task); /* its END was missed */
         model->tasks[task].end = model->now;
     }
@@ -299,7 +171,7 @@ static void take_cancel(struct model *model, const lanepool_event *event)
         task = map_get(&model->submissions, 0, event->object);
     }
     if (task == MAP_NONE || model->tasks[task].state != MODEL_SUBMITTED) {
-        task = task_of(model, event->task);
+        task = model_task_of(model, event->task);
     }
     model_give_up(model, task);
 }
@@ -385,13 +257,4 @@ size_t model_feed_until(struct model *model, size_t fed, uint64_t time)
         model_feed(model, &recording->events[fed++]);
     }
     return fed;
-}
-
-size_t model_pending(const struct model *model)
-{
-    size_t count = 0;
-    for (unsigned state = 0; state < MODEL_ENDED; state++) {
-        count += model->counts[state];
-    }
-    return count;
 }

@@ -9,6 +9,18 @@
 /* The list of the tasks in a state; NULL: they are not listed. */
 struct model_list *model_list_of(struct model *model, enum model_state state);
 
+/* Adds a task of which nothing is known yet. */
+size_t model_new_task(struct model *model);
+
+void model_give_ticket(struct model *model, size_t task, uint64_t ticket);
+
+/* The task with a ticket; one that was never seen before begins here. */
+size_t model_task_of(struct model *model, uint64_t ticket);
+
+/* Tasks only go forward, but for those that are tried again: false, and nothing done, if it is
+ * there already or further. */
+bool model_advance_task(struct model *model, size_t task, enum model_state state);
+
 /* From one state to another, whichever they are. */
 void model_move(struct model *model, size_t task, enum model_state state);
 
