@@ -7,9 +7,6 @@
 #include "record/recording.h"
 #include "record/recording_format.h"
 
-const char *const recording_lane_types[RECORDING_LANE_TYPES] = { "", "id", "pointer", "bytes",
-                                                                 "worker" };
-
 struct reader {
     struct recording *recording;
     const char *file;
