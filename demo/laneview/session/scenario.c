@@ -12,35 +12,6 @@
 #define WORKERS_MAX 1024
 #define KEYS_MAX    10000
 
-bool scenario_wrong(struct scenario_reader *reader, const char *what, const char *which)
-{
-    return problem_set_place(reader->problem, "%s:%lu: %s%s", reader->file, reader->line, what,
-                             which);
-}
-
-bool scenario_read_number(const char *text, unsigned maximum, unsigned *number)
-{
-    size_t digits = strspn(text, "0123456789");
-    unsigned long read = digits > 0 && digits < 10 ? strtoul(text, NULL, 10) : 0;
-    *number = (unsigned)read;
-    return text[digits] == 0 && read > 0 && read <= maximum;
-}
-
-const char *const scenario_at_poison[3] = { [LANEPOOL_AT_POISON_WAIT] = "wait",
-                                            [LANEPOOL_AT_POISON_FAIL] = "fail",
-                                            [LANEPOOL_AT_POISON_GO_WITHOUT] = "go-without" };
-const char *const scenario_resolutions[3] = { [LANEPOOL_RESOLVE_RETRY] = "retry",
-                                              [LANEPOOL_RESOLVE_SKIP] = "skip",
-                                              [LANEPOOL_RESOLVE_DROP] = "drop" };
-
-bool scenario_read_word(const char *text, const char *const words[3], unsigned *number)
-{
-    for (*number = 0; *number < 3 && strcmp(text, words[*number]) != 0;) {
-        ++*number;
-    }
-    return *number < 3;
-}
-
 /* --- what there is --- */
 
 static bool read_workers(struct scenario_reader *reader)
@@ -67,15 +38,6 @@ static bool read_layout(struct scenario_reader *reader)
            scenario_wrong(reader, "expected: layout key|worker", "");
 }
 
-static size_t find_key(const struct scenario *scenario, const char *name)
-{
-    size_t key = 0;
-    while (key < scenario->key_count && strcmp(scenario->keys[key], name) != 0) {
-        key++;
-    }
-    return key;
-}
-
 /* Words that mean something else in a list of claims are no names. */
 static bool add_key(struct scenario_reader *reader, const char *name)
 {
@@ -83,7 +45,7 @@ static bool add_key(struct scenario_reader *reader, const char *name)
     if (strcmp(name, "each") == 0 || strcmp(name, "for") == 0 || strpbrk(name, ",:*")) {
         return scenario_wrong(reader, "not a name for a client: ", name);
     }
-    if (find_key(scenario, name) < scenario->key_count) {
+    if (scenario_find_key(scenario, name) < scenario->key_count) {
         return scenario_wrong(reader, "there is a client of this name already: ", name);
     }
     if (scenario->key_count == KEYS_MAX) {
@@ -131,26 +93,7 @@ static bool read_clients(struct scenario_reader *reader)
     return added;
 }
 
-bool scenario_read_key(struct scenario_reader *reader, const char *name, size_t *key)
-{
-    *key = find_key(reader->scenario, name);
-    return *key < reader->scenario->key_count ||
-           scenario_wrong(reader, "there is no client of this name: ", name);
-}
-
 /* --- what is done --- */
-
-bool scenario_add_step(struct scenario_reader *reader, const struct scenario_step *step)
-{
-    struct scenario *scenario = reader->scenario;
-    if (scenario->step_count == SCENARIO_STEPS_MAX) {
-        return scenario_wrong(reader, "more than 1000000 steps", "");
-    }
-    scenario->steps = memory_grow(scenario->steps, &scenario->step_capacity,
-                                  scenario->step_count + 1, sizeof *scenario->steps);
-    scenario->steps[scenario->step_count++] = *step;
-    return true;
-}
 
 static bool is_submission(const struct scenario_reader *reader, size_t at)
 {

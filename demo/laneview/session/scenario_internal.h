@@ -27,6 +27,9 @@ bool scenario_read_number(const char *text, unsigned maximum, unsigned *number);
 /* One of three words, by its number; false if it is none of them. */
 bool scenario_read_word(const char *text, const char *const words[3], unsigned *number);
 
+/* The client of a name; scenario->key_count if there is none. */
+size_t scenario_find_key(const struct scenario *scenario, const char *name);
+
 /* The client of a name; false, and it is said, if there is none. */
 bool scenario_read_key(struct scenario_reader *reader, const char *name, size_t *key);
 
