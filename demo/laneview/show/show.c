@@ -22,11 +22,6 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-bool show_is_over(const struct show *show)
-{
-    return show->fed == show->recording->event_count && (!show->session || show->session->is_over);
-}
-
 /* Everything up to a time; behind the last event time stands still. */
 static void show_until(struct show *show, uint64_t time)
 {

@@ -23,7 +23,10 @@ struct show {
 };
 
 /* Whether everything that happens has been shown. */
-bool show_is_over(const struct show *show);
+static inline bool show_is_over(const struct show *show)
+{
+    return show->fed == show->recording->event_count && (!show->session || show->session->is_over);
+}
 
 /* Obeys a key. */
 void show_take_key(struct show *show, char key);
