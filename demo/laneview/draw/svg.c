@@ -12,25 +12,6 @@
 #define TICKS     10
 #define AXIS_ROOM 36.0
 
-double svg_x(const struct svg_canvas *canvas, uint64_t time)
-{
-    double span = (double)(canvas->to - canvas->from);
-    if (time <= canvas->from) {
-        return SVG_LEFT;
-    }
-    if (time >= canvas->to) {
-        return SVG_RIGHT;
-    }
-    return SVG_LEFT + (SVG_RIGHT - SVG_LEFT) * (double)(time - canvas->from) / span;
-}
-
-void svg_text(struct text *svg, double x, double y, const char *attributes, const char *text)
-{
-    text_add(svg, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    text_add_xml(svg, text);
-    text_add(svg, "</text>\n");
-}
-
 static void add_patterns(struct text *svg, const struct svg_canvas *canvas)
 {
     static const char retries[] =

@@ -1,38 +1,9 @@
-/* Owns the colours, and the legend that explains them. */
+/* Owns the legend, which explains the colours. */
 #include <stdio.h>
 #include <string.h>
 
 #include "draw/svg_internal.h"
 #include "model/describe.h"
-
-static const char *const tag_colours[] = { "#a9c8ea", "#a8d8b9", "#cfc3ec", "#a5dadd",
-                                           "#e2cfa8", "#c3ccd8", "#ecc3d4", "#c9dd9a" };
-static const char *const rollup_colours[SVG_ROLLUP_SHADES] = { "#c8570b", "#7a3fa8", "#b3243f",
-                                                               "#15726f", "#8a6a00", "#34569c" };
-
-#define TAG_COLOURS (sizeof tag_colours / sizeof *tag_colours)
-
-const char *svg_tag_colour(unsigned tag)
-{
-    return tag_colours[(tag + TAG_COLOURS - 1) % TAG_COLOURS]; /* tags with names begin with 1 */
-}
-
-const char *svg_rollup_colour(unsigned shade)
-{
-    return rollup_colours[shade];
-}
-
-unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task)
-{
-    return (unsigned)(canvas->rollups[task] % SVG_ROLLUP_SHADES);
-}
-
-const char *svg_colour(const struct svg_canvas *canvas, size_t task)
-{
-    const struct model_task *coloured = &canvas->model->tasks[task];
-    return model_is_rollup(coloured) ? svg_rollup_colour(svg_rollup_shade(canvas, task))
-                                     : svg_tag_colour(coloured->tag);
-}
 
 struct legend {
     struct text *svg;
