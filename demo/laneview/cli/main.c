@@ -1,107 +1,15 @@
 /* laneview: the program around its parts. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/pool_commands.h"
-#include "draw/chrome.h"
-#include "draw/dot.h"
-#include "draw/svg.h"
-#include "draw/timeline.h"
+#include "cli/recording_commands.h"
 #include "lanepool/lanepool.h"
-#include "measure/stats.h"
 #include "memory.h"
-#include "model/model.h"
 #include "session/scenario.h"
-#include "show/show.h"
 #include "show/signals.h"
-
-#define DEFAULT_WIDTH 100
-
-static void draw_svg(const struct cli *cli, const struct model *model, const char *title,
-                     struct text *output)
-{
-    struct svg_options options = { .title = title, .from = cli->from, .to = cli->to };
-    svg_draw(output, model, &options);
-}
-
-static void draw_timeline(const struct cli *cli, const struct model *model, struct text *output)
-{
-    const char *columns = getenv("COLUMNS");
-    long width = columns ? strtol(columns, NULL, 10) : 0;
-    struct timeline_options options = { .width = width > 0 ? (size_t)width : DEFAULT_WIDTH,
-                                        .is_ascii = cli->is_ascii,
-                                        .from = cli->from,
-                                        .to = cli->to };
-    timeline_draw(output, model, &options);
-}
-
-static void write_stats(const struct cli *cli, const struct model *model, struct text *output)
-{
-    struct stats stats;
-    stats_gather(&stats, model);
-    if (cli->is_json) {
-        stats_write_json(output, &stats, model);
-    } else {
-        stats_write_text(output, &stats, model);
-    }
-    stats_fini(&stats);
-}
-
-static void draw(const struct cli *cli, const struct recording *recording, const char *title,
-                 struct text *output)
-{
-    struct model model;
-    model_init(&model, recording);
-    if (cli->command == CLI_DOT) {
-        model_feed_until(&model, 0, cli->at);
-        model_advance(&model, cli->at);
-        dot_write(output, &model);
-    } else {
-        model_feed_until(&model, 0, MODEL_UNSEEN);
-    }
-    if (cli->command == CLI_SVG) {
-        draw_svg(cli, &model, title, output);
-    } else if (cli->command == CLI_TIMELINE) {
-        draw_timeline(cli, &model, output);
-    } else if (cli->command == CLI_CHROME) {
-        chrome_write(output, &model);
-    } else if (cli->command == CLI_STATS) {
-        write_stats(cli, &model, output);
-    }
-    model_fini(&model);
-}
-
-static bool show(const struct cli *cli, const struct recording *recording, struct problem *problem)
-{
-    struct text title = { 0 }, output = { 0 };
-    bool done;
-    file_add_title(&title, cli->file);
-    if (cli->command == CLI_REPLAY) {
-        struct show_options options = { .title = title.data,
-                                        .speed_percent = cli->speed_percent,
-                                        .is_ascii = cli->is_ascii };
-        signals_hold();
-        done = show_recording(recording, &options, problem);
-    } else {
-        draw(cli, recording, title.data, &output);
-        done = file_write(cli->output, output.data, output.size, problem);
-    }
-    text_fini(&title);
-    text_fini(&output);
-    return done;
-}
-
-static bool run_on_recording(const struct cli *cli, struct problem *problem)
-{
-    struct recording recording;
-    bool done = recording_read(&recording, cli->file, problem) && show(cli, &recording, problem);
-    recording_fini(&recording);
-    return done;
-}
 
 static bool add_scenario(struct text *text, const char *name, struct problem *problem)
 {
@@ -143,9 +51,9 @@ static bool run(const struct cli *cli, struct problem *problem)
     case CLI_RECORD:
     case CLI_PLAY:
     case CLI_COMPARE:
-        return live_run(cli, problem);
+        return pool_commands_run(cli, problem);
     default:
-        return run_on_recording(cli, problem);
+        return recording_commands_run(cli, problem);
     }
 }
 

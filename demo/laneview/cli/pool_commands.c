@@ -102,7 +102,7 @@ static bool check_layout(const struct cli *cli, const struct scenario *scenario,
                        cli->file);
 }
 
-bool live_run(const struct cli *cli, struct problem *problem)
+bool pool_commands_run(const struct cli *cli, struct problem *problem)
 {
     struct scenario scenario;
     signals_hold();

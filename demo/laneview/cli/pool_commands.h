@@ -6,6 +6,6 @@
 
 #include "cli/cli.h"
 
-bool live_run(const struct cli *cli, struct problem *problem);
+bool pool_commands_run(const struct cli *cli, struct problem *problem);
 
 #endif
