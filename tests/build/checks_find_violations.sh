@@ -25,16 +25,18 @@ fresh() { # an orderly project
     printf '#include <stddef.h>\n' >"$place/p/include/lanepool/good.h"
 }
 
+objects_in=src
+
 check() { # check <name> <directory below the project>
     if [ "$1" != layers ]; then
         bash "$here/$1.sh" "$place/p$2"
         return
     fi
-    # Objects lie as in a build: <...>/src/<folder>/<file>.o
+    # Objects lie as in a build: <...>/src/<folder>/<file>.o, or <target>.dir/<folder>/<file>.o
     local source object objects=()
     rm -rf "$place/o"
     for source in "$place"/p/src/{high,low}/*.c; do
-        object=$place/o/src/${source#"$place"/p/src/}.o
+        object=$place/o/$objects_in/${source#"$place"/p/src/}.o
         mkdir -p "$(dirname "$object")"
         "${CC:-cc}" -w -I"$place/p/src" -c "$source" -o "$object"
         objects+=("$object")
@@ -87,6 +89,11 @@ if command -v python3 >/dev/null; then
     finds "an include that points up" layers ""
     echo "$up_call" >>"$place/p/$low.c"
     finds "a call that points up" layers ""
+    objects_in=program.dir
+    passes layers ""
+    echo "$up_call" >>"$place/p/$low.c"
+    finds "a call that points up, in an object of a program" layers ""
+    objects_in=src
     echo "$up_call" >>"$place/p/$low.c"
     echo '#include "high/high.h"' >>"$place/p/$low.c"
     echo 'up: low/low.c high/high.h lanepool_i_high' >>"$place/p/$table"

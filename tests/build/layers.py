@@ -78,7 +78,8 @@ def calls_of(sources, objects):
     """(file, function, file of the function), of functions that another file defines."""
     owner, used = {}, collections.defaultdict(set)
     for path in objects:
-        found = re.search(r"/%s/(\w+/\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
+        # An object lies at <...>/<sources>/<folder>/<file>, or at <target>.dir/<folder>/<file>.
+        found = re.search(r"(?:/%s|\.dir)/(\w+/\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
         if not found:
             continue
         file = found[1]
