@@ -26,7 +26,7 @@ Test(attempts, idle_worker_names_the_task_that_has_failed)
     struct model_span *spans = story.model.workers[0].spans;
     size_t last = story.model.workers[0].span_count - 1;
     expect_eq(spans[last].kind, MODEL_BLOCKED);
-    expect_eq(spans[last].holder_state, MODEL_KEPT);
+    expect_eq(spans[last].holder_state, MODEL_PARKED);
     expect_eq(spans[last].from, 60);
     expect_eq(model_worker_ns(&story.model, 0, MODEL_RUNS), 10);
     expect_eq(model_worker_ns(&story.model, 1, MODEL_RUNS), 10);
@@ -35,7 +35,7 @@ Test(attempts, idle_worker_names_the_task_that_has_failed)
     tell(&story, 70, LANEPOOL_EVENT_ENTER, 2, 1, 0);
     struct model_span cause = model_cause(&story.model, 0);
     expect_eq(story.model.tasks[cause.holder].ticket, 1);
-    expect_eq(cause.holder_state, MODEL_KEPT);
+    expect_eq(cause.holder_state, MODEL_PARKED);
     end(&story);
 }
 
@@ -44,19 +44,19 @@ Test(attempts, kept_task_goes_on_with_an_attempt)
     struct story story;
     begin(&story, LANEPOOL_PER_KEY);
     tell_failures(&story);
-    expect_eq(story.model.counts[MODEL_KEPT], 1);
+    expect_eq(story.model.counts[MODEL_PARKED], 1);
     expect_eq(model_pending(&story.model), 1);
     tell(&story, 90, LANEPOOL_EVENT_READY, 1, 0, 0);
-    expect_eq(story.model.counts[MODEL_KEPT], 0);
+    expect_eq(story.model.counts[MODEL_PARKED], 0);
     tell(&story, 95, LANEPOOL_EVENT_START, 1, 0, 0);
     tell(&story, 99, LANEPOOL_EVENT_END, 1, 0, 0);
     const struct model_task *task = &story.model.tasks[0];
     expect_eq(task->failed_count, 2);
-    expect_eq(task->failed[0].keep, MODEL_UNSEEN);
-    expect_eq(task->failed[0].again, 50);
+    expect_eq(task->failed[0].parked, MODEL_UNSEEN);
+    expect_eq(task->failed[0].ready_again, 50);
     expect_eq(task->failed[1].thread, 1);
-    expect_eq(task->failed[1].keep, 60);
-    expect_eq(task->failed[1].again, 90);
+    expect_eq(task->failed[1].parked, 60);
+    expect_eq(task->failed[1].ready_again, 90);
     expect_eq(task->ready, 10);
     expect_eq(task->start, 95);
     expect_eq(model_attempt_at(task, 94), 1);
@@ -92,7 +92,7 @@ Test(attempts, kept_span_lasts_until_the_end_that_skips_the_task)
     expect(strcmp(kinds_of_lane(&story.model), "wRrRk") == 0);
     expect_eq(story.model.counts[MODEL_ENDED], 1);
     expect_eq(story.model.retrying.first, MODEL_NONE);
-    expect_eq(story.model.kept.first, MODEL_NONE);
+    expect_eq(story.model.parked.first, MODEL_NONE);
     end(&story);
 }
 
@@ -115,7 +115,7 @@ Test(attempts, failures_whose_other_events_were_missed_are_known_all_the_same)
     struct story story;
     begin(&story, LANEPOOL_PER_KEY);
     tell(&story, 10, LANEPOOL_EVENT_KEEP, 1, 0, LANEPOOL_FAILED);
-    expect_eq(story.model.counts[MODEL_KEPT], 1);
+    expect_eq(story.model.counts[MODEL_PARKED], 1);
     tell(&story, 20, LANEPOOL_EVENT_START, 1, 0, 0);
     expect_eq(story.model.counts[MODEL_RUNNING], 1);
     tell(&story, 30, LANEPOOL_EVENT_RETRY, 1, 0, LANEPOOL_FAILED);

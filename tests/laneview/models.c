@@ -264,24 +264,24 @@ static void tell_step(struct story *story, uint64_t n)
 
 Test(models, forgetting_what_is_over_changes_no_frame)
 {
-    struct story whole, kept;
+    struct story whole, parked;
     begin(&whole, LANEPOOL_PER_KEY);
-    begin(&kept, LANEPOOL_PER_KEY);
+    begin(&parked, LANEPOOL_PER_KEY);
     for (uint64_t n = 1; n <= 60; n++) {
         struct text wanted = { 0 }, found = { 0 };
         tell_step(&whole, n);
-        tell_step(&kept, n);
-        model_forget(&kept.model);
+        tell_step(&parked, n);
+        model_forget(&parked.model);
         add_frame(&wanted, &whole.model);
-        add_frame(&found, &kept.model);
+        add_frame(&found, &parked.model);
         expect(strcmp(found.data, wanted.data) == 0);
         text_fini(&wanted);
         text_fini(&found);
     }
     expect_eq(whole.model.task_count, 60);
-    expect_eq(kept.model.task_count, 3);
+    expect_eq(parked.model.task_count, 3);
     end(&whole);
-    end(&kept);
+    end(&parked);
 }
 
 Test(models, frame_of_any_size_is_drawn)

@@ -7,7 +7,7 @@
 
 #define PIECE_SIZE ((size_t)1 << 16)
 
-static bool is_standard(const char *file)
+static bool is_standard_stream(const char *file)
 {
     return !file || strcmp(file, "-") == 0;
 }
@@ -15,7 +15,7 @@ static bool is_standard(const char *file)
 bool file_read(const char *file, struct text *text, struct problem *problem)
 {
     static char piece[PIECE_SIZE];
-    FILE *source = is_standard(file) ? stdin : fopen(file, "rb");
+    FILE *source = is_standard_stream(file) ? stdin : fopen(file, "rb");
     if (!source) {
         return problem_set(problem, EXIT_CODE_IO, "%s cannot be opened: %s", file, strerror(errno));
     }
@@ -45,7 +45,7 @@ bool file_print(const char *bytes, size_t size, bool *is_gone, struct problem *p
 
 bool file_write(const char *file, const char *bytes, size_t size, struct problem *problem)
 {
-    if (is_standard(file)) {
+    if (is_standard_stream(file)) {
         bool is_gone;
         return file_print(bytes, size, &is_gone, problem);
     }

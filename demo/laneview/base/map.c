@@ -12,7 +12,7 @@ void map_fini(struct map *map)
 }
 
 /* The slot of a key, or the free one where it belongs. */
-static struct map_slot *find(const struct map *map, uint8_t type, uint64_t number)
+static struct map_slot *find_slot(const struct map *map, uint8_t type, uint64_t number)
 {
     uint64_t hash = (number ^ (uint64_t)type << 56) * 0x9e3779b97f4a7c15u;
     size_t at = (size_t)(hash ^ hash >> 29) & (map->slot_count - 1);
@@ -25,10 +25,10 @@ static struct map_slot *find(const struct map *map, uint8_t type, uint64_t numbe
 
 size_t map_get(const struct map *map, uint8_t type, uint64_t number)
 {
-    return map->slot_count == 0 ? MAP_NONE : find(map, type, number)->index;
+    return map->slot_count == 0 ? MAP_NONE : find_slot(map, type, number)->index;
 }
 
-static void enlarge(struct map *map)
+static void enlarge_table(struct map *map)
 {
     struct map larger = { NULL, map->slot_count ? map->slot_count * 2 : 64, map->count };
     larger.slots = memory_zeroed(larger.slot_count, sizeof *larger.slots);
@@ -38,7 +38,7 @@ static void enlarge(struct map *map)
     for (size_t i = 0; i < map->slot_count; i++) {
         const struct map_slot *slot = &map->slots[i];
         if (slot->index != MAP_NONE) {
-            *find(&larger, slot->type, slot->number) = *slot;
+            *find_slot(&larger, slot->type, slot->number) = *slot;
         }
     }
     free(map->slots);
@@ -48,9 +48,9 @@ static void enlarge(struct map *map)
 void map_set(struct map *map, uint8_t type, uint64_t number, size_t index)
 {
     if ((map->count + 1) * 2 > map->slot_count) {
-        enlarge(map);
+        enlarge_table(map);
     }
-    struct map_slot *slot = find(map, type, number);
+    struct map_slot *slot = find_slot(map, type, number);
     map->count += slot->index == MAP_NONE;
     *slot = (struct map_slot){ number, index, type };
 }

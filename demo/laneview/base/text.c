@@ -15,7 +15,7 @@ void text_fini(struct text *text)
     *text = (struct text){ 0 };
 }
 
-static char *room_for(struct text *text, size_t size)
+static char *reserve_room(struct text *text, size_t size)
 {
     text->data = memory_grow(text->data, &text->capacity, text->size + size + 1, 1);
     return text->data + text->size;
@@ -23,7 +23,7 @@ static char *room_for(struct text *text, size_t size)
 
 void text_add_bytes(struct text *text, const char *bytes, size_t size)
 {
-    char *room = room_for(text, size);
+    char *room = reserve_room(text, size);
     if (size > 0) {
         memcpy(room, bytes, size);
     }
@@ -35,18 +35,18 @@ void text_add(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(room_for(text, 200), 201, format, arguments);
+    int size = vsnprintf(reserve_room(text, 200), 201, format, arguments);
     va_end(arguments);
     if (size > 200) {
         va_start(arguments, format);
-        vsnprintf(room_for(text, (size_t)size), (size_t)size + 1, format, arguments);
+        vsnprintf(reserve_room(text, (size_t)size), (size_t)size + 1, format, arguments);
         va_end(arguments);
     }
     text->size += size > 0 ? (size_t)size : 0;
 }
 
 /* How long a character is that begins so; 0: none does. */
-static size_t announced_size(unsigned char first)
+static size_t size_from_first_byte(unsigned char first)
 {
     if (first < 0x80) {
         return 1;
@@ -66,7 +66,7 @@ size_t text_character(const char *bytes, size_t size)
         return 0;
     }
     unsigned char first = (unsigned char)bytes[0];
-    size_t length = announced_size(first);
+    size_t length = size_from_first_byte(first);
     uint32_t code = length > 1 ? first & (0xffu >> (length + 1)) : first;
     if (length == 0 || length > size) {
         return 0;
@@ -85,7 +85,7 @@ size_t text_character(const char *bytes, size_t size)
 }
 
 /* Control characters, the invisible second set of them, and what XML forbids. */
-static int is_hidden(const char *bytes, size_t length)
+static int is_hidden_character(const char *bytes, size_t length)
 {
     unsigned char first = (unsigned char)bytes[0];
     unsigned char second = length > 1 ? (unsigned char)bytes[1] : 0;
@@ -97,7 +97,7 @@ void text_add_clean(struct text *text, const char *bytes, size_t size)
 {
     while (size > 0) {
         size_t length = text_character(bytes, size);
-        if (length > 0 && !is_hidden(bytes, length)) {
+        if (length > 0 && !is_hidden_character(bytes, length)) {
             text_add_bytes(text, bytes, length);
         } else {
             length = 1;

@@ -14,7 +14,7 @@ static const struct unit {
 
 #define UNIT_COUNT (sizeof units / sizeof *units)
 
-static const struct unit *suitable(uint64_t ns)
+static const struct unit *choose_unit(uint64_t ns)
 {
     const struct unit *unit = units;
     while (unit < units + UNIT_COUNT - 1 && ns < unit->ns) {
@@ -24,8 +24,8 @@ static const struct unit *suitable(uint64_t ns)
 }
 
 /* In decimal digits of integers, so that every machine prints the same. */
-static const char *format_in(char text[UNITS_TEXT_SIZE], uint64_t ns, const struct unit *unit,
-                             unsigned decimals)
+static const char *format_in_unit(char text[UNITS_TEXT_SIZE], uint64_t ns, const struct unit *unit,
+                                  unsigned decimals)
 {
     uint64_t scale = 1;
     for (unsigned i = 0; i < decimals; i++) {
@@ -52,19 +52,19 @@ static const char *format_in(char text[UNITS_TEXT_SIZE], uint64_t ns, const stru
 
 const char *units_format(char text[UNITS_TEXT_SIZE], uint64_t ns)
 {
-    const struct unit *unit = suitable(ns);
+    const struct unit *unit = choose_unit(ns);
     uint64_t whole = ns / unit->ns;
     unsigned decimals = whole < 10 ? 2 : whole < 100 ? 1 : 0;
     if (ns == 0) {
         return strcpy(text, "0");
     }
-    return format_in(text, ns, unit, unit->ns == 1 ? 0 : decimals);
+    return format_in_unit(text, ns, unit, unit->ns == 1 ? 0 : decimals);
 }
 
-const char *units_format_mark(char text[UNITS_TEXT_SIZE], uint64_t ns, uint64_t step_ns)
+const char *units_format_tick(char text[UNITS_TEXT_SIZE], uint64_t ns, uint64_t step_ns)
 {
-    const struct unit *unit = suitable(step_ns);
-    return ns == 0 ? strcpy(text, "0") : format_in(text, ns, unit, 0);
+    const struct unit *unit = choose_unit(step_ns);
+    return ns == 0 ? strcpy(text, "0") : format_in_unit(text, ns, unit, 0);
 }
 
 bool units_parse(const char *text, uint64_t *ns)

@@ -13,7 +13,7 @@
 const char *units_format(char text[UNITS_TEXT_SIZE], uint64_t ns);
 
 /* A mark on an axis: exact for multiples of a step that units_step() gave. */
-const char *units_format_mark(char text[UNITS_TEXT_SIZE], uint64_t ns, uint64_t step_ns);
+const char *units_format_tick(char text[UNITS_TEXT_SIZE], uint64_t ns, uint64_t step_ns);
 
 /* Reads a number with a unit: 12.5ms, 3s, 200us, 0. False if it is not a time up to 100 days. */
 bool units_parse(const char *text, uint64_t *ns);

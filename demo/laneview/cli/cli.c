@@ -118,7 +118,7 @@ struct arguments {
     struct problem *problem;
 };
 
-static bool usage(struct arguments *arguments, const char *what, const char *which)
+static bool fail_usage(struct arguments *arguments, const char *what, const char *which)
 {
     return problem_set(arguments->problem, EXIT_CODE_INPUT, "%s%s; see laneview --help", what,
                        which);
@@ -140,7 +140,7 @@ static bool take_value(struct arguments *arguments, const char *name, const char
         return true;
     }
     if (arguments->next == arguments->count) {
-        return usage(arguments, "a value is missing after ", name);
+        return fail_usage(arguments, "a value is missing after ", name);
     }
     *value = arguments->items[arguments->next++];
     return true;
@@ -150,7 +150,8 @@ static bool take_time(struct arguments *arguments, const char *name, uint64_t *t
 {
     const char *value = NULL;
     return take_value(arguments, name, &value) &&
-           (units_parse(value, time) || usage(arguments, "not a time such as 12.5ms: ", value));
+           (units_parse(value, time) ||
+            fail_usage(arguments, "not a time such as 12.5ms: ", value));
 }
 
 static bool take_speed(struct arguments *arguments, unsigned *percent)
@@ -162,7 +163,7 @@ static bool take_speed(struct arguments *arguments, unsigned *percent)
     }
     double speed = value[strspn(value, "0123456789.")] == 0 ? strtod(value, &end) : 0;
     if (!end || *end || !(speed >= 0.01 && speed <= 10000)) {
-        return usage(arguments, "not a speed from 0.01 to 10000: ", value);
+        return fail_usage(arguments, "not a speed from 0.01 to 10000: ", value);
     }
     *percent = (unsigned)(speed * 100 + 0.5);
     return true;
@@ -177,7 +178,7 @@ static bool take_workers(struct arguments *arguments, unsigned *count)
     size_t digits = strspn(value, "0123456789");
     unsigned long number = digits > 0 && digits < 6 ? strtoul(value, NULL, 10) : 0;
     if (value[digits] != 0 || number < 1 || number > LANEPOOL_WORKERS_MAX) {
-        return usage(arguments, "not a number of workers from 1 to 1024: ", value);
+        return fail_usage(arguments, "not a number of workers from 1 to 1024: ", value);
     }
     *count = (unsigned)number;
     return true;
@@ -192,7 +193,7 @@ static bool take_layout(struct arguments *arguments, struct cli *cli)
     cli->has_layout = true;
     cli->layout = strcmp(value, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     return strcmp(value, "worker") == 0 || strcmp(value, "key") == 0 ||
-           usage(arguments, "not a layout, worker or key: ", value);
+           fail_usage(arguments, "not a layout, worker or key: ", value);
 }
 
 /* One option; an argument that the command does not know is a usage problem. */
@@ -228,7 +229,7 @@ static bool take_option(struct cli *cli, struct arguments *arguments, unsigned o
     if (is_option(argument, "--layout") && (options & OPTION_LAYOUT) != 0) {
         return take_layout(arguments, cli);
     }
-    return usage(arguments, "unknown option ", argument);
+    return fail_usage(arguments, "unknown option ", argument);
 }
 
 static bool runs_a_scenario(const struct cli *cli)
@@ -237,19 +238,19 @@ static bool runs_a_scenario(const struct cli *cli)
 }
 
 /* What a command needs, once all of its arguments have been read. */
-static bool check(const struct cli *cli, struct arguments *arguments, const char *command)
+static bool check_arguments(const struct cli *cli, struct arguments *arguments, const char *command)
 {
     if (!cli->file && cli->command != CLI_SCENARIO) {
-        return usage(arguments, command,
-                     runs_a_scenario(cli) ? " needs the NAME of a scenario" : " needs a FILE");
+        return fail_usage(arguments, command,
+                          runs_a_scenario(cli) ? " needs the NAME of a scenario" : " needs a FILE");
     }
     if (cli->command == CLI_RECORD && !cli->output) {
-        return usage(arguments, "record needs to know where: -o FILE", "");
+        return fail_usage(arguments, "record needs to know where: -o FILE", "");
     }
     if (cli->command == CLI_DOT && cli->at == UINT64_MAX) {
-        return usage(arguments, "dot needs a moment: --at TIME", "");
+        return fail_usage(arguments, "dot needs a moment: --at TIME", "");
     }
-    return cli->from < cli->to || usage(arguments, "--from must be before --to", "");
+    return cli->from < cli->to || fail_usage(arguments, "--from must be before --to", "");
 }
 
 static bool read_command(struct cli *cli, struct arguments *arguments,
@@ -265,12 +266,12 @@ static bool read_command(struct cli *cli, struct arguments *arguments,
         } else if (!is_file && !take_option(cli, arguments, command->options)) {
             return false;
         } else if (is_file && cli->file) {
-            return usage(arguments, "only one file at a time, not also ", argument);
+            return fail_usage(arguments, "only one file at a time, not also ", argument);
         } else if (is_file) {
             cli->file = argument;
         }
     }
-    return check(cli, arguments, command->name);
+    return check_arguments(cli, arguments, command->name);
 }
 
 /* Whether help is asked for, before or after a command. */
@@ -301,7 +302,7 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
         .command = CLI_HELP, .help = help, .to = UINT64_MAX, .at = UINT64_MAX, .speed_percent = 100
     };
     if (argument_count < 2) {
-        return usage(&arguments, "a command is missing", "");
+        return fail_usage(&arguments, "a command is missing", "");
     }
     const struct command *command = find_command(argument_items[1]);
     if (wants_help(argument_count, argument_items)) {
@@ -313,5 +314,5 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
         return true;
     }
     return command ? read_command(cli, &arguments, command)
-                   : usage(&arguments, "unknown command ", argument_items[1]);
+                   : fail_usage(&arguments, "unknown command ", argument_items[1]);
 }

@@ -11,7 +11,7 @@
 #include "session/scenario.h"
 #include "show/signals.h"
 
-static bool add_scenario(struct text *text, const char *name, struct problem *problem)
+static bool add_scenario_steps(struct text *text, const char *name, struct problem *problem)
 {
     struct scenario scenario;
     bool done = scenario_read(&scenario, name, problem);
@@ -23,7 +23,7 @@ static bool add_scenario(struct text *text, const char *name, struct problem *pr
 }
 
 /* The commands that need no recording print a text. */
-static bool run_without_recording(const struct cli *cli, struct problem *problem)
+static bool run_text_command(const struct cli *cli, struct problem *problem)
 {
     struct text text = { 0 };
     bool done = true;
@@ -32,7 +32,7 @@ static bool run_without_recording(const struct cli *cli, struct problem *problem
     } else if (cli->command == CLI_VERSION) {
         text_add(&text, "laneview %s\n", lanepool_version());
     } else if (cli->file) {
-        done = add_scenario(&text, cli->file, problem);
+        done = add_scenario_steps(&text, cli->file, problem);
     } else {
         done = scenario_list(&text, problem);
     }
@@ -41,13 +41,13 @@ static bool run_without_recording(const struct cli *cli, struct problem *problem
     return done;
 }
 
-static bool run(const struct cli *cli, struct problem *problem)
+static bool run_command(const struct cli *cli, struct problem *problem)
 {
     switch (cli->command) {
     case CLI_HELP:
     case CLI_VERSION:
     case CLI_SCENARIO:
-        return run_without_recording(cli, problem);
+        return run_text_command(cli, problem);
     case CLI_RECORD:
     case CLI_PLAY:
     case CLI_COMPARE:
@@ -63,7 +63,7 @@ int main(int argument_count, char **arguments)
     struct problem problem;
     signal(SIGPIPE, SIG_IGN);
     memory_set_message("laneview: out of memory");
-    if (!cli_read(&cli, argument_count, arguments, &problem) || !run(&cli, &problem)) {
+    if (!cli_read(&cli, argument_count, arguments, &problem) || !run_command(&cli, &problem)) {
         fprintf(stderr, "%s%s\n", problem.has_place ? "" : "laneview: ", problem.text);
         return (int)problem.code;
     }

@@ -11,7 +11,7 @@
 #define TURN_NS 2000000u /* so often events are read at least */
 
 /* Until its end, or until a signal asks for it. */
-static bool run_to_end(struct session *session, struct problem *problem)
+static bool run_session_to_end(struct session *session, struct problem *problem)
 {
     bool done = true;
     while (done && !session->is_over) {
@@ -26,20 +26,22 @@ static bool run_to_end(struct session *session, struct problem *problem)
     return done;
 }
 
-static bool record(const struct cli *cli, const struct scenario *scenario, struct problem *problem)
+static bool record_scenario(const struct cli *cli, const struct scenario *scenario,
+                            struct problem *problem)
 {
     struct session session;
     if (!session_begin(&session, scenario, cli->speed_percent, problem)) {
         return false;
     }
-    bool done =
-        run_to_end(&session, problem) && recording_write(&session.recording, cli->output, problem);
+    bool done = run_session_to_end(&session, problem) &&
+                recording_write(&session.recording, cli->output, problem);
     session_fini(&session);
     return done;
 }
 
 /* Until its end, its user's or its reader's. */
-static bool play(const struct cli *cli, const struct scenario *scenario, struct problem *problem)
+static bool play_scenario(const struct cli *cli, const struct scenario *scenario,
+                          struct problem *problem)
 {
     struct session session;
     struct text title = { 0 };
@@ -55,7 +57,8 @@ static bool play(const struct cli *cli, const struct scenario *scenario, struct 
 }
 
 /* Half a comparison says nothing: a signal ends it without a word. */
-static bool compare(const struct cli *cli, struct scenario *scenario, struct problem *problem)
+static bool compare_layouts(const struct cli *cli, struct scenario *scenario,
+                            struct problem *problem)
 {
     static const lanepool_layout layouts[2] = { LANEPOOL_PER_KEY, LANEPOOL_PER_WORKER };
     struct session sessions[2];
@@ -65,7 +68,7 @@ static bool compare(const struct cli *cli, struct scenario *scenario, struct pro
         scenario->layout = layouts[begun];
         done = session_begin(&sessions[begun], scenario, cli->speed_percent, problem);
         begun += done;
-        done = done && run_to_end(&sessions[begun - 1], problem);
+        done = done && run_session_to_end(&sessions[begun - 1], problem);
     }
     if (done && signals_end() == 0) {
         struct text text = { 0 }, title = { 0 };
@@ -81,7 +84,7 @@ static bool compare(const struct cli *cli, struct scenario *scenario, struct pro
     return done;
 }
 
-static void choose(struct scenario *scenario, const struct cli *cli)
+static void apply_options(struct scenario *scenario, const struct cli *cli)
 {
     if (cli->worker_count > 0) {
         scenario->worker_count = cli->worker_count;
@@ -108,13 +111,13 @@ bool pool_commands_run(const struct cli *cli, struct problem *problem)
     signals_hold();
     bool done = scenario_read(&scenario, cli->file, problem);
     if (done) {
-        choose(&scenario, cli);
+        apply_options(&scenario, cli);
         done = check_layout(cli, &scenario, problem);
     }
     if (done) {
-        done = cli->command == CLI_RECORD ? record(cli, &scenario, problem)
-               : cli->command == CLI_PLAY ? play(cli, &scenario, problem)
-                                          : compare(cli, &scenario, problem);
+        done = cli->command == CLI_RECORD ? record_scenario(cli, &scenario, problem)
+               : cli->command == CLI_PLAY ? play_scenario(cli, &scenario, problem)
+                                          : compare_layouts(cli, &scenario, problem);
     }
     scenario_fini(&scenario);
     return done;

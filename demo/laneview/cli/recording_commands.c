@@ -45,8 +45,8 @@ static void write_stats(const struct cli *cli, const struct model *model, struct
     stats_fini(&stats);
 }
 
-static void draw(const struct cli *cli, const struct recording *recording, const char *title,
-                 struct text *output)
+static void draw_recording(const struct cli *cli, const struct recording *recording,
+                           const char *title, struct text *output)
 {
     struct model model;
     model_init(&model, recording);
@@ -69,7 +69,8 @@ static void draw(const struct cli *cli, const struct recording *recording, const
     model_fini(&model);
 }
 
-static bool show(const struct cli *cli, const struct recording *recording, struct problem *problem)
+static bool output_recording(const struct cli *cli, const struct recording *recording,
+                             struct problem *problem)
 {
     struct text title = { 0 }, output = { 0 };
     bool done;
@@ -81,7 +82,7 @@ static bool show(const struct cli *cli, const struct recording *recording, struc
         signals_hold();
         done = show_recording(recording, &options, problem);
     } else {
-        draw(cli, recording, title.data, &output);
+        draw_recording(cli, recording, title.data, &output);
         done = file_write(cli->output, output.data, output.size, problem);
     }
     text_fini(&title);
@@ -92,7 +93,8 @@ static bool show(const struct cli *cli, const struct recording *recording, struc
 bool recording_commands_run(const struct cli *cli, struct problem *problem)
 {
     struct recording recording;
-    bool done = recording_read(&recording, cli->file, problem) && show(cli, &recording, problem);
+    bool done = recording_read(&recording, cli->file, problem) &&
+                output_recording(cli, &recording, problem);
     recording_fini(&recording);
     return done;
 }

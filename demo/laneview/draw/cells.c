@@ -7,9 +7,9 @@
 #include "memory.h"
 
 static const char *const escapes[] = {
-    [CELLS_PLAIN] = "\033[0m",    [CELLS_BOLD] = "\033[1m",    [CELLS_DIM] = "\033[2m",
-    [CELLS_GOOD] = "\033[32m",    [CELLS_WARN] = "\033[33m",   [CELLS_BAD] = "\033[31m",
-    [CELLS_RETRIES] = "\033[36m", [CELLS_KEPT] = "\033[1;35m",
+    [CELLS_PLAIN] = "\033[0m",     [CELLS_BOLD] = "\033[1m",      [CELLS_DIM] = "\033[2m",
+    [CELLS_GOOD] = "\033[32m",     [CELLS_WARN] = "\033[33m",     [CELLS_BAD] = "\033[31m",
+    [CELLS_RETRYING] = "\033[36m", [CELLS_PARKED] = "\033[1;35m",
 };
 
 void cells_init(struct cells *cells, size_t width, size_t height, bool is_ascii)

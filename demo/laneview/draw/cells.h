@@ -15,8 +15,8 @@ enum cells_style {
     CELLS_GOOD,
     CELLS_WARN,
     CELLS_BAD,
-    CELLS_RETRIES,
-    CELLS_KEPT
+    CELLS_RETRYING,
+    CELLS_PARKED
 };
 
 struct cells_character {

@@ -148,7 +148,7 @@ static void add_worker(struct trace *trace, unsigned index)
 /* --- lanes --- */
 
 /* A thread of the lane that is free from a time on: its number among the lane's. */
-static size_t free_slot(struct trace *trace, size_t row, uint64_t from)
+static size_t find_free_slot(struct trace *trace, size_t row, uint64_t from)
 {
     struct slots *slots = &trace->slots;
     size_t slot = 0;
@@ -170,8 +170,8 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
 {
     static const char *const categories[] = { [LANE_LATCHED] = "latched",
                                               [LANE_READY] = "ready",
-                                              [LANE_RETRIES] = "retried",
-                                              [LANE_KEPT] = "kept" };
+                                              [LANE_RETRYING] = "retried",
+                                              [LANE_PARKED] = "kept" };
     struct text name = { 0 }, why = { 0 };
     if (span->kind == LANE_RUNS) {
         add_run(trace, LANES_PID, thread, span->from, span->to, span->task);
@@ -182,10 +182,10 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
         text_add(&name, ": ");
         describe_latch(&name, trace->model, span);
         text_add(&why, "a rollup is at the head and waits for its other lanes");
-    } else if (span->kind == LANE_KEPT) {
+    } else if (span->kind == LANE_PARKED) {
         text_add(&name, ": kept");
         text_add(&why, "the task at the head has failed, and the lane is poisoned");
-    } else if (span->kind == LANE_RETRIES) {
+    } else if (span->kind == LANE_RETRYING) {
         text_add(&name, ": failed, attempt %zu follows", span->attempt + 2);
         text_add(&why, "the task at the head has failed, and will be tried again");
     } else {
@@ -208,7 +208,7 @@ static void add_lane(struct trace *trace, size_t row, struct lane_spans *spans)
         const struct lane_span *span = &spans->items[i];
         if (span->entry != entry) {
             entry = span->entry;
-            slot = free_slot(trace, row, span->from);
+            slot = find_free_slot(trace, row, span->from);
         }
         trace->slots.ends[slot] = span->to;
         trace->entry_threads[entry] = trace->slots.threads[slot];
@@ -255,13 +255,13 @@ static void add_counter(struct trace *trace, const char *name, uint64_t time, si
 }
 
 struct counters {
-    size_t pending, ready, latched, kept;
+    size_t pending, ready, latched, parked;
 };
 
-static struct counters count(const struct model *model)
+static struct counters read_counters(const struct model *model)
 {
     return (struct counters){ model_pending(model), model->counts[MODEL_READY], model->latched,
-                              model->counts[MODEL_KEPT] };
+                              model->counts[MODEL_PARKED] };
 }
 
 static void add_changed(struct trace *trace, uint64_t time, const struct counters *old,
@@ -276,8 +276,8 @@ static void add_changed(struct trace *trace, uint64_t time, const struct counter
     if (new->latched != old->latched) {
         add_counter(trace, "latched entries", time, new->latched);
     }
-    if (new->kept != old->kept) {
-        add_counter(trace, "kept tasks", time, new->kept);
+    if (new->parked != old->parked) {
+        add_counter(trace, "kept tasks", time, new->parked);
     }
 }
 
@@ -290,14 +290,14 @@ static void add_counters(struct trace *trace)
     model_init(&again, recording);
     for (size_t i = 0; i < recording->event_count; i++) {
         uint64_t before = again.now;
-        now = count(&again);
+        now = read_counters(&again);
         model_feed(&again, &recording->events[i]);
         if (again.now != before) {
             add_changed(trace, before, &shown, &now);
             shown = now;
         }
     }
-    now = count(&again);
+    now = read_counters(&again);
     add_changed(trace, again.now, &shown, &now);
     model_fini(&again);
 }

@@ -18,7 +18,7 @@ static void add_label(struct text *dot, const struct text *label)
 }
 
 /* How a task stands, by its look. */
-static const char *look_of(const struct model_task *task, bool is_granted)
+static const char *node_style_of(const struct model_task *task, bool is_granted)
 {
     if (task->state == MODEL_RUNNING) {
         return "style=\"filled,rounded\", fillcolor=\"#a8d8b9\"";
@@ -26,7 +26,7 @@ static const char *look_of(const struct model_task *task, bool is_granted)
     if (task->state >= MODEL_ENDED) {
         return "style=\"filled,rounded\", fillcolor=\"#e4e8ed\"";
     }
-    if (task->state == MODEL_KEPT) {
+    if (task->state == MODEL_PARKED) {
         return "style=\"filled,bold\", peripheries=2, color=\"#8e2a6b\", fillcolor=\"#f0d9e7\"";
     }
     if (task->state == MODEL_RETRYING) {
@@ -50,7 +50,7 @@ static void add_state(struct text *label, const struct model *model, size_t inde
         text_add(label, ": over");
     } else if (task->state == MODEL_READY) {
         text_add(label, ": ready");
-    } else if (task->state == MODEL_KEPT) {
+    } else if (task->state == MODEL_PARKED) {
         text_add(label, ": kept, has failed");
     } else if (task->state == MODEL_RETRYING) {
         text_add(label, ": failed, attempt %zu follows", task->failed_count + 1);
@@ -70,7 +70,7 @@ static void add_entry(struct text *dot, const struct model *model, size_t index)
     if (entry->shared) {
         text_add(&label, " (shared)");
     }
-    text_add(dot, "  e%zu [%s, ", index, look_of(&model->tasks[entry->task], is_granted));
+    text_add(dot, "  e%zu [%s, ", index, node_style_of(&model->tasks[entry->task], is_granted));
     add_label(dot, &label);
     text_add(dot, "];\n");
     text_fini(&label);
@@ -85,7 +85,7 @@ static void add_edge(struct text *dot, const char *kind, size_t entry, size_t fr
 static bool is_poisoned(const struct model *model, const struct model_lane *lane)
 {
     size_t index = lane->first_open;
-    while (index != MODEL_NONE && model->tasks[model->entries[index].task].state != MODEL_KEPT) {
+    while (index != MODEL_NONE && model->tasks[model->entries[index].task].state != MODEL_PARKED) {
         index = model->entries[index].next;
     }
     return index != MODEL_NONE;
@@ -156,14 +156,14 @@ static void add_ties(struct text *dot, const struct model *model, size_t task)
 }
 
 /* With a rule of the program's own, tasks stand behind tasks: these have no lane to be drawn in. */
-static void add_behind(struct text *dot, const struct model *model, size_t task)
+static void add_task_without_lane(struct text *dot, const struct model *model, size_t task)
 {
     struct text label = { 0 };
     size_t index = model->tasks[task].first_entry;
     describe_task(&label, model, task);
     add_state(&label, model, task, false);
     text_add(dot, "  t%llu [%s, ", (unsigned long long)model->tasks[task].ticket,
-             look_of(&model->tasks[task], false));
+             node_style_of(&model->tasks[task], false));
     add_label(dot, &label);
     text_add(dot, "];\n");
     for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
@@ -207,9 +207,9 @@ void dot_write(struct text *dot, const struct model *model)
              "  label=\"at %s: %zu waiting, %zu ready, %zu running",
              units_format(number, model->now), model->counts[MODEL_WAITING],
              model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
-    if (model->counts[MODEL_RETRYING] + model->counts[MODEL_KEPT] > 0) {
+    if (model->counts[MODEL_RETRYING] + model->counts[MODEL_PARKED] > 0) {
         text_add(dot, ", %zu to retry, %zu kept", model->counts[MODEL_RETRYING],
-                 model->counts[MODEL_KEPT]);
+                 model->counts[MODEL_PARKED]);
     }
     text_add(dot, "\\l\"");
     add_workers(dot, model);
@@ -221,7 +221,7 @@ void dot_write(struct text *dot, const struct model *model)
             add_ties(dot, model, i);
         }
         if (task->state < MODEL_ENDED && task->lane_count == 0 && task->has_ticket) {
-            add_behind(dot, model, i);
+            add_task_without_lane(dot, model, i);
         }
     }
     text_add(dot, "}\n");

@@ -27,8 +27,8 @@ static void add_counts(struct text *text, const struct model *model)
     if (counts[MODEL_RETRYING] > 0) {
         text_add(text, ", %zu to retry", counts[MODEL_RETRYING]);
     }
-    if (counts[MODEL_KEPT] > 0) {
-        text_add(text, ", %zu kept", counts[MODEL_KEPT]);
+    if (counts[MODEL_PARKED] > 0) {
+        text_add(text, ", %zu kept", counts[MODEL_PARKED]);
     }
 }
 
@@ -44,7 +44,7 @@ static void draw_heading(struct frame *frame, const char *title)
     text_fini(&text);
 }
 
-static void draw_rest(struct frame *frame, size_t count, const char *of_what)
+static void draw_rest_count(struct frame *frame, size_t count, const char *of_what)
 {
     struct text text = { 0 };
     text_add(&text, "and %zu more %s", count, of_what);
@@ -54,7 +54,7 @@ static void draw_rest(struct frame *frame, size_t count, const char *of_what)
 
 /* --- workers --- */
 
-static enum cells_style style_of(enum model_span_kind kind)
+static enum cells_style style_of_span(enum model_span_kind kind)
 {
     switch (kind) {
     case MODEL_RUNS:
@@ -93,7 +93,7 @@ static void draw_worker(struct frame *frame, unsigned index)
             describe_idle_short(&text, model, &cause);
         }
     }
-    cells_put(frame->cells, NAME_WIDTH, frame->y, style_of(cause.kind), text.data);
+    cells_put(frame->cells, NAME_WIDTH, frame->y, style_of_span(cause.kind), text.data);
     uint64_t percent =
         model->now > 0 ? model_worker_ns(model, index, MODEL_RUNS) * 100 / model->now : 0;
     if (frame->cells->width > NAME_WIDTH + BUSY_WIDTH) {
@@ -117,7 +117,7 @@ static void draw_workers(struct frame *frame)
         draw_worker(frame, i);
     }
     if (shown < count && share > 0) {
-        draw_rest(frame, count - shown, "workers");
+        draw_rest_count(frame, count - shown, "workers");
     }
     frame->y++;
 }
@@ -125,8 +125,8 @@ static void draw_workers(struct frame *frame)
 /* --- lanes --- */
 
 /* The task at the head of a lane, and how it stands. */
-static enum cells_style add_head(struct text *text, const struct model *model,
-                                 const struct model_entry *entry, bool is_ascii)
+static enum cells_style add_head_task(struct text *text, const struct model *model,
+                                      const struct model_entry *entry, bool is_ascii)
 {
     const struct model_task *task = &model->tasks[entry->task];
     if (task->state == MODEL_WAITING && entry->arrive != MODEL_UNSEEN && model_is_rollup(task)) {
@@ -136,15 +136,15 @@ static enum cells_style add_head(struct text *text, const struct model *model,
         describe_arrived(text, model, entry->task, model->now);
         return CELLS_BAD;
     }
-    if (task->state == MODEL_KEPT) {
+    if (task->state == MODEL_PARKED) {
         text_add(text, "%s poisoned by ", is_ascii ? "x" : "\xe2\x95\xb3");
         describe_task(text, model, entry->task);
-        return CELLS_KEPT;
+        return CELLS_PARKED;
     }
     if (task->state == MODEL_RETRYING) {
         text_add(text, "%s failed %zux ", is_ascii ? "^" : "\xe2\x86\xbb", task->failed_count);
         describe_task(text, model, entry->task);
-        return CELLS_RETRIES;
+        return CELLS_RETRYING;
     }
     text_add(text, "%s ",
              task->state == MODEL_RUNNING ? "runs"
@@ -164,19 +164,19 @@ static void draw_lane(struct frame *frame, const struct model_lane *lane)
     if (lane->first_open == MODEL_NONE) {
         text_add(&text, "empty");
     } else {
-        style = add_head(&text, frame->model, &frame->model->entries[lane->first_open],
-                         frame->cells->is_ascii);
+        style = add_head_task(&text, frame->model, &frame->model->entries[lane->first_open],
+                              frame->cells->is_ascii);
     }
     cells_put(frame->cells, NAME_WIDTH, frame->y, style, text.data);
     if (lane->waiting > 0) {
         size_t x = NAME_WIDTH + STATE_WIDTH;
-        size_t marks = lane->waiting < DEPTH_SHOWN ? lane->waiting : DEPTH_SHOWN;
+        size_t squares = lane->waiting < DEPTH_SHOWN ? lane->waiting : DEPTH_SHOWN;
         text.size = 0;
         text_add(&text, " %u", lane->waiting);
         cells_fill(frame->cells, x - 1, frame->y, 1, CELLS_PLAIN, " ");
-        cells_fill(frame->cells, x, frame->y, marks, CELLS_DIM,
+        cells_fill(frame->cells, x, frame->y, squares, CELLS_DIM,
                    frame->cells->is_ascii ? "o" : "\xe2\x96\xa0");
-        cells_put(frame->cells, x + marks, frame->y, CELLS_DIM, text.data);
+        cells_put(frame->cells, x + squares, frame->y, CELLS_DIM, text.data);
     }
     frame->y++;
     text_fini(&text);
@@ -193,7 +193,7 @@ static void draw_lanes(struct frame *frame)
         draw_lane(frame, &model->lanes[order[i]]);
     }
     if (shown < model->lane_count && room > 0) {
-        draw_rest(frame, model->lane_count - shown, "lanes");
+        draw_rest_count(frame, model->lane_count - shown, "lanes");
     }
     free(order);
 }

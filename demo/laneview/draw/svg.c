@@ -14,11 +14,11 @@
 
 static void add_patterns(struct text *svg, const struct svg_canvas *canvas)
 {
-    static const char retries[] =
+    static const char retrying[] =
         "<pattern id=\"retries\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
         "<rect width=\"6\" height=\"6\" fill=\"#e9f2fb\"/>"
         "<circle cx=\"3\" cy=\"3\" r=\"1.2\" fill=\"#0b5fa5\" fill-opacity=\"0.75\"/></pattern>\n";
-    static const char kept[] =
+    static const char parked[] =
         "<pattern id=\"kept\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
         "<rect width=\"8\" height=\"8\" fill=\"#f6e6ef\"/>"
         "<path d=\"M0 0L8 8M8 0L0 8\" stroke=\"#8e2a6b\" stroke-opacity=\"0.55\"/></pattern>\n";
@@ -33,8 +33,8 @@ static void add_patterns(struct text *svg, const struct svg_canvas *canvas)
                  "<rect width=\"2\" height=\"7\" fill=\"%s\" fill-opacity=\"0.6\"/></pattern>\n",
                  shade, colour, colour);
     }
-    text_add(svg, "%s%s</defs>\n", canvas->has_retries ? retries : "",
-             canvas->has_kept ? kept : "");
+    text_add(svg, "%s%s</defs>\n", canvas->has_retrying ? retrying : "",
+             canvas->has_parked ? parked : "");
 }
 
 /* "seed: 3 workers, lanes per key, 9 tasks in 85 ms". */
@@ -77,7 +77,7 @@ static void add_axis(struct svg_canvas *canvas)
         if (x < SVG_RIGHT - 8) {
             svg_text(canvas->svg, x, canvas->end_y + 19,
                      "font-size=\"11.5\" text-anchor=\"middle\"",
-                     units_format_mark(number, tick, step));
+                     units_format_tick(number, tick, step));
         }
     }
 }
@@ -108,7 +108,7 @@ static void number_rollups(struct svg_canvas *canvas)
     }
 }
 
-static void lay_out(struct svg_canvas *canvas)
+static void lay_out_rows(struct svg_canvas *canvas)
 {
     const struct model *model = canvas->model;
     canvas->lanes = model_sorted_lanes(model);
@@ -148,7 +148,7 @@ void svg_draw(struct text *svg, const struct model *model, const struct svg_opti
     if (canvas.to <= canvas.from) {
         canvas.to = canvas.from + 1;
     }
-    lay_out(&canvas);
+    lay_out_rows(&canvas);
     add_title(&canvas, options);
     draw_plot(&canvas);
     double height = svg_legend(&canvas, canvas.end_y + AXIS_ROOM);

@@ -25,7 +25,7 @@ struct svg_canvas {
     size_t *rows;      /* of each lane of the model; MODEL_NONE: not drawn */
     size_t lane_count; /* rows */
     size_t *rollups;   /* of each task that is one: its number among them */
-    bool has_latched, has_ready, has_retries, has_kept; /* what was drawn, for the legend */
+    bool has_latched, has_ready, has_retrying, has_parked; /* what was drawn, for the legend */
     bool has_blocked, has_late;
     double workers_y, lanes_y, end_y;
 };
@@ -41,8 +41,8 @@ const char *svg_tag_colour(unsigned tag);
 unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task);
 
 /* How bars look whose task has failed; in the defs of the document are their patterns. */
-#define SVG_RETRIES_LOOK "fill=\"url(#retries)\" stroke=\"#0b5fa5\" stroke-dasharray=\"1.5 2\""
-#define SVG_KEPT_LOOK    "fill=\"url(#kept)\" stroke=\"#8e2a6b\" stroke-width=\"1.5\""
+#define SVG_RETRYING_STYLE "fill=\"url(#retries)\" stroke=\"#0b5fa5\" stroke-dasharray=\"1.5 2\""
+#define SVG_PARKED_STYLE   "fill=\"url(#kept)\" stroke=\"#8e2a6b\" stroke-width=\"1.5\""
 
 #define SVG_ROLLUP_SHADES 6
 const char *svg_rollup_colour(unsigned shade);

@@ -11,7 +11,7 @@ struct legend {
 };
 
 /* The width of a text of the legend, about, in the wider ones of usual fonts. */
-static double width_of(const char *text)
+static double estimate_width(const char *text)
 {
     double width = 0;
     for (; *text; text++) {
@@ -21,9 +21,9 @@ static double width_of(const char *text)
 }
 
 /* Room for a sample and its text, on the next line if this one is full. */
-static void add_item(struct legend *legend, const char *sample, const char *text)
+static void add_legend_item(struct legend *legend, const char *sample, const char *text)
 {
-    double width = 34 + width_of(text) + 14;
+    double width = 34 + estimate_width(text) + 14;
     if (legend->x + width > SVG_RIGHT && legend->x > SVG_LEFT) {
         legend->x = SVG_LEFT;
         legend->y += 22;
@@ -35,7 +35,7 @@ static void add_item(struct legend *legend, const char *sample, const char *text
     legend->x += width;
 }
 
-static void add_tags(struct svg_canvas *canvas, struct legend *legend)
+static void add_tag_items(struct svg_canvas *canvas, struct legend *legend)
 {
     bool is_there[RECORDING_TAGS] = { false };
     for (size_t i = 0; i < canvas->model->task_count; i++) {
@@ -46,7 +46,7 @@ static void add_tags(struct svg_canvas *canvas, struct legend *legend)
         }
         is_there[task->tag] = true;
         snprintf(sample, sizeof sample, "fill=\"%s\"", svg_tag_colour(task->tag));
-        add_item(legend, sample, describe_tag(canvas->model, i));
+        add_legend_item(legend, sample, describe_tag(canvas->model, i));
     }
 }
 
@@ -62,36 +62,38 @@ static bool has_rollups(const struct model *model)
 double svg_legend(struct svg_canvas *canvas, double y)
 {
     struct legend legend = { canvas->svg, SVG_LEFT, y };
-    add_tags(canvas, &legend);
+    add_tag_items(canvas, &legend);
     if (has_rollups(canvas->model)) {
         char sample[64];
         snprintf(sample, sizeof sample, "fill=\"%s\"", svg_rollup_colour(0));
-        add_item(&legend, sample, "a rollup runs, in all of its lanes");
+        add_legend_item(&legend, sample, "a rollup runs, in all of its lanes");
     }
     if (canvas->has_latched) {
-        add_item(&legend, "fill=\"url(#latched0)\" stroke=\"#c8570b\" stroke-opacity=\"0.6\"",
-                 "latched: at the lane's head, waits for its other lanes");
+        add_legend_item(&legend,
+                        "fill=\"url(#latched0)\" stroke=\"#c8570b\" stroke-opacity=\"0.6\"",
+                        "latched: at the lane's head, waits for its other lanes");
     }
     if (canvas->has_ready) {
-        add_item(&legend, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
-                 "ready, waits for a worker");
+        add_legend_item(&legend, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
+                        "ready, waits for a worker");
     }
-    if (canvas->has_retries) {
-        add_item(&legend, SVG_RETRIES_LOOK, "failed, will be tried again");
+    if (canvas->has_retrying) {
+        add_legend_item(&legend, SVG_RETRYING_STYLE, "failed, will be tried again");
     }
-    if (canvas->has_kept) {
-        add_item(&legend, SVG_KEPT_LOOK, "kept: has failed at last, the lane is poisoned");
+    if (canvas->has_parked) {
+        add_legend_item(&legend, SVG_PARKED_STYLE,
+                        "kept: has failed at last, the lane is poisoned");
     }
     if (canvas->has_blocked) {
-        add_item(&legend, "fill=\"#fbe3e3\"",
-                 canvas->has_retries || canvas->has_kept
-                     ? "worker blocked: all that is pending has failed or waits in lanes"
-                     : "worker blocked: all that is pending waits in lanes");
+        add_legend_item(&legend, "fill=\"#fbe3e3\"",
+                        canvas->has_retrying || canvas->has_parked
+                            ? "worker blocked: all that is pending has failed or waits in lanes"
+                            : "worker blocked: all that is pending waits in lanes");
     }
     if (canvas->has_late) {
-        add_item(&legend, "fill=\"#fbe9b7\"", "worker about to take work");
+        add_legend_item(&legend, "fill=\"#fbe9b7\"", "worker about to take work");
     }
-    add_item(&legend, "fill=\"#f1f4f7\"", "no work");
-    add_item(&legend, "fill=\"#b9c4d0\"", "below a lane: how many wait in it");
+    add_legend_item(&legend, "fill=\"#f1f4f7\"", "no work");
+    add_legend_item(&legend, "fill=\"#b9c4d0\"", "below a lane: how many wait in it");
     return legend.y + 30;
 }

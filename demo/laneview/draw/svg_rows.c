@@ -22,8 +22,8 @@ struct bar {
  * Places a bar. False if it is outside of what is shown, or if it does not reach beyond *reached,
  * where the row is drawn already: a row never has more bars than there is room for.
  */
-static bool place(const struct svg_canvas *canvas, struct bar *bar, uint64_t from, uint64_t to,
-                  double *reached)
+static bool place_bar(const struct svg_canvas *canvas, struct bar *bar, uint64_t from, uint64_t to,
+                      double *reached)
 {
     double end = svg_x(canvas, to);
     bar->x = svg_x(canvas, from);
@@ -37,8 +37,8 @@ static bool place(const struct svg_canvas *canvas, struct bar *bar, uint64_t fro
     return true;
 }
 
-static void draw(const struct svg_canvas *canvas, struct bar *bar, const char *style,
-                 const char *text_style)
+static void draw_bar(const struct svg_canvas *canvas, struct bar *bar, const char *style,
+                     const char *text_style)
 {
     struct text *svg = canvas->svg;
     text_add(svg, "<g><rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" rx=\"%s\" %s/>",
@@ -85,16 +85,16 @@ static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t ta
              bar->width > 5 ? "1" : "0");
     label_task(canvas, bar, task);
     describe_history(&bar->tip, canvas->model, task);
-    draw(canvas, bar, style.data,
-         is_rollup ? "text-anchor=\"middle\" font-weight=\"600\" fill=\"#ffffff\""
-                   : "text-anchor=\"middle\" fill=\"#1d2733\"");
+    draw_bar(canvas, bar, style.data,
+             is_rollup ? "text-anchor=\"middle\" font-weight=\"600\" fill=\"#ffffff\""
+                       : "text-anchor=\"middle\" fill=\"#1d2733\"");
     text_fini(&style);
 }
 
 /* --- workers --- */
 
 /* The label stays if there is room for it. */
-static bool keep_blocked(struct bar *bar)
+static bool keep_label_if_it_fits(struct bar *bar)
 {
     if (0.9 * SVG_CHARACTER * (double)text_length(bar->label.data) + 4 <= bar->width) {
         return true;
@@ -104,8 +104,8 @@ static bool keep_blocked(struct bar *bar)
 }
 
 /* One of the texts for a blocked worker, as far as it fits. */
-static bool try_blocked(const struct svg_canvas *canvas, struct bar *bar, const char *before,
-                        size_t first, const char *between, size_t second)
+static bool try_blocked_label(const struct svg_canvas *canvas, struct bar *bar, const char *before,
+                              size_t first, const char *between, size_t second)
 {
     bar->label.size = 0;
     text_add(&bar->label, "%s", before);
@@ -116,16 +116,16 @@ static bool try_blocked(const struct svg_canvas *canvas, struct bar *bar, const 
     if (second != MODEL_NONE) {
         describe_number(&bar->label, canvas->model, second);
     }
-    return keep_blocked(bar);
+    return keep_label_if_it_fits(bar);
 }
 
-static bool try_failed(const struct svg_canvas *canvas, struct bar *bar, const char *before,
-                       const struct model_span *span)
+static bool try_failed_label(const struct svg_canvas *canvas, struct bar *bar, const char *before,
+                             const struct model_span *span)
 {
     bar->label.size = 0;
     text_add(&bar->label, "%s", before);
     describe_blocked_short(&bar->label, canvas->model, span);
-    return keep_blocked(bar);
+    return keep_label_if_it_fits(bar);
 }
 
 /* The latch and the task that holds it up, in the longest of these that fits. */
@@ -134,14 +134,15 @@ static void label_blocked(const struct svg_canvas *canvas, struct bar *bar,
 {
     size_t latch = span->task, holder = span->holder;
     bool has_failed = span->holder_state != MODEL_RUNNING;
-    bool fits =
-        has_failed ? try_failed(canvas, bar, "blocked: ", span) || try_failed(canvas, bar, "", span)
-        : latch == MODEL_NONE
-            ? try_blocked(canvas, bar, "blocked, waits for ", holder, "", MODEL_NONE)
-            : try_blocked(canvas, bar, "blocked: ", latch, " is latched, waits for ", holder) ||
-                  try_blocked(canvas, bar, "", latch, " waits for ", holder);
+    bool fits = has_failed ? try_failed_label(canvas, bar, "blocked: ", span) ||
+                                 try_failed_label(canvas, bar, "", span)
+                : latch == MODEL_NONE
+                    ? try_blocked_label(canvas, bar, "blocked, waits for ", holder, "", MODEL_NONE)
+                    : try_blocked_label(canvas, bar, "blocked: ", latch, " is latched, waits for ",
+                                        holder) ||
+                          try_blocked_label(canvas, bar, "", latch, " waits for ", holder);
     if (!fits) {
-        try_blocked(canvas, bar, "blocked", MODEL_NONE, "", MODEL_NONE);
+        try_blocked_label(canvas, bar, "blocked", MODEL_NONE, "", MODEL_NONE);
     }
 }
 
@@ -153,13 +154,13 @@ static void draw_idle(struct svg_canvas *canvas, struct bar *bar, const struct m
     if (span->kind == MODEL_BLOCKED) {
         canvas->has_blocked = true;
         label_blocked(canvas, bar, span);
-        draw(canvas, bar, "fill=\"#fbe3e3\"",
-             "text-anchor=\"middle\" font-size=\"11\" fill=\"#9c2b2b\"");
+        draw_bar(canvas, bar, "fill=\"#fbe3e3\"",
+                 "text-anchor=\"middle\" font-size=\"11\" fill=\"#9c2b2b\"");
     } else if (span->kind == MODEL_NO_WORK) {
-        draw(canvas, bar, "fill=\"#f1f4f7\"", "");
+        draw_bar(canvas, bar, "fill=\"#f1f4f7\"", "");
     } else {
         canvas->has_late = canvas->has_late || bar->width > WIDTH_NOTED;
-        draw(canvas, bar, "fill=\"#fbe9b7\"", "");
+        draw_bar(canvas, bar, "fill=\"#fbe9b7\"", "");
     }
 }
 
@@ -174,7 +175,7 @@ static void draw_worker(struct svg_canvas *canvas, unsigned index)
     for (size_t i = 0; i < worker->span_count; i++) {
         const struct model_span *span = &worker->spans[i];
         uint64_t to = model_until(canvas->model, span->to);
-        if (!place(canvas, &bar, span->from, to, &reached)) {
+        if (!place_bar(canvas, &bar, span->from, to, &reached)) {
             continue;
         }
         if (span->kind == MODEL_RUNS) {
@@ -225,17 +226,17 @@ static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struc
     text_add(&bar->tip, " is latched here: ");
     describe_latch(&bar->tip, canvas->model, span);
     add_duration(&bar->tip, "so", span->from, span->to);
-    draw(canvas, bar, style.data, on_pattern);
+    draw_bar(canvas, bar, style.data, on_pattern);
     text_fini(&style);
 }
 
 static void draw_failed(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
 {
-    bool is_kept = span->kind == LANE_KEPT;
+    bool is_parked = span->kind == LANE_PARKED;
     if (bar->width < 1) {
         return; /* its outline alone would be wider */
     }
-    *(is_kept ? &canvas->has_kept : &canvas->has_retries) = true;
+    *(is_parked ? &canvas->has_parked : &canvas->has_retrying) = true;
     describe_failed(&bar->label, canvas->model, span);
     text_add_bytes(&bar->tip, bar->label.data, bar->label.size);
     if (!label_fits(bar)) {
@@ -245,8 +246,8 @@ static void draw_failed(struct svg_canvas *canvas, struct bar *bar, const struct
     if (!label_fits(bar)) {
         bar->label.size = 0;
     }
-    add_duration(&bar->tip, is_kept ? "the lane is poisoned" : "so", span->from, span->to);
-    draw(canvas, bar, is_kept ? SVG_KEPT_LOOK : SVG_RETRIES_LOOK, on_pattern);
+    add_duration(&bar->tip, is_parked ? "the lane is poisoned" : "so", span->from, span->to);
+    draw_bar(canvas, bar, is_parked ? SVG_PARKED_STYLE : SVG_RETRYING_STYLE, on_pattern);
 }
 
 static void draw_ready(struct svg_canvas *canvas, struct bar *bar, const struct lane_span *span)
@@ -259,11 +260,11 @@ static void draw_ready(struct svg_canvas *canvas, struct bar *bar, const struct 
     describe_task(&bar->tip, canvas->model, span->task);
     text_add(&bar->tip, " is ready and waits for a worker");
     add_duration(&bar->tip, "so", span->from, span->to);
-    draw(canvas, bar, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
-         "text-anchor=\"middle\" fill=\"#66758a\"");
+    draw_bar(canvas, bar, "fill=\"#ffffff\" stroke=\"#8795a6\" stroke-dasharray=\"3 2\"",
+             "text-anchor=\"middle\" fill=\"#66758a\"");
 }
 
-static unsigned deepest(const struct model *model)
+static unsigned most_waiting(const struct model *model)
 {
     unsigned most = 1;
     for (size_t i = 0; i < model->lane_count; i++) {
@@ -346,14 +347,14 @@ static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
         const struct lane_span *span = &spans.items[i];
         bar.height = SVG_BAR / span->slot_count;
         bar.y = y + bar.height * span->slot;
-        if (!place(canvas, &bar, span->from, span->to, &reached[span->slot])) {
+        if (!place_bar(canvas, &bar, span->from, span->to, &reached[span->slot])) {
             continue;
         }
         if (span->kind == LANE_RUNS) {
             draw_run(canvas, &bar, span->task);
         } else if (span->kind == LANE_LATCHED) {
             draw_latched(canvas, &bar, span);
-        } else if (span->kind == LANE_KEPT || span->kind == LANE_RETRIES) {
+        } else if (span->kind == LANE_PARKED || span->kind == LANE_RETRYING) {
             draw_failed(canvas, &bar, span);
         } else {
             draw_ready(canvas, &bar, span);
@@ -366,7 +367,7 @@ static void draw_lane(struct svg_canvas *canvas, size_t row, unsigned most)
 
 void svg_lane_rows(struct svg_canvas *canvas)
 {
-    unsigned most = deepest(canvas->model);
+    unsigned most = most_waiting(canvas->model);
     for (size_t row = 0; row < canvas->lane_count; row++) {
         draw_lane(canvas, row, most);
     }
@@ -375,7 +376,8 @@ void svg_lane_rows(struct svg_canvas *canvas)
 /* --- rollups --- */
 
 /* The first and the last row of a task's lanes; false if fewer than two are drawn. */
-static bool rows_of(const struct svg_canvas *canvas, size_t task, size_t *first, size_t *last)
+static bool find_tied_rows(const struct svg_canvas *canvas, size_t task, size_t *first,
+                           size_t *last)
 {
     size_t index = canvas->model->tasks[task].first_entry;
     *first = MODEL_NONE;
@@ -413,7 +415,8 @@ void svg_rollup_ties(struct svg_canvas *canvas)
 {
     for (size_t task = 0; task < canvas->model->task_count; task++) {
         size_t first, last;
-        if (model_is_rollup(&canvas->model->tasks[task]) && rows_of(canvas, task, &first, &last)) {
+        if (model_is_rollup(&canvas->model->tasks[task]) &&
+            find_tied_rows(canvas, task, &first, &last)) {
             draw_ties(canvas, task, first, last);
         }
     }

@@ -19,7 +19,7 @@
 
 /* What bars are filled with; in this order in the legend. */
 struct glyphs {
-    const char *runs, *latched, *ready, *retries, *kept, *blocked, *about_to, *little, *cut;
+    const char *runs, *latched, *ready, *retrying, *parked, *blocked, *about_to, *little, *cut;
 };
 
 static const struct glyphs plain_glyphs = { "=", "%", "-", "^", "x", ".", "~", ":", "." };
@@ -50,7 +50,7 @@ struct sheet {
     bool has_failed; /* tasks that have failed were drawn: they stand in the legend */
 };
 
-static size_t column(const struct sheet *sheet, uint64_t time)
+static size_t column_of(const struct sheet *sheet, uint64_t time)
 {
     uint64_t within = time < sheet->from ? 0 : time - sheet->from;
     uint64_t span = sheet->to - sheet->from;
@@ -69,7 +69,7 @@ static void note_narrow(struct sheet *sheet, size_t at, uint64_t ns, const char 
 /* A bar with the sheet's label in it, which begins where the bar does, so that it parts bars. */
 static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, const char *glyph)
 {
-    size_t begin = column(sheet, from), end = column(sheet, to);
+    size_t begin = column_of(sheet, from), end = column_of(sheet, to);
     if (to <= sheet->from) {
         return;
     }
@@ -109,7 +109,7 @@ static void draw_narrow(struct sheet *sheet, size_t y)
 static void draw_task(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, size_t task,
                       const char *glyph)
 {
-    size_t room = column(sheet, to) - column(sheet, from);
+    size_t room = column_of(sheet, to) - column_of(sheet, from);
     sheet->label.size = 0;
     describe_task(&sheet->label, sheet->model, task);
     if (text_length(sheet->label.data) >= room) {
@@ -154,7 +154,7 @@ static void draw_worker(struct sheet *sheet, size_t y, unsigned index)
 /* "#4 1/2 arrived" or, with less room, "1/2". */
 static void draw_latched(struct sheet *sheet, size_t y, const struct lane_span *span)
 {
-    size_t room = column(sheet, span->to) - column(sheet, span->from);
+    size_t room = column_of(sheet, span->to) - column_of(sheet, span->from);
     sheet->label.size = 0;
     describe_number(&sheet->label, sheet->model, span->task);
     text_add(&sheet->label, " ");
@@ -169,8 +169,8 @@ static void draw_latched(struct sheet *sheet, size_t y, const struct lane_span *
 /* "#4 close is kept" or, with less room, "#4 kept". */
 static void draw_failed(struct sheet *sheet, size_t y, const struct lane_span *span)
 {
-    size_t room = column(sheet, span->to) - column(sheet, span->from);
-    const char *glyph = span->kind == LANE_KEPT ? sheet->glyphs->kept : sheet->glyphs->retries;
+    size_t room = column_of(sheet, span->to) - column_of(sheet, span->from);
+    const char *glyph = span->kind == LANE_PARKED ? sheet->glyphs->parked : sheet->glyphs->retrying;
     sheet->has_failed = true;
     sheet->label.size = 0;
     describe_failed(&sheet->label, sheet->model, span);
@@ -192,7 +192,7 @@ static void draw_depth(struct sheet *sheet, size_t y, const struct model_lane *l
         uint64_t until = i + 1 < lane->depth_count ? lane->depths[i + 1].time : sheet->model->now;
         char digit[2] = { (char)(waiting > 9 ? '+' : '0' + waiting), 0 };
         if (waiting > 0 && until > sheet->from) {
-            size_t begin = column(sheet, lane->depths[i].time), end = column(sheet, until);
+            size_t begin = column_of(sheet, lane->depths[i].time), end = column_of(sheet, until);
             cells_fill(&sheet->cells, sheet->left + begin, y, end - begin, CELLS_PLAIN, digit);
         }
     }
@@ -212,7 +212,7 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
         }
         if (span->kind == LANE_LATCHED) {
             draw_latched(sheet, y, span);
-        } else if (span->kind == LANE_KEPT || span->kind == LANE_RETRIES) {
+        } else if (span->kind == LANE_PARKED || span->kind == LANE_RETRYING) {
             draw_failed(sheet, y, span);
         } else {
             draw_task(sheet, y, span->from, span->to, span->task,
@@ -230,9 +230,9 @@ static void draw_axis(struct sheet *sheet, size_t y)
     uint64_t tick = (sheet->from + step - 1) / step * step;
     for (; tick < sheet->to; tick += step) {
         char number[UNITS_TEXT_SIZE];
-        size_t x = sheet->left + column(sheet, tick);
+        size_t x = sheet->left + column_of(sheet, tick);
         x = cells_put(&sheet->cells, x, y, CELLS_PLAIN, "|");
-        cells_put(&sheet->cells, x, y, CELLS_PLAIN, units_format_mark(number, tick, step));
+        cells_put(&sheet->cells, x, y, CELLS_PLAIN, units_format_tick(number, tick, step));
     }
 }
 
@@ -251,7 +251,7 @@ static void add_legend(struct text *text, const struct sheet *sheet)
         text_add(text,
                  "%s failed, will be tried again  %s kept: has failed at last, its lanes are "
                  "poisoned\n",
-                 glyphs->retries, glyphs->kept);
+                 glyphs->retrying, glyphs->parked);
     }
     if (sheet->model->recording->missed > 0) {
         text_add(text, "%llu events were missed\n",
@@ -272,7 +272,7 @@ static size_t name_width(const struct model *model)
     return width < NAME_MAX ? width : NAME_MAX;
 }
 
-static void lay_out(struct sheet *sheet, size_t width, bool is_ascii)
+static void lay_out_sheet(struct sheet *sheet, size_t width, bool is_ascii)
 {
     const struct model *model = sheet->model;
     size_t rows = model->recording->worker_count + 2 * model->lane_count + 2;
@@ -294,7 +294,7 @@ void timeline_draw(struct text *text, const struct model *model,
         sheet.to = sheet.from + 1;
     }
     size_t y = 0, *order = model_sorted_lanes(model);
-    lay_out(&sheet, options->width, options->is_ascii);
+    lay_out_sheet(&sheet, options->width, options->is_ascii);
     for (unsigned i = 0; i < model->recording->worker_count; i++) {
         draw_worker(&sheet, y++, i);
     }

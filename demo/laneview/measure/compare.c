@@ -9,23 +9,23 @@
 #include "model/model.h"
 
 enum figure {
-    TOTAL,        /* until the last event */
-    BLOCKED,      /* workers with nothing to do though tasks were pending, in all */
-    LATCHED,      /* of it, behind a latch */
-    HELD_UP,      /* lanes latched while others waited in them, in all */
-    WAITING_MEAN, /* from the submit to the start */
+    TOTAL,           /* until the last event */
+    BLOCKED,         /* workers with nothing to do though tasks were pending, in all */
+    LATCHED,         /* of it, behind a latch */
+    LATCHED_WAITING, /* lanes latched while others waited in them, in all */
+    WAITING_MEAN,    /* from the submit to the start */
     WAITING_99,
     WAITING_MOST,
     FIGURES
 };
 
-static const char *const names[FIGURES] = { "total time",
-                                            "workers blocked, in all",
-                                            "  of it by latches",
-                                            "lanes latched, others behind",
-                                            "waiting of a task, mean",
-                                            "waiting of a task, p99",
-                                            "waiting of a task, longest" };
+static const char *const figure_names[FIGURES] = { "total time",
+                                                   "workers blocked, in all",
+                                                   "  of it by latches",
+                                                   "lanes latched, others behind",
+                                                   "waiting of a task, mean",
+                                                   "waiting of a task, p99",
+                                                   "waiting of a task, longest" };
 
 static int compare_numbers(const void *left, const void *right)
 {
@@ -65,7 +65,7 @@ static void measure_workers(uint64_t figures[FIGURES], const struct model *model
     }
 }
 
-static void measure(uint64_t figures[FIGURES], const struct recording *recording)
+static void measure_run(uint64_t figures[FIGURES], const struct recording *recording)
 {
     struct model model;
     struct stats stats;
@@ -73,7 +73,7 @@ static void measure(uint64_t figures[FIGURES], const struct recording *recording
     model_feed_until(&model, 0, MODEL_UNSEEN);
     stats_gather(&stats, &model);
     figures[TOTAL] = model.now;
-    figures[HELD_UP] = stats.latched_waiting_ns;
+    figures[LATCHED_WAITING] = stats.latched_waiting_ns;
     measure_workers(figures, &model);
     measure_waiting(figures, &model);
     stats_fini(&stats);
@@ -96,14 +96,14 @@ void compare_write(struct text *text, const char *title, const struct recording 
                    const struct recording *per_worker)
 {
     uint64_t key[FIGURES] = { 0 }, worker[FIGURES] = { 0 };
-    measure(key, per_key);
-    measure(worker, per_worker);
+    measure_run(key, per_key);
+    measure_run(worker, per_worker);
     text_add(text, "%s: the same tasks on %u worker%s\n\n%-30s %12s %12s\n", title,
              per_key->worker_count, per_key->worker_count == 1 ? "" : "s", "lanes", "per key",
              "per worker");
     for (unsigned i = 0; i < FIGURES; i++) {
         char left[UNITS_TEXT_SIZE], right[UNITS_TEXT_SIZE];
-        text_add(text, "%-30s %12s %12s", names[i], units_format(left, key[i]),
+        text_add(text, "%-30s %12s %12s", figure_names[i], units_format(left, key[i]),
                  units_format(right, worker[i]));
         add_difference(text, key[i], worker[i]);
     }

@@ -17,18 +17,18 @@ static void add_between(struct stats_measure *measure, uint64_t from, uint64_t t
     measure->values[measure->count++] = to > from ? to - from : 0;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_values(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
     return (a > b) - (a < b);
 }
 
-static void sort(struct stats_group *group)
+static void sort_phases(struct stats_group *group)
 {
     for (size_t phase = 0; phase < STATS_PHASES; phase++) {
         struct stats_measure *measure = &group->phases[phase];
         if (measure->count > 0) {
-            qsort(measure->values, measure->count, sizeof(uint64_t), compare);
+            qsort(measure->values, measure->count, sizeof(uint64_t), compare_values);
         }
     }
 }
@@ -76,13 +76,14 @@ static void add_attempts(struct stats_group *group, const struct model_task *tas
 {
     for (size_t i = 0; i <= task->failed_count; i++) {
         const struct model_attempt attempt = model_attempt(task, i);
-        uint64_t again = attempt.again == MODEL_UNSEEN ? task->end : attempt.again;
+        uint64_t ready_again =
+            attempt.ready_again == MODEL_UNSEEN ? task->end : attempt.ready_again;
         add_between(&group->phases[STATS_RUNNING], attempt.start, attempt.end);
         if (i < task->failed_count) {
-            if (attempt.keep == MODEL_UNSEEN) {
-                add_between(&group->phases[STATS_RETRIED], attempt.end, again);
+            if (attempt.parked == MODEL_UNSEEN) {
+                add_between(&group->phases[STATS_RETRIED], attempt.end, ready_again);
             }
-            add_between(&group->phases[STATS_KEPT], attempt.keep, again);
+            add_between(&group->phases[STATS_PARKED], attempt.parked, ready_again);
         }
     }
 }
@@ -110,12 +111,12 @@ static void gather_lane(struct stats *stats, const struct model *model, size_t i
         if (span->kind == LANE_LATCHED) {
             stats->latched_ns += span->to - span->from;
             stats->latched_waiting_ns += waiting_within(lane, model->now, span->from, span->to);
-        } else if (span->kind == LANE_KEPT) {
+        } else if (span->kind == LANE_PARKED) {
             stats->poisoned_ns += span->to - span->from;
         }
     }
     spans_fini(&spans);
-    sort(group);
+    sort_phases(group);
 }
 
 static void gather_lanes(struct stats *stats, const struct model *model)
@@ -136,8 +137,8 @@ static void count_attempts(struct stats *stats, const struct model_task *task)
         task->failed_count + (task->start != MODEL_UNSEEN && (task->status == LANEPOOL_FAILED ||
                                                               task->status == LANEPOOL_ABANDONED));
     for (size_t i = 0; i < task->failed_count; i++) {
-        stats->retries += task->failed[i].again != MODEL_UNSEEN;
-        stats->kept += task->failed[i].keep != MODEL_UNSEEN;
+        stats->retries += task->failed[i].ready_again != MODEL_UNSEEN;
+        stats->parked_count += task->failed[i].parked != MODEL_UNSEEN;
     }
 }
 
@@ -168,7 +169,7 @@ void stats_gather(struct stats *stats, const struct model *model)
         gather_task(stats, model, i);
     }
     for (size_t tag = 0; tag < RECORDING_TAGS; tag++) {
-        sort(&stats->tags[tag]);
+        sort_phases(&stats->tags[tag]);
     }
 }
 

@@ -18,7 +18,7 @@ enum stats_phase {
     STATS_LATCHED, /* of rollups: from a lane's arrive to the start */
     STATS_RUNNING, /* each attempt */
     STATS_RETRIED, /* from an attempt that failed until the task is ready again */
-    STATS_KEPT,    /* until it is ready again, or ends: so long its lanes are poisoned */
+    STATS_PARKED,  /* until it is ready again, or ends: so long its lanes are poisoned */
     STATS_PHASES
 };
 
@@ -36,8 +36,8 @@ struct stats {
     uint64_t latched_waiting_ns;             /* of it, while others waited behind */
     uint64_t poisoned_ns;                    /* of all lanes, heads kept */
     size_t attempts, failed_attempts;
-    size_t retries; /* tasks that were ready again */
-    size_t kept;    /* tasks that were kept, each time */
+    size_t retries;      /* tasks that were ready again */
+    size_t parked_count; /* tasks that were kept, each time */
 };
 
 /* The model has been fed all events, and outlives the figures. */

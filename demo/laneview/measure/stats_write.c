@@ -46,7 +46,7 @@ static void add_group(struct text *text, const struct stats_group *group)
     }
 }
 
-static void add_head(struct text *text, const char *what)
+static void add_column_heads(struct text *text, const char *what)
 {
     text_add(text, "\n%-22s%-7s %9s %10s %10s %10s\n", what, "", "count", "p50", "p99", "max");
 }
@@ -78,11 +78,11 @@ void stats_write_text(struct text *text, const struct stats *stats, const struct
     text_add(text, "%zu tasks in %s; %llu events missed%s\n", model->task_count,
              units_format(number, model->now), (unsigned long long)model->recording->missed,
              model->recording->is_cut ? "; the recording ends early" : "");
-    add_head(text, "lane");
+    add_column_heads(text, "lane");
     for (size_t i = 0; i < stats->lane_count; i++) {
         add_group(text, &stats->lanes[i]);
     }
-    add_head(text, "tag");
+    add_column_heads(text, "tag");
     for (size_t tag = 0; tag < RECORDING_TAGS; tag++) {
         if (stats->tags[tag].name) {
             add_group(text, &stats->tags[tag]);
@@ -96,7 +96,7 @@ void stats_write_text(struct text *text, const struct stats *stats, const struct
              units_format(number, sum_of_kind(model, MODEL_BLOCKED)));
     if (stats->failed_attempts > 0) {
         text_add(text, "%zu of %zu attempts failed: %zu retries, tasks kept %zu times, ",
-                 stats->failed_attempts, stats->attempts, stats->retries, stats->kept);
+                 stats->failed_attempts, stats->attempts, stats->retries, stats->parked_count);
         text_add(text, "lanes poisoned for %s in all\n", units_format(number, stats->poisoned_ns));
     }
 }
@@ -172,7 +172,7 @@ void stats_write_json(struct text *json, const struct stats *stats, const struct
              (unsigned long long)stats->latched_waiting_ns,
              (unsigned long long)sum_of_kind(model, MODEL_BLOCKED),
              (unsigned long long)stats->poisoned_ns, stats->attempts, stats->failed_attempts,
-             stats->retries, stats->kept);
+             stats->retries, stats->parked_count);
     for (size_t i = 0; i < stats->lane_count; i++) {
         add_group_json(json, &stats->lanes[i], i == 0);
     }

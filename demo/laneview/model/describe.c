@@ -53,7 +53,7 @@ void describe_latch_short(struct text *text, const struct model *model,
 void describe_failed(struct text *text, const struct model *model, const struct lane_span *span)
 {
     describe_task(text, model, span->task);
-    if (span->kind == LANE_KEPT) {
+    if (span->kind == LANE_PARKED) {
         text_add(text, " is kept");
     } else {
         text_add(text, " failed, attempt %zu follows", span->attempt + 2);
@@ -64,7 +64,7 @@ void describe_failed_short(struct text *text, const struct model *model,
                            const struct lane_span *span)
 {
     describe_number(text, model, span->task);
-    text_add(text, span->kind == LANE_KEPT ? " kept" : " failed");
+    text_add(text, span->kind == LANE_PARKED ? " kept" : " failed");
 }
 
 void describe_blocked_short(struct text *text, const struct model *model,
@@ -81,14 +81,14 @@ void describe_blocked_short(struct text *text, const struct model *model,
     describe_number(text, model, span->holder);
     if (has_failed) {
         text_add(text, "%s%s", span->task != MODEL_NONE ? ", " : " is ",
-                 span->holder_state == MODEL_KEPT ? "kept" : "to be retried");
+                 span->holder_state == MODEL_PARKED ? "kept" : "to be retried");
     }
 }
 
 /* What a failed task does, in the words of all pictures. */
 static const char *failed_words(enum model_state state)
 {
-    return state == MODEL_KEPT ? "has failed and is kept" : "has failed and will be tried again";
+    return state == MODEL_PARKED ? "has failed and is kept" : "has failed and will be tried again";
 }
 
 /* How the task was that others wait for, when their waiting began. */
@@ -190,14 +190,14 @@ static void add_moment(struct text *text, const char *what, uint64_t time)
 /* So many of the attempts that have failed are told one by one. */
 #define ATTEMPTS_TOLD 8
 
-static void add_failed(struct text *text, const struct model_task *task)
+static void add_failed_attempts(struct text *text, const struct model_task *task)
 {
     char number[UNITS_TEXT_SIZE];
     for (size_t i = 0; i < task->failed_count && i < ATTEMPTS_TOLD; i++) {
         text_add(text, "\nattempt %zu failed at %s", i + 1,
                  units_format(number, task->failed[i].end));
-        add_moment(text, "kept, its lanes poisoned,", task->failed[i].keep);
-        add_moment(text, "ready again", task->failed[i].again);
+        add_moment(text, "kept, its lanes poisoned,", task->failed[i].parked);
+        add_moment(text, "ready again", task->failed[i].ready_again);
     }
     if (task->failed_count > ATTEMPTS_TOLD) {
         text_add(text, "\n%zu attempts failed", task->failed_count);
@@ -222,7 +222,7 @@ void describe_history(struct text *text, const struct model *model, size_t task)
     add_moment(text, "submitted", described->submit);
     add_moment(text, "ready", described->ready);
     add_moment(text, "started", model_attempt(described, 0).start);
-    add_failed(text, described);
+    add_failed_attempts(text, described);
     if (described->failed_count > 0) {
         add_moment(text, "started for the last time", described->start);
     }

@@ -13,7 +13,7 @@ void model_init(struct model *model, const struct recording *recording)
                              .submitted = { MODEL_NONE, MODEL_NONE },
                              .waiting = { MODEL_NONE, MODEL_NONE },
                              .retrying = { MODEL_NONE, MODEL_NONE },
-                             .kept = { MODEL_NONE, MODEL_NONE } };
+                             .parked = { MODEL_NONE, MODEL_NONE } };
     model->workers = memory_zeroed(recording->worker_count, sizeof *model->workers);
     model_update_workers(model);
 }
@@ -48,7 +48,7 @@ static void take_submit(struct model *model, const lanepool_event *event)
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
         model_give_up(model, before); /* numbers are only used again when their task is over */
     }
-    size_t task = model_new_task(model);
+    size_t task = model_add_task(model);
     model->tasks[task].submit = model->now;
     model->tasks[task].submitter = event->thread;
     map_set(&model->submissions, 0, event->object, task);
@@ -73,7 +73,7 @@ static void take_route(struct model *model, const lanepool_event *event)
     size_t task = map_get(&model->submissions, 0, event->object);
     if (task == MAP_NONE || model->tasks[task].state != MODEL_SUBMITTED ||
         model->tasks[task].has_ticket) {
-        task = model_new_task(model);
+        task = model_add_task(model);
         map_set(&model->submissions, 0, event->object, task);
     }
     size_t before = map_get(&model->tickets, 0, event->task);
@@ -176,7 +176,7 @@ static void take_cancel(struct model *model, const lanepool_event *event)
     model_give_up(model, task);
 }
 
-static void apply(struct model *model, const lanepool_event *event)
+static void apply_event(struct model *model, const lanepool_event *event)
 {
     switch ((lanepool_event_type)event->type) {
     case LANEPOOL_EVENT_SUBMIT:
@@ -221,7 +221,7 @@ static void apply(struct model *model, const lanepool_event *event)
 }
 
 /* Whatever a worker does but PARK shows that it is awake. */
-static void watch_worker(struct model *model, const lanepool_event *event)
+static void note_worker_state(struct model *model, const lanepool_event *event)
 {
     if (event->thread >= model->recording->worker_count) {
         return;
@@ -244,8 +244,8 @@ void model_advance(struct model *model, uint64_t time)
 void model_feed(struct model *model, const lanepool_event *event)
 {
     model_advance(model, event->time_ns - model->recording->zero_ns);
-    watch_worker(model, event);
-    apply(model, event);
+    note_worker_state(model, event);
+    apply_event(model, event);
     model_update_workers(model);
 }
 

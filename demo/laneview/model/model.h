@@ -21,7 +21,7 @@ enum model_state {
     MODEL_READY,     /* for a worker */
     MODEL_RUNNING,
     MODEL_RETRYING, /* an attempt has failed, and the next one is not due yet */
-    MODEL_KEPT,     /* the last attempt has failed: its lanes are poisoned */
+    MODEL_PARKED,   /* the last attempt has failed: its lanes are poisoned */
     MODEL_ENDED,
     MODEL_CANCELLED,
     MODEL_STATES
@@ -31,8 +31,8 @@ enum model_state {
 struct model_attempt {
     uint64_t start, end;
     uint16_t thread;
-    uint64_t keep, again; /* of one that has failed: since when its task was kept, if it was, and
-                             when that became ready again */
+    uint64_t parked, ready_again; /* of one that has failed: since when its task was kept, if it
+                             was, and when that became ready again */
 };
 
 struct model_task {
@@ -139,9 +139,9 @@ struct model {
     struct model_worker *workers; /* recording->worker_count of them */
     size_t counts[MODEL_STATES];  /* tasks in each state */
     size_t latched;               /* entries of rollups that are latched now */
-    struct model_list submitted, waiting, retrying, kept; /* the tasks in these states */
-    struct map tickets, submissions;                      /* to tasks */
-    struct map lane_aliases;                              /* to aliases */
+    struct model_list submitted, waiting, retrying, parked; /* the tasks in these states */
+    struct map tickets, submissions;                        /* to tasks */
+    struct map lane_aliases;                                /* to aliases */
 };
 
 /* The recording must outlive the model. */

@@ -11,17 +11,17 @@ static void end_attempt(struct model *model, struct model_task *task, uint16_t t
         (struct model_attempt){ .start = task->start,
                                 .end = model->now,
                                 .thread = was_seen ? task->thread : thread,
-                                .keep = MODEL_UNSEEN,
-                                .again = MODEL_UNSEEN };
+                                .parked = MODEL_UNSEEN,
+                                .ready_again = MODEL_UNSEEN };
     task->start = MODEL_UNSEEN;
 }
 
 void model_fail(struct model *model, size_t task, const lanepool_event *event)
 {
     struct model_task *failed = &model->tasks[task];
-    bool is_kept = event->type == LANEPOOL_EVENT_KEEP;
-    if (failed->state >= MODEL_ENDED || failed->state == MODEL_KEPT ||
-        (failed->state == MODEL_RETRYING && !is_kept)) {
+    bool is_parked = event->type == LANEPOOL_EVENT_KEEP;
+    if (failed->state >= MODEL_ENDED || failed->state == MODEL_PARKED ||
+        (failed->state == MODEL_RETRYING && !is_parked)) {
         return;
     }
     if (failed->state != MODEL_RETRYING) {
@@ -29,10 +29,10 @@ void model_fail(struct model *model, size_t task, const lanepool_event *event)
         end_attempt(model, failed, event->thread);
         model_arrive_everywhere(model, task);
     }
-    if (is_kept) {
-        failed->failed[failed->failed_count - 1].keep = model->now;
+    if (is_parked) {
+        failed->failed[failed->failed_count - 1].parked = model->now;
     }
-    model_move(model, task, is_kept ? MODEL_KEPT : MODEL_RETRYING);
+    model_set_state(model, task, is_parked ? MODEL_PARKED : MODEL_RETRYING);
 }
 
 size_t model_attempt_at(const struct model_task *task, uint64_t time)

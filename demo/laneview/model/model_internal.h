@@ -10,7 +10,7 @@
 struct model_list *model_list_of(struct model *model, enum model_state state);
 
 /* Adds a task of which nothing is known yet. */
-size_t model_new_task(struct model *model);
+size_t model_add_task(struct model *model);
 
 void model_give_ticket(struct model *model, size_t task, uint64_t ticket);
 
@@ -22,7 +22,7 @@ size_t model_task_of(struct model *model, uint64_t ticket);
 bool model_advance_task(struct model *model, size_t task, enum model_state state);
 
 /* From one state to another, whichever they are. */
-void model_move(struct model *model, size_t task, enum model_state state);
+void model_set_state(struct model *model, size_t task, enum model_state state);
 
 /* RETRY or KEEP: nobody runs the task until its next attempt. A KEEP may follow a RETRY. */
 void model_fail(struct model *model, size_t task, const lanepool_event *event);

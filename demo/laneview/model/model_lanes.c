@@ -21,7 +21,7 @@ static char *default_name(uint8_t type, uint64_t object)
     return memory_copy_text(name);
 }
 
-static size_t new_lane(struct model *model, uint8_t type, uint64_t object)
+static size_t add_lane(struct model *model, uint8_t type, uint64_t object)
 {
     model->lanes = memory_grow(model->lanes, &model->lane_capacity, model->lane_count + 1,
                                sizeof *model->lanes);
@@ -36,7 +36,7 @@ static size_t new_lane(struct model *model, uint8_t type, uint64_t object)
     return model->lane_count++;
 }
 
-static struct model_alias *alias_of(struct model *model, const lanepool_event *event)
+static struct model_alias *find_or_add_alias(struct model *model, const lanepool_event *event)
 {
     size_t index = map_get(&model->lane_aliases, event->object_type, event->object);
     if (index == MAP_NONE) {
@@ -52,7 +52,7 @@ static struct model_alias *alias_of(struct model *model, const lanepool_event *e
 /* Up to eight bytes, the first one lowest. What of a name is missing stays as it was. */
 void model_name_lane(struct model *model, const lanepool_event *event)
 {
-    struct model_alias *alias = alias_of(model, event);
+    struct model_alias *alias = find_or_add_alias(model, event);
     size_t at = event->detail & 0xFFFF;
     alias->size = event->detail >> 16;
     if (alias->size > sizeof alias->name) {
@@ -64,7 +64,7 @@ void model_name_lane(struct model *model, const lanepool_event *event)
     alias->is_new = true;
 }
 
-static size_t lane_named(const struct model *model, uint8_t type, const char *name)
+static size_t find_lane_by_name(const struct model *model, uint8_t type, const char *name)
 {
     for (size_t i = 0; i < model->lane_count; i++) {
         const struct model_lane *lane = &model->lanes[i];
@@ -79,7 +79,7 @@ static size_t lane_named(const struct model *model, uint8_t type, const char *na
  * Numbers of byte strings are used again for other strings, and a string may come back under
  * another number: its name decides which lane it is.
  */
-static void give_name(struct model *model, const lanepool_event *event, struct model_alias *alias)
+static void apply_name(struct model *model, const lanepool_event *event, struct model_alias *alias)
 {
     struct text name = { 0 };
     text_add_clean(&name, alias->name, alias->size);
@@ -87,12 +87,12 @@ static void give_name(struct model *model, const lanepool_event *event, struct m
     if (alias->size == 0) {
         return;
     }
-    size_t known = lane_named(model, event->object_type, name.data);
+    size_t known = find_lane_by_name(model, event->object_type, name.data);
     if (known != MODEL_NONE) {
         alias->lane = known;
     } else {
         if (alias->lane == MODEL_NONE || model->lanes[alias->lane].is_named) {
-            alias->lane = new_lane(model, event->object_type, event->object);
+            alias->lane = add_lane(model, event->object_type, event->object);
         }
         struct model_lane *lane = &model->lanes[alias->lane];
         free(lane->name);
@@ -108,12 +108,12 @@ size_t model_lane_of(struct model *model, const lanepool_event *event)
     if (event->object_type >= LANEPOOL_EVENT_LANE_TASK) {
         return MODEL_NONE;
     }
-    struct model_alias *alias = alias_of(model, event);
+    struct model_alias *alias = find_or_add_alias(model, event);
     if (alias->is_new) {
-        give_name(model, event, alias);
+        apply_name(model, event, alias);
     }
     if (alias->lane == MODEL_NONE) {
-        alias->lane = new_lane(model, event->object_type, event->object);
+        alias->lane = add_lane(model, event->object_type, event->object);
     }
     return alias->lane;
 }

@@ -11,14 +11,14 @@ struct model_list *model_list_of(struct model *model, enum model_state state)
         return &model->waiting;
     case MODEL_RETRYING:
         return &model->retrying;
-    case MODEL_KEPT:
-        return &model->kept;
+    case MODEL_PARKED:
+        return &model->parked;
     default:
         return NULL;
     }
 }
 
-static void append(struct model *model, struct model_list *list, size_t task)
+static void append_to_list(struct model *model, struct model_list *list, size_t task)
 {
     model->tasks[task].previous = list->last;
     model->tasks[task].next = MODEL_NONE;
@@ -26,14 +26,14 @@ static void append(struct model *model, struct model_list *list, size_t task)
     list->last = task;
 }
 
-static void take_out(struct model *model, struct model_list *list, size_t task)
+static void remove_from_list(struct model *model, struct model_list *list, size_t task)
 {
     size_t previous = model->tasks[task].previous, next = model->tasks[task].next;
     *(previous == MODEL_NONE ? &list->first : &model->tasks[previous].next) = next;
     *(next == MODEL_NONE ? &list->last : &model->tasks[next].previous) = previous;
 }
 
-size_t model_new_task(struct model *model)
+size_t model_add_task(struct model *model)
 {
     model->tasks = memory_grow(model->tasks, &model->task_capacity, model->task_count + 1,
                                sizeof *model->tasks);
@@ -48,7 +48,7 @@ size_t model_new_task(struct model *model)
                                                            .first_entry = MODEL_NONE,
                                                            .last_entry = MODEL_NONE };
     model->counts[MODEL_SUBMITTED]++;
-    append(model, &model->submitted, model->task_count);
+    append_to_list(model, &model->submitted, model->task_count);
     return model->task_count++;
 }
 
@@ -64,35 +64,35 @@ size_t model_task_of(struct model *model, uint64_t ticket)
 {
     size_t task = map_get(&model->tickets, 0, ticket);
     if (task == MAP_NONE) {
-        task = model_new_task(model);
+        task = model_add_task(model);
         model_give_ticket(model, task, ticket);
     }
     return task;
 }
 
-static size_t latched_entries(const struct model_task *task)
+static size_t count_latched_entries(const struct model_task *task)
 {
     return task->state == MODEL_WAITING && model_is_rollup(task) ? task->arrived : 0;
 }
 
-void model_move(struct model *model, size_t task, enum model_state state)
+void model_set_state(struct model *model, size_t task, enum model_state state)
 {
     struct model_task *moved = &model->tasks[task];
-    model->latched -= latched_entries(moved);
+    model->latched -= count_latched_entries(moved);
     if (model_list_of(model, moved->state)) {
-        take_out(model, model_list_of(model, moved->state), task);
+        remove_from_list(model, model_list_of(model, moved->state), task);
     }
     model->counts[moved->state]--;
     model->counts[state]++;
     moved->state = state;
     if (model_list_of(model, state)) {
-        append(model, model_list_of(model, state), task);
+        append_to_list(model, model_list_of(model, state), task);
     }
 }
 
 static bool has_failed(const struct model_task *task)
 {
-    return task->state == MODEL_RETRYING || task->state == MODEL_KEPT;
+    return task->state == MODEL_RETRYING || task->state == MODEL_PARKED;
 }
 
 /* Tasks only go forward, but for those that are tried again: false, and nothing done, if it is
@@ -105,9 +105,9 @@ bool model_advance_task(struct model *model, size_t task, enum model_state state
         return false;
     }
     if (is_tried_again) {
-        advanced->failed[advanced->failed_count - 1].again = model->now;
+        advanced->failed[advanced->failed_count - 1].ready_again = model->now;
     }
-    model_move(model, task, state);
+    model_set_state(model, task, state);
     return true;
 }
 

@@ -30,7 +30,7 @@ void model_pop_run(struct model *model, size_t task)
 }
 
 /* The task in front of an entry: the head of its lane, or the task that it stands behind. */
-static size_t in_front(const struct model *model, const struct model_entry *entry)
+static size_t task_in_front(const struct model *model, const struct model_entry *entry)
 {
     if (entry->lane != MODEL_NONE) {
         size_t head = model->lanes[entry->lane].first_open;
@@ -44,13 +44,13 @@ static size_t in_front(const struct model *model, const struct model_entry *entr
 }
 
 /* What a waiting task waits for first. */
-static size_t blocker(const struct model *model, const struct model_task *task)
+static size_t find_blocker(const struct model *model, const struct model_task *task)
 {
     size_t index = task->first_entry;
     for (; index != MODEL_NONE; index = model->entries[index].next_of_task) {
         const struct model_entry *entry = &model->entries[index];
         if (entry->arrive == MODEL_UNSEEN && entry->release == MODEL_UNSEEN) {
-            size_t front = in_front(model, entry);
+            size_t front = task_in_front(model, entry);
             if (front != MODEL_NONE) {
                 return front;
             }
@@ -62,23 +62,23 @@ static size_t blocker(const struct model *model, const struct model_task *task)
 static enum model_state state_of_holder(const struct model *model, size_t holder)
 {
     enum model_state state = model->tasks[holder].state;
-    return state == MODEL_RETRYING || state == MODEL_KEPT ? state : MODEL_RUNNING;
+    return state == MODEL_RETRYING || state == MODEL_PARKED ? state : MODEL_RUNNING;
 }
 
-static struct model_span idle(enum model_span_kind kind)
+static struct model_span make_idle_span(enum model_span_kind kind)
 {
     return (struct model_span){ .kind = kind, .task = MODEL_NONE, .holder = MODEL_NONE };
 }
 
 /* From a task that waits, along those that it waits for: the first latch, and the last task. */
-static struct model_span blocked_by(const struct model *model, size_t task)
+static struct model_span make_blocked_span(const struct model *model, size_t task)
 {
     struct model_span cause = { .kind = MODEL_BLOCKED, .task = MODEL_NONE, .holder = task };
-    for (unsigned steps = 0; steps < CHAIN_MAX; steps++) {
-        const struct model_task *held = &model->tasks[cause.holder];
-        size_t next = held->state == MODEL_WAITING ? blocker(model, held) : MODEL_NONE;
-        if (cause.task == MODEL_NONE && held->state == MODEL_WAITING && model_is_rollup(held) &&
-            held->arrived > 0) {
+    for (unsigned followed = 0; followed < CHAIN_MAX; followed++) {
+        const struct model_task *waiter = &model->tasks[cause.holder];
+        size_t next = waiter->state == MODEL_WAITING ? find_blocker(model, waiter) : MODEL_NONE;
+        if (cause.task == MODEL_NONE && waiter->state == MODEL_WAITING && model_is_rollup(waiter) &&
+            waiter->arrived > 0) {
             cause.task = cause.holder;
         }
         if (next == MODEL_NONE) {
@@ -91,10 +91,10 @@ static struct model_span blocked_by(const struct model *model, size_t task)
 }
 
 /* Nothing waits in lanes: a task that has failed is pending all the same. */
-static struct model_span blocked_by_failed(const struct model *model)
+static struct model_span blocked_by_failed_task(const struct model *model)
 {
-    size_t task = model->retrying.first != MODEL_NONE ? model->retrying.first : model->kept.first;
-    return task == MODEL_NONE ? idle(MODEL_NO_WORK) : blocked_by(model, task);
+    size_t task = model->retrying.first != MODEL_NONE ? model->retrying.first : model->parked.first;
+    return task == MODEL_NONE ? make_idle_span(MODEL_NO_WORK) : make_blocked_span(model, task);
 }
 
 /* With lanes per worker only the tasks of its own lane are for this worker. */
@@ -119,19 +119,19 @@ struct model_span model_cause(const struct model *model, size_t index)
     if (model->recording->layout == LANEPOOL_PER_WORKER) {
         size_t head = head_of_own_lane(model, index);
         if (head != MODEL_NONE) {
-            return model->tasks[head].state == MODEL_READY ? idle(about_to)
-                                                           : blocked_by(model, head);
+            return model->tasks[head].state == MODEL_READY ? make_idle_span(about_to)
+                                                           : make_blocked_span(model, head);
         }
         ready = 0; /* for others */
     }
     if (ready + model->counts[MODEL_SUBMITTED] > 0) {
-        return idle(about_to);
+        return make_idle_span(about_to);
     }
-    return model->waiting.first == MODEL_NONE ? blocked_by_failed(model)
-                                              : blocked_by(model, model->waiting.first);
+    return model->waiting.first == MODEL_NONE ? blocked_by_failed_task(model)
+                                              : make_blocked_span(model, model->waiting.first);
 }
 
-static bool same(const struct model_span *a, const struct model_span *b)
+static bool is_same_activity(const struct model_span *a, const struct model_span *b)
 {
     return a->kind == b->kind && a->task == b->task && a->holder == b->holder &&
            a->holder_state == b->holder_state;
@@ -140,13 +140,13 @@ static bool same(const struct model_span *a, const struct model_span *b)
 static void begin_span(struct model *model, struct model_worker *worker, struct model_span span)
 {
     struct model_span *last = worker->span_count ? &worker->spans[worker->span_count - 1] : NULL;
-    if (last && same(last, &span)) {
+    if (last && is_same_activity(last, &span)) {
         return;
     }
     if (last && last->from == model->now) {
         worker->span_count--; /* it did not last */
         last = worker->span_count ? last - 1 : NULL;
-        if (last && same(last, &span)) {
+        if (last && is_same_activity(last, &span)) {
             worker->ended_ns[last->kind] -= last->to - last->from;
             last->to = MODEL_UNSEEN;
             return;

@@ -77,7 +77,7 @@ static void add_latched(const struct model *model, struct lane_spans *spans, siz
     }
 }
 
-static uint64_t at_most(uint64_t time, uint64_t limit)
+static uint64_t earlier_of(uint64_t time, uint64_t limit)
 {
     return time < limit ? time : limit;
 }
@@ -88,13 +88,13 @@ static void add_before_run(const struct model *model, struct lane_spans *spans, 
 {
     const struct model_entry *entry = &model->entries[index];
     const struct model_task *task = &model->tasks[entry->task];
-    uint64_t end = at_most(at_most(run_from, entry->release), model->now);
-    uint64_t ready = at_most(task->ready, end);
+    uint64_t end = earlier_of(earlier_of(run_from, entry->release), model->now);
+    uint64_t ready = earlier_of(task->ready, end);
     if (entry->arrive == MODEL_UNSEEN) {
         return;
     }
     if (!model_is_rollup(task)) {
-        ready = at_most(entry->arrive, end);
+        ready = earlier_of(entry->arrive, end);
     }
     add_latched(model, spans, index, entry->arrive, ready);
     uint64_t from = entry->arrive > ready ? entry->arrive : ready;
@@ -108,33 +108,34 @@ static void add_before_run(const struct model *model, struct lane_spans *spans, 
 
 static uint64_t end_of_entry(const struct model *model, const struct model_entry *entry)
 {
-    return at_most(at_most(model->tasks[entry->task].end, entry->release), model->now);
+    return earlier_of(earlier_of(model->tasks[entry->task].end, entry->release), model->now);
 }
 
 /* Behind an attempt that has failed: until the next one is due or the task is kept, then until it
  * is ready again, then until it starts, which is returned. */
-static uint64_t add_behind_attempt(const struct model *model, struct lane_spans *spans,
-                                   size_t index, size_t number)
+static uint64_t add_after_attempt(const struct model *model, struct lane_spans *spans, size_t index,
+                                  size_t number)
 {
     const struct model_entry *entry = &model->entries[index];
     const struct model_task *task = &model->tasks[entry->task];
     const struct model_attempt failed = task->failed[number];
     const struct model_attempt next = model_attempt(task, number + 1);
-    uint64_t end = at_most(end_of_entry(model, entry), at_most(next.start, next.end));
-    uint64_t again = at_most(failed.again, end), keep = at_most(failed.keep, again);
+    uint64_t end = earlier_of(end_of_entry(model, entry), earlier_of(next.start, next.end));
+    uint64_t ready_again = earlier_of(failed.ready_again, end),
+             parked = earlier_of(failed.parked, ready_again);
     struct lane_span span = { .from = failed.end,
-                              .to = keep,
-                              .kind = LANE_RETRIES,
+                              .to = parked,
+                              .kind = LANE_RETRYING,
                               .entry = index,
                               .task = entry->task,
                               .slot_count = 1,
                               .attempt = number };
     add_span(spans, span);
-    span.from = keep;
-    span.to = again;
-    span.kind = LANE_KEPT;
+    span.from = parked;
+    span.to = ready_again;
+    span.kind = LANE_PARKED;
     add_span(spans, span);
-    span.from = again;
+    span.from = ready_again;
     span.to = end;
     span.kind = LANE_READY;
     add_span(spans, span);
@@ -150,7 +151,7 @@ static uint64_t add_attempt(const struct model *model, struct lane_spans *spans,
     if (!spans_of_attempt(model, entry->task, number, earliest, &from, &to)) {
         return earliest;
     }
-    to = at_most(to, entry->release);
+    to = earlier_of(to, entry->release);
     add_span(spans, (struct lane_span){ .from = from,
                                         .to = to,
                                         .kind = LANE_RUNS,
@@ -175,7 +176,7 @@ void spans_of_lane(const struct model *model, size_t index, struct lane_spans *s
         for (size_t k = 0; k <= model->tasks[entry->task].failed_count; k++) {
             last = add_attempt(model, spans, number, k, last);
             if (k < model->tasks[entry->task].failed_count) {
-                uint64_t end = add_behind_attempt(model, spans, number, k);
+                uint64_t end = add_after_attempt(model, spans, number, k);
                 last = end > last ? end : last;
             }
         }

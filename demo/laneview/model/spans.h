@@ -10,8 +10,8 @@ enum lane_span_kind {
     LANE_LATCHED, /* a rollup is at the head and waits for its other lanes */
     LANE_READY,   /* the task at the head waits for a worker */
     LANE_RUNS,
-    LANE_RETRIES, /* an attempt of the task at the head has failed, the next one is not due yet */
-    LANE_KEPT     /* the task at the head has failed, and is kept: the lane is poisoned */
+    LANE_RETRYING, /* an attempt of the task at the head has failed, the next one is not due yet */
+    LANE_PARKED    /* the task at the head has failed, and is kept: the lane is poisoned */
 };
 
 struct lane_span {

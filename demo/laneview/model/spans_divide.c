@@ -28,7 +28,7 @@ static int compare_spans(const void *left, const void *right)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static bool overlap(const struct lane_spans *sorted)
+static bool some_overlap(const struct lane_spans *sorted)
 {
     uint64_t until = 0;
     for (size_t i = 0; i < sorted->count; i++) {
@@ -40,15 +40,15 @@ static bool overlap(const struct lane_spans *sorted)
     return false;
 }
 
-static void end_spans(struct division *division, uint64_t time)
+static void drop_ended_spans(struct division *division, uint64_t time)
 {
-    size_t kept = 0;
+    size_t left = 0;
     for (size_t i = 0; i < division->active_count; i++) {
         if (division->active[i].span.to > time) {
-            division->active[kept++] = division->active[i];
+            division->active[left++] = division->active[i];
         }
     }
-    division->active_count = kept;
+    division->active_count = left;
 }
 
 static void begin_span(struct division *division, const struct lane_span *span)
@@ -100,11 +100,11 @@ void spans_divide(struct lane_spans *spans)
         return;
     }
     qsort(spans->items, spans->count, sizeof *spans->items, compare_spans);
-    if (!overlap(spans)) {
+    if (!some_overlap(spans)) {
         return;
     }
     for (uint64_t time = spans->items[0].from; time != MODEL_UNSEEN;) {
-        end_spans(&division, time);
+        drop_ended_spans(&division, time);
         for (; begun < spans->count && spans->items[begun].from <= time; begun++) {
             begin_span(&division, &spans->items[begun]);
         }

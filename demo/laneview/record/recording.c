@@ -28,7 +28,7 @@ void recording_fini(struct recording *recording)
     *recording = (struct recording){ 0 };
 }
 
-static char *clean_copy(const char *name)
+static char *copy_clean_name(const char *name)
 {
     struct text text = { 0 };
     text_add_clean(&text, name, strlen(name));
@@ -38,7 +38,7 @@ static char *clean_copy(const char *name)
 void recording_name_tag(struct recording *recording, unsigned tag, const char *name)
 {
     free(recording->tags[tag]);
-    recording->tags[tag] = clean_copy(name);
+    recording->tags[tag] = copy_clean_name(name);
 }
 
 void recording_name_lane(struct recording *recording, uint8_t type, uint64_t object,
@@ -50,7 +50,7 @@ void recording_name_lane(struct recording *recording, uint8_t type, uint64_t obj
         map_set(&recording->lane_indexes, type, object, recording->lane_count);
     }
     recording->lanes[recording->lane_count++] =
-        (struct recording_lane){ type, object, clean_copy(name) };
+        (struct recording_lane){ type, object, copy_clean_name(name) };
 }
 
 const char *recording_lane_name(const struct recording *recording, uint8_t type, uint64_t object)
@@ -69,7 +69,7 @@ void recording_add(struct recording *recording, const lanepool_event *events, si
     recording->event_count += count;
 }
 
-static bool has_lane(const lanepool_event *event)
+static bool is_about_lane(const lanepool_event *event)
 {
     return event->type == LANEPOOL_EVENT_ENTER || event->type == LANEPOOL_EVENT_ARRIVE ||
            event->type == LANEPOOL_EVENT_RELEASE || event->type == LANEPOOL_EVENT_NAME;
@@ -116,5 +116,5 @@ const char *recording_check(const struct recording *recording, const lanepool_ev
     if (event->type == LANEPOOL_EVENT_ROUTE && event->detail >= RECORDING_TAGS) {
         return "not a tag";
     }
-    return has_lane(event) ? check_lane(recording, event) : NULL;
+    return is_about_lane(event) ? check_lane(recording, event) : NULL;
 }

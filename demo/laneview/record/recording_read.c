@@ -18,7 +18,7 @@ struct reader {
     struct problem *problem;
 };
 
-static bool wrong_line(struct reader *reader, const char *what)
+static bool fail_at_line(struct reader *reader, const char *what)
 {
     return problem_set_place(reader->problem, "%s:%lu: %s", reader->file, reader->line, what);
 }
@@ -43,7 +43,7 @@ static bool take_number(char **at, uint64_t maximum, uint64_t *number)
     return digits > 0 && **at == 0;
 }
 
-static bool only_number(char *at, uint64_t maximum, uint64_t *number)
+static bool take_only_number(char *at, uint64_t maximum, uint64_t *number)
 {
     return take_number(&at, maximum, number) && *at == 0;
 }
@@ -52,7 +52,7 @@ static bool read_tag(struct reader *reader, char *rest)
 {
     uint64_t tag;
     if (!take_number(&rest, RECORDING_TAGS - 1, &tag)) {
-        return wrong_line(reader, "expected: tag NUMBER NAME");
+        return fail_at_line(reader, "expected: tag NUMBER NAME");
     }
     recording_name_tag(reader->recording, (unsigned)tag, rest);
     return true;
@@ -70,7 +70,7 @@ static bool read_lane(struct reader *reader, char *rest)
             return true;
         }
     }
-    return wrong_line(reader, "expected: lane id|pointer|bytes|worker NUMBER NAME");
+    return fail_at_line(reader, "expected: lane id|pointer|bytes|worker NUMBER NAME");
 }
 
 static bool read_layout(struct reader *reader, const char *rest)
@@ -78,7 +78,7 @@ static bool read_layout(struct reader *reader, const char *rest)
     reader->recording->layout =
         strcmp(rest, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     return strcmp(rest, "worker") == 0 || strcmp(rest, "key") == 0 ||
-           wrong_line(reader, "expected: layout key|worker");
+           fail_at_line(reader, "expected: layout key|worker");
 }
 
 /* One line of the header; `word` and `rest` are its first word and what follows. */
@@ -87,20 +87,20 @@ static bool read_statement(struct reader *reader, const char *word, char *rest)
     struct recording *recording = reader->recording;
     uint64_t number = 0;
     if (strcmp(word, "workers") == 0) {
-        bool good = only_number(rest, RECORDING_WORKERS_MAX, &number) && number > 0;
+        bool good = take_only_number(rest, RECORDING_WORKERS_MAX, &number) && number > 0;
         recording->worker_count = (unsigned)number;
-        return good || wrong_line(reader, "expected: workers NUMBER, from 1 to 4096");
+        return good || fail_at_line(reader, "expected: workers NUMBER, from 1 to 4096");
     }
     if (strcmp(word, "layout") == 0) {
         return read_layout(reader, rest);
     }
     if (strcmp(word, "zero") == 0) {
-        return only_number(rest, UINT64_MAX, &recording->zero_ns) ||
-               wrong_line(reader, "expected: zero NUMBER");
+        return take_only_number(rest, UINT64_MAX, &recording->zero_ns) ||
+               fail_at_line(reader, "expected: zero NUMBER");
     }
     if (strcmp(word, "missed") == 0) {
-        return only_number(rest, UINT64_MAX, &recording->missed) ||
-               wrong_line(reader, "expected: missed NUMBER");
+        return take_only_number(rest, UINT64_MAX, &recording->missed) ||
+               fail_at_line(reader, "expected: missed NUMBER");
     }
     if (strcmp(word, "tag") == 0) {
         return read_tag(reader, rest);
@@ -111,10 +111,10 @@ static bool read_statement(struct reader *reader, const char *word, char *rest)
     if (strcmp(word, "events") == 0) {
         reader->has_events = true;
         reader->is_open = strcmp(rest, "open") == 0;
-        return reader->is_open || only_number(rest, UINT64_MAX, &reader->announced) ||
-               wrong_line(reader, "expected: events NUMBER|open");
+        return reader->is_open || take_only_number(rest, UINT64_MAX, &reader->announced) ||
+               fail_at_line(reader, "expected: events NUMBER|open");
     }
-    return wrong_line(reader, "not a line of a recording's header");
+    return fail_at_line(reader, "not a line of a recording's header");
 }
 
 static bool read_header(struct reader *reader)
@@ -133,7 +133,7 @@ static bool read_header(struct reader *reader)
         char *newline = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
         reader->line++;
         if (!newline) {
-            return wrong_line(reader, "the file ends within the header");
+            return fail_at_line(reader, "the file ends within the header");
         }
         *newline = 0;
         char *rest = reader->at + strcspn(reader->at, " ");
@@ -146,10 +146,10 @@ static bool read_header(struct reader *reader)
         reader->at = newline + 1;
     }
     return reader->recording->worker_count > 0 ||
-           wrong_line(reader, "the header does not say how many workers there are");
+           fail_at_line(reader, "the header does not say how many workers there are");
 }
 
-static uint64_t get(const char *bytes, unsigned size)
+static uint64_t read_integer(const char *bytes, unsigned size)
 {
     uint64_t number = 0;
     for (unsigned i = size; i-- > 0;) {
@@ -160,16 +160,16 @@ static uint64_t get(const char *bytes, unsigned size)
 
 static lanepool_event read_record(const char *bytes)
 {
-    return (lanepool_event){ .time_ns = get(bytes, 8),
-                             .task = get(bytes + 8, 8),
-                             .object = get(bytes + 16, 8),
-                             .detail = (uint32_t)get(bytes + 24, 4),
-                             .thread = (uint16_t)get(bytes + 28, 2),
+    return (lanepool_event){ .time_ns = read_integer(bytes, 8),
+                             .task = read_integer(bytes + 8, 8),
+                             .object = read_integer(bytes + 16, 8),
+                             .detail = (uint32_t)read_integer(bytes + 24, 4),
+                             .thread = (uint16_t)read_integer(bytes + 28, 2),
                              .type = (uint8_t)bytes[30],
                              .object_type = (uint8_t)bytes[31] };
 }
 
-static bool wrong_record(struct reader *reader, uint64_t record, const char *what)
+static bool fail_at_record(struct reader *reader, uint64_t record, const char *what)
 {
     return problem_set_place(reader->problem, "%s: record %llu: %s", reader->file,
                              (unsigned long long)record, what);
@@ -186,47 +186,47 @@ static bool take_event(struct reader *reader, uint64_t record)
     lanepool_event event = read_record(reader->at);
     const char *wrong = recording_check(reader->recording, &event);
     if (wrong) {
-        return wrong_record(reader, record, wrong);
+        return fail_at_record(reader, record, wrong);
     }
     recording_add(reader->recording, &event, 1);
     reader->at += RECORDING_RECORD_SIZE;
     return true;
 }
 
-static bool read_announced(struct reader *reader)
+static bool read_announced_records(struct reader *reader)
 {
     uint64_t record = 1;
     for (; record <= reader->announced; record++) {
         if (!has_record(reader)) {
-            return wrong_record(reader, record, "the file ends here, before its last record");
+            return fail_at_record(reader, record, "the file ends here, before its last record");
         }
         if (!take_event(reader, record)) {
             return false;
         }
     }
     return reader->at == reader->end ||
-           wrong_record(reader, record, "more than the header announces");
+           fail_at_record(reader, record, "more than the header announces");
 }
 
 /* The record that ends an open recording. */
-static bool read_end(struct reader *reader, uint64_t record)
+static bool read_end_record(struct reader *reader, uint64_t record)
 {
     lanepool_event end = read_record(reader->at);
     if (end.object != record - 1) {
-        return wrong_record(reader, record, "it ends the recording, and counts other events");
+        return fail_at_record(reader, record, "it ends the recording, and counts other events");
     }
     reader->recording->missed = end.task;
     return reader->end - reader->at == RECORDING_RECORD_SIZE ||
-           wrong_record(reader, record + 1, "more behind the end of the recording");
+           fail_at_record(reader, record + 1, "more behind the end of the recording");
 }
 
 /* Without its last record, or with half a record, it is what was written before it was cut. */
-static bool read_open(struct reader *reader)
+static bool read_open_records(struct reader *reader)
 {
     uint64_t record = 1;
     for (; has_record(reader); record++) {
         if (read_record(reader->at).type == RECORDING_END) {
-            return read_end(reader, record);
+            return read_end_record(reader, record);
         }
         if (!take_event(reader, record)) {
             return false;
@@ -247,8 +247,8 @@ bool recording_read(struct recording *recording, const char *file, struct proble
                                  .at = bytes.data,
                                  .end = bytes.data + bytes.size,
                                  .problem = problem };
-        done =
-            read_header(&reader) && (reader.is_open ? read_open(&reader) : read_announced(&reader));
+        done = read_header(&reader) &&
+               (reader.is_open ? read_open_records(&reader) : read_announced_records(&reader));
     }
     text_fini(&bytes);
     return done;

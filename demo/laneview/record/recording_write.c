@@ -28,7 +28,7 @@ static void add_header(struct text *text, const struct recording *recording)
     }
 }
 
-static void put(unsigned char *bytes, uint64_t number, unsigned size)
+static void put_integer(unsigned char *bytes, uint64_t number, unsigned size)
 {
     for (unsigned i = 0; i < size; i++) {
         bytes[i] = (unsigned char)(number >> 8 * i);
@@ -38,11 +38,11 @@ static void put(unsigned char *bytes, uint64_t number, unsigned size)
 static void add_record(struct text *text, const lanepool_event *event)
 {
     unsigned char bytes[RECORDING_RECORD_SIZE];
-    put(bytes, event->time_ns, 8);
-    put(bytes + 8, event->task, 8);
-    put(bytes + 16, event->object, 8);
-    put(bytes + 24, event->detail, 4);
-    put(bytes + 28, event->thread, 2);
+    put_integer(bytes, event->time_ns, 8);
+    put_integer(bytes + 8, event->task, 8);
+    put_integer(bytes + 16, event->object, 8);
+    put_integer(bytes + 24, event->detail, 4);
+    put_integer(bytes + 28, event->thread, 2);
     bytes[30] = event->type;
     bytes[31] = event->object_type;
     text_add_bytes(text, (const char *)bytes, sizeof bytes);
@@ -63,7 +63,8 @@ bool recording_write(const struct recording *recording, const char *file, struct
 
 /* --- while the events come --- */
 
-static bool cannot(const struct recording_stream *stream, const char *what, struct problem *problem)
+static bool fail_with_errno(const struct recording_stream *stream, const char *what,
+                            struct problem *problem)
 {
     return problem_set(problem, EXIT_CODE_IO, "%s cannot be %s: %s", stream->name, what,
                        strerror(errno));
@@ -99,17 +100,17 @@ bool recording_stream_open(struct recording_stream *stream, const char *name,
     }
     stream->file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     stream->is_new = stream->file >= 0 && !exists;
-    return stream->file >= 0 || cannot(stream, "written", problem);
+    return stream->file >= 0 || fail_with_errno(stream, "written", problem);
 }
 
-static bool write_all(const struct recording_stream *stream, const struct text *text,
-                      struct problem *problem)
+static bool write_text(const struct recording_stream *stream, const struct text *text,
+                       struct problem *problem)
 {
     size_t at = 0;
     while (at < text->size) {
         ssize_t written = write(stream->file, text->data + at, text->size - at);
         if (written < 0 && errno != EINTR) {
-            return cannot(stream, "written", problem);
+            return fail_with_errno(stream, "written", problem);
         }
         at += written > 0 ? (size_t)written : 0;
     }
@@ -117,12 +118,12 @@ static bool write_all(const struct recording_stream *stream, const struct text *
 }
 
 /* What stood in a file is wiped out; pipes and devices have nothing to wipe. */
-static bool make_empty(const struct recording_stream *stream, struct problem *problem)
+static bool empty_file(const struct recording_stream *stream, struct problem *problem)
 {
     struct stat facts;
     return (fstat(stream->file, &facts) == 0 &&
             (!S_ISREG(facts.st_mode) || ftruncate(stream->file, 0) == 0)) ||
-           cannot(stream, "written", problem);
+           fail_with_errno(stream, "written", problem);
 }
 
 bool recording_stream_begin(struct recording_stream *stream, const struct recording *head,
@@ -132,7 +133,7 @@ bool recording_stream_begin(struct recording_stream *stream, const struct record
     stream->has_begun = true;
     add_header(&text, head);
     text_add(&text, RECORDING_OPEN_END);
-    bool begun = make_empty(stream, problem) && write_all(stream, &text, problem);
+    bool begun = empty_file(stream, problem) && write_text(stream, &text, problem);
     text_fini(&text);
     return begun;
 }
@@ -145,7 +146,7 @@ bool recording_stream_add(struct recording_stream *stream, const lanepool_event 
         add_record(&stream->buffer, &events[i]);
     }
     stream->event_count += count;
-    return write_all(stream, &stream->buffer, problem);
+    return write_text(stream, &stream->buffer, problem);
 }
 
 bool recording_stream_end(struct recording_stream *stream, uint64_t missed, struct problem *problem)
@@ -153,10 +154,10 @@ bool recording_stream_end(struct recording_stream *stream, uint64_t missed, stru
     lanepool_event end = { .task = missed, .object = stream->event_count, .type = RECORDING_END };
     stream->buffer.size = 0;
     add_record(&stream->buffer, &end);
-    bool ended = write_all(stream, &stream->buffer, problem);
+    bool ended = write_text(stream, &stream->buffer, problem);
     int file = stream->file;
     stream->file = -1;
-    return (close(file) == 0 || !ended || cannot(stream, "written", problem)) && ended;
+    return (close(file) == 0 || !ended || fail_with_errno(stream, "written", problem)) && ended;
 }
 
 void recording_stream_fini(struct recording_stream *stream)

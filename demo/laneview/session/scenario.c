@@ -17,25 +17,25 @@
 static bool read_workers(struct scenario_reader *reader)
 {
     if (reader->has_workers) {
-        return scenario_wrong(reader, "workers is given twice", "");
+        return scenario_fail_at_line(reader, "workers is given twice", "");
     }
     reader->has_workers = true;
     return (reader->word_count == 2 &&
             scenario_read_number(reader->words[1], WORKERS_MAX, &reader->scenario->worker_count)) ||
-           scenario_wrong(reader, "expected: workers NUMBER, from 1 to 1024", "");
+           scenario_fail_at_line(reader, "expected: workers NUMBER, from 1 to 1024", "");
 }
 
 static bool read_layout(struct scenario_reader *reader)
 {
     const char *layout = reader->word_count == 2 ? reader->words[1] : "";
     if (reader->has_layout) {
-        return scenario_wrong(reader, "layout is given twice", "");
+        return scenario_fail_at_line(reader, "layout is given twice", "");
     }
     reader->has_layout = true;
     reader->scenario->layout =
         strcmp(layout, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     return strcmp(layout, "worker") == 0 || strcmp(layout, "key") == 0 ||
-           scenario_wrong(reader, "expected: layout key|worker", "");
+           scenario_fail_at_line(reader, "expected: layout key|worker", "");
 }
 
 /* Words that mean something else in a list of claims are no names. */
@@ -43,13 +43,13 @@ static bool add_key(struct scenario_reader *reader, const char *name)
 {
     struct scenario *scenario = reader->scenario;
     if (strcmp(name, "each") == 0 || strcmp(name, "for") == 0 || strpbrk(name, ",:*")) {
-        return scenario_wrong(reader, "not a name for a client: ", name);
+        return scenario_fail_at_line(reader, "not a name for a client: ", name);
     }
     if (scenario_find_key(scenario, name) < scenario->key_count) {
-        return scenario_wrong(reader, "there is a client of this name already: ", name);
+        return scenario_fail_at_line(reader, "there is a client of this name already: ", name);
     }
     if (scenario->key_count == KEYS_MAX) {
-        return scenario_wrong(reader, "more than 10000 clients", "");
+        return scenario_fail_at_line(reader, "more than 10000 clients", "");
     }
     scenario->keys = memory_grow(scenario->keys, &scenario->key_capacity, scenario->key_count + 1,
                                  sizeof *scenario->keys);
@@ -58,7 +58,7 @@ static bool add_key(struct scenario_reader *reader, const char *name)
 }
 
 /* C1..C20: as many clients. */
-static bool add_range(struct scenario_reader *reader, char *word, char *dots)
+static bool add_key_range(struct scenario_reader *reader, char *word, char *dots)
 {
     size_t stem = dots > word ? (size_t)(dots - word) : 0;
     unsigned first, last;
@@ -71,7 +71,7 @@ static bool add_range(struct scenario_reader *reader, char *word, char *dots)
     }
     if (strncmp(end, word, stem) != 0 || !scenario_read_number(word + stem, KEYS_MAX, &first) ||
         !scenario_read_number(end + stem, KEYS_MAX, &last) || last < first) {
-        return scenario_wrong(reader, "expected a range such as C1..C20", "");
+        return scenario_fail_at_line(reader, "expected a range such as C1..C20", "");
     }
     for (unsigned i = first; i <= last && added; i++) {
         name.size = 0;
@@ -84,11 +84,12 @@ static bool add_range(struct scenario_reader *reader, char *word, char *dots)
 
 static bool read_clients(struct scenario_reader *reader)
 {
-    bool added = reader->word_count > 1 || scenario_wrong(reader, "expected: client NAME...", "");
+    bool added =
+        reader->word_count > 1 || scenario_fail_at_line(reader, "expected: client NAME...", "");
     for (size_t i = 1; i < reader->word_count && added; i++) {
         char *dots = strstr(reader->words[i], "..");
-        added =
-            dots ? add_range(reader, reader->words[i], dots) : add_key(reader, reader->words[i]);
+        added = dots ? add_key_range(reader, reader->words[i], dots)
+                     : add_key(reader, reader->words[i]);
     }
     return added;
 }
@@ -106,7 +107,7 @@ static bool read_repeat(struct scenario_reader *reader)
     unsigned times;
     if (!is_submission(reader, 2) ||
         !scenario_read_number(reader->words[1], SCENARIO_STEPS_MAX, &times)) {
-        return scenario_wrong(reader, "expected: repeat NUMBER task|rollup ...", "");
+        return scenario_fail_at_line(reader, "expected: repeat NUMBER task|rollup ...", "");
     }
     return scenario_read_submission(reader, 2, times);
 }
@@ -115,19 +116,19 @@ static bool read_after(struct scenario_reader *reader)
 {
     struct scenario_step pause = { .kind = SCENARIO_PAUSE };
     if (reader->word_count != 2 || !units_parse(reader->words[1], &pause.duration_ns)) {
-        return scenario_wrong(reader, "expected: after TIME, such as after 5ms", "");
+        return scenario_fail_at_line(reader, "expected: after TIME, such as after 5ms", "");
     }
     return scenario_add_step(reader, &pause);
 }
 
 /* Whether a task of the client may be kept: before such a one is submitted nothing is to be
  * resolved. */
-static bool has_kept(const struct scenario *scenario, size_t key)
+static bool may_have_parked(const struct scenario *scenario, size_t key)
 {
     bool found = false;
     for (size_t i = 0; i < scenario->step_count && !found; i++) {
         const struct scenario_step *step = &scenario->steps[i];
-        found = step->failure.is_kept && scenario_claims(scenario, step, key);
+        found = step->failure.is_parked && scenario_claims(scenario, step, key);
     }
     return found;
 }
@@ -138,14 +139,14 @@ static bool read_resolve(struct scenario_reader *reader)
     unsigned resolution;
     if (reader->word_count != 3 ||
         !scenario_read_word(reader->words[2], scenario_resolutions, &resolution)) {
-        return scenario_wrong(reader, "expected: resolve CLIENT retry|skip|drop", "");
+        return scenario_fail_at_line(reader, "expected: resolve CLIENT retry|skip|drop", "");
     }
     step.resolution = (lanepool_resolution)resolution;
     if (!scenario_read_key(reader, reader->words[1], &step.key)) {
         return false;
     }
-    if (!has_kept(reader->scenario, step.key)) {
-        return scenario_wrong(
+    if (!may_have_parked(reader->scenario, step.key)) {
+        return scenario_fail_at_line(
             reader, "no task of this client before is kept (then poison): ", reader->words[1]);
     }
     return scenario_add_step(reader, &step);
@@ -177,7 +178,7 @@ static bool read_statement(struct scenario_reader *reader)
     if (strcmp(word, "resolve") == 0) {
         return read_resolve(reader);
     }
-    return scenario_wrong(reader, "unknown statement ", word);
+    return scenario_fail_at_line(reader, "unknown statement ", word);
 }
 
 static bool read_line(struct scenario_reader *reader, char *line)
@@ -189,7 +190,7 @@ static bool read_line(struct scenario_reader *reader, char *line)
     reader->word_count = 0;
     for (char *at = line + strspn(line, " \t\r"); *at; at += strspn(at, " \t\r")) {
         if (reader->word_count == SCENARIO_WORDS_MAX) {
-            return scenario_wrong(reader, "more than 64 words", "");
+            return scenario_fail_at_line(reader, "more than 64 words", "");
         }
         reader->words[reader->word_count++] = at;
         at += strcspn(at, " \t\r");
@@ -207,7 +208,7 @@ static bool read_lines(struct scenario_reader *reader, char *at, char *end)
         char *line_end = newline ? newline : end;
         reader->line++;
         if (memchr(at, 0, (size_t)(line_end - at))) {
-            return scenario_wrong(reader, "a zero byte: not a text", "");
+            return scenario_fail_at_line(reader, "a zero byte: not a text", "");
         }
         *line_end = 0;
         if (!read_line(reader, at)) {
@@ -249,7 +250,7 @@ bool scenario_needs_lanes_per_key(const struct scenario *scenario)
     bool found = false;
     for (size_t i = 0; i < scenario->step_count && !found; i++) {
         const struct scenario_step *step = &scenario->steps[i];
-        found = step->failure.retries > 0 || step->failure.is_kept ||
+        found = step->failure.retries > 0 || step->failure.is_parked ||
                 step->at_poison != LANEPOOL_AT_POISON_WAIT;
     }
     return found;

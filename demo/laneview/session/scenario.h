@@ -24,7 +24,7 @@ struct scenario_failure {
     unsigned fails;    /* so many attempts, then one is good; 0: none fails */
     unsigned retries;  /* it is tried again so often */
     uint64_t delay_ns; /* before each retry */
-    bool is_kept;      /* when these have failed, too */
+    bool is_parked;    /* when these have failed, too */
 };
 
 enum scenario_step_kind {

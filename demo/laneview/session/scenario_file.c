@@ -43,7 +43,7 @@ static int is_scenario(const struct dirent *entry)
 }
 
 /* The name, and the comment on the file's first line. */
-static bool add_item(struct text *list, const char *file_name, struct problem *problem)
+static bool add_listed_scenario(struct text *list, const char *file_name, struct problem *problem)
 {
     struct text path = { 0 }, text = { 0 };
     size_t size = strlen(file_name) - strlen(ENDING);
@@ -72,7 +72,7 @@ bool scenario_list(struct text *text, struct problem *problem)
     bool done = count >= 0 || problem_set(problem, EXIT_CODE_IO, "%s cannot be read: %s",
                                           LANEVIEW_SCENARIOS, strerror(errno));
     for (int i = 0; i < count; i++) {
-        done = done && add_item(text, entries[i]->d_name, problem);
+        done = done && add_listed_scenario(text, entries[i]->d_name, problem);
         free(entries[i]);
     }
     free(entries);
@@ -94,7 +94,7 @@ static void describe_failure(struct text *text, const struct scenario_step *step
     if (failure->delay_ns > 0) {
         text_add(text, " delay %s", units_format(number, failure->delay_ns));
     }
-    if (failure->is_kept) {
+    if (failure->is_parked) {
         text_add(text, " then poison");
     }
     if (step->at_poison != LANEPOOL_AT_POISON_WAIT) {

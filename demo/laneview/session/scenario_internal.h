@@ -20,7 +20,7 @@ struct scenario_reader {
 };
 
 /* Says what is wrong with the line; always false. */
-bool scenario_wrong(struct scenario_reader *reader, const char *what, const char *which);
+bool scenario_fail_at_line(struct scenario_reader *reader, const char *what, const char *which);
 
 bool scenario_read_number(const char *text, unsigned maximum, unsigned *number);
 

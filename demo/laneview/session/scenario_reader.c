@@ -5,7 +5,7 @@
 #include "memory.h"
 #include "session/scenario_internal.h"
 
-bool scenario_wrong(struct scenario_reader *reader, const char *what, const char *which)
+bool scenario_fail_at_line(struct scenario_reader *reader, const char *what, const char *which)
 {
     return problem_set_place(reader->problem, "%s:%lu: %s%s", reader->file, reader->line, what,
                              which);
@@ -47,14 +47,14 @@ bool scenario_read_key(struct scenario_reader *reader, const char *name, size_t 
 {
     *key = scenario_find_key(reader->scenario, name);
     return *key < reader->scenario->key_count ||
-           scenario_wrong(reader, "there is no client of this name: ", name);
+           scenario_fail_at_line(reader, "there is no client of this name: ", name);
 }
 
 bool scenario_add_step(struct scenario_reader *reader, const struct scenario_step *step)
 {
     struct scenario *scenario = reader->scenario;
     if (scenario->step_count == SCENARIO_STEPS_MAX) {
-        return scenario_wrong(reader, "more than 1000000 steps", "");
+        return scenario_fail_at_line(reader, "more than 1000000 steps", "");
     }
     scenario->steps = memory_grow(scenario->steps, &scenario->step_capacity,
                                   scenario->step_count + 1, sizeof *scenario->steps);

@@ -23,7 +23,7 @@ static bool add_claim(struct scenario_reader *reader, struct submission *submiss
     struct scenario *scenario = reader->scenario;
     for (size_t i = submission->step.first_claim; i < scenario->claim_count; i++) {
         if (scenario->claims[i].key == key) {
-            return scenario_wrong(reader, "claimed twice: ", scenario->keys[key]);
+            return scenario_fail_at_line(reader, "claimed twice: ", scenario->keys[key]);
         }
     }
     scenario->claims = memory_grow(scenario->claims, &scenario->claim_capacity,
@@ -40,7 +40,7 @@ static bool read_claim(struct scenario_reader *reader, struct submission *submis
     char *colon = strchr(word, ':');
     bool done = true;
     if (colon && strcmp(colon, ":shared") != 0) {
-        return scenario_wrong(reader, "after a client only :shared may follow, not ", colon);
+        return scenario_fail_at_line(reader, "after a client only :shared may follow, not ", colon);
     }
     if (colon) {
         *colon = 0;
@@ -61,7 +61,7 @@ static bool read_claims(struct scenario_reader *reader, struct submission *submi
     if (strcmp(list, "each") == 0) {
         submission->for_each = true;
         return reader->scenario->key_count > 0 ||
-               scenario_wrong(reader, "there are no clients yet", "");
+               scenario_fail_at_line(reader, "there are no clients yet", "");
     }
     for (char *word = list; word;) {
         char *comma = strchr(word, ',');
@@ -85,7 +85,7 @@ static bool read_label(struct scenario_reader *reader, struct submission *submis
         tag++;
     }
     if (tag == SCENARIO_TAGS) {
-        return scenario_wrong(reader, "more than 255 labels", "");
+        return scenario_fail_at_line(reader, "more than 255 labels", "");
     }
     if (tag > scenario->tag_count) {
         scenario->tags[tag] = memory_copy_text(label);
@@ -97,22 +97,23 @@ static bool read_label(struct scenario_reader *reader, struct submission *submis
 
 static bool read_time(struct scenario_reader *reader, const char *value, uint64_t *ns)
 {
-    return units_parse(value, ns) || scenario_wrong(reader, "not a time such as 20ms: ", value);
+    return units_parse(value, ns) ||
+           scenario_fail_at_line(reader, "not a time such as 20ms: ", value);
 }
 
 static bool read_times(struct scenario_reader *reader, const char *value, unsigned *times)
 {
     return scenario_read_number(value, TIMES_MAX, times) ||
-           scenario_wrong(reader, "not a number from 1 to 1000: ", value);
+           scenario_fail_at_line(reader, "not a number from 1 to 1000: ", value);
 }
 
 static bool read_end(struct scenario_reader *reader, struct submission *submission,
                      const char *value)
 {
     submission->has_end = true;
-    submission->step.failure.is_kept = strcmp(value, "poison") == 0;
-    return submission->step.failure.is_kept || strcmp(value, "go-on") == 0 ||
-           scenario_wrong(reader, "expected: then go-on|poison", "");
+    submission->step.failure.is_parked = strcmp(value, "poison") == 0;
+    return submission->step.failure.is_parked || strcmp(value, "go-on") == 0 ||
+           scenario_fail_at_line(reader, "expected: then go-on|poison", "");
 }
 
 static bool read_at_poison(struct scenario_reader *reader, struct submission *submission,
@@ -121,7 +122,7 @@ static bool read_at_poison(struct scenario_reader *reader, struct submission *su
     unsigned at_poison;
     bool is_good = scenario_read_word(value, scenario_at_poison, &at_poison);
     submission->step.at_poison = is_good ? (lanepool_at_poison)at_poison : LANEPOOL_AT_POISON_WAIT;
-    return is_good || scenario_wrong(reader, "expected: at-poison wait|fail|go-without", "");
+    return is_good || scenario_fail_at_line(reader, "expected: at-poison wait|fail|go-without", "");
 }
 
 /* Of a task that fails. */
@@ -145,7 +146,7 @@ static bool read_failure_pair(struct scenario_reader *reader, struct submission 
     if (strcmp(word, "at-poison") == 0) {
         return read_at_poison(reader, submission, value);
     }
-    return scenario_wrong(reader, PAIRS, word);
+    return scenario_fail_at_line(reader, PAIRS, word);
 }
 
 /* for TIME, every TIME, label NAME and so on: pairs of words, in any order. */
@@ -166,7 +167,7 @@ static bool read_pair(struct scenario_reader *reader, struct submission *submiss
 }
 
 /* Once for each client and each repetition. */
-static bool submit(struct scenario_reader *reader, struct submission *submission)
+static bool add_submissions(struct scenario_reader *reader, struct submission *submission)
 {
     size_t tasks = submission->for_each ? reader->scenario->key_count : 1;
     const struct scenario_step pause = { .kind = SCENARIO_PAUSE,
@@ -200,20 +201,21 @@ static bool check_submission(struct scenario_reader *reader, const struct submis
 {
     const struct scenario_failure *failure = &submission->step.failure;
     if (!submission->has_duration) {
-        return scenario_wrong(reader, "it must be said for how long: for TIME", "");
+        return scenario_fail_at_line(reader, "it must be said for how long: for TIME", "");
     }
     if (is_rollup && submission->step.claim_count < 2) {
-        return scenario_wrong(reader, "a rollup needs more than one client", "");
+        return scenario_fail_at_line(reader, "a rollup needs more than one client", "");
     }
     if (!is_rollup && submission->step.claim_count > 1) {
-        return scenario_wrong(reader, "a task over several clients is a rollup", "");
+        return scenario_fail_at_line(reader, "a task over several clients is a rollup", "");
     }
     if (failure->fails == 0 && (failure->retries > 0 || submission->has_end)) {
-        return scenario_wrong(reader, "retries and then are for tasks that fail: fails NUMBER", "");
+        return scenario_fail_at_line(reader,
+                                     "retries and then are for tasks that fail: fails NUMBER", "");
     }
     if (failure->retries == 0 && submission->has_delay) {
-        return scenario_wrong(reader, "delay is for tasks that are tried again: retries NUMBER",
-                              "");
+        return scenario_fail_at_line(reader,
+                                     "delay is for tasks that are tried again: retries NUMBER", "");
     }
     return true;
 }
@@ -231,11 +233,11 @@ bool scenario_read_submission(struct scenario_reader *reader, size_t at, unsigne
     }
     for (; at < reader->word_count; at += 2) {
         if (at + 1 == reader->word_count) {
-            return scenario_wrong(reader, "a word is missing after ", reader->words[at]);
+            return scenario_fail_at_line(reader, "a word is missing after ", reader->words[at]);
         }
         if (!read_pair(reader, &submission, reader->words[at], reader->words[at + 1])) {
             return false;
         }
     }
-    return check_submission(reader, &submission, is_rollup) && submit(reader, &submission);
+    return check_submission(reader, &submission, is_rollup) && add_submissions(reader, &submission);
 }

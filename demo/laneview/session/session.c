@@ -42,20 +42,20 @@ static void sleep_for(struct session *session, uint64_t ns)
     pthread_mutex_unlock(&session->mutex);
 }
 
-static int work(lanepool_run *run, void *context, lanepool_call call)
+static int run_task_body(lanepool_run *run, void *context, lanepool_call call)
 {
-    struct session_job *job = context;
+    struct session_task *task = context;
     (void)run;
     if (call == LANEPOOL_CALL_CANCELLED) {
         return 0;
     }
-    sleep_for(job->session, job->duration_ns);
-    return job->attempts++ < job->step->failure.fails;
+    sleep_for(task->session, task->duration_ns);
+    return task->attempts++ < task->step->failure.fails;
 }
 
 /* --- submitting --- */
 
-static uint64_t scaled(const struct session *session, uint64_t ns)
+static uint64_t scale_time(const struct session *session, uint64_t ns)
 {
     return ns / session->speed_percent * 100 +
            ns % session->speed_percent * 100 / session->speed_percent;
@@ -66,14 +66,14 @@ static lanepool_failure_policy policy_of(const struct session *session,
 {
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     policy.retries = step->failure.retries;
-    policy.delay_ns = scaled(session, step->failure.delay_ns);
-    policy.at_end = step->failure.is_kept ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON;
+    policy.delay_ns = scale_time(session, step->failure.delay_ns);
+    policy.at_end = step->failure.is_parked ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON;
     policy.at_poison = step->at_poison;
     return policy;
 }
 
-static bool submit(struct session *session, const struct scenario_step *step,
-                   struct problem *problem)
+static bool submit_task(struct session *session, const struct scenario_step *step,
+                        struct problem *problem)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
     for (size_t i = 0; i < step->claim_count; i++) {
@@ -81,8 +81,8 @@ static bool submit(struct session *session, const struct scenario_step *step,
         session->claims[i] =
             lanepool_claim_id(claim->key, claim->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
     }
-    task.function = work;
-    task.context = &session->jobs[step - session->scenario->steps];
+    task.function = run_task_body;
+    task.context = &session->tasks[step - session->scenario->steps];
     task.claims = session->claims;
     task.claim_count = step->claim_count;
     task.tag = step->tag;
@@ -90,7 +90,8 @@ static bool submit(struct session *session, const struct scenario_step *step,
     task.on_failure =
         step->failure.fails > 0 || step->at_poison != LANEPOOL_AT_POISON_WAIT ? &policy : NULL;
     lanepool_status status = lanepool_pool_submit(session->pool, &task);
-    return status == LANEPOOL_OK || session_failed(problem, "a task cannot be submitted", status);
+    return status == LANEPOOL_OK ||
+           session_fail_with_status(problem, "a task cannot be submitted", status);
 }
 
 /* Pauses are counted from when they were due, so that being late does not add up. */
@@ -99,17 +100,17 @@ static bool do_step(struct session *session, struct problem *problem)
     const struct scenario_step *step = &session->scenario->steps[session->next_step++];
     switch (step->kind) {
     case SCENARIO_PAUSE:
-        session->due_ns += scaled(session, step->duration_ns);
+        session->due_ns += scale_time(session, step->duration_ns);
         return true;
     case SCENARIO_RESOLVE:
-        session->orders[session->order_count++] = step;
+        session->resolutions[session->resolution_count++] = step;
         return true;
     default:
-        return submit(session, step, problem);
+        return submit_task(session, step, problem);
     }
 }
 
-static bool has_steps(const struct session *session)
+static bool has_steps_left(const struct session *session)
 {
     return !session->is_shut_down && session->next_step < session->scenario->step_count;
 }
@@ -117,18 +118,18 @@ static bool has_steps(const struct session *session)
 bool session_submit_next(struct session *session, struct problem *problem)
 {
     const struct scenario_step *steps = session->scenario->steps;
-    while (has_steps(session) && steps[session->next_step].kind == SCENARIO_PAUSE) {
+    while (has_steps_left(session) && steps[session->next_step].kind == SCENARIO_PAUSE) {
         session->next_step++;
     }
-    return !has_steps(session) ||
-           (do_step(session, problem) && session_carry_out_orders(session, problem));
+    return !has_steps_left(session) ||
+           (do_step(session, problem) && session_resolve_parked(session, problem));
 }
 
 static bool submit_what_is_due(struct session *session, struct problem *problem)
 {
     uint64_t now = session_now(session);
     bool done = true;
-    for (unsigned i = 0; i < SUBMITS_AT_ONCE && done && has_steps(session); i++) {
+    for (unsigned i = 0; i < SUBMITS_AT_ONCE && done && has_steps_left(session); i++) {
         if (session->due_ns > now) {
             break;
         }
@@ -148,7 +149,7 @@ static bool read_events(struct session *session, struct problem *problem)
         lanepool_status status =
             lanepool_trace_read(session->reader, events, EVENTS_AT_ONCE, &count);
         if (status != LANEPOOL_OK) {
-            return session_failed(problem, "events cannot be read", status);
+            return session_fail_with_status(problem, "events cannot be read", status);
         }
         recording_add(&session->recording, events, count);
     } while (count == EVENTS_AT_ONCE);
@@ -164,20 +165,20 @@ static bool read_events(struct session *session, struct problem *problem)
 static bool has_ended(struct session *session, struct problem *problem)
 {
     lanepool_status status = LANEPOOL_OK;
-    if (!session->is_shut_down && !has_steps(session)) {
+    if (!session->is_shut_down && !has_steps_left(session)) {
         status = lanepool_pool_shutdown(session->pool);
         session->is_shut_down = true;
         if (status != LANEPOOL_OK) {
-            return session_failed(problem, "the pool cannot be shut down", status);
+            return session_fail_with_status(problem, "the pool cannot be shut down", status);
         }
     }
     if (!session->is_shut_down) {
         return false;
     }
-    size_t orders = session->order_count;
+    size_t resolutions = session->resolution_count;
     status = lanepool_pool_await(session->pool, 0);
-    if (status == LANEPOOL_HELD && session_carry_out_orders(session, problem) &&
-        session->order_count == orders) {
+    if (status == LANEPOOL_HELD && session_resolve_parked(session, problem) &&
+        session->resolution_count == resolutions) {
         session_stop(session);
     }
     return status == LANEPOOL_OK;
@@ -192,7 +193,7 @@ bool session_turn(struct session *session, bool submits, struct problem *problem
         session->due_ns = session_now(session);
     }
     if ((submits && !submit_what_is_due(session, problem)) ||
-        !session_carry_out_orders(session, problem)) {
+        !session_resolve_parked(session, problem)) {
         return false;
     }
     bool is_last = has_ended(session, problem);
@@ -208,13 +209,13 @@ bool session_has_pending(const struct session *session)
     lanepool_stats stats;
     return !session->is_over &&
            lanepool_pool_stats(session->pool, &stats, NULL, 0) == LANEPOOL_OK &&
-           stats.pending > 0 && !session_is_held(session);
+           stats.pending > 0 && !session_has_only_parked_left(session);
 }
 
 uint64_t session_idle_ns(const struct session *session, uint64_t ns)
 {
     uint64_t now = session_now(session);
-    if (!has_steps(session)) {
+    if (!has_steps_left(session)) {
         return ns;
     }
     if (session->due_ns <= now) {
@@ -234,7 +235,7 @@ uint64_t session_now(const struct session *session)
  * Clients are numbers to the pool, and their names stand in the recording's header. As byte strings
  * they would be named by events, which can be missed, and which cut long names.
  */
-static void name_all(struct session *session)
+static void name_lanes_and_tags(struct session *session)
 {
     const struct scenario *scenario = session->scenario;
     for (size_t key = 0; key < scenario->key_count; key++) {
@@ -245,20 +246,20 @@ static void name_all(struct session *session)
     }
 }
 
-static void make_jobs(struct session *session)
+static void make_tasks(struct session *session)
 {
     const struct scenario *scenario = session->scenario;
     size_t most_claims = 0;
-    session->jobs = memory_zeroed(scenario->step_count, sizeof *session->jobs);
+    session->tasks = memory_zeroed(scenario->step_count, sizeof *session->tasks);
     for (size_t i = 0; i < scenario->step_count; i++) {
         const struct scenario_step *step = &scenario->steps[i];
-        session->jobs[i] = (struct session_job){
-            .session = session, .step = step, .duration_ns = scaled(session, step->duration_ns)
+        session->tasks[i] = (struct session_task){
+            .session = session, .step = step, .duration_ns = scale_time(session, step->duration_ns)
         };
         most_claims = step->claim_count > most_claims ? step->claim_count : most_claims;
     }
     session->claims = memory_zeroed(most_claims, sizeof *session->claims);
-    session->orders = memory_zeroed(scenario->step_count, sizeof *session->orders);
+    session->resolutions = memory_zeroed(scenario->step_count, sizeof *session->resolutions);
 }
 
 static bool make_condition(struct session *session)
@@ -286,22 +287,22 @@ static bool make_pool(struct session *session, struct problem *problem)
     options.trace_events = share > EVENTS_OF_A_RING ? share : EVENTS_OF_A_RING;
     lanepool_status status = lanepool_pool_create(&options, &session->pool);
     if (status != LANEPOOL_OK) {
-        return session_failed(problem, "the pool cannot be made", status);
+        return session_fail_with_status(problem, "the pool cannot be made", status);
     }
     status = lanepool_trace_open(session->pool, &session->reader);
     if (status != LANEPOOL_OK) {
         lanepool_pool_destroy(session->pool);
-        return session_failed(problem, "events cannot be read", status);
+        return session_fail_with_status(problem, "events cannot be read", status);
     }
     return true;
 }
 
-static void free_all(struct session *session)
+static void free_session(struct session *session)
 {
     recording_fini(&session->recording);
-    free(session->jobs);
+    free(session->tasks);
     free(session->claims);
-    free(session->orders);
+    free(session->resolutions);
     pthread_cond_destroy(&session->ended);
     pthread_mutex_destroy(&session->mutex);
 }
@@ -313,11 +314,11 @@ bool session_begin(struct session *session, const struct scenario *scenario, uns
     if (!make_condition(session)) {
         return problem_set(problem, EXIT_CODE_IO, "the tasks' clock cannot be made");
     }
-    make_jobs(session);
+    make_tasks(session);
     recording_init(&session->recording, scenario->worker_count, scenario->layout, clock_ns());
-    name_all(session);
+    name_lanes_and_tags(session);
     if (!make_pool(session, problem)) {
-        free_all(session);
+        free_session(session);
         return false;
     }
     return true;
@@ -340,5 +341,5 @@ void session_fini(struct session *session)
     session_stop(session);
     lanepool_trace_close(session->reader);
     lanepool_pool_destroy(session->pool);
-    free_all(session);
+    free_session(session);
 }

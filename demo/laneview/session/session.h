@@ -16,7 +16,7 @@
 struct session;
 
 /* What the body of a task knows. */
-struct session_job {
+struct session_task {
     struct session *session;
     const struct scenario_step *step;
     uint64_t duration_ns;
@@ -33,10 +33,11 @@ struct session {
     unsigned speed_percent;
     lanepool_pool *pool;
     lanepool_trace_reader *reader;
-    struct session_job *jobs;            /* one for each step */
-    lanepool_claim *claims;              /* room for those of one step */
-    const struct scenario_step **orders; /* to resolve; each stands until there is a kept task */
-    size_t order_count;
+    struct session_task *tasks; /* one for each step */
+    lanepool_claim *claims;     /* room for those of one step */
+    const struct scenario_step *
+        *resolutions; /* to resolve; each stands until there is a kept task */
+    size_t resolution_count;
     size_t next_step;
     uint64_t due_ns; /* from zero: when the next step is done */
     bool is_shut_down;

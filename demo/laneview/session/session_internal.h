@@ -7,12 +7,12 @@
 #include "session/session.h"
 
 /* Says what a pool's answer means for the session; always false. */
-bool session_failed(struct problem *problem, const char *what, lanepool_status status);
+bool session_fail_with_status(struct problem *problem, const char *what, lanepool_status status);
 
 /* Resolves the kept tasks for which there is an order. */
-bool session_carry_out_orders(struct session *session, struct problem *problem);
+bool session_resolve_parked(struct session *session, struct problem *problem);
 
 /* Whether nothing goes on but by resolving a task that is kept. */
-bool session_is_held(const struct session *session);
+bool session_has_only_parked_left(const struct session *session);
 
 #endif

@@ -33,7 +33,7 @@ static void show_until(struct show *show, uint64_t time)
 }
 
 /* A frame further: of a recording by so much of its time, of a session to what is now. */
-static void go_on(struct show *show)
+static void advance_frame(struct show *show)
 {
     if (show->is_paused) {
         return;
@@ -45,14 +45,14 @@ static void go_on(struct show *show)
     }
 }
 
-static bool has_ended(const struct show *show)
+static bool must_end(const struct show *show)
 {
     return show->quits || show->is_gone || signals_end() != 0;
 }
 
 /* --- on a terminal --- */
 
-static bool draw(struct show *show, struct problem *problem)
+static bool draw_frame(struct show *show, struct problem *problem)
 {
     struct frame_options frame = { .title = show->options->title,
                                    .is_ascii = show->options->is_ascii };
@@ -90,7 +90,7 @@ static bool print_last(struct show *show, struct problem *problem)
 }
 
 /* Ctrl-Z: the terminal is the shell's until the program goes on. */
-static void stop_for_a_while(void)
+static void suspend_program(void)
 {
     terminal_leave();
     raise(SIGSTOP);
@@ -110,7 +110,7 @@ static bool wait_for_news(struct show *show, uint64_t ns)
     }
     bool was_stopped = signals_take_stop();
     if (was_stopped) {
-        stop_for_a_while();
+        suspend_program();
     }
     return signals_take_resize() || has_key || was_stopped;
 }
@@ -126,18 +126,18 @@ static bool show_frames(struct show *show, struct problem *problem)
 {
     uint64_t due = clock_ns() + FRAME_NS;
     terminal_enter();
-    bool done = draw(show, problem);
-    while (done && !has_ended(show) && (!show_is_over(show) || terminal_keys() >= 0)) {
+    bool done = draw_frame(show, problem);
+    while (done && !must_end(show) && (!show_is_over(show) || terminal_keys() >= 0)) {
         uint64_t now = clock_ns();
         bool has_news = wait_for_news(show, now < due ? due - now : 0);
         bool is_due = clock_ns() >= due;
         done = take_turn(show, problem);
         if (is_due) {
             due = clock_ns() + FRAME_NS;
-            go_on(show);
+            advance_frame(show);
         }
         if (done && (is_due || has_news)) {
-            done = draw(show, problem);
+            done = draw_frame(show, problem);
         }
     }
     terminal_leave();
@@ -159,7 +159,7 @@ static bool print_line(struct show *show, struct problem *problem)
 static bool print_recording(struct show *show, struct problem *problem)
 {
     bool done = true;
-    while (done && !show_is_over(show) && !has_ended(show)) {
+    while (done && !show_is_over(show) && !must_end(show)) {
         const lanepool_event *next = &show->recording->events[show->fed];
         uint64_t time = next->time_ns - show->recording->zero_ns;
         show_until(show, (time / SECOND_NS + 1) * SECOND_NS);
@@ -174,7 +174,7 @@ static bool print_session(struct show *show, struct problem *problem)
     struct session *session = show->session;
     uint64_t due = SECOND_NS;
     bool done = true;
-    while (done && !show_is_over(show) && !has_ended(show)) {
+    while (done && !show_is_over(show) && !must_end(show)) {
         uint64_t now = session_now(session);
         signals_wait(-1, session_idle_ns(session, now < due ? due - now : 0));
         done = session_turn(session, true, problem);
@@ -189,7 +189,7 @@ static bool print_session(struct show *show, struct problem *problem)
 
 /* --- both --- */
 
-static bool show_all(struct show *show, struct problem *problem)
+static bool show_run(struct show *show, struct problem *problem)
 {
     bool done;
     model_init(&show->model, show->recording);
@@ -207,12 +207,12 @@ bool show_recording(const struct recording *recording, const struct show_options
                     struct problem *problem)
 {
     struct show show = { .options = options, .recording = recording };
-    return show_all(&show, problem);
+    return show_run(&show, problem);
 }
 
 bool show_session(struct session *session, const struct show_options *options,
                   struct problem *problem)
 {
     struct show show = { .options = options, .recording = &session->recording, .session = session };
-    return show_all(&show, problem);
+    return show_run(&show, problem);
 }

@@ -29,7 +29,7 @@ static void note_lane(struct show *show, const lanepool_event *event)
              lane == MODEL_NONE ? "a lane" : model->lanes[lane].name);
 }
 
-static const char *words_of(const lanepool_event *event)
+static const char *words_of_event(const lanepool_event *event)
 {
     switch ((lanepool_event_type)event->type) {
     case LANEPOOL_EVENT_ROUTE:
@@ -59,7 +59,7 @@ static void note_moment(struct show *show, const lanepool_event *event)
     if (event->type == LANEPOOL_EVENT_ARRIVE) {
         note_lane(show, event);
     } else {
-        text_add(&show->notes, "%s", words_of(event));
+        text_add(&show->notes, "%s", words_of_event(event));
     }
 }
 
@@ -102,7 +102,7 @@ bool show_do_steps(struct show *show, bool is_quiet, struct problem *problem)
 /* --- graphs --- */
 
 /* The first name that no file has yet. */
-static bool find_name(struct text *name)
+static bool find_graph_name(struct text *name)
 {
     for (unsigned number = 1; number < GRAPHS_MAX; number++) {
         name->size = 0;
@@ -121,7 +121,7 @@ static void write_graph(struct show *show)
     struct problem problem;
     show->notes.size = 0;
     dot_write(&dot, &show->model);
-    if (!find_name(&name)) {
+    if (!find_graph_name(&name)) {
         text_add(&show->notes, "there are too many graphs here already");
     } else if (file_write(name.data, dot.data, dot.size, &problem)) {
         text_add(&show->notes, "%s is written", name.data);

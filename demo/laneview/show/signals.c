@@ -7,11 +7,11 @@
 
 #define SECOND_NS 1000000000u
 
-static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 static volatile sig_atomic_t end_signal, was_resized, must_stop;
-static sigset_t before; /* what was blocked before signals_hold() */
+static sigset_t saved_mask; /* what was blocked before signals_hold() */
 
-static void take(int signal)
+static void note_signal(int signal)
 {
     if (signal == SIGWINCH) {
         was_resized = 1;
@@ -22,26 +22,26 @@ static void take(int signal)
     }
 }
 
-static void hold(sigset_t *held, int signal)
+static void hold_signal(sigset_t *signals, int signal)
 {
-    struct sigaction action = { .sa_handler = take }, old;
+    struct sigaction action = { .sa_handler = note_signal }, old;
     sigemptyset(&action.sa_mask);
     if (sigaction(signal, NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
-        sigaddset(held, signal);
+        sigaddset(signals, signal);
         sigaction(signal, &action, NULL);
     }
 }
 
 void signals_hold(void)
 {
-    sigset_t held;
-    sigemptyset(&held);
-    for (unsigned i = 0; i < sizeof ending / sizeof *ending; i++) {
-        hold(&held, ending[i]);
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (unsigned i = 0; i < sizeof end_signals / sizeof *end_signals; i++) {
+        hold_signal(&signals, end_signals[i]);
     }
-    hold(&held, SIGTSTP);
-    hold(&held, SIGWINCH);
-    sigprocmask(SIG_BLOCK, &held, &before);
+    hold_signal(&signals, SIGTSTP);
+    hold_signal(&signals, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &signals, &saved_mask);
 }
 
 bool signals_wait(int file, uint64_t ns)
@@ -52,7 +52,7 @@ bool signals_wait(int file, uint64_t ns)
     if (file >= 0) {
         FD_SET(file, &files);
     }
-    return pselect(file + 1, &files, NULL, NULL, &limit, &before) > 0;
+    return pselect(file + 1, &files, NULL, NULL, &limit, &saved_mask) > 0;
 }
 
 int signals_end(void)
@@ -60,26 +60,26 @@ int signals_end(void)
     return end_signal;
 }
 
-static bool take_mark(volatile sig_atomic_t *mark)
+static bool take_flag(volatile sig_atomic_t *flag)
 {
-    bool was_set = *mark != 0;
-    *mark = 0;
+    bool was_set = *flag != 0;
+    *flag = 0;
     return was_set;
 }
 
 bool signals_take_resize(void)
 {
-    return take_mark(&was_resized);
+    return take_flag(&was_resized);
 }
 
 bool signals_take_stop(void)
 {
-    return take_mark(&must_stop);
+    return take_flag(&must_stop);
 }
 
 void signals_die(int signal_number)
 {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_SETMASK, &saved_mask, NULL);
 }

@@ -20,7 +20,7 @@
 #define DEFAULT_HEIGHT 30
 #define SIZE_MOST      1000
 
-static struct termios before;
+static struct termios saved_modes;
 static bool is_entered, has_modes;
 
 bool terminal_is_there(void)
@@ -35,10 +35,10 @@ bool terminal_has_colours(void)
     return !no_color || !*no_color;
 }
 
-static size_t size_or(unsigned told, const char *name, size_t otherwise)
+static size_t choose_size(unsigned reported, const char *name, size_t otherwise)
 {
     const char *text = getenv(name);
-    long number = told > 0 ? (long)told : text ? strtol(text, NULL, 10) : 0;
+    long number = reported > 0 ? (long)reported : text ? strtol(text, NULL, 10) : 0;
     if (number <= 0) {
         return otherwise;
     }
@@ -51,12 +51,12 @@ void terminal_size(size_t *width, size_t *height)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
         size = (struct winsize){ 0 };
     }
-    *width = size_or(size.ws_col, "COLUMNS", DEFAULT_WIDTH);
-    *height = size_or(size.ws_row, "LINES", DEFAULT_HEIGHT);
+    *width = choose_size(size.ws_col, "COLUMNS", DEFAULT_WIDTH);
+    *height = choose_size(size.ws_row, "LINES", DEFAULT_HEIGHT);
 }
 
 /* What cannot be written here, the next picture will complain of. */
-static void put(const char *sequence)
+static void write_sequence(const char *sequence)
 {
     size_t size = strlen(sequence);
     while (size > 0) {
@@ -79,15 +79,15 @@ void terminal_enter(void)
         will_leave = atexit(terminal_leave) == 0;
     }
     is_entered = true;
-    has_modes = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &before) == 0;
+    has_modes = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &saved_modes) == 0;
     if (has_modes) {
-        struct termios modes = before;
+        struct termios modes = saved_modes;
         modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         modes.c_cc[VMIN] = 1;
         modes.c_cc[VTIME] = 0;
         tcsetattr(STDIN_FILENO, TCSANOW, &modes);
     }
-    put(ENTER);
+    write_sequence(ENTER);
 }
 
 void terminal_leave(void)
@@ -95,9 +95,9 @@ void terminal_leave(void)
     if (!is_entered) {
         return;
     }
-    put(LEAVE);
+    write_sequence(LEAVE);
     if (has_modes) {
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved_modes);
     }
     is_entered = false;
 }
