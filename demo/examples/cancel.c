@@ -1,4 +1,4 @@
-/* A close is cancelled while a lane is paused; a payment goes on when its function has returned. */
+/* A close is cancelled while a lane is paused. A payment ends later than its function returns. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 
@@ -8,14 +8,14 @@ static int nothing(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* The bank's answer, whenever and wherever it comes; cancelled or not, it ends the payment. */
+/* The bank's answer, from any thread at any time. Even if cancelled, it completes the payment. */
 static int answer(lanepool_run *run, void *payment, lanepool_call call)
 {
     (void)run;
     return lanepool_task_complete(payment, call == LANEPOOL_CALL_RUN ? 0 : 1, "paid");
 }
 
-/* Asks the bank and returns: the client's lane stays blocked, and no thread is. */
+/* Asks the bank and returns: the client's lane stays blocked, but no thread does. */
 static int pay(lanepool_run *run, void *context, lanepool_call call)
 {
     lanepool_detached *payment;

@@ -1,17 +1,18 @@
-/* A client's bank does not answer: its posting is tried again, then kept. The month-end goes
- * without that client, everybody else goes on, and in the end the posting is tried once more. */
+/* A client's bank does not answer: its posting is retried, then parked. The month-end goes
+ * without that client, and the other clients continue. In the end the posting is retried once
+ * more. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 
 enum { CLIENTS = 3 };
 
-static bool bank_is_back; /* written while nothing runs */
+static bool bank_is_back; /* written while no task runs */
 static long balance[CLIENTS];
 
 static struct posting {
     uint64_t client;
     long amount;
-    const char *reason; /* why it has failed, for those who list what is kept */
+    const char *reason; /* why it has failed, for the list of parked tasks */
 } postings[4] = { { 0, 100, NULL }, { 1, 20, NULL }, { 2, 3, NULL }, { 1, 50, NULL } };
 
 static int post(lanepool_run *run, void *context, lanepool_call call)
@@ -22,7 +23,7 @@ static int post(lanepool_run *run, void *context, lanepool_call call)
     if (posting->client == 1 && !bank_is_back) {
         posting->reason = "the bank does not answer";
         printf("posting of client 1: attempt %u fails\n", lanepool_run_attempt(run));
-        return 1; /* and has changed nothing: it may be called again */
+        return 1; /* nothing has changed: it may be called again */
     }
     balance[posting->client] += posting->amount;
     return 0;
@@ -51,11 +52,11 @@ static lanepool_status submit(lanepool_pool *pool, lanepool_task_fn function, vo
     task.context = context;
     task.claims = claims;
     task.claim_count = count;
-    task.on_failure = count > 1 ? &without : NULL; /* else what the pool says */
+    task.on_failure = count > 1 ? &without : NULL; /* for one claim, the pool's policy */
     return lanepool_pool_submit(pool, &task);
 }
 
-/* Lists what is kept, and has it tried again. */
+/* Lists the parked tasks, and retries them. */
 static void try_again(lanepool_pool *pool)
 {
     lanepool_failures *failures;
@@ -91,7 +92,7 @@ int main(void)
     if (status == LANEPOOL_OK)
         status = submit(pool, sum_up, clients, clients, CLIENTS);
     while (lanepool_pool_destroy(pool) ==
-           LANEPOOL_HELD) /* only kept tasks are left, and what waits */
+           LANEPOOL_HELD) /* only parked tasks, and tasks behind them, are left */
         try_again(pool);
     printf("client 1: %ld\n", balance[1]);
     return status != LANEPOOL_OK;

@@ -1,5 +1,5 @@
-/* A grouped pool: tasks with a client in common conflict, by a rule of the program's. A statement
- * is a rollup over its clients. */
+/* A grouped pool: tasks that share a client conflict, by a rule of the program's own. A
+ * statement is a rollup over its clients. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ int main(void)
 {
     lanepool_pool *pool;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    options.is_compatible = is_compatible; /* and .layout = LANEPOOL_PER_WORKER works as well */
+    options.is_compatible = is_compatible; /* works with .layout = LANEPOOL_PER_WORKER, too */
     lanepool_status status = lanepool_pool_create(&options, &pool);
     for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
         lanepool_task task = LANEPOOL_TASK_INIT;

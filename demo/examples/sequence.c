@@ -1,9 +1,9 @@
-/* Serial lanes over threads of the program's own: here an event loop, the smallest there is. */
+/* Serial lanes over threads of the program's own: here the smallest possible event loop. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 
 static struct loop {
-    lanepool_work *works[8]; /* a real one guards them: this is called from any thread */
+    lanepool_work *works[8]; /* a real loop needs a lock: execute() is called from any thread */
     int count;
 } loop;
 
@@ -11,7 +11,7 @@ static lanepool_status execute(void *context, lanepool_work *work)
 {
     struct loop *self = context;
     if (self->count == 8)
-        return LANEPOOL_FULL; /* whoever submits is told so */
+        return LANEPOOL_FULL; /* the submitter gets this status */
     self->works[self->count++] = work;
     return LANEPOOL_OK;
 }
@@ -52,13 +52,13 @@ int main(void)
         return 1;
     int failed = submit(deposits, "deposit 1", 0, NULL) || submit(deposits, "deposit 2", 0, NULL) ||
                  submit(letters, "statement", 0, NULL) ||
-                 submit(letters, "reminder", INT64_MAX, &reminder); /* in 292 years */
+                 submit(letters, "reminder", INT64_MAX, &reminder); /* due in 292 years */
     run(&loop);
     failed |= lanepool_future_cancel(reminder) || submit(deposits, "deposit 3", 0, NULL);
-    lanepool_sequence_destroy(deposits); /* what has not started is cancelled */
+    lanepool_sequence_destroy(deposits); /* cancels what has not started */
     lanepool_sequence_destroy(letters);
     lanepool_executor_destroy(executor);
-    run(&loop); /* work that comes late finds nothing to do */
+    run(&loop); /* late work finds nothing to do */
     lanepool_future_release(reminder);
     return failed;
 }

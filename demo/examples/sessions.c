@@ -1,16 +1,16 @@
-/* Requests of a customer run in order, in a session that stays open for a while after them; those
- * of other customers run beside them. */
+/* Requests of a customer run in order, in a session that stays open for a while after them.
+ * Requests of different customers run in parallel. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct session { /* dear to open: a connection, a cache; guarded by the customer's lane */
+struct session { /* costly to open: a connection, a cache; guarded by the customer's lane */
     int served;
 };
 
 static struct request {
     const char *customer;
-    int place; /* in its session */
+    int place; /* its number in the session */
 } requests[6] = {
     { "ann", 0 }, { "bob", 0 }, { "ann", 0 }, { "ann", 0 }, { "bob", 0 }, { "cy", 0 }
 };
@@ -38,7 +38,7 @@ static int serve(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* Blocks while as many requests are pending as may be. */
+/* Blocks while pending_max requests are pending. */
 static lanepool_status submit(lanepool_pool *pool, struct request *request,
                               lanepool_future **future)
 {
@@ -60,7 +60,7 @@ int main(void)
     lanepool_context_options sessions = LANEPOOL_CONTEXT_OPTIONS_INIT;
     sessions.open = open_session;
     sessions.close = close_session;
-    sessions.linger_ns_min = 10000000000; /* idle for 10 s; by default it follows the customer */
+    sessions.linger_ns_min = 10000000000; /* idle for 10 s; the default adapts to the customer */
     options.contexts = &sessions;
     options.workers = 2;
     options.pending_max = 4;

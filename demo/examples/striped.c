@@ -1,13 +1,13 @@
-/* A striped executor: the postings of one client run in order, those of others in parallel. */
+/* A striped executor: postings of one client run in order, those of others in parallel. */
 #include <lanepool/lanepool.h>
 #include <stdio.h>
 
 static long balance[2]; /* guarded by the clients' lanes, without a lock */
 
 static struct posting {
-    uint64_t from, to; /* the same: only this client's balance changes */
+    uint64_t from, to; /* equal: only this client's balance changes */
     long amount;
-    long after; /* what `from` has then */
+    long after; /* balance of `from` after the posting */
 } postings[5] = {
     { 0, 0, 500, 0 }, { 1, 1, -30, 0 }, { 0, 0, -200, 0 }, { 1, 1, 50, 0 }, { 0, 1, -100, 0 }
 };
@@ -16,7 +16,7 @@ static int post(lanepool_run *run, void *context, lanepool_call call)
 {
     struct posting *posting = context;
     if (call == LANEPOOL_CALL_CANCELLED || balance[posting->from] + posting->amount < 0)
-        return 1; /* refused: the client's lane goes on, and the future says so */
+        return 1; /* refused: the client's lane continues, and the future has the status */
     posting->after = balance[posting->from] += posting->amount;
     if (posting->to != posting->from)
         balance[posting->to] -= posting->amount;
@@ -35,7 +35,7 @@ int main(void)
         lanepool_task task = LANEPOOL_TASK_INIT;
         task.function = post;
         task.context = &postings[i];
-        task.claims = clients; /* copied; these lanes are blocked until it is done, and no other */
+        task.claims = clients; /* copied; blocks these lanes, and no other, until the task ends */
         task.claim_count = postings[i].to == postings[i].from ? 1 : 2;
         task.future = &futures[i];
         status = lanepool_pool_submit(pool, &task);

@@ -1,5 +1,6 @@
-/* An urgent statement behind a long batch: it starts before what is only ready, and what it waits
- * for comes before that, too. A client with too much pending is refused, and nobody else. */
+/* An urgent statement behind a long batch. It starts before all tasks that are only ready; so do
+ * the tasks that it waits for. A client with too many pending tasks is refused, other clients
+ * are not. */
 #include <lanepool/lanepool.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ int main(void)
     lanepool_pool *pool;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     options.workers = 1;
-    options.priorities = true;    /* without it a priority is INVALID */
+    options.priorities = true;    /* without this, a priority is LANEPOOL_INVALID */
     options.lane_pending_max = 3; /* for each client */
     if (sem_init(&started, 0, 0) || sem_init(&may_end, 0, 0) ||
         lanepool_pool_create(&options, &pool))

@@ -1,4 +1,4 @@
-/* Why is this not running? A statement waits behind a close, and that for a posting elsewhere. */
+/* Why does this task not run? A statement waits behind a close, and the close for a posting. */
 #include <lanepool/lanepool.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ int main(void)
     lanepool_future *statement = NULL;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     options.workers = 2;
-    options.key_name = client_name; /* without it lanes are called by their numbers */
+    options.key_name = client_name; /* without this, lanes are called by their numbers */
     if (sem_init(&started, 0, 0) || sem_init(&may_end, 0, 0) ||
         lanepool_pool_create(&options, &pool))
         return 1;
