@@ -1,4 +1,4 @@
-/* Owns the reading and writing of whole files. SIGPIPE is expected to be ignored. */
+/* Owns the reading and writing of whole files. Expects that SIGPIPE is ignored. */
 #include "base/file.h"
 
 #include <errno.h>

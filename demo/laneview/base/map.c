@@ -1,4 +1,4 @@
-/* Owns a hash table with open addressing; nothing is ever taken out of it. */
+/* Owns a hash table with open addressing. Nothing is ever removed from the table. */
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void map_fini(struct map *map)
     *map = (struct map){ 0 };
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot where the key belongs. */
 static struct map_slot *find_slot(const struct map *map, uint8_t type, uint64_t number)
 {
     uint64_t hash = (number ^ (uint64_t)type << 56) * 0x9e3779b97f4a7c15u;

@@ -1,5 +1,5 @@
 /*
- * From pairs of numbers to indexes.
+ * A table from a pair of numbers to an index.
  */
 #ifndef LANEVIEW_MAP_H
 #define LANEVIEW_MAP_H
@@ -22,10 +22,10 @@ struct map {
 
 void map_fini(struct map *map);
 
-/* MAP_NONE if there is none. */
+/* Returns MAP_NONE if the pair is not in the table. */
 size_t map_get(const struct map *map, uint8_t type, uint64_t number);
 
-/* Replaces what was there. */
+/* Adds a pair, or replaces its index. */
 void map_set(struct map *map, uint8_t type, uint64_t number, size_t index);
 
 #endif

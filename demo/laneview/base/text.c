@@ -1,4 +1,4 @@
-/* Owns the building of texts and their escapes. */
+/* Owns growing texts and their escapes. */
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -45,7 +45,7 @@ void text_add(struct text *text, const char *format, ...)
     text->size += size > 0 ? (size_t)size : 0;
 }
 
-/* How long a character is that begins so; 0: none does. */
+/* The size of a UTF-8 character by its first byte; 0 if no character begins with it. */
 static size_t size_from_first_byte(unsigned char first)
 {
     if (first < 0x80) {
@@ -79,12 +79,12 @@ size_t text_character(const char *bytes, size_t size)
     }
     if ((length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10ffff)) ||
         (code >= 0xd800 && code < 0xe000)) {
-        return 0; /* longer than need be, or no character at all */
+        return 0; /* longer than necessary, or not a character */
     }
     return length;
 }
 
-/* Control characters, the invisible second set of them, and what XML forbids. */
+/* Returns true for control characters, both ranges of them, and for what XML forbids. */
 static int is_hidden_character(const char *bytes, size_t length)
 {
     unsigned char first = (unsigned char)bytes[0];

@@ -1,6 +1,5 @@
 /*
- * A growing text, and what has to be done to text before it goes into XML,
- * JSON, DOT or a terminal.
+ * A growing text, and the escapes that text needs in XML, JSON, DOT or a terminal.
  */
 #ifndef LANEVIEW_TEXT_H
 #define LANEVIEW_TEXT_H
@@ -8,7 +7,7 @@
 #include <stddef.h>
 
 struct text {
-    char *data; /* zero-terminated once something was added */
+    char *data; /* zero-terminated after the first addition */
     size_t size, capacity;
 };
 
@@ -18,21 +17,21 @@ void text_add(struct text *text, const char *format, ...) __attribute__((format(
 void text_add_bytes(struct text *text, const char *bytes, size_t size);
 
 /*
- * Any bytes as a name that can be shown: valid UTF-8 without control characters. Every other byte
- * becomes \xHH. What is clean already stays as it is.
+ * Adds any bytes as a clean name: valid UTF-8 without control characters. Every other byte becomes
+ * \xHH. Clean text is added unchanged.
  */
 void text_add_clean(struct text *text, const char *bytes, size_t size);
 
-/* A clean name inside XML text or attributes. */
+/* Adds a clean name with the escapes of XML, for text or attributes. */
 void text_add_xml(struct text *text, const char *name);
 
-/* A clean name as a string of JSON, or of DOT, with its quotes. */
+/* Adds a clean name as a string of JSON or DOT, with its quotes. */
 void text_add_quoted(struct text *text, const char *name);
 
-/* The bytes of the UTF-8 character at `bytes`; 0 if there is none in `size` bytes. */
+/* The size of the UTF-8 character at `bytes`; 0 if there is none within `size` bytes. */
 size_t text_character(const char *bytes, size_t size);
 
-/* How many characters a clean name has. */
+/* The number of characters in a clean name. */
 size_t text_length(const char *name);
 
 #endif

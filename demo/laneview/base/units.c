@@ -1,4 +1,4 @@
-/* Owns nothing: reads and writes times. */
+/* Reads and writes times. */
 #include "base/units.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const struct unit *choose_unit(uint64_t ns)
     return unit;
 }
 
-/* In decimal digits of integers, so that every machine prints the same. */
+/* Writes a time with integer arithmetic only, so that every machine prints the same digits. */
 static const char *format_in_unit(char text[UNITS_TEXT_SIZE], uint64_t ns, const struct unit *unit,
                                   unsigned decimals)
 {

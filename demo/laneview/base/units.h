@@ -9,16 +9,18 @@
 
 #define UNITS_TEXT_SIZE 32
 
-/* A time in the unit that suits it, with three digits or so; returns `text`. */
+/* Writes a time in a suitable unit, with about three digits; returns `text`. */
 const char *units_format(char text[UNITS_TEXT_SIZE], uint64_t ns);
 
-/* A mark on an axis: exact for multiples of a step that units_step() gave. */
+/* Writes the label of a tick on an axis. The label is exact for multiples of a step from
+ * units_step(). */
 const char *units_format_tick(char text[UNITS_TEXT_SIZE], uint64_t ns, uint64_t step_ns);
 
-/* Reads a number with a unit: 12.5ms, 3s, 200us, 0. False if it is not a time up to 100 days. */
+/* Reads a number with a unit: 12.5ms, 3s, 200us, 0. Returns false if it is not a time up to 100
+ * days. */
 bool units_parse(const char *text, uint64_t *ns);
 
-/* A round step such that `span_ns` has about `count` of them. */
+/* Returns a round step that divides `span_ns` into about `count` parts. */
 uint64_t units_step(uint64_t span_ns, unsigned count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the reading of the command line, and the texts of --help. */
+/* Owns the parsing of the command line, and the texts of --help. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static const struct command {
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
-/* What is still to be read. */
+/* The arguments that are not read yet. */
 struct arguments {
     char **items;
     int count, next;
@@ -130,7 +130,7 @@ static bool is_option(const char *argument, const char *name)
     return strncmp(argument, name, size) == 0 && (argument[size] == 0 || argument[size] == '=');
 }
 
-/* The value of an option: --name VALUE or --name=VALUE. */
+/* Reads the value of an option: --name VALUE or --name=VALUE. */
 static bool take_value(struct arguments *arguments, const char *name, const char **value)
 {
     const char *argument = arguments->items[arguments->next - 1];
@@ -196,7 +196,7 @@ static bool take_layout(struct arguments *arguments, struct cli *cli)
            fail_usage(arguments, "not a layout, worker or key: ", value);
 }
 
-/* One option; an argument that the command does not know is a usage problem. */
+/* Reads one option. An option that the command does not have is a usage problem. */
 static bool take_option(struct cli *cli, struct arguments *arguments, unsigned options)
 {
     const char *argument = arguments->items[arguments->next - 1];
@@ -237,7 +237,7 @@ static bool runs_a_scenario(const struct cli *cli)
     return cli->command == CLI_RECORD || cli->command == CLI_PLAY || cli->command == CLI_COMPARE;
 }
 
-/* What a command needs, once all of its arguments have been read. */
+/* Checks that a command has what it needs, once all of its arguments are read. */
 static bool check_arguments(const struct cli *cli, struct arguments *arguments, const char *command)
 {
     if (!cli->file && cli->command != CLI_SCENARIO) {
@@ -274,7 +274,7 @@ static bool read_command(struct cli *cli, struct arguments *arguments,
     return check_arguments(cli, arguments, command->name);
 }
 
-/* Whether help is asked for, before or after a command. */
+/* Returns true if help is asked for, before or after a command. */
 static bool wants_help(int argument_count, char **arguments)
 {
     for (int i = 1; i < argument_count && strcmp(arguments[i], "--") != 0; i++) {

@@ -26,19 +26,19 @@ enum cli_command {
 
 struct cli {
     enum cli_command command;
-    const char *help;   /* of CLI_HELP: what to print */
-    const char *file;   /* the recording; or the scenario, or NULL to list those there are */
+    const char *help;   /* CLI_HELP: what to print */
+    const char *file;   /* the recording or the scenario; NULL lists all scenarios */
     const char *output; /* NULL: standard output */
     bool is_ascii, is_json;
-    uint64_t from, to; /* to: UINT64_MAX is the end */
+    uint64_t from, to; /* from the recording's zero; `to` is UINT64_MAX for the end */
     uint64_t at;
     unsigned speed_percent;
-    unsigned worker_count; /* 0: as the scenario says */
-    bool has_layout;       /* otherwise likewise */
+    unsigned worker_count; /* 0: the scenario's number */
+    bool has_layout;       /* false: the scenario's layout */
     lanepool_layout layout;
 };
 
-/* False with a usage problem. The texts point into argv. */
+/* Returns false with a usage problem. The texts point into argv. */
 bool cli_read(struct cli *cli, int argument_count, char **arguments, struct problem *problem);
 
 #endif

@@ -1,4 +1,4 @@
-/* laneview: the program around its parts. */
+/* Runs the command that the command line names. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ static bool add_scenario_steps(struct text *text, const char *name, struct probl
     return done;
 }
 
-/* The commands that need no recording print a text. */
+/* Runs a command that needs no recording and prints a text. */
 static bool run_text_command(const struct cli *cli, struct problem *problem)
 {
     struct text text = { 0 };

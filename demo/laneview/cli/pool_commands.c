@@ -1,4 +1,4 @@
-/* Owns what is done with a scenario that runs: it is recorded, shown, or compared. */
+/* Owns the commands that run a scenario: record, play, compare. */
 #include "cli/pool_commands.h"
 
 #include "base/file.h"
@@ -8,9 +8,9 @@
 #include "show/show.h"
 #include "show/signals.h"
 
-#define TURN_NS 2000000u /* so often events are read at least */
+#define TURN_NS 2000000u /* events are read at least this often */
 
-/* Until its end, or until a signal asks for it. */
+/* Runs a session to its end, or until a signal ends it. */
 static bool run_session_to_end(struct session *session, struct problem *problem)
 {
     bool done = true;
@@ -39,7 +39,7 @@ static bool record_scenario(const struct cli *cli, const struct scenario *scenar
     return done;
 }
 
-/* Until its end, its user's or its reader's. */
+/* Shows a session until it ends, the user quits, or the output is closed. */
 static bool play_scenario(const struct cli *cli, const struct scenario *scenario,
                           struct problem *problem)
 {
@@ -56,7 +56,8 @@ static bool play_scenario(const struct cli *cli, const struct scenario *scenario
     return done;
 }
 
-/* Half a comparison says nothing: a signal ends it without a word. */
+/* Runs the scenario with both layouts. If a signal ends a run, nothing is printed: half a
+ * comparison is useless. */
 static bool compare_layouts(const struct cli *cli, struct scenario *scenario,
                             struct problem *problem)
 {

@@ -1,4 +1,4 @@
-/* Owns what is made of a recording: a picture, a timeline, a trace, figures, a graph, a replay. */
+/* Owns the commands on a recording: timeline, svg, chrome, stats, dot, replay. */
 #include "cli/recording_commands.h"
 
 #include <stdlib.h>

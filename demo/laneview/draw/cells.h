@@ -1,5 +1,5 @@
 /*
- * A rectangle of characters, to be drawn on and then printed.
+ * A rectangle of characters: first drawn on, then printed.
  */
 #ifndef LANEVIEW_CELLS_H
 #define LANEVIEW_CELLS_H
@@ -26,24 +26,24 @@ struct cells_character {
 
 struct cells {
     size_t width, height;
-    bool is_ascii; /* other characters become ? */
+    bool is_ascii; /* characters beyond ASCII become ? */
     struct cells_character *items;
 };
 
 void cells_init(struct cells *cells, size_t width, size_t height, bool is_ascii);
 void cells_fini(struct cells *cells);
 
-/* Writes clean text; what does not fit into the row is cut. Returns the column behind it. */
+/* Writes clean text, cut at the end of the row. Returns the column after the text. */
 size_t cells_put(struct cells *cells, size_t x, size_t y, enum cells_style style, const char *text);
 
 /* Writes one character `count` times. */
 void cells_fill(struct cells *cells, size_t x, size_t y, size_t count, enum cells_style style,
                 const char *character);
 
-/* Whether nothing is written at a place. */
+/* Returns true if nothing is written there. */
 bool cells_is_blank(const struct cells *cells, size_t x, size_t y);
 
-/* All rows without the spaces at their ends; `line_end` comes after each. */
+/* Adds all rows, without the spaces at their ends, each followed by `line_end`. */
 void cells_print(struct text *text, const struct cells *cells, bool has_colours,
                  const char *line_end);
 

@@ -1,6 +1,7 @@
 /*
- * Owns the trace: process 1 has a thread for each worker, process 2 one for each lane; where tasks
- * share a lane at the same time, further ones. Slices of one thread must not overlap.
+ * Owns the trace. Process 1 has a thread for each worker, process 2 has one for each lane. A lane
+ * that tasks share at the same time has several threads, because slices of one thread must not
+ * overlap.
  */
 #include "draw/chrome.h"
 
@@ -13,7 +14,7 @@
 #define WORKERS_PID 1
 #define LANES_PID   2
 
-/* Threads that a lane has shown its spans on: until when each is taken. */
+/* The threads of the current lane, and until when each is in use. */
 struct slots {
     uint64_t *ends;
     unsigned *threads;
@@ -25,12 +26,12 @@ struct trace {
     const struct model *model;
     bool has_event;
     size_t *lanes;           /* in the order of their names */
-    unsigned lane_threads;   /* so many threads has process 2 */
-    unsigned *entry_threads; /* of process 2, for each entry with a span; 0: none */
-    struct slots slots;      /* of the lane that is being written */
+    unsigned lane_threads;   /* the number of threads in process 2 */
+    unsigned *entry_threads; /* for each entry with a span, its thread in process 2; 0: none */
+    struct slots slots;      /* of the current lane */
 };
 
-/* Times are microseconds, with nanoseconds behind the point. */
+/* Writes a time in microseconds; nanoseconds follow the point. */
 static void add_time(struct text *json, const char *name, uint64_t ns)
 {
     text_add(json, ",\"%s\":%llu.%03u", name, (unsigned long long)(ns / 1000),
@@ -50,7 +51,7 @@ static void add_string(struct text *json, const char *name, const char *value)
     text_add_quoted(json, value);
 }
 
-/* --- what processes and threads are called --- */
+/* --- names of processes and threads --- */
 
 static void add_metadata(struct trace *trace, const char *what, unsigned pid, unsigned thread,
                          const char *name)
@@ -94,7 +95,7 @@ static void end_slice(struct trace *trace, const char *category, const char *nam
     text_add(trace->json, "}");
 }
 
-/* The lanes of a task, as the arguments of its slice. */
+/* Adds the lanes of a task as arguments of its slice. */
 static void add_task_arguments(struct trace *trace, size_t task, size_t attempt)
 {
     const struct model *model = trace->model;
@@ -147,7 +148,8 @@ static void add_worker(struct trace *trace, unsigned index)
 
 /* --- lanes --- */
 
-/* A thread of the lane that is free from a time on: its number among the lane's. */
+/* Finds a thread of the lane that is free from a time on, or adds one. Returns its number among
+ * the lane's threads. */
 static size_t find_free_slot(struct trace *trace, size_t row, uint64_t from)
 {
     struct slots *slots = &trace->slots;
@@ -198,7 +200,7 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
     text_fini(&why);
 }
 
-/* All spans of one entry stand on one thread. */
+/* Adds the spans of a lane. All spans of one entry are on the same thread. */
 static void add_lane(struct trace *trace, size_t row, struct lane_spans *spans)
 {
     size_t slot = 0, entry = MODEL_NONE;
@@ -227,7 +229,8 @@ static void add_arrow_end(struct trace *trace, const char *phase, unsigned pid, 
              *phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
-/* From each lane of a rollup, when it arrived there, to its start on the worker. */
+/* Adds an arrow for each lane of a rollup. It begins when the lane is granted, and ends on the
+ * worker when the rollup starts. */
 static void add_arrows(struct trace *trace)
 {
     const struct model *model = trace->model;
@@ -281,7 +284,7 @@ static void add_changed(struct trace *trace, uint64_t time, const struct counter
     }
 }
 
-/* Fed again from the beginning: one value for each moment, the last one. */
+/* Replays the events, and adds the last value of each counter at each moment. */
 static void add_counters(struct trace *trace)
 {
     const struct recording *recording = trace->model->recording;

@@ -1,6 +1,6 @@
 /*
- * Owns the graph: a row for each lane with its queue, a node for each entry, and an edge from
- * each to what it waits for. The oldest entries of long queues are drawn.
+ * Owns the graph: a row for each lane with its queue, a node for each entry, and an edge from each
+ * entry to the one that it waits for. Of a long queue only the oldest entries are drawn.
  */
 #include "draw/dot.h"
 
@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "model/describe.h"
 
-#define QUEUE_MAX 12 /* entries of a lane that are drawn */
+#define QUEUE_MAX 12 /* entries that are drawn in each lane */
 
 static void add_label(struct text *dot, const struct text *label)
 {
@@ -17,7 +17,7 @@ static void add_label(struct text *dot, const struct text *label)
     text_add_quoted(dot, label->data);
 }
 
-/* How a task stands, by its look. */
+/* The look of a node, by the state of its task. */
 static const char *node_style_of(const struct model_task *task, bool is_granted)
 {
     if (task->state == MODEL_RUNNING) {
@@ -76,7 +76,7 @@ static void add_entry(struct text *dot, const struct model *model, size_t index)
     text_fini(&label);
 }
 
-/* An entry points to the one in front of it; heads stand to the left. */
+/* Adds the edge from an entry to the one in front of it. Heads are drawn on the left. */
 static void add_edge(struct text *dot, const char *kind, size_t entry, size_t front)
 {
     text_add(dot, "  e%zu -> %s%zu [dir=back];\n", front, kind, entry);
@@ -91,7 +91,8 @@ static bool is_poisoned(const struct model *model, const struct model_lane *lane
     return index != MODEL_NONE;
 }
 
-/* A row: its name, its head, those that wait. A lane that is empty is left out. */
+/* Adds a row: the lane's name, its head, its waiting entries. Returns false for an empty lane,
+ * which is left out. */
 static bool add_lane(struct text *dot, const struct model *model, size_t number)
 {
     const struct model_lane *lane = &model->lanes[number];
@@ -119,7 +120,7 @@ static bool add_lane(struct text *dot, const struct model *model, size_t number)
     return true;
 }
 
-/* One below the other, in the order of their names. */
+/* Adds the rows one below another, in the order of their names. */
 static void add_lanes(struct text *dot, const struct model *model)
 {
     size_t *order = model_sorted_lanes(model);
@@ -136,7 +137,7 @@ static void add_lanes(struct text *dot, const struct model *model)
     free(order);
 }
 
-/* The entries of a rollup are one task: tied together, without a direction. */
+/* Ties the entries of a rollup together: they are one task. */
 static void add_ties(struct text *dot, const struct model *model, size_t task)
 {
     size_t before = MODEL_NONE, index = model->tasks[task].first_entry;
@@ -155,7 +156,8 @@ static void add_ties(struct text *dot, const struct model *model, size_t task)
     }
 }
 
-/* With a rule of the program's own, tasks stand behind tasks: these have no lane to be drawn in. */
+/* Adds a task that has no lane. With a rule of the program's own, tasks wait directly behind
+ * other tasks. */
 static void add_task_without_lane(struct text *dot, const struct model *model, size_t task)
 {
     struct text label = { 0 };
@@ -176,7 +178,7 @@ static void add_task_without_lane(struct text *dot, const struct model *model, s
     text_fini(&label);
 }
 
-/* Lines of the heading: strings that are put together, each with its end. */
+/* Adds a line to the heading for each worker. */
 static void add_workers(struct text *dot, const struct model *model)
 {
     for (unsigned i = 0; i < model->recording->worker_count; i++) {

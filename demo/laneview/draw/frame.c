@@ -1,4 +1,4 @@
-/* Owns the look of a frame. */
+/* Owns how a frame is drawn. */
 #include "draw/frame.h"
 
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 
 #define NAME_WIDTH  14
 #define STATE_WIDTH 30
-#define DEPTH_SHOWN 40 /* entries of a queue that get a mark */
+#define DEPTH_SHOWN 40 /* at most this many squares are drawn for waiting entries */
 #define BUSY_WIDTH  12
 
 struct frame {
     struct cells *cells;
     const struct model *model;
-    size_t y, end; /* the next row; where those of workers and lanes end */
+    size_t y, end; /* the next row; the first row below workers and lanes */
 };
 
 /* --- heading --- */
@@ -105,7 +105,8 @@ static void draw_worker(struct frame *frame, unsigned index)
     text_fini(&text);
 }
 
-/* With little room, half of it is for lanes; the last row says how many are not shown. */
+/* If there is little room, lanes get half of it. The last row says how many workers are not
+ * shown. */
 static void draw_workers(struct frame *frame)
 {
     const struct model *model = frame->model;
@@ -124,7 +125,7 @@ static void draw_workers(struct frame *frame)
 
 /* --- lanes --- */
 
-/* The task at the head of a lane, and how it stands. */
+/* Adds the task at the head of a lane, and its state. Returns the style for both. */
 static enum cells_style add_head_task(struct text *text, const struct model *model,
                                       const struct model_entry *entry, bool is_ascii)
 {
@@ -182,7 +183,7 @@ static void draw_lane(struct frame *frame, const struct model_lane *lane)
     text_fini(&text);
 }
 
-/* As many as there is room for; the last row says how many are not shown. */
+/* Draws as many lanes as fit; the last row says how many are not shown. */
 static void draw_lanes(struct frame *frame)
 {
     const struct model *model = frame->model;
@@ -222,7 +223,7 @@ static void draw_idle_times(struct frame *frame, size_t y)
     text_fini(&text);
 }
 
-/* Around workers and lanes: the heading and the idle time, each with an empty row. */
+/* Rows besides workers and lanes: the heading and the idle time, each with an empty row. */
 #define OTHER_ROWS 4
 
 size_t frame_height(const struct model *model)

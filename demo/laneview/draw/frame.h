@@ -1,6 +1,6 @@
 /*
- * One frame of the live view: what the model is like now. Nothing but the model and the options
- * decides what it looks like.
+ * One frame of the live view: the model's current state. A frame depends on nothing but the model
+ * and the options.
  */
 #ifndef LANEVIEW_FRAME_H
 #define LANEVIEW_FRAME_H
@@ -15,14 +15,14 @@ struct frame_options {
     bool is_ascii;
 };
 
-/* The cells are initialised here, and finished by the caller. */
+/* Initialises the cells, which the caller finishes. */
 void frame_draw(struct cells *cells, const struct model *model,
                 const struct frame_options *options);
 
-/* How many rows a frame without a footer needs to show everything. */
+/* The number of rows that a frame without a footer needs to show everything. */
 size_t frame_height(const struct model *model);
 
-/* The same in one line, for when there is no terminal. */
+/* Adds a summary of the current state in one line, for use without a terminal. */
 void frame_line(struct text *text, const struct model *model);
 
 #endif

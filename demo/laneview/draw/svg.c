@@ -138,7 +138,7 @@ static void draw_plot(struct svg_canvas *canvas)
     svg_lane_rows(canvas);
 }
 
-/* The height is known once everything is drawn: the parts are drawn first. */
+/* Draws the parts first: the document begins with its height, which is known only afterwards. */
 void svg_draw(struct text *svg, const struct model *model, const struct svg_options *options)
 {
     struct text parts = { 0 };

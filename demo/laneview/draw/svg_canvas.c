@@ -1,4 +1,4 @@
-/* Owns what all parts of the picture need: the scale of time, texts, and colours. */
+/* Owns what all parts of the picture need: the time scale, texts, and colours. */
 #include "draw/svg_internal.h"
 
 static const char *const tag_colours[] = { "#a9c8ea", "#a8d8b9", "#cfc3ec", "#a5dadd",
@@ -29,7 +29,7 @@ void svg_text(struct text *svg, double x, double y, const char *attributes, cons
 
 const char *svg_tag_colour(unsigned tag)
 {
-    return tag_colours[(tag + TAG_COLOURS - 1) % TAG_COLOURS]; /* tags with names begin with 1 */
+    return tag_colours[(tag + TAG_COLOURS - 1) % TAG_COLOURS]; /* the first tag with a name is 1 */
 }
 
 const char *svg_rollup_colour(unsigned shade)

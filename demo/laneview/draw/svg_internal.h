@@ -1,5 +1,5 @@
 /*
- * What the files that draw the SVG share: where things stand, and their colours.
+ * The layout and colours of the picture, for the files that draw it.
  */
 #ifndef LANEVIEW_SVG_INTERNAL_H
 #define LANEVIEW_SVG_INTERNAL_H
@@ -8,55 +8,57 @@
 #include "model/spans.h"
 
 #define SVG_WIDTH       1000.0
-#define SVG_LEFT        88.0 /* of the plot; names stand before it */
+#define SVG_LEFT        88.0 /* of the plot; names are on its left */
 #define SVG_RIGHT       984.0
 #define SVG_BAR         28.0 /* the height of a row's bars */
 #define SVG_WORKER_STEP 34.0
-#define SVG_DEPTH       12.0 /* the strip below a lane that shows how many wait */
+#define SVG_DEPTH       12.0 /* the strip below a lane that shows how many tasks wait */
 #define SVG_LANE_STEP   48.0
-#define SVG_LANES_MAX   64  /* more are not drawn, and the picture says so */
-#define SVG_CHARACTER   6.7 /* the width of a character, generously */
+#define SVG_LANES_MAX   64  /* further lanes are not drawn, and the picture says so */
+#define SVG_CHARACTER   6.7 /* the width of a character, estimated generously */
 
 struct svg_canvas {
     struct text *svg;
     const struct model *model;
-    uint64_t from, to; /* what is shown; to > from */
+    uint64_t from, to; /* the time that is shown; to > from */
     size_t *lanes;     /* in the order of their rows */
-    size_t *rows;      /* of each lane of the model; MODEL_NONE: not drawn */
-    size_t lane_count; /* rows */
-    size_t *rollups;   /* of each task that is one: its number among them */
-    bool has_latched, has_ready, has_retrying, has_parked; /* what was drawn, for the legend */
+    size_t *rows;      /* for each lane of the model, its row; MODEL_NONE: not drawn */
+    size_t lane_count; /* the number of rows */
+    size_t *rollups;   /* for each task that is a rollup, its number among the rollups */
+    bool has_latched, has_ready, has_retrying, has_parked; /* drawn so far, for the legend */
     bool has_blocked, has_late;
     double workers_y, lanes_y, end_y;
 };
 
-/* The x of a time, within the plot. */
+/* The x of a time; times outside the plot are moved to its edge. */
 double svg_x(const struct svg_canvas *canvas, uint64_t time);
 
-/* A colour for a task; the colours of rollups tell them apart, those of others their tags. */
+/* The colour of a task: of a rollup by its number among the rollups, of other tasks by their
+ * tag. */
 const char *svg_colour(const struct svg_canvas *canvas, size_t task);
 const char *svg_tag_colour(unsigned tag);
 
-/* The number of the rollup's colour, which is also that of its hatching. */
+/* The number of the rollup's colour and hatching. */
 unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task);
 
-/* How bars look whose task has failed; in the defs of the document are their patterns. */
+/* The look of bars whose task has failed. The document's defs hold their patterns. */
 #define SVG_RETRYING_STYLE "fill=\"url(#retries)\" stroke=\"#0b5fa5\" stroke-dasharray=\"1.5 2\""
 #define SVG_PARKED_STYLE   "fill=\"url(#kept)\" stroke=\"#8e2a6b\" stroke-width=\"1.5\""
 
 #define SVG_ROLLUP_SHADES 6
 const char *svg_rollup_colour(unsigned shade);
 
-/* Text at a place; `attributes` are more of the SVG element. */
+/* Adds a text; `attributes` are further attributes of the SVG element. */
 void svg_text(struct text *svg, double x, double y, const char *attributes, const char *text);
 
 void svg_worker_rows(struct svg_canvas *canvas);
 void svg_lane_rows(struct svg_canvas *canvas);
 
-/* The areas that tie the lanes of each rollup together while it runs; behind all rows. */
+/* Draws an area that ties the lanes of each rollup together while it runs. Rows are drawn on
+ * top. */
 void svg_rollup_ties(struct svg_canvas *canvas);
 
-/* What the colours mean; returns the y below. */
+/* Draws what the colours mean. Returns the y below. */
 double svg_legend(struct svg_canvas *canvas, double y);
 
 #endif

@@ -10,7 +10,7 @@ struct legend {
     double x, y;
 };
 
-/* The width of a text of the legend, about, in the wider ones of usual fonts. */
+/* Estimates the width of a text for the wider ones of the usual fonts. */
 static double estimate_width(const char *text)
 {
     double width = 0;
@@ -20,7 +20,7 @@ static double estimate_width(const char *text)
     return width;
 }
 
-/* Room for a sample and its text, on the next line if this one is full. */
+/* Adds a sample and its text, on the next line if this line is full. */
 static void add_legend_item(struct legend *legend, const char *sample, const char *text)
 {
     double width = 34 + estimate_width(text) + 14;

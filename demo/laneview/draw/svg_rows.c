@@ -1,4 +1,4 @@
-/* Owns the rows: what workers do, what is at the head of lanes, and how many wait behind. */
+/* Owns the rows: the work of workers, the heads of lanes, and how many tasks wait behind them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,20 +7,21 @@
 #include "memory.h"
 #include "model/describe.h"
 
-#define WIDTH_MIN    0.8 /* what is narrower would not be seen */
+#define WIDTH_MIN    0.8 /* a narrower bar could not be seen */
 #define LABEL_HEIGHT 13.0
-#define WIDTH_NOTED  2.0 /* from here on a short wait is worth a mark */
+#define WIDTH_NOTED  2.0 /* shorter waits are not drawn, or not in the legend */
 
-/* A bar of a row, about to be drawn. */
+/* A bar of a row. */
 struct bar {
     double x, y, width, height;
-    struct text label; /* the longest that fits; texts are tried from long to short */
+    struct text label; /* the longest text that fits; longer texts are tried first */
     struct text tip;
 };
 
 /*
- * Places a bar. False if it is outside of what is shown, or if it does not reach beyond *reached,
- * where the row is drawn already: a row never has more bars than there is room for.
+ * Sets where a bar begins and how wide it is. Returns false if the bar is outside the time that is
+ * shown, or ends before *reached, the right end of what the row already has. So a row never has
+ * more bars than pixels.
  */
 static bool place_bar(const struct svg_canvas *canvas, struct bar *bar, uint64_t from, uint64_t to,
                       double *reached)
@@ -57,7 +58,7 @@ static bool label_fits(const struct bar *bar)
     return SVG_CHARACTER * (double)text_length(bar->label.data) + 6 <= bar->width;
 }
 
-/* "#4 close", "#4", or nothing. */
+/* Labels a bar "#4 close" or "#4", or not at all. */
 static void label_task(const struct svg_canvas *canvas, struct bar *bar, size_t task)
 {
     describe_task(&bar->label, canvas->model, task);
@@ -93,7 +94,7 @@ static void draw_run(const struct svg_canvas *canvas, struct bar *bar, size_t ta
 
 /* --- workers --- */
 
-/* The label stays if there is room for it. */
+/* Returns true if the label fits; otherwise empties it. */
 static bool keep_label_if_it_fits(struct bar *bar)
 {
     if (0.9 * SVG_CHARACTER * (double)text_length(bar->label.data) + 4 <= bar->width) {
@@ -103,7 +104,7 @@ static bool keep_label_if_it_fits(struct bar *bar)
     return false;
 }
 
-/* One of the texts for a blocked worker, as far as it fits. */
+/* Tries one of the texts for a blocked worker. Returns true if the text fits. */
 static bool try_blocked_label(const struct svg_canvas *canvas, struct bar *bar, const char *before,
                               size_t first, const char *between, size_t second)
 {
@@ -128,7 +129,8 @@ static bool try_failed_label(const struct svg_canvas *canvas, struct bar *bar, c
     return keep_label_if_it_fits(bar);
 }
 
-/* The latch and the task that holds it up, in the longest of these that fits. */
+/* Labels a blocked worker with the latch and the task that all wait for, in the longest text
+ * that fits. */
 static void label_blocked(const struct svg_canvas *canvas, struct bar *bar,
                           const struct model_span *span)
 {
@@ -198,7 +200,7 @@ void svg_worker_rows(struct svg_canvas *canvas)
 
 /* --- lanes --- */
 
-/* Texts on hatched, dotted and crossed bars. */
+/* The look of texts on hatched, dotted and crossed bars. */
 static const char on_pattern[] =
     "text-anchor=\"middle\" font-weight=\"600\" fill=\"#1d2733\" stroke=\"#ffffff\" "
     "stroke-width=\"3.5\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
@@ -207,7 +209,7 @@ static void draw_latched(struct svg_canvas *canvas, struct bar *bar, const struc
 {
     struct text style = { 0 };
     if (bar->width < 1) {
-        return; /* its outline alone would be wider */
+        return; /* its outline would be wider than the bar */
     }
     canvas->has_latched = true;
     text_add(&style, "fill=\"url(#latched%u)\" stroke=\"%s\" stroke-opacity=\"0.6\"",
@@ -234,7 +236,7 @@ static void draw_failed(struct svg_canvas *canvas, struct bar *bar, const struct
 {
     bool is_parked = span->kind == LANE_PARKED;
     if (bar->width < 1) {
-        return; /* its outline alone would be wider */
+        return; /* its outline would be wider than the bar */
     }
     *(is_parked ? &canvas->has_parked : &canvas->has_retrying) = true;
     describe_failed(&bar->label, canvas->model, span);
@@ -276,7 +278,8 @@ static unsigned most_waiting(const struct model *model)
     return most;
 }
 
-/* Steps below the bars, as high as so many tasks wait; the first highest one has its number. */
+/* Draws steps below the bars, as high as the number of tasks that wait. The first of the highest
+ * steps shows its number. */
 static void draw_depth(const struct svg_canvas *canvas, const struct model_lane *lane, double y,
                        unsigned most)
 {
@@ -311,7 +314,7 @@ static void draw_depth(const struct svg_canvas *canvas, const struct model_lane 
     text_fini(&peak);
 }
 
-/* A name that fits before the plot. */
+/* Draws a lane's name, cut to the room on the left of the plot. */
 static void draw_name(const struct svg_canvas *canvas, const char *name, double y)
 {
     struct text cut = { 0 };
@@ -375,7 +378,7 @@ void svg_lane_rows(struct svg_canvas *canvas)
 
 /* --- rollups --- */
 
-/* The first and the last row of a task's lanes; false if fewer than two are drawn. */
+/* Finds the first and the last row of a task's lanes. Returns false if fewer than two are drawn. */
 static bool find_tied_rows(const struct svg_canvas *canvas, size_t task, size_t *first,
                            size_t *last)
 {

@@ -1,4 +1,4 @@
-/* Owns the text timeline. */
+/* Owns the timeline as text. */
 #include "draw/timeline.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #define NAME_MAX  24
 #define PLOT_MIN  20
 #define WIDTH_MAX 1000
-#define TICK_ROOM 12 /* columns for a mark of the axis */
+#define TICK_ROOM 12 /* columns for the label of a tick */
 
-/* What bars are filled with; in this order in the legend. */
+/* The characters that fill bars, in the order of the legend. */
 struct glyphs {
     const char *runs, *latched, *ready, *retrying, *parked, *blocked, *about_to, *little, *cut;
 };
@@ -33,9 +33,9 @@ static const struct glyphs drawn_glyphs = { "\xe2\x95\x90",
                                             ":",
                                             "\xe2\x80\xa6" };
 
-/* Of a column, the time of bars that are narrower than it. */
+/* How much time of a column belongs to bars that are narrower than the column. */
 struct narrow {
-    uint64_t ns[2]; /* runs, and anything else */
+    uint64_t ns[2]; /* of runs; of all else */
     const char *other;
 };
 
@@ -44,10 +44,10 @@ struct sheet {
     const struct glyphs *glyphs;
     struct cells cells;
     struct text label;
-    struct narrow *narrow; /* of each column of the row that is drawn */
-    size_t left, columns;  /* the plot */
+    struct narrow *narrow; /* for each column of the current row */
+    size_t left, columns;  /* of the plot */
     uint64_t from, to;
-    bool has_failed; /* tasks that have failed were drawn: they stand in the legend */
+    bool has_failed; /* failed tasks were drawn, so the legend explains them */
 };
 
 static size_t column_of(const struct sheet *sheet, uint64_t time)
@@ -66,7 +66,8 @@ static void note_narrow(struct sheet *sheet, size_t at, uint64_t ns, const char 
     }
 }
 
-/* A bar with the sheet's label in it, which begins where the bar does, so that it parts bars. */
+/* Draws a bar that begins with the sheet's label, or with "|" if the label does not fit. So
+ * adjacent bars remain distinct. */
 static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, const char *glyph)
 {
     size_t begin = column_of(sheet, from), end = column_of(sheet, to);
@@ -85,7 +86,8 @@ static void draw_bar(struct sheet *sheet, size_t y, uint64_t from, uint64_t to, 
     }
 }
 
-/* Where no bar begins or is: what took most of the column's time, if it took half of it. */
+/* Fills each column without a bar by what took more than half of its time. If nothing did, but
+ * something ran, the column shows `little`. */
 static void draw_narrow(struct sheet *sheet, size_t y)
 {
     uint64_t half = (sheet->to - sheet->from) / sheet->columns / 2;
@@ -181,7 +183,7 @@ static void draw_failed(struct sheet *sheet, size_t y, const struct lane_span *s
     draw_bar(sheet, y, span->from, span->to, glyph);
 }
 
-/* How many wait, a digit for each column. */
+/* Draws how many tasks wait, one digit for each column. */
 static void draw_depth(struct sheet *sheet, size_t y, const struct model_lane *lane)
 {
     if (lane->depth_count > 1) {
@@ -208,7 +210,7 @@ static void draw_lane(struct sheet *sheet, size_t y, size_t index)
     for (size_t i = 0; i < spans.count; i++) {
         const struct lane_span *span = &spans.items[i];
         if (span->slot > 0) {
-            continue; /* others share the lane: the first of them is shown */
+            continue; /* tasks share the lane: only the first is shown */
         }
         if (span->kind == LANE_LATCHED) {
             draw_latched(sheet, y, span);

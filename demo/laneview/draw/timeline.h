@@ -8,9 +8,9 @@
 #include "model/model.h"
 
 struct timeline_options {
-    size_t width; /* columns in all */
+    size_t width; /* of the whole text */
     bool is_ascii;
-    uint64_t from, to; /* the part of the run that is shown; to: MODEL_UNSEEN is the end */
+    uint64_t from, to; /* the part of the run to show; `to` is MODEL_UNSEEN for the end */
 };
 
 /* The model has been fed all events. */

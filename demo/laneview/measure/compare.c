@@ -1,4 +1,4 @@
-/* Owns the figures by which two layouts are compared. */
+/* Owns the figures that compare two layouts. */
 #include "measure/compare.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "model/model.h"
 
 enum figure {
-    TOTAL,           /* until the last event */
-    BLOCKED,         /* workers with nothing to do though tasks were pending, in all */
-    LATCHED,         /* of it, behind a latch */
-    LATCHED_WAITING, /* lanes latched while others waited in them, in all */
+    TOTAL,           /* up to the last event */
+    BLOCKED,         /* workers without work although tasks were pending, all workers together */
+    LATCHED,         /* the part of BLOCKED that is due to a latch */
+    LATCHED_WAITING, /* lanes latched while other tasks waited in them, all lanes together */
     WAITING_MEAN,    /* from the submit to the start */
     WAITING_99,
     WAITING_MOST,

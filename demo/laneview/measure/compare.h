@@ -1,5 +1,5 @@
 /*
- * Two runs of the same tasks, one with lanes per key and one with lanes per worker, in figures.
+ * Figures that compare two runs of the same tasks: with lanes per key, and with lanes per worker.
  */
 #ifndef LANEVIEW_COMPARE_H
 #define LANEVIEW_COMPARE_H

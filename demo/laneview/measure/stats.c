@@ -1,4 +1,4 @@
-/* Owns the gathering of figures. */
+/* Owns how figures are gathered. */
 #include "measure/stats.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void sort_phases(struct stats_group *group)
     }
 }
 
-/* The nearest rank: always a value that was measured. */
+/* By nearest rank, so the result is always a measured value. */
 uint64_t stats_percentile(const struct stats_measure *measure, unsigned percent)
 {
     if (measure->count == 0) {
@@ -43,7 +43,7 @@ uint64_t stats_percentile(const struct stats_measure *measure, unsigned percent)
     return measure->values[rank > 0 ? rank - 1 : 0];
 }
 
-/* The last depth that was there at a time, or the first of all. */
+/* Returns the index of a lane's last depth at or before a time; 0 if there is none. */
 static size_t depth_at(const struct model_lane *lane, uint64_t time)
 {
     size_t low = 0, high = lane->depth_count;
@@ -58,7 +58,7 @@ static size_t depth_at(const struct model_lane *lane, uint64_t time)
     return low;
 }
 
-/* For how long of a time others waited in a lane. */
+/* How long others waited in a lane between two times. */
 static uint64_t waiting_within(const struct model_lane *lane, uint64_t now, uint64_t from,
                                uint64_t to)
 {

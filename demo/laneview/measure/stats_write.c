@@ -21,7 +21,7 @@ static uint64_t sum_of_kind(const struct model *model, enum model_span_kind kind
 
 /* --- text --- */
 
-/* A name of any length, then spaces up to the next column. */
+/* Adds a name, then spaces up to the next column. */
 static void add_name(struct text *text, const char *name, size_t width)
 {
     size_t length = text_length(name);
@@ -103,7 +103,8 @@ void stats_write_text(struct text *text, const struct stats *stats, const struct
 
 /* --- JSON --- */
 
-/* How many values lie below each power of two that is needed, and not below the one before. */
+/* Adds how many values are below each power of two and not below the previous one. Powers
+ * without values are left out. */
 static void add_histogram(struct text *json, const struct stats_measure *measure)
 {
     size_t done = 0;

@@ -1,4 +1,4 @@
-/* Owns the words for what is shown. */
+/* Owns the words for what a model shows. */
 #include "model/describe.h"
 
 #include "base/units.h"
@@ -85,13 +85,13 @@ void describe_blocked_short(struct text *text, const struct model *model,
     }
 }
 
-/* What a failed task does, in the words of all pictures. */
+/* The words of all pictures for a failed task. */
 static const char *failed_words(enum model_state state)
 {
     return state == MODEL_PARKED ? "has failed and is kept" : "has failed and will be tried again";
 }
 
-/* How the task was that others wait for, when their waiting began. */
+/* Adds what the task that others wait for did when the span began. */
 static void add_holder(struct text *text, const struct model *model, const struct model_span *span)
 {
     const struct model_task *holder = &model->tasks[span->holder];
@@ -187,7 +187,7 @@ static void add_moment(struct text *text, const char *what, uint64_t time)
     }
 }
 
-/* So many of the attempts that have failed are told one by one. */
+/* further failed attempts are only counted */
 #define ATTEMPTS_TOLD 8
 
 static void add_failed_attempts(struct text *text, const struct model_task *task)

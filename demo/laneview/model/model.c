@@ -1,4 +1,4 @@
-/* Owns the life of tasks: which event moves which task from one state to the next. */
+/* Owns the events: each moves a task from one state to the next. */
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void take_submit(struct model *model, const lanepool_event *event)
 {
     size_t before = map_get(&model->submissions, 0, event->object);
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
-        model_give_up(model, before); /* numbers are only used again when their task is over */
+        model_give_up(model, before); /* a number is reused only after its task is over */
     }
     size_t task = model_add_task(model);
     model->tasks[task].submit = model->now;
@@ -54,8 +54,9 @@ static void take_submit(struct model *model, const lanepool_event *event)
     map_set(&model->submissions, 0, event->object, task);
 }
 
-/* A thread's tasks are accepted in the order of its submits: what it submitted before has been
- * routed, too, even if that was not seen. */
+/* Gives up the tasks that the same thread submitted before and that are not routed yet. Tasks of
+ * a thread are routed in the order of their submits, so these have been routed, too: the event
+ * was missed. */
 static void give_up_submitted_before(struct model *model, size_t task)
 {
     size_t before = model->submitted.first;
@@ -78,7 +79,7 @@ static void take_route(struct model *model, const lanepool_event *event)
     }
     size_t before = map_get(&model->tickets, 0, event->task);
     if (before != MAP_NONE && model->tasks[before].state < MODEL_ENDED) {
-        model_give_up(model, before); /* tickets have begun again, and its end was missed */
+        model_give_up(model, before); /* tickets have begun again, and this task's END was missed */
     }
     model_give_ticket(model, task, event->task);
     model->tasks[task].route = model->now;
@@ -163,7 +164,7 @@ static void take_release(struct model *model, const lanepool_event *event)
     model_release(model, entry == MODEL_NONE ? model_add_entry(model, task, event, true) : entry);
 }
 
-/* Without a ticket it was refused: then its submission tells which it is. */
+/* Cancels a task. A task without a ticket was refused; its submission identifies it. */
 static void take_cancel(struct model *model, const lanepool_event *event)
 {
     size_t task = MAP_NONE;
@@ -216,11 +217,11 @@ static void apply_event(struct model *model, const lanepool_event *event)
     case LANEPOOL_EVENT_STEAL:
     case LANEPOOL_EVENT_PARK:
     case LANEPOOL_EVENT_WAKE:
-        break; /* these are about workers alone */
+        break; /* about workers only */
     }
 }
 
-/* Whatever a worker does but PARK shows that it is awake. */
+/* Notes whether a worker sleeps. Every event of a worker except PARK shows that it is awake. */
 static void note_worker_state(struct model *model, const lanepool_event *event)
 {
     if (event->thread >= model->recording->worker_count) {

@@ -1,4 +1,4 @@
-/* Owns attempts at tasks that fail. */
+/* Owns the attempts of tasks that fail. */
 #include "memory.h"
 #include "model/model_internal.h"
 

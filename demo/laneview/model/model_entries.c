@@ -1,4 +1,4 @@
-/* Owns entries: when a task enters a lane, arrives at its head, and leaves it. */
+/* Owns entries: when a task enters a lane, is granted, and leaves the lane. */
 #include "memory.h"
 #include "model/model_internal.h"
 
@@ -68,7 +68,7 @@ size_t model_add_entry(struct model *model, size_t task, const lanepool_event *e
     if (model->entries[index].lane != MODEL_NONE) {
         owner->lane_count++;
         if (owner->lane_count == 2 && owner->state == MODEL_WAITING) {
-            model->latched += owner->arrived; /* only now it is known to be a rollup */
+            model->latched += owner->arrived; /* only the second lane shows that it is a rollup */
         }
         link_entry(model, index, at_head);
     }
@@ -109,7 +109,7 @@ void model_give_up(struct model *model, size_t task)
     }
 }
 
-/* What stood before an entry that has arrived is over, unless both share the lane. */
+/* Gives up the tasks in front of a granted entry: they must be over, unless both share the lane. */
 static void give_up_before(struct model *model, size_t index)
 {
     const struct model_entry *entry = &model->entries[index];
@@ -118,7 +118,8 @@ static void give_up_before(struct model *model, size_t index)
         size_t next = model->entries[before].next;
         if (!entry->shared || !model->entries[before].shared) {
             model_give_up(model, model->entries[before].task);
-            next = model->lanes[entry->lane].first_open; /* others may have gone with it */
+            next =
+                model->lanes[entry->lane].first_open; /* giving up may have released more entries */
         }
         before = next;
     }

@@ -1,10 +1,10 @@
-/* Owns the forgetting of what is over, so that a live view of a long run keeps its size. */
+/* Owns the dropping of what is over, so that a live view of a long run does not grow. */
 #include <stdlib.h>
 
 #include "memory.h"
 #include "model/model_internal.h"
 
-/* From old indexes to new ones; MODEL_NONE: forgotten, or none before. */
+/* From old indexes to new ones. MODEL_NONE: dropped, or no index before. */
 struct moves {
     size_t *tasks, *entries;
 };
@@ -14,7 +14,7 @@ static size_t new_index(const size_t *indexes, size_t index)
     return index == MODEL_NONE ? MODEL_NONE : indexes[index];
 }
 
-/* A task stays until it is over and has left all of its lanes. */
+/* Returns true until a task is over and has left all of its lanes. */
 static bool task_stays(const struct model *model, const struct model_task *task)
 {
     bool is_open = task->state < MODEL_ENDED;
@@ -25,7 +25,7 @@ static bool task_stays(const struct model *model, const struct model_task *task)
     return is_open;
 }
 
-/* Moves those that stay together, in their order; their links still lead to old indexes. */
+/* Moves what stays to the front, in its order. Links still hold old indexes. */
 static struct moves compact_arrays(struct model *model)
 {
     struct moves moves = { memory_zeroed(model->task_count, sizeof *moves.tasks),
@@ -86,7 +86,7 @@ static void relink_entries(struct model *model, const struct moves *moves)
     }
 }
 
-/* Of a lane's past only the entries of tasks that stay are needed. */
+/* Drops the entries of dropped tasks, and all depths but the last one. */
 static void relink_lanes(struct model *model, const struct moves *moves)
 {
     for (size_t i = 0; i < model->lane_count; i++) {
@@ -108,7 +108,7 @@ static void relink_lanes(struct model *model, const struct moves *moves)
     }
 }
 
-/* Of a worker's past only the sums stay. */
+/* Drops all spans but the last one; the sums remain. */
 static void relink_workers(struct model *model, const struct moves *moves)
 {
     for (size_t i = 0; i < model->recording->worker_count; i++) {

@@ -7,9 +7,9 @@
 #include "memory.h"
 #include "model/model_internal.h"
 
-/* --- which lane --- */
+/* --- identity and names --- */
 
-/* What a lane is called that nobody has named. */
+/* The name of a lane that the recording does not name. */
 static char *default_name(uint8_t type, uint64_t object)
 {
     static const char *const formats[] = { [LANEPOOL_EVENT_LANE_ID] = "%llu",
@@ -49,7 +49,8 @@ static struct model_alias *find_or_add_alias(struct model *model, const lanepool
     return &model->aliases[index];
 }
 
-/* Up to eight bytes, the first one lowest. What of a name is missing stays as it was. */
+/* An event has up to eight bytes of the name, the first one lowest. Missed parts stay as they
+ * were. */
 void model_name_lane(struct model *model, const lanepool_event *event)
 {
     struct model_alias *alias = find_or_add_alias(model, event);
@@ -76,8 +77,8 @@ static size_t find_lane_by_name(const struct model *model, uint8_t type, const c
 }
 
 /*
- * Numbers of byte strings are used again for other strings, and a string may come back under
- * another number: its name decides which lane it is.
+ * Gives a lane the name from NAME events. The number of a byte string may be reused for another
+ * string, and a string may return under another number. So the name decides which lane it is.
  */
 static void apply_name(struct model *model, const lanepool_event *event, struct model_alias *alias)
 {
@@ -118,7 +119,7 @@ size_t model_lane_of(struct model *model, const lanepool_event *event)
     return alias->lane;
 }
 
-/* --- their order --- */
+/* --- order --- */
 
 struct sorted_lane {
     const struct model_lane *lane;
@@ -130,7 +131,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* Digits within names count as numbers: client 9 stands before client 10. */
+/* Digits within names count as numbers: client 9 is before client 10. */
 static int compare_names(const char *a, const char *b)
 {
     while (*a && *b) {

@@ -1,4 +1,4 @@
-/* Owns tasks: their states, and the lists of those in a state. */
+/* Owns tasks: their states, and a list of the tasks in each state. */
 #include "memory.h"
 #include "model/model_internal.h"
 
@@ -59,7 +59,6 @@ void model_give_ticket(struct model *model, size_t task, uint64_t ticket)
     map_set(&model->tickets, 0, ticket, task);
 }
 
-/* The task with a ticket; one that was never seen before begins here. */
 size_t model_task_of(struct model *model, uint64_t ticket)
 {
     size_t task = map_get(&model->tickets, 0, ticket);
@@ -95,8 +94,6 @@ static bool has_failed(const struct model_task *task)
     return task->state == MODEL_RETRYING || task->state == MODEL_PARKED;
 }
 
-/* Tasks only go forward, but for those that are tried again: false, and nothing done, if it is
- * there already or further. */
 bool model_advance_task(struct model *model, size_t task, enum model_state state)
 {
     struct model_task *advanced = &model->tasks[task];

@@ -2,7 +2,7 @@
 #include "memory.h"
 #include "model/model_internal.h"
 
-/* Chains of tasks that wait for each other are followed so far; only damaged files have longer. */
+/* Chains of waiting tasks are followed up to this length. Only damaged files have longer ones. */
 #define CHAIN_MAX 1000
 
 void model_push_run(struct model *model, unsigned index, size_t task)
@@ -13,7 +13,8 @@ void model_push_run(struct model *model, unsigned index, size_t task)
     worker->stack[worker->depth++] = task;
 }
 
-/* Wherever it ran; what ran inside of it, without an END that was seen, is over, too. */
+/* Takes a task off the stack of its worker. The tasks above ran inside it: they are over, too,
+ * and their END was missed. */
 void model_pop_run(struct model *model, size_t task)
 {
     uint16_t thread = model->tasks[task].thread;
@@ -29,7 +30,7 @@ void model_pop_run(struct model *model, size_t task)
     }
 }
 
-/* The task in front of an entry: the head of its lane, or the task that it stands behind. */
+/* Returns the task in front of an entry: the head of its lane, or the task that it waits for. */
 static size_t task_in_front(const struct model *model, const struct model_entry *entry)
 {
     if (entry->lane != MODEL_NONE) {
@@ -43,7 +44,7 @@ static size_t task_in_front(const struct model *model, const struct model_entry 
     return task != MAP_NONE && model->tasks[task].state < MODEL_ENDED ? task : MODEL_NONE;
 }
 
-/* What a waiting task waits for first. */
+/* Returns the first task that a waiting task waits for. */
 static size_t find_blocker(const struct model *model, const struct model_task *task)
 {
     size_t index = task->first_entry;
@@ -70,7 +71,8 @@ static struct model_span make_idle_span(enum model_span_kind kind)
     return (struct model_span){ .kind = kind, .task = MODEL_NONE, .holder = MODEL_NONE };
 }
 
-/* From a task that waits, along those that it waits for: the first latch, and the last task. */
+/* Follows a chain of waiting tasks. The span has the first latched rollup on the way, and the
+ * last task as holder. */
 static struct model_span make_blocked_span(const struct model *model, size_t task)
 {
     struct model_span cause = { .kind = MODEL_BLOCKED, .task = MODEL_NONE, .holder = task };
@@ -90,14 +92,14 @@ static struct model_span make_blocked_span(const struct model *model, size_t tas
     return cause;
 }
 
-/* Nothing waits in lanes: a task that has failed is pending all the same. */
+/* The span of a worker when no task waits in lanes: a failed task is still pending. */
 static struct model_span blocked_by_failed_task(const struct model *model)
 {
     size_t task = model->retrying.first != MODEL_NONE ? model->retrying.first : model->parked.first;
     return task == MODEL_NONE ? make_idle_span(MODEL_NO_WORK) : make_blocked_span(model, task);
 }
 
-/* With lanes per worker only the tasks of its own lane are for this worker. */
+/* With lanes per worker, a worker only runs tasks of its own lane. */
 static size_t head_of_own_lane(const struct model *model, size_t worker)
 {
     size_t alias = map_get(&model->lane_aliases, LANEPOOL_EVENT_LANE_WORKER, worker);
@@ -122,7 +124,7 @@ struct model_span model_cause(const struct model *model, size_t index)
             return model->tasks[head].state == MODEL_READY ? make_idle_span(about_to)
                                                            : make_blocked_span(model, head);
         }
-        ready = 0; /* for others */
+        ready = 0; /* these are for other workers */
     }
     if (ready + model->counts[MODEL_SUBMITTED] > 0) {
         return make_idle_span(about_to);
@@ -144,7 +146,7 @@ static void begin_span(struct model *model, struct model_worker *worker, struct 
         return;
     }
     if (last && last->from == model->now) {
-        worker->span_count--; /* it did not last */
+        worker->span_count--; /* the span had no length */
         last = worker->span_count ? last - 1 : NULL;
         if (last && is_same_activity(last, &span)) {
             worker->ended_ns[last->kind] -= last->to - last->from;

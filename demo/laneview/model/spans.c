@@ -1,4 +1,4 @@
-/* Owns the step from entries to spans. */
+/* Owns how spans are made from entries. */
 #include "model/spans.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ void spans_fini(struct lane_spans *spans)
     *spans = (struct lane_spans){ 0 };
 }
 
-/* Whether a task whose last start was not seen has ended without it: it was kept, or refused. */
+/* Returns true if the task has ended but its last attempt never began: the task ended while it
+ * was parked, or was refused. */
 static bool ends_without_start(const struct model_task *task, size_t number)
 {
     return number == task->failed_count && (number > 0 || task->status == LANEPOOL_POISONED);
@@ -40,11 +41,11 @@ static void add_span(struct lane_spans *spans, struct lane_span span)
     }
 }
 
-/* Latches of rollups over more lanes than this are shown as one span each. */
+/* Rollups over more lanes than this get one latched span for each entry. */
 #define SPLIT_MAX 32
 
-/* The next moment after `time` at which one more entry of the task arrives, or is given up; `end`
- * if none does. */
+/* The next moment after `time` at which another entry of the task is granted or given up; `end`
+ * if there is none before. */
 static uint64_t next_change(const struct model *model, size_t task, uint64_t time, uint64_t end)
 {
     size_t index = model->tasks[task].first_entry;
@@ -82,7 +83,8 @@ static uint64_t earlier_of(uint64_t time, uint64_t limit)
     return time < limit ? time : limit;
 }
 
-/* Before its run: latched until it is ready, then waiting for a worker. */
+/* Adds the spans before the first attempt: latched until the task is ready, then waiting for a
+ * worker. */
 static void add_before_run(const struct model *model, struct lane_spans *spans, size_t index,
                            uint64_t run_from)
 {
@@ -111,8 +113,9 @@ static uint64_t end_of_entry(const struct model *model, const struct model_entry
     return earlier_of(earlier_of(model->tasks[entry->task].end, entry->release), model->now);
 }
 
-/* Behind an attempt that has failed: until the next one is due or the task is kept, then until it
- * is ready again, then until it starts, which is returned. */
+/* Adds the spans after a failed attempt: retrying until the next attempt is due or the task is
+ * parked; parked until it is ready again; ready until it starts. Returns the end of the last
+ * one. */
 static uint64_t add_after_attempt(const struct model *model, struct lane_spans *spans, size_t index,
                                   size_t number)
 {
@@ -142,7 +145,7 @@ static uint64_t add_after_attempt(const struct model *model, struct lane_spans *
     return end;
 }
 
-/* Returns until when it ran; `earliest` if it did not. */
+/* Adds the span of an attempt. Returns its end, or `earliest` if that is later. */
 static uint64_t add_attempt(const struct model *model, struct lane_spans *spans, size_t index,
                             size_t number, uint64_t earliest)
 {
@@ -165,7 +168,7 @@ static uint64_t add_attempt(const struct model *model, struct lane_spans *spans,
 void spans_of_lane(const struct model *model, size_t index, struct lane_spans *spans)
 {
     const struct model_lane *lane = &model->lanes[index];
-    uint64_t last = 0; /* a run whose beginning was missed began after the one before it */
+    uint64_t last = 0; /* a run whose start was missed is drawn from the end of the previous run */
     spans->count = 0;
     for (size_t i = 0; i < lane->entry_count; i++) {
         size_t number = lane->entries[i];

@@ -1,16 +1,16 @@
 /*
- * Owns the step from spans that overlap, where tasks share a lane, to pieces side by side: time is
- * cut wherever a span begins or ends, and the spans of each such part divide the row among them.
+ * Owns how overlapping spans of tasks that share a lane become pieces side by side. Time is cut
+ * wherever a span begins or ends. Within each part, its spans divide the row among them.
  */
 #include <stdlib.h>
 
 #include "memory.h"
 #include "model/spans.h"
 
-/* A span that has begun and not ended at the time that the work has come to. */
+/* A span that has begun and not ended at the current time. */
 struct active {
     struct lane_span span;
-    size_t piece; /* its last one, to be continued if nothing changes */
+    size_t piece; /* its last piece, which is extended if nothing changes */
 };
 
 struct division {

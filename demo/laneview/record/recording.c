@@ -1,4 +1,4 @@
-/* Owns recordings in memory, and what a good event is. */
+/* Owns recordings in memory, and the check of events. */
 #include "record/recording.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static bool is_about_lane(const lanepool_event *event)
            event->type == LANEPOOL_EVENT_RELEASE || event->type == LANEPOOL_EVENT_NAME;
 }
 
-/* Sums of times stay far from the end of 64 bits, and are exact as floating-point numbers. */
+/* Sums of such times are exact as floating-point numbers, and far from overflow. */
 #define SPAN_NS_MAX ((uint64_t)1 << 53)
 
 static const char *check_lane(const struct recording *recording, const lanepool_event *event)

@@ -1,6 +1,6 @@
 /*
- * A recording: the events of a pool and what is needed to show them, in memory
- * and as a file. docs/laneview.md describes the file byte by byte.
+ * A recording: the events of a pool, and what is needed to show them. docs/laneview.md describes
+ * the file byte by byte.
  */
 #ifndef LANEVIEW_RECORDING_H
 #define LANEVIEW_RECORDING_H
@@ -14,9 +14,9 @@
 #define RECORDING_TAGS         256
 #define RECORDING_WORKERS_MAX  4096
 #define RECORDING_RECORD_SIZE  32
-#define RECORDING_TICKET_COUNT ((uint64_t)1 << 40) /* tickets begin again after so many */
+#define RECORDING_TICKET_COUNT ((uint64_t)1 << 40) /* tickets are numbered modulo this */
 
-/* What a lane is called; only lanes that no NAME event names need one. */
+/* The name of a lane. Lanes that NAME events name need none. */
 struct recording_lane {
     uint8_t type; /* a lanepool_event_lane */
     uint64_t object;
@@ -26,42 +26,43 @@ struct recording_lane {
 struct recording {
     unsigned worker_count;
     lanepool_layout layout;
-    uint64_t zero_ns;           /* no event is earlier */
+    uint64_t zero_ns;           /* the earliest possible time of an event */
     uint64_t missed;            /* events that were overwritten before they were read */
-    bool is_cut;                /* the file ends early: who wrote it was stopped */
-    char *tags[RECORDING_TAGS]; /* owned, clean; NULL: the tag has no name */
+    bool is_cut;                /* the file has no end: its writer was stopped */
+    char *tags[RECORDING_TAGS]; /* owned, clean; NULL: no name */
     struct recording_lane *lanes;
     size_t lane_count, lane_capacity;
-    struct map lane_indexes; /* from type and object */
+    struct map lane_indexes; /* from a lane's type and object to its index in `lanes` */
     lanepool_event *events;
     size_t event_count, event_capacity;
 };
 
-/* Starts an empty recording. `zero_ns` is on the clock of the events. */
+/* Starts an empty recording. `zero_ns` is a time on the clock of the events. */
 void recording_init(struct recording *recording, unsigned worker_count, lanepool_layout layout,
                     uint64_t zero_ns);
 void recording_fini(struct recording *recording);
 
-/* Names are any bytes; they are kept as text_add_clean() shows them. */
+/* Names a tag or a lane. A name may be any bytes; it is stored clean, as text_add_clean() writes
+ * it. */
 void recording_name_tag(struct recording *recording, unsigned tag, const char *name);
 void recording_name_lane(struct recording *recording, uint8_t type, uint64_t object,
                          const char *name);
 
-/* The first name that a lane was given; NULL. */
+/* The first name that a lane was given; NULL if it was given none. */
 const char *recording_lane_name(const struct recording *recording, uint8_t type, uint64_t object);
 
-/* Adds events in the order in which lanepool_trace_read() gave them. */
+/* Adds events in the order of lanepool_trace_read(). */
 void recording_add(struct recording *recording, const lanepool_event *events, size_t count);
 
-/* What is wrong with an event of this recording; NULL: nothing. */
+/* Returns what is wrong with an event of this recording; NULL if the event is valid. */
 const char *recording_check(const struct recording *recording, const lanepool_event *event);
 
-/* Reads a file, "-" being standard input. The recording has to be finished in either case. */
+/* Reads a file; "-" is standard input. Call recording_fini() in either case. */
 bool recording_read(struct recording *recording, const char *file, struct problem *problem);
 
 bool recording_write(const struct recording *recording, const char *file, struct problem *problem);
 
-/* --- a file that is written while the events come --- */
+/* --- writing a file while events arrive --- */
 
 struct recording_stream {
     const char *name;
@@ -72,25 +73,25 @@ struct recording_stream {
 };
 
 /*
- * Opens the file, which may be a pipe, and changes nothing yet. A file that stands there must be
- * empty or a recording. After a problem, too, the stream has to be finished.
+ * Opens the file, which may be a pipe, without changing it. A file that exists must be empty or a
+ * recording. Call recording_stream_fini() after a failure, too.
  */
 bool recording_stream_open(struct recording_stream *stream, const char *name,
                            struct problem *problem);
 
-/* Writes the header: what `head` holds but its events. The file is a good recording from then on,
- * even if the program ends before the stream. */
+/* Writes the header: everything in `head` but its events. From then on the file is a valid
+ * recording, even if the program ends before the stream. */
 bool recording_stream_begin(struct recording_stream *stream, const struct recording *head,
                             struct problem *problem);
 
 bool recording_stream_add(struct recording_stream *stream, const lanepool_event *events,
                           size_t count, struct problem *problem);
 
-/* Writes what is known at the end, and closes the file. */
+/* Writes the end of the recording, and closes the file. */
 bool recording_stream_end(struct recording_stream *stream, uint64_t missed,
                           struct problem *problem);
 
-/* Removes a file that was made and not begun. */
+/* Closes the file if it is open, and removes it if it was created but not begun. */
 void recording_stream_fini(struct recording_stream *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the reading of a recording's file; trusts nothing in it. */
+/* Owns the reading of a recording's file. Nothing in the file is trusted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 struct reader {
     struct recording *recording;
     const char *file;
-    char *at, *end; /* what is still to be read */
+    char *at, *end; /* what is not read yet */
     unsigned long line;
-    bool has_events; /* the header is complete */
-    bool is_open;    /* it announces no number */
+    bool has_events; /* the header has been read */
+    bool is_open;    /* the header does not say how many records follow */
     uint64_t announced;
     struct problem *problem;
 };
@@ -23,7 +23,7 @@ static bool fail_at_line(struct reader *reader, const char *what)
     return problem_set_place(reader->problem, "%s:%lu: %s", reader->file, reader->line, what);
 }
 
-/* Reads a number up to `maximum` at *at and what separates it from the next word. */
+/* Reads a number up to `maximum` at *at, and the space that follows. */
 static bool take_number(char **at, uint64_t maximum, uint64_t *number)
 {
     size_t digits = strspn(*at, "0123456789");
@@ -81,7 +81,7 @@ static bool read_layout(struct reader *reader, const char *rest)
            fail_at_line(reader, "expected: layout key|worker");
 }
 
-/* One line of the header; `word` and `rest` are its first word and what follows. */
+/* Reads one line of the header: its first word, and the rest. */
 static bool read_statement(struct reader *reader, const char *word, char *rest)
 {
     struct recording *recording = reader->recording;
@@ -180,7 +180,7 @@ static bool has_record(const struct reader *reader)
     return reader->end - reader->at >= RECORDING_RECORD_SIZE;
 }
 
-/* Reads one event, the record of this number. */
+/* Reads one event; `record` is its number. */
 static bool take_event(struct reader *reader, uint64_t record)
 {
     lanepool_event event = read_record(reader->at);
@@ -208,7 +208,7 @@ static bool read_announced_records(struct reader *reader)
            fail_at_record(reader, record, "more than the header announces");
 }
 
-/* The record that ends an open recording. */
+/* Reads the record that ends an open recording. */
 static bool read_end_record(struct reader *reader, uint64_t record)
 {
     lanepool_event end = read_record(reader->at);
@@ -220,7 +220,8 @@ static bool read_end_record(struct reader *reader, uint64_t record)
            fail_at_record(reader, record + 1, "more behind the end of the recording");
 }
 
-/* Without its last record, or with half a record, it is what was written before it was cut. */
+/* Reads records up to the one that ends the file. A file without it was cut: half a record at
+ * its end is ignored. */
 static bool read_open_records(struct reader *reader)
 {
     uint64_t record = 1;

@@ -1,4 +1,4 @@
-/* Owns the writing of a recording's file: at once, or while the events come. */
+/* Owns the writing of a recording's file, at once or while events arrive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ bool recording_write(const struct recording *recording, const char *file, struct
     return written;
 }
 
-/* --- while the events come --- */
+/* --- while events arrive --- */
 
 static bool fail_with_errno(const struct recording_stream *stream, const char *what,
                             struct problem *problem)
@@ -70,7 +70,7 @@ static bool fail_with_errno(const struct recording_stream *stream, const char *w
                        strerror(errno));
 }
 
-/* Whether nothing would be lost but a recording if the file were written anew. */
+/* Returns true if overwriting the file destroys nothing but a recording. */
 static bool is_replaceable(const char *name, bool *exists)
 {
     struct stat facts;
@@ -81,7 +81,7 @@ static bool is_replaceable(const char *name, bool *exists)
     }
     FILE *file = fopen(name, "rb");
     if (!file) {
-        return true; /* whoever opens it for writing will say why not */
+        return true; /* opening it for writing will fail and say why */
     }
     bool is_recording = fread(begin, sizeof begin, 1, file) == 1 &&
                         memcmp(begin, RECORDING_WORD, sizeof begin) == 0;
@@ -117,7 +117,7 @@ static bool write_text(const struct recording_stream *stream, const struct text 
     return true;
 }
 
-/* What stood in a file is wiped out; pipes and devices have nothing to wipe. */
+/* Empties a regular file. Pipes and devices have nothing to empty. */
 static bool empty_file(const struct recording_stream *stream, struct problem *problem)
 {
     struct stat facts;

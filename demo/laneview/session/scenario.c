@@ -12,7 +12,7 @@
 #define WORKERS_MAX 1024
 #define KEYS_MAX    10000
 
-/* --- what there is --- */
+/* --- statements that declare --- */
 
 static bool read_workers(struct scenario_reader *reader)
 {
@@ -38,7 +38,7 @@ static bool read_layout(struct scenario_reader *reader)
            scenario_fail_at_line(reader, "expected: layout key|worker", "");
 }
 
-/* Words that mean something else in a list of claims are no names. */
+/* Adds a client. Words with another meaning in a list of claims are refused. */
 static bool add_key(struct scenario_reader *reader, const char *name)
 {
     struct scenario *scenario = reader->scenario;
@@ -57,7 +57,7 @@ static bool add_key(struct scenario_reader *reader, const char *name)
     return true;
 }
 
-/* C1..C20: as many clients. */
+/* Adds the clients of a range: C1..C20. */
 static bool add_key_range(struct scenario_reader *reader, char *word, char *dots)
 {
     size_t stem = dots > word ? (size_t)(dots - word) : 0;
@@ -94,7 +94,7 @@ static bool read_clients(struct scenario_reader *reader)
     return added;
 }
 
-/* --- what is done --- */
+/* --- statements that act --- */
 
 static bool is_submission(const struct scenario_reader *reader, size_t at)
 {
@@ -121,8 +121,8 @@ static bool read_after(struct scenario_reader *reader)
     return scenario_add_step(reader, &pause);
 }
 
-/* Whether a task of the client may be kept: before such a one is submitted nothing is to be
- * resolved. */
+/* Returns true if a task of the client that may be parked comes before. Otherwise there is
+ * nothing to resolve. */
 static bool may_have_parked(const struct scenario *scenario, size_t key)
 {
     bool found = false;

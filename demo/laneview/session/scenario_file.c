@@ -1,4 +1,4 @@
-/* Owns where scenarios lie, and what is printed about them. */
+/* Owns where scenarios are, and what is printed about them. */
 #include "session/scenario_file.h"
 
 #include <dirent.h>
@@ -42,7 +42,7 @@ static int is_scenario(const struct dirent *entry)
     return has_ending(entry->d_name);
 }
 
-/* The name, and the comment on the file's first line. */
+/* Adds a scenario's name, and the comment in the first line of its file. */
 static bool add_listed_scenario(struct text *list, const char *file_name, struct problem *problem)
 {
     struct text path = { 0 }, text = { 0 };

@@ -1,5 +1,5 @@
 /*
- * Where scenarios lie.
+ * Finds and reads the files of scenarios.
  */
 #ifndef LANEVIEW_SCENARIO_FILE_H
 #define LANEVIEW_SCENARIO_FILE_H
@@ -7,10 +7,11 @@
 #include "base/text.h"
 #include "problem.h"
 
-/* The file that a name means: itself if it looks like a file, else one that comes along. */
+/* Adds the file that a name means: the name itself if it looks like a file, else the scenario of
+ * that name that comes with laneview. */
 void scenario_find(struct text *file, const char *name);
 
-/* Reads that file; `name` is what the user called it. */
+/* Reads that file; `name` is what the user wrote. */
 bool scenario_load(struct text *text, const char *name, const char *file, struct problem *problem);
 
 #endif

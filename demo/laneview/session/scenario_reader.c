@@ -1,4 +1,4 @@
-/* Owns what all statements of a scenario need: numbers, words, clients and steps. */
+/* Owns what all statements need: numbers, words, clients and steps. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,12 +8,12 @@
 #define TIMES_MAX 1000
 #define PAIRS     "expected for, label, every, fails, retries, delay, then or at-poison, not "
 
-/* A statement that submits. */
+/* A statement that submits, as it is being read. */
 struct submission {
     struct scenario_step step;
     bool for_each; /* one task for each client */
     bool has_duration, has_delay, has_end;
-    uint64_t every_ns; /* the pause behind each */
+    uint64_t every_ns; /* the pause after each repetition */
     unsigned times;
 };
 
@@ -33,7 +33,7 @@ static bool add_claim(struct scenario_reader *reader, struct submission *submiss
     return true;
 }
 
-/* NAME, NAME:shared, * or *:shared. */
+/* Reads NAME, NAME:shared, * or *:shared. */
 static bool read_claim(struct scenario_reader *reader, struct submission *submission, char *word)
 {
     struct scenario *scenario = reader->scenario;
@@ -125,7 +125,7 @@ static bool read_at_poison(struct scenario_reader *reader, struct submission *su
     return is_good || scenario_fail_at_line(reader, "expected: at-poison wait|fail|go-without", "");
 }
 
-/* Of a task that fails. */
+/* Reads a pair of words about failure. */
 static bool read_failure_pair(struct scenario_reader *reader, struct submission *submission,
                               const char *word, const char *value)
 {
@@ -149,7 +149,7 @@ static bool read_failure_pair(struct scenario_reader *reader, struct submission 
     return scenario_fail_at_line(reader, PAIRS, word);
 }
 
-/* for TIME, every TIME, label NAME and so on: pairs of words, in any order. */
+/* Reads a pair of words, such as for TIME or label NAME. Pairs may be in any order. */
 static bool read_pair(struct scenario_reader *reader, struct submission *submission,
                       const char *word, const char *value)
 {
@@ -166,7 +166,7 @@ static bool read_pair(struct scenario_reader *reader, struct submission *submiss
     return read_failure_pair(reader, submission, word, value);
 }
 
-/* Once for each client and each repetition. */
+/* Adds a step for each repetition and each client. */
 static bool add_submissions(struct scenario_reader *reader, struct submission *submission)
 {
     size_t tasks = submission->for_each ? reader->scenario->key_count : 1;
@@ -195,7 +195,7 @@ static bool add_submissions(struct scenario_reader *reader, struct submission *s
     return true;
 }
 
-/* What is said of a task must mean something. */
+/* Refuses combinations that mean nothing. */
 static bool check_submission(struct scenario_reader *reader, const struct submission *submission,
                              bool is_rollup)
 {
@@ -220,7 +220,6 @@ static bool check_submission(struct scenario_reader *reader, const struct submis
     return true;
 }
 
-/* task|rollup [CLAIMS] and pairs of words, from the word `at` on. */
 bool scenario_read_submission(struct scenario_reader *reader, size_t at, unsigned times)
 {
     bool is_rollup = strcmp(reader->words[at], "rollup") == 0;

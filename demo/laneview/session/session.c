@@ -1,4 +1,4 @@
-/* Owns a scenario's pool, the bodies of its tasks, and the reading of its events. */
+/* Owns a scenario's pool, the functions of its tasks, and the reading of its events. */
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #define SECOND_NS 1000000000u
 
-/* All rings together may have so many events, and each at least so many: those of one worker are
- * read every few milliseconds. */
+/* The rings of all threads have about EVENTS_IN_ALL events together. A ring is read every few
+ * milliseconds, and has at least EVENTS_OF_A_RING. */
 #define EVENTS_IN_ALL    ((size_t)1 << 18)
 #define EVENTS_OF_A_RING ((size_t)1 << 12)
 #define EVENTS_AT_ONCE   4096
 
-/* Between two readings no more is submitted than fits into a ring. */
+/* Between two reads, at most this many tasks are submitted: their events fit into a ring. */
 #define SUBMITS_AT_ONCE 200
 
 static uint64_t clock_ns(void)
@@ -25,9 +25,10 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* --- bodies --- */
+/* --- functions of tasks --- */
 
-/* Until the time is over: a picture shows tasks, not what they fight for. */
+/* Sleeps until the time is over or the session stops. Tasks sleep rather than compute, so that
+ * they do not compete for processors. */
 static void sleep_for(struct session *session, uint64_t ns)
 {
     uint64_t end = clock_ns() + ns;
@@ -94,7 +95,7 @@ static bool submit_task(struct session *session, const struct scenario_step *ste
            session_fail_with_status(problem, "a task cannot be submitted", status);
 }
 
-/* Pauses are counted from when they were due, so that being late does not add up. */
+/* Does the next step. Pauses count from when they were due, so that delays do not add up. */
 static bool do_step(struct session *session, struct problem *problem)
 {
     const struct scenario_step *step = &session->scenario->steps[session->next_step++];
@@ -159,8 +160,9 @@ static bool read_events(struct session *session, struct problem *problem)
 }
 
 /*
- * Once the pool has ended, all events are there to be read. When nothing is left but tasks that are
- * kept, without an order, and what waits behind them, they stay so to the end of the recording.
+ * Returns true once the pool has ended: then all of its events can be read. If only parked tasks
+ * that no step resolves are left, and tasks behind them, the session is stopped. The recording
+ * shows them as parked to its end.
  */
 static bool has_ended(struct session *session, struct problem *problem)
 {
@@ -229,11 +231,11 @@ uint64_t session_now(const struct session *session)
     return clock_ns() - session->recording.zero_ns;
 }
 
-/* --- beginning and end --- */
+/* --- begin and end --- */
 
 /*
- * Clients are numbers to the pool, and their names stand in the recording's header. As byte strings
- * they would be named by events, which can be missed, and which cut long names.
+ * Names lanes and tags in the recording's header. Clients are numbers to the pool: names of byte
+ * strings would come in events, which can be missed and which cut long names.
  */
 static void name_lanes_and_tags(struct session *session)
 {

@@ -1,18 +1,18 @@
 /*
- * What the files of the session share.
+ * Shared by the files of the session.
  */
 #ifndef LANEVIEW_SESSION_INTERNAL_H
 #define LANEVIEW_SESSION_INTERNAL_H
 
 #include "session/session.h"
 
-/* Says what a pool's answer means for the session; always false. */
+/* Reports a status of the pool as a problem; always returns false. */
 bool session_fail_with_status(struct problem *problem, const char *what, lanepool_status status);
 
-/* Resolves the kept tasks for which there is an order. */
+/* Resolves parked tasks for which there is a resolve step. */
 bool session_resolve_parked(struct session *session, struct problem *problem);
 
-/* Whether nothing goes on but by resolving a task that is kept. */
+/* Returns true if nothing can run until a parked task is resolved. */
 bool session_has_only_parked_left(const struct session *session);
 
 #endif

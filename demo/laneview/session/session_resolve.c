@@ -1,14 +1,15 @@
-/* Owns what becomes of the tasks of a session that are kept. */
+/* Owns the resolving of parked tasks. */
 #include "session/session_internal.h"
 
-#define QUIESCE_NS 1000000u /* who asks whether a pool is held up has to wait for a moment */
+/* lanepool_pool_quiesce() waits this long before it says that only parked tasks are left. */
+#define QUIESCE_NS 1000000u
 
 bool session_fail_with_status(struct problem *problem, const char *what, lanepool_status status)
 {
     return problem_set(problem, EXIT_CODE_IO, "%s: %s", what, lanepool_status_text(status));
 }
 
-/* Takes the oldest order for a client of a kept task; NULL if there is none. */
+/* Takes the oldest resolve step for a client of a parked task; NULL if there is none. */
 static const struct scenario_step *take_resolution(struct session *session,
                                                    const struct scenario_step *parked)
 {

@@ -22,7 +22,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* Everything up to a time; behind the last event time stands still. */
+/* Shows everything up to a time. After the last event of a run that is over, time stops. */
 static void show_until(struct show *show, uint64_t time)
 {
     show->time_ns = time;
@@ -32,7 +32,8 @@ static void show_until(struct show *show, uint64_t time)
     }
 }
 
-/* A frame further: of a recording by so much of its time, of a session to what is now. */
+/* Advances by a frame: a recording by the frame's share of its time, a session to its latest
+ * events. */
 static void advance_frame(struct show *show)
 {
     if (show->is_paused) {
@@ -70,7 +71,7 @@ static bool draw_frame(struct show *show, struct problem *problem)
     return drawn;
 }
 
-/* The last frame stays to be seen, without the rows that it did not need. */
+/* Prints the last frame, without empty rows, so that it stays on the screen. */
 static bool print_last(struct show *show, struct problem *problem)
 {
     struct frame_options frame = { .title = show->options->title,
@@ -89,7 +90,7 @@ static bool print_last(struct show *show, struct problem *problem)
     return printed;
 }
 
-/* Ctrl-Z: the terminal is the shell's until the program goes on. */
+/* Ctrl-Z: restores the terminal, and stops until the program is continued. */
 static void suspend_program(void)
 {
     terminal_leave();
@@ -97,7 +98,8 @@ static void suspend_program(void)
     terminal_enter();
 }
 
-/* Waits until there is something to do; true if the picture may have changed. */
+/* Waits for a key, a signal, the session's next step, or until `ns` have passed. Returns true if
+ * the picture may have changed. */
 static bool wait_for_news(struct show *show, uint64_t ns)
 {
     uint64_t idle = ns;
@@ -155,7 +157,7 @@ static bool print_line(struct show *show, struct problem *problem)
     return printed;
 }
 
-/* A line for each second of the run in which something happened, and one for its end. */
+/* Prints a line for each second of the run in which something happened, and one for its end. */
 static bool print_recording(struct show *show, struct problem *problem)
 {
     bool done = true;
@@ -168,7 +170,7 @@ static bool print_recording(struct show *show, struct problem *problem)
     return done;
 }
 
-/* A line for each second that goes by, and one for the end. */
+/* Prints a line for each second that passes, and one for the end. */
 static bool print_session(struct show *show, struct problem *problem)
 {
     struct session *session = show->session;

@@ -1,6 +1,6 @@
 /*
- * A run that is shown as it goes on, frame by frame: a recording again, or a session that is just
- * running. Without a terminal, a line for each second.
+ * Shows a run frame by frame: a recording, or a session while it runs. Without a terminal, one line
+ * a second.
  */
 #ifndef LANEVIEW_SHOW_H
 #define LANEVIEW_SHOW_H
@@ -14,11 +14,12 @@ struct show_options {
     bool is_ascii;
 };
 
-/* Until its end, or until the user or a signal ends it. Signals are held. */
+/* Shows a recording until its end, or until the user or a signal ends it. Call signals_hold()
+ * before. */
 bool show_recording(const struct recording *recording, const struct show_options *options,
                     struct problem *problem);
 
-/* The same; takes the session's turns. What is left of it then is the caller's to stop. */
+/* Shows a session likewise, and takes its turns. The caller stops what is left of the session. */
 bool show_session(struct session *session, const struct show_options *options,
                   struct problem *problem);
 

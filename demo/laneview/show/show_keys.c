@@ -1,4 +1,4 @@
-/* Owns what keys do: pausing, steps, and graphs of the moment. */
+/* Owns what keys do: pause, steps, and graphs of the moment. */
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +11,8 @@
 
 /* --- steps --- */
 
-/* What is worth a step of its own; other events come along with the one before them. */
+/* Returns true for an event that is a step of its own. Other events belong to the step before
+ * them. */
 static bool is_moment(const lanepool_event *event)
 {
     return event->type == LANEPOOL_EVENT_ROUTE || event->type == LANEPOOL_EVENT_ARRIVE ||
@@ -63,7 +64,8 @@ static void note_moment(struct show *show, const lanepool_event *event)
     }
 }
 
-/* One moment, and what comes along with it; false if there is none yet. */
+/* Does one step with the events that belong to it. Returns false if there is no event for a step
+ * yet. */
 static bool do_step(struct show *show)
 {
     const lanepool_event *events = show->recording->events;
@@ -101,7 +103,7 @@ bool show_do_steps(struct show *show, bool is_quiet, struct problem *problem)
 
 /* --- graphs --- */
 
-/* The first name that no file has yet. */
+/* Finds the first file name that is not in use. */
 static bool find_graph_name(struct text *name)
 {
     for (unsigned number = 1; number < GRAPHS_MAX; number++) {
@@ -114,7 +116,7 @@ static bool find_graph_name(struct text *name)
     return false;
 }
 
-/* A graph that cannot be written does not end the run. */
+/* Writes a graph. If that fails, a note says so, and the run continues. */
 static void write_graph(struct show *show)
 {
     struct text dot = { 0 }, name = { 0 };

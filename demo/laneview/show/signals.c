@@ -1,4 +1,4 @@
-/* Owns the signals that a run in progress obeys. */
+/* Owns the signals that a running program obeys. */
 #include "show/signals.h"
 
 #include <signal.h>
@@ -9,7 +9,7 @@
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 static volatile sig_atomic_t end_signal, was_resized, must_stop;
-static sigset_t saved_mask; /* what was blocked before signals_hold() */
+static sigset_t saved_mask; /* the signals blocked before signals_hold() */
 
 static void note_signal(int signal)
 {

@@ -1,6 +1,6 @@
 /*
- * What a run is told from outside while it waits: to end, to stop for a while, that the window has
- * another size.
+ * Signals that a run receives while it waits: to end, to stop until it is continued, and that the
+ * window's size has changed.
  */
 #ifndef LANEVIEW_SIGNALS_H
 #define LANEVIEW_SIGNALS_H
@@ -9,22 +9,23 @@
 #include <stdint.h>
 
 /*
- * From now on these signals only arrive inside signals_wait(), and on this thread: threads that
- * are made later never see them.
+ * Blocks these signals outside signals_wait(). The calling thread alone receives them: threads that
+ * are created later inherit the block.
  */
 void signals_hold(void);
 
-/* Waits so long, until `file` can be read (-1: no file), or for a signal. True: it can be read. */
+/* Waits until `ns` have passed, until `file` is readable (-1: no file), or for a signal. Returns
+ * true if the file is readable. */
 bool signals_wait(int file, uint64_t ns);
 
-/* SIGINT, SIGTERM or SIGHUP, whichever came last; 0: none. */
+/* The last one of SIGINT, SIGTERM and SIGHUP; 0 if none has arrived. */
 int signals_end(void);
 
-/* Whether these have come since the last question. */
+/* Returns true if SIGWINCH or SIGTSTP has arrived since the last call. */
 bool signals_take_resize(void);
 bool signals_take_stop(void);
 
-/* Ends the process as the signal would have done: for when everything is put away. */
+/* Ends the process by a signal, as its default action does. Call this last. */
 void signals_die(int signal);
 
 #endif

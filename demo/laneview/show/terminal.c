@@ -10,10 +10,12 @@
 
 #include "base/file.h"
 
-#define ENTER "\033[?1049h\033[?25l\033[2J" /* the other screen, without a cursor, empty */
+/* DOWN clears a row before it is written: after a full row, the cursor is still on its last
+ * character. */
+#define ENTER "\033[?1049h\033[?25l\033[2J" /* the alternate screen, cleared, without a cursor */
 #define LEAVE "\033[?25h\033[?1049l"
 #define TOP   "\033[H\033[K"
-#define DOWN  "\n\033[K" /* a row is emptied before it is written: behind a full one it is late */
+#define DOWN  "\n\033[K"
 #define REST  "\033[J"
 
 #define DEFAULT_WIDTH  100
@@ -55,7 +57,7 @@ void terminal_size(size_t *width, size_t *height)
     *height = choose_size(size.ws_row, "LINES", DEFAULT_HEIGHT);
 }
 
-/* What cannot be written here, the next picture will complain of. */
+/* Ignores errors: drawing the next picture reports them. */
 static void write_sequence(const char *sequence)
 {
     size_t size = strlen(sequence);
@@ -119,7 +121,7 @@ bool terminal_draw(const struct cells *cells, bool *is_gone, struct problem *pro
     text_add(&text, TOP);
     cells_print(&text, cells, terminal_has_colours(), DOWN);
     if (cells->height > 0) {
-        text.size -= strlen(DOWN); /* behind the last row the screen would move on */
+        text.size -= strlen(DOWN); /* after the last row, the screen would scroll */
     }
     text_add(&text, REST);
     bool drawn = file_print(text.data, text.size, is_gone, problem);

@@ -1,6 +1,6 @@
 /*
- * The terminal that a run is shown on: a screen of its own, keys one by one, and everything as it
- * was before at the end, however the program ends.
+ * The terminal on which a run is shown: a screen of its own, and single keys. At the end everything
+ * is as before, however the program ends.
  */
 #ifndef LANEVIEW_TERMINAL_H
 #define LANEVIEW_TERMINAL_H
@@ -8,26 +8,26 @@
 #include "draw/cells.h"
 #include "problem.h"
 
-/* Whether standard output is one on which a picture can be drawn again and again. */
+/* Returns true if standard output is a terminal on which pictures can be redrawn. */
 bool terminal_is_there(void);
 
-/* Its size; what it does not tell is told by $COLUMNS and $LINES. */
+/* The size of the terminal; from $COLUMNS and $LINES if the terminal does not report it. */
 void terminal_size(size_t *width, size_t *height);
 
-/* Whether colours are wanted there. */
+/* Returns true unless $NO_COLOR is set. */
 bool terminal_has_colours(void);
 
-/* Puts the screen and the keyboard aside, and back. Both may be called again and again. */
+/* Switches to the other screen and to single keys, and back. Either may be called repeatedly. */
 void terminal_enter(void);
 void terminal_leave(void);
 
-/* Where keys can be waited for; -1: nowhere. */
+/* The file from which keys can be read; -1 if there is none. */
 int terminal_keys(void);
 
-/* The next key, once there is one; 0: there will be none any more. */
+/* Reads the next key; 0 if no more keys come. */
 char terminal_read_key(void);
 
-/* Draws a whole screen. `is_gone`: as with file_print(). */
+/* Draws a whole screen. `is_gone` is as for file_print(). */
 bool terminal_draw(const struct cells *cells, bool *is_gone, struct problem *problem);
 
 #endif
