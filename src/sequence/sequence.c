@@ -325,6 +325,7 @@ lanepool_status lanepool_sequence_destroy(lanepool_sequence *sequence)
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_mutex_lock(&work->lock);
+    lanepool_i_sequence_wake_locked(sequence);
     work->sequence = NULL;
     work->state = LANEPOOL_I_WORK_IDLE;
     lanepool_i_mutex_unlock(&work->lock);

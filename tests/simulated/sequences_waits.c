@@ -130,6 +130,34 @@ static void scenario_03_sequence_waits_for_a_paused_one_on_the_only_thread(void)
     end_with_another_task();
 }
 
+static void wait_for_what_is_destroyed(void)
+{
+    lanepool_result result;
+
+    EXPECT_STATUS(OK, lanepool_sequence_pause(foreign.sequence));
+    submit_step(&foreign.steps[0]);
+    lanepool_future *future = lanepool_future_retain(foreign.steps[0].future);
+    scene_open_gate(0);
+    EXPECT_STATUS(OK, lanepool_future_wait(future, LANEPOOL_FOREVER, &result));
+    EXPECT(result.status == LANEPOOL_CANCELLED);
+    lanepool_future_release(future);
+}
+
+/* The destroying thread wakes the waiter, and may free the sequence before the waiter has left it.
+ */
+static void regress_sequence_is_destroyed_beside_a_wait_for_its_task(void)
+{
+    open_with_another_task(wait_for_what_is_destroyed);
+    foreign.cancels = true;
+    scene_wait_at_gate(0);
+    foreign_end_sequence();
+    EXPECT_STATUS(OK, lanepool_future_wait(other.future, LANEPOOL_FOREVER, NULL));
+    sim_explore_to_here();
+    lanepool_future_release(other.future);
+    EXPECT_STATUS(OK, lanepool_sequence_destroy(other.sequence));
+    foreign_close();
+}
+
 static void wait_inside_the_pool(struct scene_task *self)
 {
     (void)self;
@@ -159,4 +187,5 @@ SCENARIO_TABLE(
     SCENARIO(scenario_03_sequence_waits_until_another_is_idle_on_the_only_thread, EXHAUSTIVE),
     SCENARIO(scenario_03_sequence_waits_for_a_delayed_task_on_the_only_thread, EXHAUSTIVE),
     SCENARIO(scenario_03_sequence_waits_for_a_paused_one_on_the_only_thread, EXHAUSTIVE),
-    SCENARIO(scenario_03_sequence_is_waited_for_by_the_pools_only_worker, RANDOM));
+    SCENARIO(scenario_03_sequence_is_waited_for_by_the_pools_only_worker, RANDOM),
+    SCENARIO(regress_sequence_is_destroyed_beside_a_wait_for_its_task, EXHAUSTIVE));
