@@ -117,6 +117,35 @@ if command -v python3 >/dev/null; then
     fresh
 fi
 
+if command -v python3 >/dev/null && command -v dot >/dev/null; then
+    drawn=$place/p/docs/diagrams
+    fresh
+    cp "$here/../../docs/diagrams/draw.py" "$drawn/"
+    echo 'digraph a { b -> c }' >"$drawn/a.dot"
+    drawings_are_fresh() { python3 -B "$drawn/draw.py" --check >/dev/null; }
+    if drawings_are_fresh; then
+        echo "drawings: does not find one that is missing"
+        failed=1
+    fi
+    python3 -B "$drawn/draw.py"
+    if ! drawings_are_fresh; then
+        echo "drawings: refuses fresh ones"
+        failed=1
+    fi
+    echo 'digraph a { b -> d }' >"$drawn/a.dot"
+    if drawings_are_fresh; then
+        echo "drawings: does not find one that is older than its source"
+        failed=1
+    fi
+    python3 -B "$drawn/draw.py"
+    echo 'int x;' >"$place/p/src/low/more.h"
+    if drawings_are_fresh; then
+        echo "drawings: does not find that a file was added"
+        failed=1
+    fi
+    fresh
+fi
+
 echo '/* TO''DO */' >>"$place/p/src/low/low.h"
 finds "unfinished work" style ""
 echo '/* see /ho''me/someone */' >>"$place/p/src/low/low.h"
