@@ -6,25 +6,25 @@
 void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
                                lanepool_snapshot_state state, size_t worker)
 {
-    lanepool_i_census_row *seen = lanepool_i_vector_add(&census->rows, sizeof *seen);
-    if (seen == NULL)
+    lanepool_i_census_row *row = lanepool_i_vector_add(&census->rows, sizeof *row);
+    if (row == NULL)
         census->out_of_memory = true;
     else
-        *seen = (lanepool_i_census_row){
+        *row = (lanepool_i_census_row){
             .task = task, .ticket = lanepool_i_task_ticket(task), .state = state, .worker = worker
         };
 }
 
 /* Where lanes are not stopped the rule names each task once, and those that do not wait, too: the
  * latch says which. */
-static void count_unstopped(lanepool_i_census *census, const lanepool_i_task *task)
+static void count_unfrozen(lanepool_i_census *census, const lanepool_i_task *task)
 {
     census->waiting +=
         load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_countdown_has_started(task);
 }
 
 /* In a stopped lane; a task that waits is in no list, and stays there. */
-static void count_stopped(lanepool_i_census *census, lanepool_i_task *task)
+static void count_frozen(lanepool_i_census *census, lanepool_i_task *task)
 {
     if (lanepool_i_is_gate(task) ||
         (fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) != 0)
@@ -33,17 +33,17 @@ static void count_stopped(lanepool_i_census *census, lanepool_i_task *task)
     census->waiting++;
 }
 
-static void add_place(lanepool_i_census *census, const lanepool_snapshot_entry *entry,
-                      const void *place)
+static void add_census_entry(lanepool_i_census *census, const lanepool_snapshot_entry *entry,
+                             const void *lane)
 {
     lanepool_snapshot_entry *added = lanepool_i_vector_add(&census->entries, sizeof *added);
-    const void **added_place = lanepool_i_vector_add(&census->places, sizeof *added_place);
-    if (added == NULL || added_place == NULL) {
+    const void **added_lane = lanepool_i_vector_add(&census->places, sizeof *added_lane);
+    if (added == NULL || added_lane == NULL) {
         census->out_of_memory = true;
         return;
     }
     *added = *entry;
-    *added_place = place;
+    *added_lane = lane;
 }
 
 void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const void *lane,
@@ -52,7 +52,7 @@ void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const v
     lanepool_snapshot_entry entry = {
         .task = task, .behind = LANEPOOL_SNAPSHOT_NONE, .mode = (uint32_t)mode, .granted = granted
     };
-    add_place(census, &entry, lane);
+    add_census_entry(census, &entry, lane);
 }
 
 void lanepool_i_census_add_missing(lanepool_i_census *census, size_t task)
@@ -65,16 +65,16 @@ void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t
     lanepool_snapshot_entry entry = { .task = task,
                                       .lane = LANEPOOL_SNAPSHOT_NONE,
                                       .behind = behind };
-    add_place(census, &entry, NULL);
+    add_census_entry(census, &entry, NULL);
 }
 
 /* A mark waits for nothing that anyone would want to know. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
     if (census->counts && census->pool->rule->reap != NULL)
-        count_unstopped(census, task);
+        count_unfrozen(census, task);
     else if (census->counts)
-        count_stopped(census, task);
+        count_frozen(census, task);
     else if (!lanepool_i_task_is_tombstone(task))
         lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);
 }

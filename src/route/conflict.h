@@ -14,8 +14,9 @@ _Static_assert(offsetof(lanepool_task_view, kind) == offsetof(lanepool_i_task, a
                "a wide task begins like a view");
 
 /* Role's holder: the callback may submit, and a wait in it must be refused. */
-static inline bool lanepool_i_conflict(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       const lanepool_i_task *new_one, const lanepool_i_task *old)
+static inline bool lanepool_i_tasks_conflict(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                             const lanepool_i_task *new_one,
+                                             const lanepool_i_task *old)
 {
     const lanepool_task_view *a = lanepool_i_task_view(new_one);
     const lanepool_task_view *b = lanepool_i_task_view(old);

@@ -18,7 +18,7 @@ static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
     return waiting;
 }
 
-static void mark_place(lanepool_i_task *task, uint32_t i)
+static void set_entry_tombstone(lanepool_i_task *task, uint32_t i)
 {
     if (lanepool_i_task_is_wide(task))
         lanepool_i_entries_wide(task)[i].owner |= LANEPOOL_I_OWNER_TOMBSTONE;
@@ -59,7 +59,7 @@ void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepoo
         lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
         bool granted = lanepool_i_entry_is_granted(lane, task);
         if (waiting > 0 && !granted)
-            mark_place(task, i);
+            set_entry_tombstone(task, i);
         if (lanepool_i_lane_is_frozen(lane))
             lanepool_i_lane_thaw(lane, grants);
         if (waiting > 0 && granted && !PLANTED(TOMBSTONE_KEEPS_LANE)) {
@@ -117,7 +117,7 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task,
     return true;
 }
 
-static void take_entries(lanepool_i_task *task, lanepool_i_task *receiver, size_t count)
+static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *receiver, size_t count)
 {
     if (lanepool_i_task_is_wide(receiver)) {
         for (size_t i = 0; i < count; i++) {
@@ -138,11 +138,12 @@ static void take_entries(lanepool_i_task *task, lanepool_i_task *receiver, size_
 }
 
 /* Who has cancelled it together with others has its reference; its future has not. */
-static bool has_future(const lanepool_i_task *receiver)
+static bool receiver_has_future(const lanepool_i_task *receiver)
 {
     uint64_t word = load_relaxed(&receiver->word);
-    bool was_taken = (word & LANEPOOL_I_TOMBSTONE) != 0 && (word & LANEPOOL_I_STARTED) == 0;
-    return (word & LANEPOOL_I_WIDE) != 0 && !was_taken;
+    bool canceller_has_future =
+        (word & LANEPOOL_I_TOMBSTONE) != 0 && (word & LANEPOOL_I_STARTED) == 0;
+    return (word & LANEPOOL_I_WIDE) != 0 && !canceller_has_future;
 }
 
 /* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all.
@@ -150,12 +151,12 @@ static bool has_future(const lanepool_i_task *receiver)
 void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                   lanepool_i_task *receiver)
 {
-    lanepool_future *future = has_future(receiver) ? receiver->as.wide.future : NULL;
+    lanepool_future *future = receiver_has_future(receiver) ? receiver->as.wide.future : NULL;
     if (future != NULL)
         lanepool_i_mutex_lock(&future->lock);
     if (pool->options.priorities)
         lanepool_i_priority_hand_over(pool, task, receiver);
-    take_entries(task, receiver, lanepool_i_task_count(task));
+    copy_entries_to_receiver(task, receiver, lanepool_i_task_count(task));
     if (future != NULL)
         lanepool_i_mutex_unlock(&future->lock);
 }

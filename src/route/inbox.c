@@ -13,13 +13,13 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     atomic_init(&inbox->role, 0);
     inbox->next = NULL;
     inbox->taken_last = NULL;
-    inbox->stalled = false;
-    inbox->news = 0;
+    inbox->is_half_linked = false;
+    inbox->moment = 0;
 }
 
 /* Mostly the link is on its way: the barrier costs as much as forty pauses. */
-lanepool_i_task *lanepool_i_inbox_check_link(const lanepool_i_inbox *inbox,
-                                             const _Atomic(lanepool_i_task *) *link)
+lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
+                                              const _Atomic(lanepool_i_task *) *link)
 {
     for (int i = 0; i < LANEPOOL_I_LINK_PAUSES; i++) {
         lanepool_i_pause();
@@ -41,13 +41,13 @@ bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox)
     store_relaxed(&inbox->head, NULL);
     inbox->taken_last = exchange_acq_rel(&inbox->tail, NULL);
     inbox->next = head;
-    inbox->news++;
+    inbox->moment++;
     return true;
 }
 
 void lanepool_i_inbox_publish(lanepool_i_inbox *inbox)
 {
-    store_seq(&inbox->rest, (uintptr_t)inbox->next | (inbox->stalled ? 1 : 0));
+    store_seq(&inbox->rest, (uintptr_t)inbox->next | (inbox->is_half_linked ? 1 : 0));
 }
 
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox)

@@ -38,17 +38,18 @@ typedef struct lanepool_i_inbox {
     _Atomic uint32_t role; /* A: router.h's: who looks at these looks at it, too */
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_task *next; /* R: the same, while the role is held */
     lanepool_i_task *taken_last;                           /* R: the newest that was taken */
-    bool stalled;  /* R: the link behind `next` is missing */
-    uint64_t news; /* R: another one whenever the holder may have seen what it had not, or has
-                      spent time: when it takes all, when another may have held the role before,
-                      after a message */
+    bool is_half_linked; /* R: the link behind `next` is missing */
+    uint64_t moment;     /* R: another one whenever the holder may have seen what it had not, or has
+                          spent time: when it takes all, when another may have held the role before,
+                          after a message */
 } lanepool_i_inbox;
 
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
 
 /* Release: the nodes are whole when the link is seen. */
-static inline void lanepool_i_inbox_link(const lanepool_i_inbox *inbox,
-                                         _Atomic(lanepool_i_task *) *link, lanepool_i_task *node)
+static inline void lanepool_i_inbox_make_link(const lanepool_i_inbox *inbox,
+                                              _Atomic(lanepool_i_task *) *link,
+                                              lanepool_i_task *node)
 {
     if (inbox->links_at_once)
         exchange_seq(link, node);
@@ -74,13 +75,13 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
     while (!cas_seq(&inbox->tail, &before, last))
         if (before == LANEPOOL_I_INBOX_CLOSED)
             return false;
-    lanepool_i_inbox_link(inbox, before == NULL ? &inbox->head : &before->next, first);
+    lanepool_i_inbox_make_link(inbox, before == NULL ? &inbox->head : &before->next, first);
     return true;
 }
 
 /* What a link that was found missing says after the barrier. */
-lanepool_i_task *lanepool_i_inbox_check_link(const lanepool_i_inbox *inbox,
-                                             const _Atomic(lanepool_i_task *) *link);
+lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
+                                              const _Atomic(lanepool_i_task *) *link);
 
 /* Whether there is a first node to be taken; from outside, of what was appended since the last
  * taking of all. */
@@ -90,11 +91,11 @@ static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
         return true;
     const lanepool_i_task *tail = load_seq(&inbox->tail);
     return tail != NULL && tail != LANEPOOL_I_INBOX_CLOSED &&
-           lanepool_i_inbox_check_link(inbox, &inbox->head) != NULL;
+           lanepool_i_inbox_reread_link(inbox, &inbox->head) != NULL;
 }
 
 /* The submitter has left word of a block that it has probably used some tasks later. */
-static inline void lanepool_i_inbox_fetch_early(const lanepool_i_task *task)
+static inline void lanepool_i_inbox_prefetch_block(const lanepool_i_task *task)
 {
     if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
         lanepool_i_prefetch((const void *)load_relaxed(&task->as.narrow[0].next));
@@ -106,7 +107,7 @@ bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox);
 /* The oldest node, which is now the caller's; NULL: none, or its link is not made yet. */
 static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
 {
-    inbox->stalled = false;
+    inbox->is_half_linked = false;
     if (inbox->next == NULL && !lanepool_i_inbox_take_all(inbox))
         return NULL;
     lanepool_i_task *task = inbox->next;
@@ -114,13 +115,13 @@ static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
     if (task != inbox->taken_last) {
         next = load_acquire(&task->next);
         if (next == NULL)
-            next = lanepool_i_inbox_check_link(inbox, &task->next);
+            next = lanepool_i_inbox_reread_link(inbox, &task->next);
         if (next == NULL) {
-            inbox->stalled = true;
+            inbox->is_half_linked = true;
             return NULL;
         }
     }
-    lanepool_i_inbox_fetch_early(task);
+    lanepool_i_inbox_prefetch_block(task);
     inbox->next = next;
     return task;
 }
@@ -131,14 +132,14 @@ bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox);
 
 /* Whether nodes can be taken. Behind a missing link nothing can, whatever stands there: who makes
  * the link sees to the rest. */
-static inline bool lanepool_i_inbox_left(const lanepool_i_inbox *inbox)
+static inline bool lanepool_i_inbox_has_nodes(const lanepool_i_inbox *inbox)
 {
     uintptr_t rest = load_seq(&inbox->rest);
     return (rest & 1) == 0 && (rest != 0 || lanepool_i_inbox_has_first(inbox));
 }
 
 /* The same for who will look again: it may miss what is being appended. */
-static inline bool lanepool_i_inbox_shows_some(const lanepool_i_inbox *inbox)
+static inline bool lanepool_i_inbox_may_have_nodes(const lanepool_i_inbox *inbox)
 {
     uintptr_t rest = load_relaxed(&inbox->rest);
     return (rest & 1) == 0 && (rest != 0 || load_relaxed(&inbox->head) != NULL);
@@ -148,7 +149,7 @@ static inline bool lanepool_i_inbox_shows_some(const lanepool_i_inbox *inbox)
  * is held, since what is taken is then not published. */
 static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
 {
-    return !inbox->stalled && (inbox->next != NULL || lanepool_i_inbox_has_first(inbox));
+    return !inbox->is_half_linked && (inbox->next != NULL || lanepool_i_inbox_has_first(inbox));
 }
 
 /* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */

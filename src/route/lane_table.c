@@ -25,7 +25,7 @@ bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
     return false;
 }
 
-static void end_key(lanepool_i_key *key, void *context)
+static void end_key_bytes_of(lanepool_i_key *key, void *context)
 {
     (void)context;
     if (key->type == LANEPOOL_I_TYPE_BYTES)
@@ -34,7 +34,7 @@ static void end_key(lanepool_i_key *key, void *context)
 
 void lanepool_i_lane_table_fini(lanepool_i_lane_table *table)
 {
-    lanepool_i_key_index_each(&table->index, end_key, NULL);
+    lanepool_i_key_index_each(&table->index, end_key_bytes_of, NULL);
     lanepool_i_key_index_fini(&table->index);
     lanepool_i_lane_memory_fini(&table->store);
 }
@@ -151,8 +151,8 @@ size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record
     return used;
 }
 
-static void trace_name(lanepool_pool *pool, lanepool_i_thread_record *record,
-                       const lanepool_i_lane *lane)
+static void trace_lane_name(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            const lanepool_i_lane *lane)
 {
     if (!lanepool_i_records(record->ring, LANEPOOL_EVENT_NAME) ||
         pool->options.layout == LANEPOOL_PER_WORKER)
@@ -176,7 +176,7 @@ static lanepool_i_lane *make_lane(lanepool_pool *pool, lanepool_i_thread_record 
     lane->key.handle_count = 0;
     lanepool_i_key_index_add(&table->index, &lane->key);
     table->created++;
-    trace_name(pool, record, lane);
+    trace_lane_name(pool, record, lane);
     return lane;
 }
 
@@ -214,9 +214,10 @@ lanepool_i_lane *lanepool_i_handle_lane(lanepool_pool *pool, lanepool_i_thread_r
     return handle->lane;
 }
 
-lanepool_i_lane *lanepool_i_lane_table_lane_slowly(lanepool_pool *pool,
-                                                   lanepool_i_thread_record *record,
-                                                   const lanepool_i_entry *entry, uint32_t type)
+lanepool_i_lane *lanepool_i_lane_table_lane_of_entry_slowly(lanepool_pool *pool,
+                                                            lanepool_i_thread_record *record,
+                                                            const lanepool_i_entry *entry,
+                                                            uint32_t type)
 {
     if (type == LANEPOOL_I_TYPE_LANE)
         return lanepool_i_handle_lane(pool, record, entry->at.handle);
@@ -236,7 +237,8 @@ lanepool_i_lane *lanepool_i_lane_table_lane_slowly(lanepool_pool *pool,
     return make_lane(pool, record, &wanted);
 }
 
-static bool is_key_of(const lanepool_i_lane *lane, const lanepool_i_entry *entry, uint32_t type)
+static bool entry_names_lane(const lanepool_i_lane *lane, const lanepool_i_entry *entry,
+                             uint32_t type)
 {
     if (type == LANEPOOL_I_TYPE_LANE)
         return lanepool_i_key_equals(&lane->key, &entry->at.handle->key);
@@ -259,11 +261,11 @@ bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_
         if ((word & LANEPOOL_I_WIDE) != 0) {
             const lanepool_i_wide_entry *entry =
                 (const lanepool_i_wide_entry *)(wide + i * pool->rule->entry_size);
-            claimed = is_key_of(lane, &entry->entry,
-                                (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
+            claimed = entry_names_lane(
+                lane, &entry->entry, (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
         } else {
-            claimed = is_key_of(lane, &task->as.narrow[i],
-                                (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u);
+            claimed = entry_names_lane(lane, &task->as.narrow[i],
+                                       (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u);
         }
     }
     return claimed;
@@ -271,8 +273,8 @@ bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_
 
 /* --- sweeping --- */
 
-static void remove_idle(lanepool_pool *pool, lanepool_i_thread_record *record, size_t bucket_count,
-                        bool all)
+static void remove_idle_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              size_t bucket_count, bool all)
 {
     lanepool_i_lane_table *table = &pool->lane_table;
     lanepool_i_key *removed = NULL;
@@ -287,7 +289,7 @@ static void remove_idle(lanepool_pool *pool, lanepool_i_thread_record *record, s
 }
 
 /* Lets submitters and statistics see how things stand. */
-static void publish(lanepool_pool *pool)
+static void publish_lane_counts(lanepool_pool *pool)
 {
     lanepool_i_lane_memory_publish(&pool->lane_table.store);
     store_relaxed(&pool->router.lanes_live, pool->lane_table.index.key_count);
@@ -298,16 +300,16 @@ void lanepool_i_lane_table_sweep(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_lane_table *table = &pool->lane_table;
     if (table->created > 0) {
         if (table->index.key_count > LANEPOOL_I_RESERVE_LANES)
-            remove_idle(pool, record, SWEPT_FOR_EACH_CREATED * table->created, false);
+            remove_idle_lanes(pool, record, SWEPT_FOR_EACH_CREATED * table->created, false);
         table->created = 0;
     }
-    publish(pool);
+    publish_lane_counts(pool);
 }
 
 void lanepool_i_lane_table_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    remove_idle(pool, record, pool->lane_table.index.bucket_count, true);
+    remove_idle_lanes(pool, record, pool->lane_table.index.bucket_count, true);
     lanepool_i_key_index_shrink(&pool->lane_table.index);
-    publish(pool);
+    publish_lane_counts(pool);
     lanepool_i_lane_memory_trim(&pool->lane_table.store);
 }

@@ -32,16 +32,17 @@ bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
 void lanepool_i_lane_table_fini(lanepool_i_lane_table *table);
 
 /* As below, for a number or an address that is not there, a byte string, or a held lane. */
-lanepool_i_lane *lanepool_i_lane_table_lane_slowly(lanepool_pool *pool,
-                                                   lanepool_i_thread_record *record,
-                                                   const lanepool_i_entry *entry, uint32_t type);
+lanepool_i_lane *lanepool_i_lane_table_lane_of_entry_slowly(lanepool_pool *pool,
+                                                            lanepool_i_thread_record *record,
+                                                            const lanepool_i_entry *entry,
+                                                            uint32_t type);
 /* Role's holder: the lane of an entry that is not routed yet, by its key's type; made if needed
  * from the claim's reservation. */
-static inline lanepool_i_lane *lanepool_i_lane_table_lane(lanepool_pool *pool,
-                                                          lanepool_i_lane_table *table,
-                                                          lanepool_i_thread_record *record,
-                                                          const lanepool_i_entry *entry,
-                                                          uint32_t type)
+static inline lanepool_i_lane *lanepool_i_lane_table_lane_of_entry(lanepool_pool *pool,
+                                                                   lanepool_i_lane_table *table,
+                                                                   lanepool_i_thread_record *record,
+                                                                   const lanepool_i_entry *entry,
+                                                                   uint32_t type)
 {
     if (type == LANEPOOL_I_TYPE_ID || type == LANEPOOL_I_TYPE_POINTER) {
         lanepool_i_key *key = lanepool_i_key_index_find_word(&table->index, entry->at.id, type);
@@ -50,7 +51,7 @@ static inline lanepool_i_lane *lanepool_i_lane_table_lane(lanepool_pool *pool,
             return (lanepool_i_lane *)key;
         }
     }
-    return lanepool_i_lane_table_lane_slowly(pool, record, entry, type);
+    return lanepool_i_lane_table_lane_of_entry_slowly(pool, record, entry, type);
 }
 /* Role's holder: the same for a wanted key (its hash set). A lane that is new takes the key's bytes
  * over. */

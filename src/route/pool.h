@@ -36,7 +36,7 @@ struct lanepool_pool {
     lanepool_i_admission admission;
     lanepool_i_lane_table lane_table;
     lanepool_i_predicate predicate;
-    lanepool_i_queues queues;
+    lanepool_i_worker_lanes worker_lanes;
     lanepool_i_waits waits;
     lanepool_i_lifecycle lifecycle;
     /* I: what features keep, each in the header of its own. */

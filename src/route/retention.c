@@ -12,7 +12,7 @@ void lanepool_i_retention_init(lanepool_i_retention *retention, bool has_barrier
 }
 
 /* Of a wide task that is where its release callback was, which has been called. */
-static _Atomic(uintptr_t) *kept_link(lanepool_i_task *task)
+static _Atomic(uintptr_t) *retained_link(lanepool_i_task *task)
 {
     return &task->as.narrow[1].next;
 }
@@ -28,7 +28,7 @@ bool lanepool_i_retain_block(lanepool_pool *pool, lanepool_i_thread_record *reco
         if (top == CLOSED)
             return false;
         /* Release: who reads it in place of the callback sees that the task is a mark. */
-        store_release(kept_link(task), (uintptr_t)top);
+        store_release(retained_link(task), (uintptr_t)top);
     } while (!cas_seq(&retention->first, &top, task));
     return true;
 }
@@ -49,7 +49,7 @@ lanepool_i_task *lanepool_i_retention_end(lanepool_i_retention *retention)
     return exchange_seq(&retention->first, CLOSED);
 }
 
-lanepool_i_task *lanepool_i_retention_next(lanepool_i_task *kept)
+lanepool_i_task *lanepool_i_retention_next(lanepool_i_task *retained)
 {
-    return (lanepool_i_task *)load_relaxed(kept_link(kept));
+    return (lanepool_i_task *)load_relaxed(retained_link(retained));
 }

@@ -26,6 +26,6 @@ bool lanepool_i_retain_block(lanepool_pool *pool, lanepool_i_thread_record *reco
 void lanepool_i_retention_begin(lanepool_i_retention *retention);
 lanepool_i_task *lanepool_i_retention_end(lanepool_i_retention *retention);
 /* The next of them. */
-lanepool_i_task *lanepool_i_retention_next(lanepool_i_task *kept);
+lanepool_i_task *lanepool_i_retention_next(lanepool_i_task *retained);
 
 #endif

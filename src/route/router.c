@@ -11,7 +11,7 @@ void lanepool_i_router_init(lanepool_i_router *router)
 {
     lanepool_i_inbox_init(&router->inbox);
     router->next_ticket = LANEPOOL_I_FIRST_TICKET;
-    router->placings = 0;
+    router->last_stamp = 0;
     router->barrier = NULL;
     router->held_back = (lanepool_i_tasks){ NULL, NULL, 0 };
     router->epoch = 0;
@@ -45,7 +45,7 @@ bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
 
 bool lanepool_i_router_has_work(const lanepool_i_router *router)
 {
-    return lanepool_i_inbox_left(&router->inbox) || load_seq(&router->finished) != NULL;
+    return lanepool_i_inbox_has_nodes(&router->inbox) || load_seq(&router->finished) != NULL;
 }
 
 /* True: the holder was asked for something. */
@@ -61,7 +61,7 @@ static bool free_role(lanepool_pool *pool)
         return asked;
     lanepool_i_sleepers_wake(&pool->workers.sleepers);
     if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_STUCK);
+        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_NODE_WAITERS);
     return asked;
 }
 
@@ -113,46 +113,48 @@ uint64_t lanepool_i_router_routed(const lanepool_pool *pool)
     return sum;
 }
 
-static LANEPOOL_I_COLD void take_message(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_i_message *message, lanepool_i_grants *grants)
+static LANEPOOL_I_COLD void carry_out_message(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                              lanepool_i_message *message,
+                                              lanepool_i_grants *grants)
 {
     if (pool->router.barrier != NULL && !message->urgent)
         lanepool_i_router_hold_back(&pool->router, &message->node);
     else
         message->carry_out(pool, record, message, grants);
-    pool->router.inbox.news++;
+    pool->router.inbox.moment++;
 }
 
 /* A message, or a task that the router is to look closer at. */
-static LANEPOOL_I_COLD void take_unusual(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_i_task *node, lanepool_i_grants *grants)
+static LANEPOOL_I_COLD void route_special_node(lanepool_pool *pool,
+                                               lanepool_i_thread_record *record,
+                                               lanepool_i_task *node, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&node->word);
     if ((word & LANEPOOL_I_WIDE) == 0) {
-        take_message(pool, record, (lanepool_i_message *)node, grants);
+        carry_out_message(pool, record, (lanepool_i_message *)node, grants);
         return;
     }
     store_relaxed(&node->word, word & ~LANEPOOL_I_MESSAGE);
     give_ticket(&pool->router, node);
     if (lanepool_i_records_task(record->ring, LANEPOOL_EVENT_ROUTE, node))
-        lanepool_i_ring_write_route(record->ring, node, pool->router.inbox.news);
+        lanepool_i_ring_write_route(record->ring, node, pool->router.inbox.moment);
     if (pool->router.barrier != NULL)
         lanepool_i_router_hold_back(&pool->router, node);
     else
         pool->host->route_special(pool, record, node, grants);
 }
 
-static void route_one(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                      lanepool_i_grants *grants)
+static void route_node(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                       lanepool_i_grants *grants)
 {
     bool is_message = (load_relaxed(&task->word) & LANEPOOL_I_MESSAGE) != 0;
     if (is_message && !lanepool_i_task_is_barrier(task)) {
-        take_unusual(pool, record, task, grants);
+        route_special_node(pool, record, task, grants);
         return;
     }
     give_ticket(&pool->router, task);
     if (lanepool_i_records_task(record->ring, LANEPOOL_EVENT_ROUTE, task))
-        lanepool_i_ring_write_route(record->ring, task, pool->router.inbox.news);
+        lanepool_i_ring_write_route(record->ring, task, pool->router.inbox.moment);
     if (is_message && pool->router.barrier == NULL) {
         pool->host->route_barrier(pool, record, task, grants);
         return;
@@ -165,8 +167,8 @@ static void route_one(lanepool_pool *pool, lanepool_i_thread_record *record, lan
 
 /* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait
  * for all its conflicts at once comes back here, too, to be routed on. */
-static void reap_all(lanepool_pool *pool, lanepool_i_thread_record *record,
-                     lanepool_i_grants *grants)
+static void reap_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_grants *grants)
 {
     if (load_relaxed(&pool->router.finished) == NULL)
         return;
@@ -187,10 +189,10 @@ static void reap_all(lanepool_pool *pool, lanepool_i_thread_record *record,
 }
 
 /* What every hold ends with. */
-static void end_hold(lanepool_pool *pool, lanepool_i_thread_record *record,
-                     lanepool_i_grants *grants)
+static void end_role_hold(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_grants *grants)
 {
-    reap_all(pool, record, grants);
+    reap_finished(pool, record, grants);
     if (pool->rule->batch_done != NULL)
         pool->rule->batch_done(pool, record);
     if (grants->latched != 0)
@@ -201,7 +203,7 @@ static void end_hold(lanepool_pool *pool, lanepool_i_thread_record *record,
 void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    end_hold(pool, record, &grants);
+    end_role_hold(pool, record, &grants);
 }
 
 /*
@@ -209,7 +211,8 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *recor
  * goes on, as long as all that it places waits in a single lane, and so holds up nothing else. A
  * submitter that routes after each append pays for a batch, and no more.
  */
-static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_grants *grants)
+static bool may_route_more(const lanepool_pool *pool, size_t routed,
+                           const lanepool_i_grants *grants)
 {
     return routed < LANEPOOL_I_ROUTE_BATCH ||
            (routed < pool->rule->route_max && !pool->submitter_routes && grants->ready.count == 0 &&
@@ -219,14 +222,14 @@ static bool goes_on(const lanepool_pool *pool, size_t routed, const lanepool_i_g
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
-    pool->router.inbox.news++;
-    for (size_t routed = 0; goes_on(pool, routed, &grants); routed++) {
+    pool->router.inbox.moment++;
+    for (size_t routed = 0; may_route_more(pool, routed, &grants); routed++) {
         lanepool_i_task *task = lanepool_i_inbox_take(&pool->router.inbox);
         if (task == NULL)
             break;
-        route_one(pool, record, task, &grants);
+        route_node(pool, record, task, &grants);
     }
-    end_hold(pool, record, &grants);
+    end_role_hold(pool, record, &grants);
 }
 
 void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_thread_record *record)
@@ -275,7 +278,7 @@ void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *re
 
 /* After something was published, with the park's word as it was seen then: a worker; or, if all are
  * busy, the waits inside tasks. */
-static inline void wake(lanepool_pool *pool, uint64_t seen)
+static inline void wake_after_publishing(lanepool_pool *pool, uint64_t seen)
 {
     if (seen == LANEPOOL_I_ALL_BUSY)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
@@ -286,7 +289,7 @@ static inline void wake(lanepool_pool *pool, uint64_t seen)
 static void route_and_wake(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router_try_route(pool, record);
-    wake(pool, lanepool_i_sleepers_load(&pool->workers.sleepers));
+    wake_after_publishing(pool, lanepool_i_sleepers_load(&pool->workers.sleepers));
 }
 
 void lanepool_i_router_after_append(lanepool_pool *pool, lanepool_i_thread_record *record)
@@ -296,7 +299,7 @@ void lanepool_i_router_after_append(lanepool_pool *pool, lanepool_i_thread_recor
     if (pool->submitter_routes || lanepool_i_sleepers_sleeping(seen) == sleepers->sleeper_count)
         route_and_wake(pool, record);
     else
-        wake(pool, seen);
+        wake_after_publishing(pool, seen);
 }
 
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -315,7 +318,7 @@ bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_thread_record *recor
 
 /* --- what became ready, and what has finished --- */
 
-static void put_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
+static void give_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
 {
     lanepool_i_tasks others = { NULL, NULL, 0 };
     lanepool_i_task *task;
@@ -332,7 +335,7 @@ void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *
     if (ready->count == 0)
         return;
     if (lanepool_i_waits_have_callers(&pool->waits))
-        put_to_callers(pool, ready);
+        give_to_callers(pool, ready);
     size_t index = record->worker != NULL ? record->worker->index
                                           : lanepool_i_workers_least_loaded(&pool->workers);
     lanepool_i_workers_put(&pool->workers, index, ready);

@@ -24,7 +24,7 @@
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
     uint64_t next_ticket;                       /* R */
-    uint64_t placings;                          /* R: counts where a task's own number is needed */
+    uint64_t last_stamp;                        /* R: counts where a task's own number is needed */
     uint64_t epoch;                             /* R: newest; see pool_quiesce.h */
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
@@ -82,7 +82,8 @@ bool lanepool_i_router_has_work(const lanepool_i_router *router);
 /* The same for who will look again: it may miss what is being published. */
 static inline bool lanepool_i_router_may_have_work(const lanepool_i_router *router)
 {
-    return lanepool_i_inbox_shows_some(&router->inbox) || load_relaxed(&router->finished) != NULL;
+    return lanepool_i_inbox_may_have_nodes(&router->inbox) ||
+           load_relaxed(&router->finished) != NULL;
 }
 /* For a worker that is about to sleep: routes what stood behind a missing link, if that has been
  * made since, or has the role's holder look. */

@@ -8,12 +8,12 @@
 #include "route/entries.h"
 #include "route/pool.h"
 
-static uint32_t narrow_type(uint64_t word, size_t i)
+static uint32_t plain_key_type(uint64_t word, size_t i)
 {
     return (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u;
 }
 
-static uintptr_t narrow_link(lanepool_i_task *task, uint64_t word, size_t i)
+static uintptr_t plain_link(lanepool_i_task *task, uint64_t word, size_t i)
 {
     bool shared = (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
     return (uintptr_t)&task->as.narrow[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
@@ -26,8 +26,8 @@ static uintptr_t narrow_link(lanepool_i_task *task, uint64_t word, size_t i)
  * granted at once. Latched lanes are counted as a difference: each arrival that
  * leaves the rollup waiting adds one, readiness takes all but the last away.
  */
-static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
-                   lanepool_i_grants *grants)
+static void count_arrivals(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
+                           lanepool_i_grants *grants)
 {
     if (granted == lanes) {
         lanepool_i_grants_add_at_once(grants, task);
@@ -40,10 +40,10 @@ static void arrive(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
 }
 
 /* Its latch was set when it was built: one lane grants it. */
-static inline void append_one(lanepool_i_task *task, uint64_t word, lanepool_i_lane *lane,
-                              lanepool_i_grants *grants)
+static inline void append_only_entry(lanepool_i_task *task, uint64_t word, lanepool_i_lane *lane,
+                                     lanepool_i_grants *grants)
 {
-    if (lanepool_i_lane_append(lane, narrow_link(task, word, 0), grants))
+    if (lanepool_i_lane_append(lane, plain_link(task, word, 0), grants))
         lanepool_i_grants_add_at_once(grants, task);
 }
 
@@ -51,9 +51,9 @@ static inline void route_one_claim(lanepool_pool *pool, lanepool_i_thread_record
                                    lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
     lanepool_i_entry *entry = &task->as.narrow[0];
-    entry->at.lane =
-        lanepool_i_lane_table_lane(pool, &pool->lane_table, record, entry, narrow_type(word, 0));
-    append_one(task, word, entry->at.lane, grants);
+    entry->at.lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record, entry,
+                                                         plain_key_type(word, 0));
+    append_only_entry(task, word, entry->at.lane, grants);
 }
 
 /* Both claims name one lane: one entry, in the stronger mode. */
@@ -65,26 +65,26 @@ static void route_merged(lanepool_i_task *task, uint64_t word, lanepool_i_grants
         word &= ~((uint64_t)1 << LANEPOOL_I_SHARED_SHIFT);
     store_relaxed(&task->word, word);
     lanepool_i_countdown_set(task, 1);
-    append_one(task, word, task->as.narrow[0].at.lane, grants);
+    append_only_entry(task, word, task->as.narrow[0].at.lane, grants);
 }
 
 static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
     lanepool_i_entry *entries = task->as.narrow;
-    lanepool_i_lane *a = lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &entries[0],
-                                                    narrow_type(word, 0));
-    lanepool_i_lane *b = lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &entries[1],
-                                                    narrow_type(word, 1));
+    lanepool_i_lane *a = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
+                                                             &entries[0], plain_key_type(word, 0));
+    lanepool_i_lane *b = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
+                                                             &entries[1], plain_key_type(word, 1));
     entries[0].at.lane = a;
     entries[1].at.lane = b;
     if (a == b) {
         route_merged(task, word, grants);
         return;
     }
-    uint32_t granted = lanepool_i_lane_append(a, narrow_link(task, word, 0), grants);
-    granted += lanepool_i_lane_append(b, narrow_link(task, word, 1), grants);
-    arrive(task, 2, granted, grants);
+    uint32_t granted = lanepool_i_lane_append(a, plain_link(task, word, 0), grants);
+    granted += lanepool_i_lane_append(b, plain_link(task, word, 1), grants);
+    count_arrivals(task, 2, granted, grants);
 }
 
 /*
@@ -92,38 +92,38 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
  * stamp, which no other task has, says whether it was seen and whether one of
  * the claims was EXCLUSIVE.
  */
-static uint32_t resolve_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task)
+static uint32_t resolve_wide_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    lanepool_i_task *task)
 {
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    uint64_t stamp = ++pool->router.placings << 1;
-    uint32_t kept = 0;
+    uint64_t stamp = ++pool->router.last_stamp << 1;
+    uint32_t claim_count = 0;
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].owner;
         uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane =
-            lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &entries[i].entry, type);
+        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
+                                                                    &entries[i].entry, type);
         bool seen = (lane->use.stamp & ~(uint64_t)1) == stamp;
         if (!seen) {
             lane->use.stamp = stamp;
-            entries[kept++].entry.at.lane = lane;
+            entries[claim_count++].entry.at.lane = lane;
         }
         if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
             lane->use.stamp |= 1;
     }
-    task->as.wide.count = kept & LANEPOOL_I_WIDE_COUNT_MASK;
-    return kept;
+    task->as.wide.count = claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
+    return claim_count;
 }
 
 static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_task *task, lanepool_i_grants *grants, bool lends,
-                              bool held)
+                              lanepool_i_task *task, lanepool_i_grants *grants,
+                              bool with_priorities, bool extra_hold)
 {
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    uint32_t lanes = resolve_wide(pool, record, task);
-    if (lends)
+    uint32_t lanes = resolve_wide_claims(pool, record, task);
+    if (with_priorities)
         lanepool_i_priority_enter(pool, task);
-    lanepool_i_countdown_set(task, lanes + 1 + held);
+    lanepool_i_countdown_set(task, lanes + 1 + extra_hold);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
         lanepool_i_lane *lane = entries[i].entry.at.lane;
@@ -133,16 +133,16 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *rec
         granted +=
             lanepool_i_lane_append(lane, link | (exclusive ? 0 : LANEPOOL_I_LINK_SHARED), grants);
     }
-    if (!held) {
-        arrive(task, lanes, granted, grants);
+    if (!extra_hold) {
+        count_arrivals(task, lanes, granted, grants);
         return;
     }
     (void)lanepool_i_countdown_arrive_wide(task, granted + 1);
     grants->latched += granted;
 }
 
-static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                  lanepool_i_grants *grants)
+static void keys_route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                       lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
@@ -156,28 +156,28 @@ static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepoo
 }
 
 /* With priorities all tasks are wide. */
-static void route_lending(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *task, lanepool_i_grants *grants)
+static void keys_route_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_task *task, lanepool_i_grants *grants)
 {
     route_wide(pool, record, task, grants, true, false);
 }
 
-static void route_held(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                       lanepool_i_grants *grants)
+static void keys_route_held(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task, lanepool_i_grants *grants)
 {
     route_wide(pool, record, task, grants, pool->options.priorities, true);
 }
 
-static inline void release(lanepool_i_lane *lane, const lanepool_i_task *task,
-                           lanepool_i_grants *grants)
+static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *task,
+                                  lanepool_i_grants *grants)
 {
     lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_RELEASE, task, lanepool_i_lane_number(lane),
                           lanepool_i_lane_type(lane));
     lanepool_i_lane_release(lane, grants);
 }
 
-static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                   lanepool_i_grants *grants)
+static void keys_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *task, lanepool_i_grants *grants)
 {
     (void)pool;
     (void)record;
@@ -185,23 +185,23 @@ static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepo
     if (lanepool_i_task_is_wide(task)) {
         const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
         for (size_t i = 0; i < count; i++)
-            release(entries[i].entry.at.lane, task, grants);
+            release_traced(entries[i].entry.at.lane, task, grants);
         return;
     }
     for (size_t i = 0; i < count; i++)
-        release(task->as.narrow[i].at.lane, task, grants);
+        release_traced(task->as.narrow[i].at.lane, task, grants);
 }
 
-static void finish_lending(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           lanepool_i_task *task, lanepool_i_grants *grants)
+static void keys_finish_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_priority_leave(pool, task);
-    finish(pool, record, task, grants);
+    keys_finish(pool, record, task, grants);
 }
 
 /* --- hand-back --- */
 
-static void collect_lane(lanepool_i_key *key, void *context)
+static void collect_waiting_in_lane(lanepool_i_key *key, void *context)
 {
     lanepool_i_lane *lane = (lanepool_i_lane *)key;
     if (!lanepool_i_lane_freeze(lane))
@@ -215,29 +215,29 @@ static void collect_lane(lanepool_i_key *key, void *context)
     }
 }
 
-static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+static void keys_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
-    lanepool_i_key_index_each(&pool->lane_table.index, collect_lane, tasks);
+    lanepool_i_key_index_each(&pool->lane_table.index, collect_waiting_in_lane, tasks);
 }
 
-static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *task,
-                                    lanepool_claim *narrow, size_t *count)
+static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
+                                              lanepool_claim *narrow, size_t *count)
 {
     (void)pool;
-    size_t placed = lanepool_i_task_count(task);
-    size_t kept = 0;
+    size_t entry_count = lanepool_i_task_count(task);
+    size_t claim_count = 0;
     bool wide = lanepool_i_task_is_wide(task);
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
-    for (size_t i = 0; i < placed; i++) {
+    for (size_t i = 0; i < entry_count; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
         bool shared = lanepool_i_entry_is_shared(task, i);
         if (lanepool_i_lane_is_void(lane))
             continue;
-        lanepool_i_key_to_claim(&lane->key, &result[kept]);
-        result[kept++].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+        lanepool_i_key_to_claim(&lane->key, &result[claim_count]);
+        result[claim_count++].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
     }
-    *count = kept;
+    *count = claim_count;
     return result;
 }
 
@@ -247,7 +247,8 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
  * that waits, too, else, if it was granted, all that wait do; tickets grow along a lane. SHARED
  * ones behind a SHARED one do not wait for it, but the first EXCLUSIVE one does, and all behind
  * that. */
-static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, size_t i)
+static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_i_task *task,
+                                                size_t i)
 {
     lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
                                                           : &task->as.narrow[i];
@@ -264,8 +265,9 @@ static _Atomic(uintptr_t) *behind(lanepool_i_lane *lane, lanepool_i_task *task, 
     return at;
 }
 
-static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
-                           void (*found)(lanepool_i_task *dependent, void *context), void *context)
+static void keys_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                                void (*found)(lanepool_i_task *dependent, void *context),
+                                void *context)
 {
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count; i++) {
@@ -276,7 +278,7 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
             lane->use.link = pool->lane_table.frozen;
             pool->lane_table.frozen = lane;
         }
-        _Atomic(uintptr_t) *at = behind(lane, task, i);
+        _Atomic(uintptr_t) *at = first_dependent_link(lane, task, i);
         for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
             lanepool_i_task *other = lanepool_i_link_task(link);
             if ((link & LANEPOOL_I_LINK_FOUND) != 0 ||
@@ -291,7 +293,7 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
 
 /* Takes the marks of the walk off its links. Release: who began to move the lane on before it was
  * frozen may come by, and must see what a link leads to. */
-static void unmark(lanepool_i_lane *lane)
+static void clear_found_bits(lanepool_i_lane *lane)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
     for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
@@ -300,15 +302,15 @@ static void unmark(lanepool_i_lane *lane)
     }
 }
 
-static void end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
-                     lanepool_i_grants *grants)
+static void keys_end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_grants *grants)
 {
     (void)record;
     while (pool->lane_table.frozen != NULL) {
         lanepool_i_lane *lane = pool->lane_table.frozen;
         pool->lane_table.frozen = lane->use.link;
         lane->use.stamp = 0;
-        unmark(lane);
+        clear_found_bits(lane);
         lanepool_i_lane_thaw(lane, grants);
     }
 }
@@ -316,23 +318,23 @@ static void end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
 /* --- marks --- */
 
 /* It needs no places; only what was reserved for its keys is to be used up. */
-static void route_mark(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                       lanepool_i_grants *grants)
+static void keys_route_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&task->word);
     if (lanepool_i_task_is_wide(task)) {
-        resolve_wide(pool, record, task);
+        resolve_wide_claims(pool, record, task);
     } else {
         for (size_t i = 0; i < lanepool_i_task_count(task); i++)
-            (void)lanepool_i_lane_table_lane(pool, &pool->lane_table, record, &task->as.narrow[i],
-                                             narrow_type(word, i));
+            (void)lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
+                                                      &task->as.narrow[i], plain_key_type(word, i));
     }
     lanepool_i_entries_drop_all(task);
     lanepool_i_tasks_add(&grants->ready, task);
 }
 
-static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
-                        const lanepool_i_lane *lane)
+static bool keys_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                             const lanepool_i_lane *lane)
 {
     (void)pool;
     size_t i = lanepool_i_task_count(task);
@@ -343,7 +345,7 @@ static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
 
 /* --- surveys --- */
 
-static void census_lane_of(lanepool_i_key *key, void *context)
+static void freeze_for_census(lanepool_i_key *key, void *context)
 {
     lanepool_i_census *census = context;
     lanepool_i_lane *lane = (lanepool_i_lane *)key;
@@ -356,12 +358,12 @@ static void census_lane_of(lanepool_i_key *key, void *context)
         lanepool_i_census_add_task(census, lanepool_i_link_task(link));
 }
 
-static void census_begin(lanepool_i_census *census)
+static void keys_census_begin(lanepool_i_census *census)
 {
-    lanepool_i_key_index_each(&census->pool->lane_table.index, census_lane_of, census);
+    lanepool_i_key_index_each(&census->pool->lane_table.index, freeze_for_census, census);
 }
 
-static void census_entries(lanepool_i_census *census, size_t index)
+static void keys_census_entries(lanepool_i_census *census, size_t index)
 {
     lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
     size_t count = lanepool_i_task_count(task);
@@ -378,10 +380,10 @@ static void census_entries(lanepool_i_census *census, size_t index)
     }
 }
 
-static void census_lane(const lanepool_i_census *census, const void *place,
-                        lanepool_snapshot_lane *described, char *name, size_t size)
+static void keys_census_lane(const lanepool_i_census *census, const void *lane_address,
+                             lanepool_snapshot_lane *described, char *name, size_t size)
 {
-    const lanepool_i_lane *lane = place;
+    const lanepool_i_lane *lane = lane_address;
     described->number = lanepool_i_lane_number(lane);
     described->type = lanepool_i_lane_type(lane);
     described->granted = (size_t)(load_relaxed(&lane->word) & LANEPOOL_I_LANE_ACTIVE);
@@ -390,14 +392,14 @@ static void census_lane(const lanepool_i_census *census, const void *place,
     name[used] = '\0';
 }
 
-static void census_end(lanepool_i_census *census, lanepool_i_grants *grants)
+static void keys_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
 {
-    end_walk(census->pool, census->record, grants);
+    keys_end_walk(census->pool, census->record, grants);
 }
 
 /* --- the rule --- */
 
-static bool init(lanepool_pool *pool)
+static bool keys_init(lanepool_pool *pool)
 {
     pool->lane_table.frozen = NULL;
     pool->lane_table.gates = NULL;
@@ -405,32 +407,33 @@ static bool init(lanepool_pool *pool)
                                       pool->options.allocator, pool->options.priorities);
 }
 
-static void fini(lanepool_pool *pool)
+static void keys_fini(lanepool_pool *pool)
 {
     lanepool_i_lane_table_fini(&pool->lane_table);
 }
 
 /* What does not depend on whether there are priorities. */
-#define EITHER                                                                                    \
-    .route_held = route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = init,          \
-    .fini = fini, .route_max = LANEPOOL_I_ROUTE_MAX, .batch_done = lanepool_i_lane_table_sweep,   \
-    .reap = NULL, .mark = lanepool_i_entries_bury, .route_mark = route_mark,                      \
-    .claims_lane = claims_lane, .release = lanepool_i_entries_release,                            \
-    .inherit = lanepool_i_entries_hand_over, .trim = lanepool_i_lane_table_trim,                  \
-    .collect = collect, .claims = claims, .each_dependent = each_dependent, .end_walk = end_walk, \
-    .census_begin = census_begin, .census_entries = census_entries, .census_lane = census_lane,   \
-    .census_end = census_end
+#define COMMON_FUNCTIONS                                                                           \
+    .route_held = keys_route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = keys_init, \
+    .fini = keys_fini, .route_max = LANEPOOL_I_ROUTE_MAX,                                          \
+    .batch_done = lanepool_i_lane_table_sweep, .reap = NULL, .mark = lanepool_i_entries_bury,      \
+    .route_mark = keys_route_tombstone, .claims_lane = keys_claims_lane,                           \
+    .release = lanepool_i_entries_release, .inherit = lanepool_i_entries_hand_over,                \
+    .trim = lanepool_i_lane_table_trim, .collect = keys_collect, .claims = keys_read_claims,       \
+    .each_dependent = keys_each_dependent, .end_walk = keys_end_walk,                              \
+    .census_begin = keys_census_begin, .census_entries = keys_census_entries,                      \
+    .census_lane = keys_census_lane, .census_end = keys_census_end
 
 const lanepool_i_rule lanepool_i_rule_keys = {
-    EITHER,
+    COMMON_FUNCTIONS,
     .all_wide = false,
-    .route = route,
-    .finish = finish,
+    .route = keys_route,
+    .finish = keys_finish,
 };
 
 const lanepool_i_rule lanepool_i_rule_keys_priorities = {
-    EITHER,
+    COMMON_FUNCTIONS,
     .all_wide = true,
-    .route = route_lending,
-    .finish = finish_lending,
+    .route = keys_route_with_priorities,
+    .finish = keys_finish_with_priorities,
 };

@@ -28,14 +28,14 @@ struct lanepool_i_kind {
     unsigned char *answers; /* by the other kind's slot */
 };
 
-lanepool_i_successors *lanepool_i_kind_batch_successors(lanepool_i_kind_batch *group)
+lanepool_i_successors *lanepool_i_kind_batch_successors(lanepool_i_kind_batch *batch)
 {
-    return &group->successors;
+    return &batch->successors;
 }
 
-bool lanepool_i_kind_batch_leave(lanepool_i_kind_batch *group)
+bool lanepool_i_kind_batch_leave(lanepool_i_kind_batch *batch)
 {
-    return fetch_sub_acq_rel(&group->unfinished, 1) == 1;
+    return fetch_sub_acq_rel(&batch->unfinished, 1) == 1;
 }
 
 static lanepool_i_kind *find_kind(const lanepool_pool *pool, uint64_t number)
@@ -49,7 +49,7 @@ static lanepool_i_kind *find_kind(const lanepool_pool *pool, uint64_t number)
 /* --- answers --- */
 
 /* Where the answer about two kinds is kept; NULL: memory is lacking, and it is asked each time. */
-static unsigned char *answer_at(lanepool_i_kind *kind, size_t slot)
+static unsigned char *find_answer(lanepool_i_kind *kind, size_t slot)
 {
     if (slot >= kind->answer_count) {
         size_t count = 2 * slot + 16;
@@ -67,7 +67,7 @@ static unsigned char *answer_at(lanepool_i_kind *kind, size_t slot)
 }
 
 /* One that the rule can be asked about; NULL: all were cancelled. */
-static lanepool_i_task *member_of(const lanepool_i_kind *kind)
+static lanepool_i_task *find_askable_member(const lanepool_i_kind *kind)
 {
     lanepool_i_task *member = kind->members;
     while (member != NULL && lanepool_i_task_is_tombstone(member))
@@ -77,18 +77,18 @@ static lanepool_i_task *member_of(const lanepool_i_kind *kind)
 
 static bool kinds_conflict(lanepool_i_scan *scan, lanepool_i_kind *own, lanepool_i_kind *other)
 {
-    unsigned char *answer = own != NULL ? answer_at(own, other->slot) : NULL;
+    unsigned char *answer = own != NULL ? find_answer(own, other->slot) : NULL;
     if (answer != NULL && *answer != NOT_ASKED)
         return *answer == CONFLICTING;
-    const lanepool_i_task *member = member_of(other);
+    const lanepool_i_task *member = find_askable_member(other);
     if (member == NULL) {
-        scan->unasked = true;
+        scan->has_unasked_kind = true;
         return false;
     }
-    bool conflict = lanepool_i_conflict(scan->pool, scan->record, scan->task, member);
+    bool conflict = lanepool_i_tasks_conflict(scan->pool, scan->record, scan->task, member);
     if (answer != NULL)
         *answer = conflict ? CONFLICTING : COMPATIBLE;
-    unsigned char *mirrored = own != NULL ? answer_at(other, own->slot) : NULL;
+    unsigned char *mirrored = own != NULL ? find_answer(other, own->slot) : NULL;
     if (mirrored != NULL)
         *mirrored = conflict ? CONFLICTING : COMPATIBLE;
     return conflict;
@@ -104,7 +104,7 @@ static void forget_answers(lanepool_pool *pool, size_t slot)
 
 /* --- scanning --- */
 
-static void wait_for_group(lanepool_i_scan *scan, const lanepool_i_kind *kind)
+static void wait_for_batch(lanepool_i_scan *scan, const lanepool_i_kind *kind)
 {
     lanepool_i_scan_wait_for(scan, &kind->newest->successors, LANEPOOL_EVENT_LANE_KIND,
                              kind->number);
@@ -118,17 +118,17 @@ static void wait_for_kinds(lanepool_i_scan *scan)
     lanepool_i_kind *own = find_kind(scan->pool, scan->task->as.wide.kind);
     bool waits_for_own = false;
     for (lanepool_i_kind *kind = scan->pool->predicate.kinds; kind != NULL; kind = kind->next) {
-        lanepool_i_kind_batch *group = kind->newest;
-        if (group == NULL || lanepool_i_successors_closed(&group->successors) ||
+        lanepool_i_kind_batch *batch = kind->newest;
+        if (batch == NULL || lanepool_i_successors_closed(&batch->successors) ||
             !kinds_conflict(scan, own, kind))
             continue;
-        group->sealed = true;
+        batch->sealed = true;
         waits_for_own = waits_for_own || kind == own;
-        wait_for_group(scan, kind);
+        wait_for_batch(scan, kind);
     }
-    if (scan->unasked && !waits_for_own && own != NULL && own->newest != NULL &&
+    if (scan->has_unasked_kind && !waits_for_own && own != NULL && own->newest != NULL &&
         own->newest->sealed && !lanepool_i_successors_closed(&own->newest->successors))
-        wait_for_group(scan, own);
+        wait_for_batch(scan, own);
 }
 
 /* A task without a kind, or one that stands in a chain for want of memory, is compared with each.
@@ -142,7 +142,7 @@ static void wait_for_members(lanepool_i_scan *scan)
             lanepool_i_tracked *tracked = lanepool_i_tracked_of(old);
             if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket) ||
                 lanepool_i_successors_closed(&tracked->successors) ||
-                !lanepool_i_scan_waits_behind(scan, old))
+                !lanepool_i_scan_must_wait_for(scan, old))
                 continue;
             lanepool_i_scan_wait_for(scan, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,
                                      lanepool_i_task_ticket(old));
@@ -161,7 +161,7 @@ void lanepool_i_kinds_scan(lanepool_i_scan *scan)
 
 /* --- entering --- */
 
-static size_t free_slot(lanepool_i_predicate *predicate)
+static size_t find_free_slot(lanepool_i_predicate *predicate)
 {
     for (size_t slot = 0; slot < predicate->kind_slots; slot++) {
         const lanepool_i_kind *kind = predicate->kinds;
@@ -180,7 +180,7 @@ static lanepool_i_kind *add_kind(lanepool_pool *pool, uint64_t number)
         return NULL;
     memset(kind, 0, sizeof *kind);
     kind->number = number;
-    kind->slot = free_slot(&pool->predicate);
+    kind->slot = find_free_slot(&pool->predicate);
     forget_answers(pool, kind->slot);
     kind->next = pool->predicate.kinds;
     pool->predicate.kinds = kind;
@@ -198,31 +198,31 @@ static void remove_kind(lanepool_pool *pool, lanepool_i_kind *kind)
 }
 
 /* One more member, unless all have finished. */
-static bool try_enter(lanepool_i_kind_batch *group)
+static bool try_enter_batch(lanepool_i_kind_batch *batch)
 {
-    uint32_t unfinished = load_relaxed(&group->unfinished);
+    uint32_t unfinished = load_relaxed(&batch->unfinished);
     while (unfinished != 0)
-        if (cas_relaxed(&group->unfinished, &unfinished, unfinished + 1))
+        if (cas_relaxed(&batch->unfinished, &unfinished, unfinished + 1))
             return true;
     return false;
 }
 
-static lanepool_i_kind_batch *open_group(lanepool_i_scan *scan, lanepool_i_kind *kind)
+static lanepool_i_kind_batch *open_batch(lanepool_i_scan *scan, lanepool_i_kind *kind)
 {
-    if (kind->newest != NULL && !kind->newest->sealed && try_enter(kind->newest))
+    if (kind->newest != NULL && !kind->newest->sealed && try_enter_batch(kind->newest))
         return kind->newest;
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_kind_batch));
-    lanepool_i_kind_batch *group =
-        lanepool_i_slab_take(&scan->pool->slab, &scan->record->cache, class, sizeof *group);
-    if (group == NULL)
+    lanepool_i_kind_batch *batch =
+        lanepool_i_slab_take(&scan->pool->slab, &scan->record->cache, class, sizeof *batch);
+    if (batch == NULL)
         return NULL;
-    atomic_init(&group->successors, NULL);
-    atomic_init(&group->unfinished, 1);
-    group->unreaped = 0;
-    group->sealed = false;
-    group->kind = kind;
-    kind->newest = group;
-    return group;
+    atomic_init(&batch->successors, NULL);
+    atomic_init(&batch->unfinished, 1);
+    batch->unreaped = 0;
+    batch->sealed = false;
+    batch->kind = kind;
+    kind->newest = batch;
+    return batch;
 }
 
 bool lanepool_i_kinds_enter(lanepool_i_scan *scan)
@@ -234,14 +234,14 @@ bool lanepool_i_kinds_enter(lanepool_i_scan *scan)
     lanepool_i_kind *kind = find_kind(scan->pool, number);
     if (kind == NULL)
         kind = add_kind(scan->pool, number);
-    lanepool_i_kind_batch *group = kind != NULL ? open_group(scan, kind) : NULL;
-    if (group == NULL) {
+    lanepool_i_kind_batch *batch = kind != NULL ? open_batch(scan, kind) : NULL;
+    if (batch == NULL) {
         if (kind != NULL && kind->members == NULL)
             remove_kind(scan->pool, kind);
         return false;
     }
-    group->unreaped++;
-    tracked->group = group;
+    batch->unreaped++;
+    tracked->batch = batch;
     tracked->older = kind->members;
     tracked->newer = NULL;
     if (kind->members != NULL)
@@ -266,15 +266,15 @@ void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_thread_record *record
                            lanepool_i_task *task)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    lanepool_i_kind_batch *group = tracked->group;
-    lanepool_i_kind *kind = group->kind;
+    lanepool_i_kind_batch *batch = tracked->batch;
+    lanepool_i_kind *kind = batch->kind;
     unlink_member(kind, tracked);
-    if (--group->unreaped > 0)
+    if (--batch->unreaped > 0)
         return;
-    if (kind->newest == group)
+    if (kind->newest == batch)
         kind->newest = NULL;
     lanepool_i_slab_give(&pool->slab, &record->cache,
-                         lanepool_i_slab_class_of(sizeof(lanepool_i_kind_batch)), group);
+                         lanepool_i_slab_class_of(sizeof(lanepool_i_kind_batch)), batch);
     if (kind->members == NULL)
         remove_kind(pool, kind);
 }

@@ -24,8 +24,8 @@ void lanepool_i_kinds_scan(lanepool_i_scan *scan);
 /* Puts the scanned task into its kind's open group; false: it has no kind, or memory is lacking. */
 bool lanepool_i_kinds_enter(lanepool_i_scan *scan);
 /* Whoever finishes a member; true: the last one, whose caller serves the group's successors. */
-bool lanepool_i_kind_batch_leave(lanepool_i_kind_batch *group);
-lanepool_i_successors *lanepool_i_kind_batch_successors(lanepool_i_kind_batch *group);
+bool lanepool_i_kind_batch_leave(lanepool_i_kind_batch *batch);
+lanepool_i_successors *lanepool_i_kind_batch_successors(lanepool_i_kind_batch *batch);
 /* A finished member goes; with the last, its group and its kind. */
 void lanepool_i_kinds_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
                            lanepool_i_task *task);

@@ -13,14 +13,14 @@ struct lanepool_i_edge_block {
     lanepool_i_edge edges[BLOCK_EDGES];
 };
 
-static bool is_finished(lanepool_i_task *task)
+static bool predicate_is_finished(lanepool_i_task *task)
 {
     return lanepool_i_successors_closed(&lanepool_i_tracked_of(task)->successors);
 }
 
 /* --- waiting --- */
 
-static bool add_block(lanepool_i_scan *scan)
+static bool add_edge_block(lanepool_i_scan *scan)
 {
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
     lanepool_i_edge_block *block =
@@ -37,22 +37,22 @@ static bool add_block(lanepool_i_scan *scan)
 }
 
 /* The place for one more edge; NULL: memory is lacking. */
-static lanepool_i_edge *next_edge(lanepool_i_scan *scan)
+static lanepool_i_edge *reserve_edge(lanepool_i_scan *scan)
 {
     if (scan->edge_count == 0)
         return &lanepool_i_tracked_of(scan->task)->first_edge;
-    uint32_t place = (scan->edge_count - 1) % BLOCK_EDGES;
-    if (place == 0 && !add_block(scan))
+    uint32_t index = (scan->edge_count - 1) % BLOCK_EDGES;
+    if (index == 0 && !add_edge_block(scan))
         return NULL;
-    return &scan->last->edges[place];
+    return &scan->last->edges[index];
 }
 
 void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors,
                               lanepool_event_lane type, uint64_t number)
 {
-    lanepool_i_edge *edge = scan->lacking ? NULL : next_edge(scan);
+    lanepool_i_edge *edge = scan->is_incomplete ? NULL : reserve_edge(scan);
     if (edge == NULL) {
-        scan->lacking = true;
+        scan->is_incomplete = true;
         return;
     }
     edge->waiting = scan->task;
@@ -68,15 +68,15 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
 
 /* A mark that is scanned again stands before others already, and the rule is not asked about it: it
  * waits for whatever is older. */
-bool lanepool_i_scan_waits_behind(lanepool_i_scan *scan, const lanepool_i_task *old)
+bool lanepool_i_scan_must_wait_for(lanepool_i_scan *scan, const lanepool_i_task *old)
 {
     return lanepool_i_task_is_tombstone(scan->task) ||
            (!lanepool_i_task_is_tombstone(old) &&
-            lanepool_i_conflict(scan->pool, scan->record, scan->task, old));
+            lanepool_i_tasks_conflict(scan->pool, scan->record, scan->task, old));
 }
 
-static void give_blocks(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_tracked *tracked)
+static void give_edge_blocks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_tracked *tracked)
 {
     size_t class = lanepool_i_slab_class_of(sizeof(lanepool_i_edge_block));
     while (tracked->edges != NULL) {
@@ -95,14 +95,14 @@ static void scan_chain(lanepool_i_scan *scan, lanepool_i_task *tail)
         /* Scanned again, a task meets itself and later ones. */
         if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket))
             continue;
-        if (is_finished(old))
+        if (predicate_is_finished(old))
             return;
-        if (!lanepool_i_scan_waits_behind(scan, old))
+        if (!lanepool_i_scan_must_wait_for(scan, old))
             continue;
         lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors,
                                  LANEPOOL_EVENT_LANE_TASK, lanepool_i_task_ticket(old));
-        if (old == tail && scan->joined == NULL && !scan->lacking)
-            scan->joined = tail;
+        if (old == tail && scan->tail_to_follow == NULL && !scan->is_incomplete)
+            scan->tail_to_follow = tail;
         return;
     }
 }
@@ -162,7 +162,7 @@ static void leave_chain(lanepool_i_tracked *tracked)
 /* --- the rule --- */
 
 /* The last arrival need not count; then the latch does not say that it was. */
-static void become_ready(lanepool_i_task *task, lanepool_i_grants *grants)
+static void make_task_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 {
     store_relaxed(&task->as.wide.wait, 0);
     lanepool_i_grants_add(grants, task);
@@ -174,43 +174,43 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
 {
     lanepool_i_task *task = scan->task;
     uint64_t word = load_relaxed(&task->word) & ~LANEPOOL_I_RESCAN;
-    store_relaxed(&task->word, word | (scan->lacking ? LANEPOOL_I_RESCAN : 0));
-    scan->pool->predicate.lacking += scan->lacking;
+    store_relaxed(&task->word, word | (scan->is_incomplete ? LANEPOOL_I_RESCAN : 0));
+    scan->pool->predicate.lacking += scan->is_incomplete;
     if (!lanepool_i_countdown_arrive(task, 1))
         return;
-    if (scan->lacking)
+    if (scan->is_incomplete)
         lanepool_i_router_scan_again(scan->pool, task);
     else
-        become_ready(task, grants);
+        make_task_ready(task, grants);
 }
 
-static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                  lanepool_i_grants *grants)
+static void predicate_route(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
     bool again = (load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0;
     if (again) {
-        give_blocks(pool, record, tracked);
+        give_edge_blocks(pool, record, tracked);
         pool->predicate.lacking--;
     } else {
         *tracked = (lanepool_i_tracked){ .successors = NULL };
     }
-    lanepool_i_scan state = { .pool = pool, .record = record, .task = task };
+    lanepool_i_scan scan = { .pool = pool, .record = record, .task = task };
     lanepool_i_countdown_set(task, 1);
     /* It waits for nothing: who waited for its group would not wait for those before. */
-    bool comes_as_mark = !again && lanepool_i_task_is_tombstone(task);
-    if (!comes_as_mark) {
-        scan_chains(&state);
-        lanepool_i_kinds_scan(&state);
+    bool starts_as_tombstone = !again && lanepool_i_task_is_tombstone(task);
+    if (!starts_as_tombstone) {
+        scan_chains(&scan);
+        lanepool_i_kinds_scan(&scan);
     }
-    if (!again && (comes_as_mark || !lanepool_i_kinds_enter(&state)))
-        enter_chain(pool, task, state.joined);
-    end_scan(&state, grants);
+    if (!again && (starts_as_tombstone || !lanepool_i_kinds_enter(&scan)))
+        enter_chain(pool, task, scan.tail_to_follow);
+    end_scan(&scan, grants);
 }
 
-static void serve(lanepool_pool *pool, lanepool_i_thread_record *record,
-                  lanepool_i_successors *successors, lanepool_event_lane type, uint64_t number,
-                  lanepool_i_grants *grants)
+static void serve_successors(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_successors *successors, lanepool_event_lane type,
+                             uint64_t number, lanepool_i_grants *grants)
 {
     lanepool_i_edge *edge = exchange_acq_rel(successors, LANEPOOL_I_CLOSED);
     lanepool_i_edge *oldest_first = NULL;
@@ -229,29 +229,30 @@ static void serve(lanepool_pool *pool, lanepool_i_thread_record *record,
         if ((load_relaxed(&task->word) & LANEPOOL_I_RESCAN) != 0)
             lanepool_i_router_reap_later(pool, record, task);
         else
-            become_ready(task, grants);
+            make_task_ready(task, grants);
     }
 }
 
-static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                   lanepool_i_grants *grants)
+static void predicate_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    serve(pool, record, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,
-          lanepool_i_task_ticket(task), grants);
-    if (tracked->group != NULL && lanepool_i_kind_batch_leave(tracked->group))
-        serve(pool, record, lanepool_i_kind_batch_successors(tracked->group),
-              LANEPOOL_EVENT_LANE_KIND, task->as.wide.kind, grants);
+    serve_successors(pool, record, &tracked->successors, LANEPOOL_EVENT_LANE_TASK,
+                     lanepool_i_task_ticket(task), grants);
+    if (tracked->batch != NULL && lanepool_i_kind_batch_leave(tracked->batch))
+        serve_successors(pool, record, lanepool_i_kind_batch_successors(tracked->batch),
+                         LANEPOOL_EVENT_LANE_KIND, task->as.wide.kind, grants);
 }
 
-static void reap(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
+static void predicate_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    if (tracked->group != NULL)
+    if (tracked->batch != NULL)
         lanepool_i_kinds_reap(pool, record, task);
     else
         leave_chain(tracked);
-    give_blocks(pool, record, tracked);
+    give_edge_blocks(pool, record, tracked);
 }
 
 /* --- walking and collecting --- */
@@ -266,14 +267,15 @@ static void each_edge(const lanepool_i_successors *successors, uint64_t limit,
 }
 
 /* The task has not finished, so its list is not being served; only the role's holder pushes. */
-static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
-                           void (*found)(lanepool_i_task *dependent, void *context), void *context)
+static void predicate_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                                     void (*found)(lanepool_i_task *dependent, void *context),
+                                     void *context)
 {
     (void)pool;
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
     each_edge(&tracked->successors, limit, found, context);
-    if (tracked->group != NULL)
-        each_edge(lanepool_i_kind_batch_successors(tracked->group), limit, found, context);
+    if (tracked->batch != NULL)
+        each_edge(lanepool_i_kind_batch_successors(tracked->batch), limit, found, context);
 }
 
 /* --- all that is pending --- */
@@ -283,7 +285,7 @@ static void each_pending(lanepool_pool *pool, void (*found)(lanepool_i_task *tas
 {
     lanepool_i_task *tail = pool->predicate.tails;
     for (; tail != NULL; tail = lanepool_i_tracked_of(tail)->newer)
-        for (lanepool_i_task *task = tail; task != NULL && !is_finished(task);
+        for (lanepool_i_task *task = tail; task != NULL && !predicate_is_finished(task);
              task = lanepool_i_tracked_of(task)->older)
             found(task, context);
     lanepool_i_kinds_each(pool, found, context);
@@ -294,27 +296,27 @@ static void collect_task(lanepool_i_task *task, void *context)
     lanepool_i_tasks_collect(context, task);
 }
 
-static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+static void predicate_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     each_pending(pool, collect_task, tasks);
 }
 
-static void census_task(lanepool_i_task *task, void *context)
+static void add_task_to_census(lanepool_i_task *task, void *context)
 {
     lanepool_i_census_add_task(context, task);
 }
 
-static void census_begin(lanepool_i_census *census)
+static void predicate_census_begin(lanepool_i_census *census)
 {
-    each_pending(census->pool, census_task, census);
+    each_pending(census->pool, add_task_to_census, census);
 }
 
 /* What a task was told to wait for is known to what it waits for; so the rule is asked anew. All
  * that run or are ready, and the nearest one that waits: that one leads to the others. */
-static void census_entries(lanepool_i_census *census, size_t index)
+static void predicate_census_entries(lanepool_i_census *census, size_t index)
 {
-    const lanepool_i_census_row *seen = lanepool_i_census_row_at(census, index);
-    if (seen->state != LANEPOOL_SNAPSHOT_WAITING)
+    const lanepool_i_census_row *row = lanepool_i_census_row_at(census, index);
+    if (row->state != LANEPOOL_SNAPSHOT_WAITING)
         return;
     bool has_waiting = false;
     size_t count = 0;
@@ -322,7 +324,7 @@ static void census_entries(lanepool_i_census *census, size_t index)
         const lanepool_i_census_row *other = lanepool_i_census_row_at(census, older);
         bool waits = other->state == LANEPOOL_SNAPSHOT_WAITING;
         if ((waits && has_waiting) ||
-            !lanepool_i_conflict(census->pool, census->record, seen->task, other->task))
+            !lanepool_i_tasks_conflict(census->pool, census->record, row->task, other->task))
             continue;
         has_waiting = has_waiting || waits;
         lanepool_i_census_add_behind(census, index, older);
@@ -330,24 +332,24 @@ static void census_entries(lanepool_i_census *census, size_t index)
     }
 }
 
-static void census_end(lanepool_i_census *census, lanepool_i_grants *grants)
+static void predicate_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
 {
     (void)census;
     (void)grants;
 }
 
-static bool init(lanepool_pool *pool)
+static bool predicate_init(lanepool_pool *pool)
 {
     pool->predicate = (lanepool_i_predicate){ NULL, NULL, 0, 0 };
     return true;
 }
 
-static void fini(lanepool_pool *pool)
+static void predicate_fini(lanepool_pool *pool)
 {
     lanepool_i_kinds_fini(pool);
 }
 
-static size_t extension(const lanepool_options *options)
+static size_t predicate_extension(const lanepool_options *options)
 {
     (void)options;
     return sizeof(lanepool_i_tracked);
@@ -355,18 +357,18 @@ static size_t extension(const lanepool_options *options)
 
 const lanepool_i_rule lanepool_i_rule_predicate = {
     .all_wide = true,
-    .extension = extension,
+    .extension = predicate_extension,
     .entry_size = 0,
-    .init = init,
-    .fini = fini,
-    .route = route,
+    .init = predicate_init,
+    .fini = predicate_fini,
+    .route = predicate_route,
     .route_max = LANEPOOL_I_ROUTE_BATCH,
-    .finish = finish,
-    .reap = reap,
-    .collect = collect,
-    .each_dependent = each_dependent,
-    .census_begin = census_begin,
-    .census_entries = census_entries,
-    .census_end = census_end,
-    .census_is_over = is_finished,
+    .finish = predicate_finish,
+    .reap = predicate_reap,
+    .collect = predicate_collect,
+    .each_dependent = predicate_each_dependent,
+    .census_begin = predicate_census_begin,
+    .census_entries = predicate_census_entries,
+    .census_end = predicate_census_end,
+    .census_is_over = predicate_is_finished,
 };

@@ -28,7 +28,7 @@ typedef struct lanepool_i_tracked {
     lanepool_i_task **tail_at;        /* R: where a tail is linked from; NULL: not a tail */
     lanepool_i_edge first_edge;       /* R: the task's first edge */
     lanepool_i_edge_block *edges;     /* R: further ones */
-    lanepool_i_kind_batch *group;     /* R: of a task that is tracked by its kind */
+    lanepool_i_kind_batch *batch;     /* R: of a task that is tracked by its kind */
 } lanepool_i_tracked;
 
 _Static_assert(sizeof(lanepool_i_tracked) == 64, "a tracked task is two lines");
@@ -51,17 +51,17 @@ typedef struct lanepool_i_scan {
     lanepool_pool *pool;
     lanepool_i_thread_record *record;
     lanepool_i_task *task;
-    uint32_t edge_count;         /* edges in use */
-    lanepool_i_edge_block *last; /* the block with room, if any */
-    lanepool_i_task *joined;     /* the tail to stand behind */
-    bool lacking;                /* memory for an edge was lacking: scan again later */
-    bool unasked;                /* there are kinds of which only marks are left */
+    uint32_t edge_count;             /* edges in use */
+    lanepool_i_edge_block *last;     /* the block with room, if any */
+    lanepool_i_task *tail_to_follow; /* the tail to stand behind */
+    bool is_incomplete;              /* memory for an edge was lacking: scan again later */
+    bool has_unasked_kind;           /* there are kinds of which only marks are left */
 } lanepool_i_scan;
 
 /* Makes the scanned task wait for whatever the list belongs to; events name that so. */
 void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors,
                               lanepool_event_lane type, uint64_t number);
 /* Whether it has to wait for an older one that has not finished. */
-bool lanepool_i_scan_waits_behind(lanepool_i_scan *scan, const lanepool_i_task *old);
+bool lanepool_i_scan_must_wait_for(lanepool_i_scan *scan, const lanepool_i_task *old);
 
 #endif

@@ -9,70 +9,73 @@
 _Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane), "it takes a lane's memory");
 _Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0, "it begins like a wide entry");
 
-static lanepool_i_queued_task *placed_of(lanepool_i_task *task)
+static lanepool_i_queued_task *queued_of(lanepool_i_task *task)
 {
     return (lanepool_i_queued_task *)(task + 1);
 }
 
-static lanepool_i_claim_entry *entries_of(const lanepool_pool *pool, lanepool_i_task *task)
+static lanepool_i_claim_entry *claim_entries_of(const lanepool_pool *pool, lanepool_i_task *task)
 {
     return (lanepool_i_claim_entry *)((char *)(task + 1) + pool->extension);
 }
 
 /* --- the lanes --- */
 
-static void append(lanepool_i_queue *queue, lanepool_i_queue_entry *place, lanepool_i_task *task)
+static void append_to_worker_lane(lanepool_i_worker_lane *lane, lanepool_i_worker_lane_entry *entry,
+                                  lanepool_i_task *task)
 {
-    *place = (lanepool_i_queue_entry){ .task = task };
-    lanepool_i_mutex_lock(&queue->lock);
-    if (queue->first == NULL)
-        queue->first = place;
+    *entry = (lanepool_i_worker_lane_entry){ .task = task };
+    lanepool_i_mutex_lock(&lane->lock);
+    if (lane->first == NULL)
+        lane->first = entry;
     else
-        queue->last->next = place;
-    queue->last = place;
-    store_relaxed(&queue->count, load_relaxed(&queue->count) + 1);
-    lanepool_i_mutex_unlock(&queue->lock);
+        lane->last->next = entry;
+    lane->last = entry;
+    store_relaxed(&lane->count, load_relaxed(&lane->count) + 1);
+    lanepool_i_mutex_unlock(&lane->lock);
 }
 
-static void remove_first(lanepool_i_queue *queue)
+static void remove_first_entry(lanepool_i_worker_lane *lane)
 {
-    lanepool_i_mutex_lock(&queue->lock);
-    queue->first = queue->first->next;
-    store_relaxed(&queue->count, load_relaxed(&queue->count) - 1);
-    lanepool_i_mutex_unlock(&queue->lock);
+    lanepool_i_mutex_lock(&lane->lock);
+    lane->first = lane->first->next;
+    store_relaxed(&lane->count, load_relaxed(&lane->count) - 1);
+    lanepool_i_mutex_unlock(&lane->lock);
 }
 
 /* The task at the head, if its worker has not arrived there before. A worker that halts does not:
  * the look at that, under the lock, sees what was called before the task came to the head. */
-static lanepool_i_task *arrive_at_first(const lanepool_i_workers *workers, lanepool_i_queue *queue)
+static lanepool_i_task *arrive_at_first(const lanepool_i_workers *workers,
+                                        lanepool_i_worker_lane *lane)
 {
     lanepool_i_task *task = NULL;
-    lanepool_i_mutex_lock(&queue->lock);
-    if (queue->first != NULL && !queue->first->arrived && load_relaxed(&workers->halt) == 0) {
-        task = queue->first->task;
-        queue->first->arrived = true;
+    lanepool_i_mutex_lock(&lane->lock);
+    if (lane->first != NULL && !lane->first->arrived && load_relaxed(&workers->halt) == 0) {
+        task = lane->first->task;
+        lane->first->arrived = true;
     }
-    lanepool_i_mutex_unlock(&queue->lock);
+    lanepool_i_mutex_unlock(&lane->lock);
     return task;
 }
 
-static bool has_own(lanepool_pool *pool, lanepool_i_worker *worker)
+static bool workers_has_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
 {
-    lanepool_i_queue *queue = &pool->queues.queues[worker->index];
-    lanepool_i_mutex_lock(&queue->lock);
-    bool has = queue->first != NULL && !queue->first->arrived;
-    lanepool_i_mutex_unlock(&queue->lock);
+    lanepool_i_worker_lane *lane = &pool->worker_lanes.lanes[worker->index];
+    lanepool_i_mutex_lock(&lane->lock);
+    bool has = lane->first != NULL && !lane->first->arrived;
+    lanepool_i_mutex_unlock(&lane->lock);
     return has;
 }
 
 /* The worker that arrives last runs the task, unless its caller does. */
-static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
+static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_thread_record *record = worker->record;
-    lanepool_i_task *task = arrive_at_first(&pool->workers, &pool->queues.queues[worker->index]);
+    lanepool_i_task *task =
+        arrive_at_first(&pool->workers, &pool->worker_lanes.lanes[worker->index]);
     if (task == NULL)
         return NULL;
-    uint32_t lanes = placed_of(task)->place_count;
+    uint32_t lanes = queued_of(task)->entry_count;
     lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ARRIVE, task, worker->index,
                         LANEPOOL_EVENT_LANE_WORKER, 0);
     if (!lanepool_i_countdown_arrive(task, 1)) {
@@ -91,28 +94,28 @@ static lanepool_i_task *own(lanepool_pool *pool, lanepool_i_worker *worker)
 /* Each once, though several claims may lead to it. */
 static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_queued_task *placed = placed_of(task);
-    if (load_acquire(&placed->finished) || placed->found_for == pool->router.placings)
+    lanepool_i_queued_task *queued = queued_of(task);
+    if (load_acquire(&queued->finished) || queued->conflict_stamp == pool->router.last_stamp)
         return;
-    placed->found_for = pool->router.placings;
-    placed->next_conflict = pool->queues.conflicts;
-    pool->queues.conflicts = task;
+    queued->conflict_stamp = pool->router.last_stamp;
+    queued->next_conflict = pool->worker_lanes.conflicts;
+    pool->worker_lanes.conflicts = task;
 }
 
 /* A mark waits for nothing. */
-static void find_by_rule(lanepool_pool *pool, lanepool_i_thread_record *record,
-                         lanepool_i_task *task)
+static void find_conflicts_by_predicate(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_task *task)
 {
-    lanepool_i_task *newest = pool->queues.unreaped;
+    lanepool_i_task *newest = pool->worker_lanes.unreaped;
     lanepool_i_task *old = lanepool_i_task_is_tombstone(task) ? NULL : newest;
-    for (; old != NULL; old = placed_of(old)->older)
-        if (!load_acquire(&placed_of(old)->finished) && !lanepool_i_task_is_tombstone(old) &&
-            lanepool_i_conflict(pool, record, task, old))
+    for (; old != NULL; old = queued_of(old)->older)
+        if (!load_acquire(&queued_of(old)->finished) && !lanepool_i_task_is_tombstone(old) &&
+            lanepool_i_tasks_conflict(pool, record, task, old))
             add_conflict(pool, old);
-    placed_of(task)->older = newest;
+    queued_of(task)->older = newest;
     if (newest != NULL)
-        placed_of(newest)->newer = task;
-    pool->queues.unreaped = task;
+        queued_of(newest)->newer = task;
+    pool->worker_lanes.unreaped = task;
 }
 
 static lanepool_i_claimants *claimants_of(const lanepool_i_claim_entry *entry)
@@ -120,7 +123,7 @@ static lanepool_i_claimants *claimants_of(const lanepool_i_claim_entry *entry)
     return (lanepool_i_claimants *)entry->claim.entry.at.lane;
 }
 
-static lanepool_i_task *owner_of(const lanepool_i_claim_entry *entry)
+static lanepool_i_task *claim_owner(const lanepool_i_claim_entry *entry)
 {
     return (lanepool_i_task *)(entry->claim.owner & LANEPOOL_I_OWNER_TASK);
 }
@@ -167,9 +170,9 @@ static void claim_exclusive(lanepool_pool *pool, lanepool_i_claim_entry *entry)
     if (reader == NULL && claimants->exclusive != NULL)
         add_conflict(pool, claimants->exclusive);
     for (; reader != NULL; reader = next_reader(reader))
-        add_conflict(pool, owner_of(reader));
+        add_conflict(pool, claim_owner(reader));
     forget_readers(claimants);
-    claimants->exclusive = owner_of(entry);
+    claimants->exclusive = claim_owner(entry);
     entry->previous = entry;
 }
 
@@ -183,32 +186,33 @@ static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 
 /* Of several claims of one key the first stays, in the strongest mode. The stamp, which no other
  * task has, says whether the key was seen, and whether a claim of it was EXCLUSIVE. */
-static void merge(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
+static void merge_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         lanepool_i_task *task)
 {
-    lanepool_i_claim_entry *entries = entries_of(pool, task);
-    uint64_t stamp = pool->router.placings << 1;
-    uint32_t kept = 0;
+    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
+    uint64_t stamp = pool->router.last_stamp << 1;
+    uint32_t merged_count = 0;
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         uintptr_t owner = entries[i].claim.owner;
         uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane = lanepool_i_lane_table_lane(pool, &pool->lane_table, record,
-                                                           &entries[i].claim.entry, type);
+        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
+                                                                    &entries[i].claim.entry, type);
         lanepool_i_claimants *claimants = (lanepool_i_claimants *)lane;
         if ((claimants->stamp & ~(uint64_t)1) != stamp) {
             claimants->stamp = stamp;
-            entries[kept++].claim.entry.at.lane = lane;
+            entries[merged_count++].claim.entry.at.lane = lane;
         }
         if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
             claimants->stamp |= 1;
     }
-    task->as.wide.count = kept & LANEPOOL_I_WIDE_COUNT_MASK;
+    task->as.wide.count = merged_count & LANEPOOL_I_WIDE_COUNT_MASK;
 }
 
-static void find_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
-                         lanepool_i_task *task)
+static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_task *task)
 {
-    merge(pool, record, task);
-    lanepool_i_claim_entry *entries = entries_of(pool, task);
+    merge_claims(pool, record, task);
+    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         bool exclusive = (claimants_of(&entries[i])->stamp & 1) != 0;
         entries[i].claim.owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
@@ -221,26 +225,27 @@ static void find_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
 
 /* --- covering them --- */
 
-static void count_covers(lanepool_pool *pool)
+static void count_covered_conflicts(lanepool_pool *pool)
 {
     for (size_t i = 0; i < pool->workers.worker_count; i++)
-        pool->queues.queues[i].covers = 0;
-    for (lanepool_i_task *task = pool->queues.conflicts; task != NULL;
-         task = placed_of(task)->next_conflict)
+        pool->worker_lanes.lanes[i].covered_conflicts = 0;
+    for (lanepool_i_task *task = pool->worker_lanes.conflicts; task != NULL;
+         task = queued_of(task)->next_conflict)
         for (size_t i = 0; i < pool->workers.worker_count; i++)
-            pool->queues.queues[i].covers += placed_of(task)->places[i].task != NULL;
+            pool->worker_lanes.lanes[i].covered_conflicts +=
+                queued_of(task)->entries[i].task != NULL;
 }
 
 /* The lane that covers most; of those the one with the fewest entries; of those the first. */
-static size_t best_lane(const lanepool_pool *pool)
+static size_t choose_best_lane(const lanepool_pool *pool)
 {
-    const lanepool_i_queue *queues = pool->queues.queues;
+    const lanepool_i_worker_lane *queues = pool->worker_lanes.lanes;
     size_t best = 0;
     size_t best_count = load_relaxed(&queues[0].count);
     for (size_t i = 1; i < pool->workers.worker_count; i++) {
         size_t count = load_relaxed(&queues[i].count);
-        if (queues[i].covers > queues[best].covers ||
-            (queues[i].covers == queues[best].covers && count < best_count)) {
+        if (queues[i].covered_conflicts > queues[best].covered_conflicts ||
+            (queues[i].covered_conflicts == queues[best].covered_conflicts && count < best_count)) {
             best = i;
             best_count = count;
         }
@@ -248,114 +253,115 @@ static size_t best_lane(const lanepool_pool *pool)
     return best;
 }
 
-static void drop_covered(lanepool_pool *pool, size_t lane)
+static void drop_covered_conflicts(lanepool_pool *pool, size_t lane)
 {
-    lanepool_i_task **at = &pool->queues.conflicts;
+    lanepool_i_task **at = &pool->worker_lanes.conflicts;
     while (*at != NULL) {
-        lanepool_i_queued_task *placed = placed_of(*at);
-        if (placed->places[lane].task != NULL)
-            *at = placed->next_conflict;
+        lanepool_i_queued_task *queued = queued_of(*at);
+        if (queued->entries[lane].task != NULL)
+            *at = queued->next_conflict;
         else
-            at = &placed->next_conflict;
+            at = &queued->next_conflict;
     }
 }
 
 /* Marks the lanes to enter in the task's places. Greedy: at least one conflict less each time. */
-static void choose_lanes(lanepool_pool *pool, lanepool_i_task *task)
+static void choose_covering_set(lanepool_pool *pool, lanepool_i_task *task)
 {
-    lanepool_i_queued_task *placed = placed_of(task);
+    lanepool_i_queued_task *queued = queued_of(task);
     do {
-        count_covers(pool);
-        size_t lane = best_lane(pool);
-        placed->places[lane].task = task;
-        placed->place_count++;
-        drop_covered(pool, lane);
-    } while (pool->queues.conflicts != NULL);
+        count_covered_conflicts(pool);
+        size_t lane = choose_best_lane(pool);
+        queued->entries[lane].task = task;
+        queued->entry_count++;
+        drop_covered_conflicts(pool, lane);
+    } while (pool->worker_lanes.conflicts != NULL);
 }
 
 static void enter_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task)
 {
-    lanepool_i_queued_task *placed = placed_of(task);
-    lanepool_i_countdown_set(task, placed->place_count);
-    uint32_t left = placed->place_count;
+    lanepool_i_queued_task *queued = queued_of(task);
+    lanepool_i_countdown_set(task, queued->entry_count);
+    uint32_t left = queued->entry_count;
     for (size_t i = 0; left > 0; i++) {
-        if (placed->places[i].task == NULL)
+        if (queued->entries[i].task == NULL)
             continue;
         /* The last one may let the task run, finish and be reaped by a later holder of the role. */
         left--;
         lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
                             0);
-        append(&pool->queues.queues[i], &placed->places[i], task);
+        append_to_worker_lane(&pool->worker_lanes.lanes[i], &queued->entries[i], task);
         lanepool_i_sleepers_wake_one(&pool->workers.sleepers, i);
     }
 }
 
 /* --- the rule --- */
 
-static void route(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                  lanepool_i_grants *grants)
+static void workers_route(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task, lanepool_i_grants *grants)
 {
     (void)grants;
-    memset(placed_of(task), 0, pool->extension);
-    pool->queues.conflicts = NULL;
-    pool->router.placings++;
+    memset(queued_of(task), 0, pool->extension);
+    pool->worker_lanes.conflicts = NULL;
+    pool->router.last_stamp++;
     if (pool->options.is_compatible != NULL)
-        find_by_rule(pool, record, task);
+        find_conflicts_by_predicate(pool, record, task);
     else
-        find_by_keys(pool, record, task);
-    choose_lanes(pool, task);
+        find_conflicts_by_keys(pool, record, task);
+    choose_covering_set(pool, task);
     enter_lanes(pool, record, task);
 }
 
-static void batch_done(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void workers_batch_done(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (pool->options.is_compatible == NULL)
         lanepool_i_lane_table_sweep(pool, record);
 }
 
-static void trim(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void workers_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     if (pool->options.is_compatible == NULL)
         lanepool_i_lane_table_trim(pool, record);
 }
 
 /* The finisher takes the task out of every lane and wakes the workers that it held up there. */
-static void finish(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                   lanepool_i_grants *grants)
+static void workers_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
+                           lanepool_i_task *task, lanepool_i_grants *grants)
 {
     (void)grants;
-    lanepool_i_queued_task *placed = placed_of(task);
-    store_release(&placed->finished, true);
+    lanepool_i_queued_task *queued = queued_of(task);
+    store_release(&queued->finished, true);
     for (size_t i = 0; i < pool->workers.worker_count; i++) {
-        if (placed->places[i].task == NULL)
+        if (queued->entries[i].task == NULL)
             continue;
         lanepool_i_trace_next(record->ring, LANEPOOL_EVENT_RELEASE, task, i,
                               LANEPOOL_EVENT_LANE_WORKER);
-        remove_first(&pool->queues.queues[i]);
+        remove_first_entry(&pool->worker_lanes.lanes[i]);
         if (record->worker == NULL || record->worker->index != i)
             lanepool_i_sleepers_wake_one(&pool->workers.sleepers, i);
     }
 }
 
-static void unlink_unreaped(lanepool_pool *pool, const lanepool_i_queued_task *placed)
+static void unlink_unreaped(lanepool_pool *pool, const lanepool_i_queued_task *queued)
 {
-    if (placed->older != NULL)
-        placed_of(placed->older)->newer = placed->newer;
-    if (placed->newer != NULL)
-        placed_of(placed->newer)->older = placed->older;
+    if (queued->older != NULL)
+        queued_of(queued->older)->newer = queued->newer;
+    if (queued->newer != NULL)
+        queued_of(queued->newer)->older = queued->older;
     else
-        pool->queues.unreaped = placed->older;
+        pool->worker_lanes.unreaped = queued->older;
 }
 
-static void reap(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
+static void workers_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
+                         lanepool_i_task *task)
 {
     (void)record;
     if (pool->options.is_compatible != NULL) {
-        unlink_unreaped(pool, placed_of(task));
+        unlink_unreaped(pool, queued_of(task));
         return;
     }
-    lanepool_i_claim_entry *entries = entries_of(pool, task);
+    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
         lanepool_i_claimants *claimants = claimants_of(&entries[i]);
         if (claimants->exclusive == task)
@@ -365,10 +371,10 @@ static void reap(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool
     }
 }
 
-static bool claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
-                        const lanepool_i_lane *lane)
+static bool workers_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                                const lanepool_i_lane *lane)
 {
-    const lanepool_i_claim_entry *entries = entries_of(pool, task);
+    const lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
     size_t i = lanepool_i_task_count(task);
     while (i > 0 && entries[i - 1].claim.entry.at.lane != lane)
         i--;
@@ -383,21 +389,21 @@ static bool is_unclaimed(const lanepool_i_lane *lane)
 
 /* --- hand-back and walking --- */
 
-static void collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
+static void workers_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     for (size_t i = 0; i < pool->workers.worker_count; i++)
-        for (lanepool_i_queue_entry *place = pool->queues.queues[i].first; place != NULL;
-             place = place->next)
-            lanepool_i_tasks_collect(tasks, place->task);
+        for (lanepool_i_worker_lane_entry *entry = pool->worker_lanes.lanes[i].first; entry != NULL;
+             entry = entry->next)
+            lanepool_i_tasks_collect(tasks, entry->task);
 }
 
 /* Entries are wider than claims: what is written is never ahead of what is read. */
-static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *task,
-                                    lanepool_claim *narrow, size_t *count)
+static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
+                                                 lanepool_claim *narrow, size_t *count)
 {
     (void)narrow;
     *count = task->as.wide.count;
-    lanepool_i_claim_entry *entries = entries_of(pool, task);
+    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
     lanepool_claim *result = (lanepool_claim *)entries;
     for (size_t i = 0; i < *count; i++) {
         lanepool_i_claim_entry entry = entries[i];
@@ -408,19 +414,20 @@ static const lanepool_claim *claims(const lanepool_pool *pool, lanepool_i_task *
     return result;
 }
 
-static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
-                           void (*found)(lanepool_i_task *dependent, void *context), void *context)
+static void workers_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
+                                   void (*found)(lanepool_i_task *dependent, void *context),
+                                   void *context)
 {
     for (size_t i = 0; i < pool->workers.worker_count; i++) {
-        lanepool_i_queue *queue = &pool->queues.queues[i];
-        if (placed_of(task)->places[i].task == NULL)
+        lanepool_i_worker_lane *lane = &pool->worker_lanes.lanes[i];
+        if (queued_of(task)->entries[i].task == NULL)
             continue;
-        lanepool_i_mutex_lock(&queue->lock);
-        for (const lanepool_i_queue_entry *place = placed_of(task)->places[i].next;
-             place != NULL && lanepool_i_ticket_before(lanepool_i_task_ticket(place->task), limit);
-             place = place->next)
-            found(place->task, context);
-        lanepool_i_mutex_unlock(&queue->lock);
+        lanepool_i_mutex_lock(&lane->lock);
+        for (const lanepool_i_worker_lane_entry *entry = queued_of(task)->entries[i].next;
+             entry != NULL && lanepool_i_ticket_before(lanepool_i_task_ticket(entry->task), limit);
+             entry = entry->next)
+            found(entry->task, context);
+        lanepool_i_mutex_unlock(&lane->lock);
     }
 }
 
@@ -428,128 +435,129 @@ static void each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t 
 
 /* All lanes are held at once, by index: who takes one of these locks takes no other. Whatever runs
  * stands in a lane now: it leaves that after it has left its thread's list. */
-static void census_begin(lanepool_i_census *census)
+static void workers_census_begin(lanepool_i_census *census)
 {
     lanepool_pool *pool = census->pool;
     size_t total = 0;
     for (size_t i = 0; i < pool->workers.worker_count; i++)
-        total += load_relaxed(&pool->queues.queues[i].count);
+        total += load_relaxed(&pool->worker_lanes.lanes[i].count);
     /* Only the role's holder appends: there cannot be more by now. */
     if (!lanepool_i_vector_reserve(&census->rows, total, sizeof(lanepool_i_census_row))) {
         census->out_of_memory = true;
         return;
     }
     for (size_t i = 0; i < pool->workers.worker_count; i++)
-        lanepool_i_mutex_lock(&pool->queues.queues[i].lock);
+        lanepool_i_mutex_lock(&pool->worker_lanes.lanes[i].lock);
     for (size_t i = 0; i < pool->workers.worker_count; i++)
-        for (const lanepool_i_queue_entry *place = pool->queues.queues[i].first; place != NULL;
-             place = place->next) {
-            lanepool_i_census_add_task(census, place->task);
-            placed_of(place->task)->places[i].surveyed =
-                place == pool->queues.queues[i].first ? LANEPOOL_I_FIRST : LANEPOOL_I_BEHIND;
+        for (const lanepool_i_worker_lane_entry *entry = pool->worker_lanes.lanes[i].first;
+             entry != NULL; entry = entry->next) {
+            lanepool_i_census_add_task(census, entry->task);
+            queued_of(entry->task)->entries[i].census = entry == pool->worker_lanes.lanes[i].first
+                                                            ? LANEPOOL_I_CENSUS_FIRST
+                                                            : LANEPOOL_I_CENSUS_BEHIND;
         }
     for (size_t i = pool->workers.worker_count; i-- > 0;)
-        lanepool_i_mutex_unlock(&pool->queues.queues[i].lock);
+        lanepool_i_mutex_unlock(&pool->worker_lanes.lanes[i].lock);
 }
 
-static void census_entries(lanepool_i_census *census, size_t index)
+static void workers_census_entries(lanepool_i_census *census, size_t index)
 {
-    const lanepool_i_queued_task *placed = placed_of(lanepool_i_census_row_at(census, index)->task);
+    const lanepool_i_queued_task *queued = queued_of(lanepool_i_census_row_at(census, index)->task);
     for (size_t i = 0; i < census->pool->workers.worker_count; i++)
-        if (placed->places[i].surveyed != LANEPOOL_I_GONE)
-            lanepool_i_census_add_entry(census, index, &census->pool->queues.queues[i],
+        if (queued->entries[i].census != LANEPOOL_I_CENSUS_NONE)
+            lanepool_i_census_add_entry(census, index, &census->pool->worker_lanes.lanes[i],
                                         LANEPOOL_EXCLUSIVE,
-                                        placed->places[i].surveyed == LANEPOOL_I_FIRST);
+                                        queued->entries[i].census == LANEPOOL_I_CENSUS_FIRST);
 }
 
-static void census_lane(const lanepool_i_census *census, const void *place,
-                        lanepool_snapshot_lane *described, char *name, size_t size)
+static void workers_census_lane(const lanepool_i_census *census, const void *entry,
+                                lanepool_snapshot_lane *described, char *name, size_t size)
 {
-    const lanepool_i_queue *queue = place;
-    described->number = (uint64_t)(queue - census->pool->queues.queues);
+    const lanepool_i_worker_lane *lane = entry;
+    described->number = (uint64_t)(lane - census->pool->worker_lanes.lanes);
     described->type = LANEPOOL_EVENT_LANE_WORKER;
     described->granted = 0;
     name[0] = '\0';
     (void)size;
 }
 
-static void census_end(lanepool_i_census *census, lanepool_i_grants *grants)
+static void workers_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
 {
     (void)grants;
     for (size_t index = 0; index < census->rows.count; index++) {
-        lanepool_i_queued_task *placed = placed_of(lanepool_i_census_row_at(census, index)->task);
+        lanepool_i_queued_task *queued = queued_of(lanepool_i_census_row_at(census, index)->task);
         for (size_t i = 0; i < census->pool->workers.worker_count; i++)
-            placed->places[i].surveyed = LANEPOOL_I_GONE;
+            queued->entries[i].census = LANEPOOL_I_CENSUS_NONE;
     }
 }
 
 /* --- beginning and end --- */
 
-static void fini_queues(lanepool_pool *pool, size_t count)
+static void fini_worker_lanes(lanepool_pool *pool, size_t count)
 {
     while (count-- > 0)
-        lanepool_i_mutex_fini(&pool->queues.queues[count].lock);
-    lanepool_i_memory_free(pool->queues.queues);
+        lanepool_i_mutex_fini(&pool->worker_lanes.lanes[count].lock);
+    lanepool_i_memory_free(pool->worker_lanes.lanes);
 }
 
-static bool init_queues(lanepool_pool *pool)
+static bool init_worker_lanes(lanepool_pool *pool)
 {
-    size_t size = pool->options.workers * sizeof(lanepool_i_queue);
-    pool->queues = (lanepool_i_queues){ lanepool_i_memory_alloc(size), NULL, NULL };
-    if (pool->queues.queues == NULL)
+    size_t size = pool->options.workers * sizeof(lanepool_i_worker_lane);
+    pool->worker_lanes = (lanepool_i_worker_lanes){ lanepool_i_memory_alloc(size), NULL, NULL };
+    if (pool->worker_lanes.lanes == NULL)
         return false;
-    memset(pool->queues.queues, 0, size);
+    memset(pool->worker_lanes.lanes, 0, size);
     for (size_t i = 0; i < pool->options.workers; i++)
-        if (!lanepool_i_mutex_init(&pool->queues.queues[i].lock)) {
-            fini_queues(pool, i);
+        if (!lanepool_i_mutex_init(&pool->worker_lanes.lanes[i].lock)) {
+            fini_worker_lanes(pool, i);
             return false;
         }
     return true;
 }
 
-static bool init(lanepool_pool *pool)
+static bool workers_init(lanepool_pool *pool)
 {
-    if (!init_queues(pool))
+    if (!init_worker_lanes(pool))
         return false;
     if (pool->options.is_compatible != NULL ||
         lanepool_i_lane_table_init(&pool->lane_table, is_unclaimed, pool->options.allocator, false))
         return true;
-    fini_queues(pool, pool->options.workers);
+    fini_worker_lanes(pool, pool->options.workers);
     return false;
 }
 
-static void fini(lanepool_pool *pool)
+static void workers_fini(lanepool_pool *pool)
 {
     if (pool->options.is_compatible == NULL)
         lanepool_i_lane_table_fini(&pool->lane_table);
-    fini_queues(pool, pool->options.workers);
+    fini_worker_lanes(pool, pool->options.workers);
 }
 
-static size_t extension(const lanepool_options *options)
+static size_t workers_extension(const lanepool_options *options)
 {
-    return sizeof(lanepool_i_queued_task) + options->workers * sizeof(lanepool_i_queue_entry);
+    return sizeof(lanepool_i_queued_task) + options->workers * sizeof(lanepool_i_worker_lane_entry);
 }
 
 const lanepool_i_rule lanepool_i_rule_workers = {
     .all_wide = true,
-    .extension = extension,
+    .extension = workers_extension,
     .entry_size = sizeof(lanepool_i_claim_entry),
-    .init = init,
-    .fini = fini,
-    .route = route,
+    .init = workers_init,
+    .fini = workers_fini,
+    .route = workers_route,
     .route_max = LANEPOOL_I_ROUTE_BATCH,
-    .batch_done = batch_done,
-    .finish = finish,
-    .reap = reap,
-    .claims_lane = claims_lane,
-    .own = own,
-    .has_own = has_own,
-    .trim = trim,
-    .collect = collect,
-    .claims = claims,
-    .each_dependent = each_dependent,
-    .census_begin = census_begin,
-    .census_entries = census_entries,
-    .census_lane = census_lane,
-    .census_end = census_end,
+    .batch_done = workers_batch_done,
+    .finish = workers_finish,
+    .reap = workers_reap,
+    .claims_lane = workers_claims_lane,
+    .own = workers_take_own_task,
+    .has_own = workers_has_own_task,
+    .trim = workers_trim,
+    .collect = workers_collect,
+    .claims = workers_read_claims,
+    .each_dependent = workers_each_dependent,
+    .census_begin = workers_census_begin,
+    .census_entries = workers_census_entries,
+    .census_lane = workers_census_lane,
+    .census_end = workers_census_end,
 };

@@ -21,28 +21,28 @@
 #include "route/router.h"
 
 /* What a survey has found of a place: it was gone already, behind others, or the first. */
-typedef enum lanepool_i_queue_census {
-    LANEPOOL_I_GONE,
-    LANEPOOL_I_BEHIND,
-    LANEPOOL_I_FIRST
-} lanepool_i_queue_census;
+typedef enum lanepool_i_worker_lane_census {
+    LANEPOOL_I_CENSUS_NONE,
+    LANEPOOL_I_CENSUS_BEHIND,
+    LANEPOOL_I_CENSUS_FIRST
+} lanepool_i_worker_lane_census;
 
 /* A task's place in one worker's lane. Guards: Q that lane's lock, R role's holder. */
-typedef struct lanepool_i_queue_entry {
-    struct lanepool_i_queue_entry *next; /* Q */
-    lanepool_i_task *task;               /* R: NULL: the task is not in this lane */
-    bool arrived;                        /* Q: the worker has reached it */
-    lanepool_i_queue_census surveyed;    /* R: how the survey that goes on has found it */
-} lanepool_i_queue_entry;
+typedef struct lanepool_i_worker_lane_entry {
+    struct lanepool_i_worker_lane_entry *next; /* Q */
+    lanepool_i_task *task;                     /* R: NULL: the task is not in this lane */
+    bool arrived;                              /* Q: the worker has reached it */
+    lanepool_i_worker_lane_census census;      /* R: how the survey that goes on has found it */
+} lanepool_i_worker_lane_entry;
 
 /* One worker's lane. The lock is a leaf. Guards: Q the lock, A atomic, R. */
-typedef struct lanepool_i_queue {
+typedef struct lanepool_i_worker_lane {
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_mutex lock;
-    lanepool_i_queue_entry *first; /* Q */
-    lanepool_i_queue_entry *last;  /* Q */
-    _Atomic size_t count;          /* A: Q writes */
-    size_t covers;                 /* R: conflicts that it would cover, while a cover is chosen */
-} lanepool_i_queue;
+    lanepool_i_worker_lane_entry *first; /* Q */
+    lanepool_i_worker_lane_entry *last;  /* Q */
+    _Atomic size_t count;                /* A: Q writes */
+    size_t covered_conflicts; /* R: conflicts that it would cover, while a cover is chosen */
+} lanepool_i_worker_lane;
 
 /* What a key's lane memory holds in this layout. Guard: R. */
 typedef struct lanepool_i_claimants {
@@ -60,20 +60,20 @@ typedef struct lanepool_i_claim_entry {
 
 /* Behind the 64 bytes of a task; then its claims. Guards: A atomic, R. */
 typedef struct lanepool_i_queued_task {
-    _Atomic bool finished;           /* A */
-    uint32_t place_count;            /* R: lanes that it is in */
-    uint64_t found_for;              /* R: the last placing that it was a conflict of */
-    lanepool_i_task *older;          /* R: among the unreaped, with a rule of the caller's */
-    lanepool_i_task *newer;          /* R: likewise */
-    lanepool_i_task *next_conflict;  /* R: of the task that is being placed */
-    lanepool_i_queue_entry places[]; /* one for each worker */
+    _Atomic bool finished;                  /* A */
+    uint32_t entry_count;                   /* R: lanes that it is in */
+    uint64_t conflict_stamp;                /* R: the last placing that it was a conflict of */
+    lanepool_i_task *older;                 /* R: among the unreaped, with a rule of the caller's */
+    lanepool_i_task *newer;                 /* R: likewise */
+    lanepool_i_task *next_conflict;         /* R: of the task that is being placed */
+    lanepool_i_worker_lane_entry entries[]; /* one for each worker */
 } lanepool_i_queued_task;
 
 /* Guards: I immutable, R. */
-typedef struct lanepool_i_queues {
-    lanepool_i_queue *queues;   /* I: one for each worker */
-    lanepool_i_task *unreaped;  /* R: newest first, with a rule of the caller's */
-    lanepool_i_task *conflicts; /* R: found for the task that is being placed */
-} lanepool_i_queues;
+typedef struct lanepool_i_worker_lanes {
+    lanepool_i_worker_lane *lanes; /* I: one for each worker */
+    lanepool_i_task *unreaped;     /* R: newest first, with a rule of the caller's */
+    lanepool_i_task *conflicts;    /* R: found for the task that is being placed */
+} lanepool_i_worker_lanes;
 
 #endif

@@ -26,7 +26,7 @@ void lanepool_i_waits_fini(lanepool_i_waits *waits)
 bool lanepool_i_waiter_init(lanepool_i_waiter *waiter)
 {
     atomic_init(&waiter->wants_role, false);
-    atomic_init(&waiter->stuck, false);
+    atomic_init(&waiter->awaits_nodes, false);
     return lanepool_i_semaphore_init(&waiter->semaphore);
 }
 
@@ -49,7 +49,7 @@ bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *r
 bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router)
 {
     bool more = lanepool_i_inbox_more(&router->inbox);
-    store_relaxed(&waiter->stuck, !more);
+    store_relaxed(&waiter->awaits_nodes, !more);
     return more;
 }
 
@@ -64,19 +64,20 @@ bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
     return more;
 }
 
-static bool is_meant(const lanepool_i_waiter *waiter, lanepool_i_whom whom)
+static bool is_waiter_meant(const lanepool_i_waiter *waiter, lanepool_i_whom whom)
 {
     if (whom == LANEPOOL_I_EVERYONE)
         return true;
-    return load_relaxed(whom == LANEPOOL_I_ROLE_WAITERS ? &waiter->wants_role : &waiter->stuck);
+    return load_relaxed(whom == LANEPOOL_I_ROLE_WAITERS ? &waiter->wants_role
+                                                        : &waiter->awaits_nodes);
 }
 
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom)
 {
-    if (!is_meant(waiter, whom))
+    if (!is_waiter_meant(waiter, whom))
         return;
     store_relaxed(&waiter->wants_role, false);
-    store_relaxed(&waiter->stuck, false);
+    store_relaxed(&waiter->awaits_nodes, false);
     lanepool_i_semaphore_post(&waiter->semaphore);
 }
 
@@ -107,7 +108,7 @@ void lanepool_i_wait_drop(lanepool_i_wait *wait)
     lanepool_i_memory_free(wait);
 }
 
-static bool is_running(const lanepool_i_thread_record *record, const lanepool_i_task *task)
+static bool is_task_running_on(const lanepool_i_thread_record *record, const lanepool_i_task *task)
 {
     const lanepool_i_task *running = load_relaxed(&record->running);
     while (running != NULL && running != task)
@@ -119,25 +120,25 @@ static bool is_running(const lanepool_i_thread_record *record, const lanepool_i_
  * listener stays with its future and drops its reference there. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_thread_record *record)
 {
-    lanepool_i_wait *over = NULL;
+    lanepool_i_wait *abandoned = NULL;
     lanepool_i_mutex_lock(&waits->lock);
     for (lanepool_i_wait **at = &waits->first; *at != NULL;) {
         lanepool_i_wait *wait = *at;
-        if (!is_running(record, wait->task)) {
+        if (!is_task_running_on(record, wait->task)) {
             at = &wait->next;
             continue;
         }
         *at = wait->next;
         wait->left = true;
-        wait->next = over;
-        over = wait;
+        wait->next = abandoned;
+        abandoned = wait;
     }
     lanepool_i_mutex_unlock(&waits->lock);
     record->waits = 0;
-    while (over != NULL) {
-        lanepool_i_wait *next = over->next;
-        lanepool_i_wait_drop(over);
-        over = next;
+    while (abandoned != NULL) {
+        lanepool_i_wait *next = abandoned->next;
+        lanepool_i_wait_drop(abandoned);
+        abandoned = next;
     }
 }
 

@@ -30,7 +30,7 @@ typedef struct lanepool_i_caller lanepool_i_caller;
 typedef struct lanepool_i_waiter {
     lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
     _Atomic bool wants_role;        /* A: it found the role taken, and waits for it to be free */
-    _Atomic bool stuck;             /* A: R sets: it found nothing more to route, for now */
+    _Atomic bool awaits_nodes;      /* A: R sets: it found nothing more to route, for now */
 } lanepool_i_waiter;
 
 /* One wait inside a task; shared by the waiter, its message and its listener. Guards: I immutable,
@@ -90,7 +90,7 @@ bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
 typedef enum lanepool_i_whom {
     LANEPOOL_I_EVERYONE,
     LANEPOOL_I_ROLE_WAITERS, /* the role that they found taken is free */
-    LANEPOOL_I_STUCK         /* there is more to route, and no worker to do it */
+    LANEPOOL_I_NODE_WAITERS  /* there is more to route, and no worker to do it */
 } lanepool_i_whom;
 
 void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom);
