@@ -57,7 +57,7 @@ void lanepool_future_release(lanepool_future *future)
     if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1 || PLANTED(LEAK))
         return;
     if (future->is_member)
-        lanepool_i_member_forget(future);
+        lanepool_i_member_fini(future);
     if (lanepool_i_future_is_here(future))
         lanepool_i_mutex_fini(&future->lock);
     lanepool_i_deallocate(future->allocator, future,
@@ -110,7 +110,7 @@ bool lanepool_i_future_has_callbacks(lanepool_future *future)
 }
 
 /* A listener is gone once it is served: its link is read before. */
-static void serve(lanepool_i_listener *listener, const lanepool_result *result)
+static void serve_listeners(lanepool_i_listener *listener, const lanepool_result *result)
 {
     while (listener != NULL) {
         lanepool_i_listener *next = listener->next;
@@ -135,11 +135,12 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
     lanepool_i_listener *listeners = future->listeners;
     future->listeners = NULL;
     future->last = &future->listeners;
-    lanepool_group *over = future->is_member ? lanepool_i_member_complete_locked(future) : NULL;
+    lanepool_group *ended_group =
+        future->is_member ? lanepool_i_member_complete_locked(future) : NULL;
     lanepool_i_mutex_unlock(&future->lock);
-    if (over != NULL)
-        lanepool_i_group_free(over);
-    serve(listeners, result);
+    if (ended_group != NULL)
+        lanepool_i_group_free(ended_group);
+    serve_listeners(listeners, result);
     lanepool_future_release(future);
 }
 

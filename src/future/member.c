@@ -49,7 +49,7 @@ void lanepool_i_pump_release(lanepool_pump *pump)
         lanepool_i_memory_free(pump);
 }
 
-void lanepool_i_member_forget(lanepool_future *future)
+void lanepool_i_member_fini(lanepool_future *future)
 {
     lanepool_pump *pump = lanepool_i_member_of(future)->pump;
     if (lanepool_i_member_of(future)->has_policy)
@@ -103,22 +103,22 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
     if (group == NULL)
         return NULL;
     lanepool_i_mutex_lock(&group->lock);
-    bool held = group->is_referenced;
+    bool is_referenced = group->is_referenced;
     lanepool_i_mutex_unlock(&group->lock);
-    return held ? group : NULL;
+    return is_referenced ? group : NULL;
 }
 
 /* --- a member ends --- */
 
 /* A taker that is posted looks itself; until then another may have taken what there was. */
-static void post_taker_locked(lanepool_group *group)
+static void post_group_waiter_locked(lanepool_group *group)
 {
-    lanepool_i_group_waiter *taker = group->waiters;
-    group->waiters = taker->next;
-    lanepool_i_semaphore_post(&taker->semaphore);
+    lanepool_i_group_waiter *waiter = group->waiters;
+    group->waiters = waiter->next;
+    lanepool_i_semaphore_post(&waiter->semaphore);
 }
 
-static void keep_locked(lanepool_group *group, lanepool_i_member *member)
+static void add_untaken_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_future_retain(&member->future);
     if (group->untaken == NULL && group->has_event)
@@ -126,18 +126,18 @@ static void keep_locked(lanepool_group *group, lanepool_i_member *member)
     *group->last = member;
     group->last = &member->next_untaken;
     if (group->waiters != NULL)
-        post_taker_locked(group);
+        post_group_waiter_locked(group);
 }
 
 /* Takers that wait for what can no more come are told, too. */
-static bool end_locked(lanepool_group *group, lanepool_i_member *member)
+static bool end_member_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_i_unlink(&member->link);
     group->pending--;
     if (group->keeps_completions && group->is_referenced)
-        keep_locked(group, member);
+        add_untaken_locked(group, member);
     while (group->pending == 0 && group->waiters != NULL)
-        post_taker_locked(group);
+        post_group_waiter_locked(group);
     return !group->is_referenced && group->pending == 0;
 }
 
@@ -149,9 +149,9 @@ lanepool_group *lanepool_i_member_complete_locked(lanepool_future *future)
     if (group == NULL)
         return NULL;
     lanepool_i_mutex_lock(&group->lock);
-    bool over = end_locked(group, member);
+    bool is_last = end_member_locked(group, member);
     lanepool_i_mutex_unlock(&group->lock);
-    return over ? group : NULL;
+    return is_last ? group : NULL;
 }
 
 void lanepool_i_group_free(lanepool_group *group)

@@ -93,7 +93,7 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
 /* It was not accepted after all: but for the two references as if it had never been made. */
 void lanepool_i_member_refuse(lanepool_future *future);
 /* The last reference to it has gone. */
-void lanepool_i_member_forget(lanepool_future *future);
+void lanepool_i_member_fini(lanepool_future *future);
 
 /* Around an append of tasks linked from first to last, all of them members of the group: locks
  * it, and unlocks it when it is known whether they were accepted. */
