@@ -1,19 +1,26 @@
 /*
- * Tasks that have a policy for failures: tried again in place, their lanes held, or kept there.
+ * Tasks with a failure policy. A task that fails keeps its lanes while it is retried or parked.
  *
- * All that is needed stands in the record of a member (member.h) and is made with
- * the task, its thread for timers too, so that nothing can be lacking when it fails.
+ * The record extends the record of a member (member.h). A submit allocates everything that a
+ * failure needs, and starts the clock thread if retries are delayed: a failure allocates nothing.
  *
- * An attempt that fails is looked at by whoever has made it, before anything of the
- * task has ended. If there is to be another one the task goes back to where ready
- * tasks stand: at once, or when its timer fires. Its word says STARTED from then on,
- * its future knows it anyway: it can no longer be cancelled, only asked to end.
+ * The thread that made a failed attempt decides what follows, before any part of the task ends:
  *
- * While it waits for its time it stands in the pool's list, in no other; who takes it
- * out of that, under the lock, has it: the clock thread when it fires, or the hand-back.
- * A task that is *kept* stands in the same list until it is resolved: its lanes are poisoned.
- * A task that is to end without another call says that it `ends`, and stands ready: the
- * worker that takes it lets it end.
+ *   Retry at once: the task is put among the ready tasks.
+ *   Retry later: the task enters the pool's list; the clock thread makes it ready.
+ *   Park: the task enters the pool's list until it is resolved; its lanes are poisoned.
+ *   Pause: the router pauses the task's lanes; then the task ends.
+ *   End: the task ends.
+ *
+ * In the first four cases the task's word says STARTED from then on. Its future has recorded the
+ * start before. Such a task can no longer be cancelled, only asked to stop.
+ *
+ * A task in the pool's list is in no other list. The thread that takes the task out, under the
+ * lock, owns it: the clock thread when the timer fires, the thread that resolves it, or the
+ * hand-back.
+ *
+ * A task that must end without another call has `ends` set and is put among the ready tasks. The
+ * worker that takes it ends it.
  */
 #ifndef LANEPOOL_SRC_FUTURE_ATTEMPTS_H
 #define LANEPOOL_SRC_FUTURE_ATTEMPTS_H
@@ -25,48 +32,48 @@
 
 typedef struct lanepool_i_attempts lanepool_i_attempts;
 
-/* Guards: I immutable, R role's holder, L the failures' lock, W whoever runs the task, or has it
- * out of the list. */
+/* Guards: I immutable, R role's holder, L the failures' lock, W the thread that runs the task or
+ * has taken it out of the list. */
 struct lanepool_i_attempts {
-    lanepool_i_member member;       /* the first: found from the task's future */
+    lanepool_i_member member;       /* must be first: the task's future leads to this record */
     lanepool_failure_policy policy; /* I */
-    bool is_own;                    /* I: the task's, not the pool's */
-    bool has_given_up;              /* W: a lane */
-    bool ends;                      /* W: it is not called again */
-    bool is_called_off;             /* W: it stood ready for an attempt, which is not made */
-    unsigned failed;                /* W: attempts */
-    lanepool_result result;         /* W: of the last one */
+    bool is_own;                    /* I: the policy is the task's own, not the pool's */
+    bool has_given_up;              /* W: the task has released a lane early: no retry */
+    bool ends;                      /* W: the task ends without another call */
+    bool is_called_off;             /* W: the task was ready for a retry that is not made */
+    unsigned failed;                /* W: failed attempts */
+    lanepool_result result;         /* W: of the last attempt */
     lanepool_pool *pool;            /* I */
     lanepool_i_task *task;          /* I */
-    lanepool_i_timer timer;
-    lanepool_i_attempts *next;  /* L */
-    lanepool_i_attempts **link; /* L: what points to it in the list; NULL: it is not there */
-    bool is_parked;             /* L: in the list: until it is resolved, not until its time comes */
-    bool is_resolved;           /* L: what waits behind it is just being dropped */
-    bool is_notifying;          /* L: its lanes are just being told that it is kept */
-    lanepool_i_message message; /* which tells them; or has them paused */
-    lanepool_i_gate *gates;     /* R: as many as it may need for that */
-    bool is_refused;            /* R, then W: a poisoned lane has it fail */
+    lanepool_i_timer timer;         /* ends the delay before a retry */
+    lanepool_i_attempts *next;      /* L */
+    lanepool_i_attempts **link; /* L: the pointer to this record in the list; NULL: not listed */
+    bool is_parked;             /* L: listed until it is resolved, not until its timer fires */
+    bool is_resolved;           /* L: a resolution is dropping the tasks behind it */
+    bool is_notifying;          /* L: `message` is on its way to poison the lanes */
+    lanepool_i_message message; /* makes the router poison or pause the task's lanes */
+    lanepool_i_gate *gates;     /* R: one for each claim, for a pause */
+    bool is_refused;            /* R, then W: fails because of a poisoned lane */
 };
 
-/* Guards: I immutable, A atomic, L the lock, which is taken before that of the timers. */
+/* Guards: I immutable, A atomic, L the lock, which is taken before the lock of the timers. */
 typedef struct lanepool_i_failures {
-    lanepool_failure_policy policy; /* I: of tasks without one of their own */
-    bool has_policy;                /* I: it says something */
+    lanepool_failure_policy policy; /* I: of tasks without a policy of their own */
+    bool has_policy;                /* I: `policy` asks for something */
     lanepool_i_mutex lock;
-    lanepool_i_lane void_lane;  /* where tasks stand instead of poisoned lanes; see poison.h */
-    _Atomic bool is_avoided;    /* A: there were tasks that do not wait in poisoned lanes */
-    _Atomic size_t messages;    /* A: that are on their way; waits inside tasks route them, too */
-    lanepool_i_attempts *first; /* L: those whose time has not come, and those that are kept */
-    size_t parked;              /* L: how many of them are kept */
-    size_t paused;              /* L: lanes that are paused because of a failure */
-    size_t notifying;           /* L: how many are just being told to their lanes */
-    size_t dropped;   /* L: how many are resolved, and what is behind just being dropped */
-    uint64_t changes; /* L: how often one of these was changed */
+    lanepool_i_lane void_lane;  /* replaces a poisoned lane that a task has left; see poison.h */
+    _Atomic bool is_avoided;    /* A: some task does not wait in poisoned lanes */
+    _Atomic size_t messages;    /* A: on their way; waits inside tasks route them, too */
+    lanepool_i_attempts *first; /* L: tasks that wait for their timer, and parked ones */
+    size_t parked;              /* L: how many of these are parked */
+    size_t paused;              /* L: lanes that a failure has paused */
+    size_t notifying;           /* L: records whose `is_notifying` is set */
+    size_t dropped;             /* L: records whose `is_resolved` is set */
+    uint64_t changes;           /* L: how often `parked` or `paused` has changed */
     lanepool_i_wide_entry *poisoned[1 << LANEPOOL_I_POISON_BITS]; /* L: see poison.h */
 } lanepool_i_failures;
 
-/* The record of a future, or NULL. */
+/* Returns the record of the future's task; NULL if the task has no failure policy. */
 static inline lanepool_i_attempts *lanepool_i_attempts_of_future(lanepool_future *future)
 {
     return future != NULL && future->is_member && lanepool_i_member_of(future)->has_policy
@@ -74,7 +81,8 @@ static inline lanepool_i_attempts *lanepool_i_attempts_of_future(lanepool_future
                : NULL;
 }
 
-/* The record of a task that runs, or was called before; or NULL. */
+/* Returns the task's record, or NULL. The task must still hold its reference to its future: a
+ * tombstone may not. */
 static inline lanepool_i_attempts *lanepool_i_attempts_of(const lanepool_i_task *task)
 {
     return lanepool_i_task_is_wide(task) ? lanepool_i_attempts_of_future(task->as.wide.future)
@@ -90,7 +98,7 @@ static inline void lanepool_i_attempts_free_gates(lanepool_i_attempts *attempts)
     }
 }
 
-/* Whether it does not wait in poisoned lanes. */
+/* Returns true if the task does not wait in poisoned lanes. */
 static inline bool lanepool_i_attempts_avoid_poison(const lanepool_i_task *task)
 {
     const lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);

@@ -1,4 +1,4 @@
-/* Owns futures and their listeners; see future.h. Waiting inside a task is future_wait.c's. */
+/* Owns futures and their listeners; see future.h. Waiting for a future is future_wait.c's. */
 #include "future/future.h"
 
 #include "base/planted.h"
@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* On one page: see fork.h. */
+/* A child of fork() sees lock and result as they were at one moment; see fork.h. */
 _Static_assert(offsetof(lanepool_future, result) + sizeof(lanepool_result) <= LANEPOOL_I_CACHE_LINE,
-               "the result stands beside the lock");
+               "the result is on one page with the lock");
 
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
@@ -51,7 +51,7 @@ lanepool_future *lanepool_future_retain(lanepool_future *future)
     return future;
 }
 
-/* Release: this holder's last use happens before the free; acquire: so do all the others'. */
+/* Release: this thread's uses happen before the free. Acquire: so do those of all other threads. */
 void lanepool_future_release(lanepool_future *future)
 {
     if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1 || PLANTED(LEAK))
@@ -109,7 +109,7 @@ bool lanepool_i_future_has_callbacks(lanepool_future *future)
     return listener != NULL;
 }
 
-/* A listener is gone once it is served: its link is read before. */
+/* Posts or calls each listener. A served listener's memory may be gone: its link is read before. */
 static void serve_listeners(lanepool_i_listener *listener, const lanepool_result *result)
 {
     while (listener != NULL) {

@@ -1,13 +1,13 @@
 /*
- * A task's completion and result, shared by whoever holds a reference: the
- * task, until it has ended, and the program.
+ * Futures: a task's completion and result. The task holds a reference until it has ended; the
+ * program holds the others.
  *
- * The lock guards everything but the reference count. Nothing is called or
- * allocated under it, and nothing locked but the group that the task is a
- * member of. Completing takes the listeners off
- * under the lock and serves them after it; a listener that gives up takes
- * itself off under the lock, or finds that it is being served and waits for
- * that, which is a matter of a few instructions of the completing thread.
+ * The lock guards everything except the reference count. Under the lock no function of the program
+ * is called and nothing is allocated. Only the lock of the task's group is taken under it.
+ *
+ * The completing thread removes all listeners under the lock and serves them after it. A thread
+ * that gives up waiting removes its listener under the lock. If the listener is gone already, it is
+ * being served: the thread waits for that, for a few instructions of the completing thread.
  */
 #ifndef LANEPOOL_SRC_FUTURE_FUTURE_H
 #define LANEPOOL_SRC_FUTURE_FUTURE_H
@@ -21,15 +21,15 @@
 struct lanepool_i_delayed;
 typedef struct lanepool_i_listener lanepool_i_listener;
 
-/* Someone who wants to know: a waiting thread, or a then-callback. */
+/* A waiting thread, or a callback to call at completion. */
 struct lanepool_i_listener {
     lanepool_i_listener *next;                                  /* L */
-    void (*then)(void *context, const lanepool_result *result); /* I: NULL: post the semaphore */
-    void *context;                                              /* I: then's */
-    lanepool_i_semaphore *semaphore;                            /* I: the waiting thread's */
+    void (*then)(void *context, const lanepool_result *result); /* I: the callback, or NULL */
+    void *context;                                              /* I: the callback's */
+    lanepool_i_semaphore *semaphore;                            /* I: posted if `then` is NULL */
 };
 
-/* What the call of a sequence's task knows of it. */
+/* The task of a sequence, as its call sees it. */
 struct lanepool_i_sequence_call {
     uint64_t number;         /* among the sequence's tasks, in the order of submits */
     lanepool_future *future; /* or NULL */
@@ -40,52 +40,55 @@ struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
     bool complete;                         /* L */
-    bool started;                          /* L: its task's function was called */
-    bool awaits_retry;                     /* L: and has returned, and will be called again */
-    bool cancelled;                        /* L: it never will be */
-    bool is_member;                        /* I: it is a lanepool_i_member's; see member.h */
+    bool started;                          /* L: the task's function was called to run */
+    bool awaits_retry;                     /* L: the function returned and will be called again */
+    bool cancelled;                        /* L: the function will never be called to run */
+    bool is_member;                        /* I: part of a lanepool_i_member; see member.h */
     lanepool_i_creator creator;            /* I */
     lanepool_i_task *task;                 /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;                   /* L: until complete; NULL: a sequence's task */
+    lanepool_pool *pool;                   /* L: until complete; NULL for a sequence's task */
     struct lanepool_i_sequence_task *item; /* L: until complete: the sequence's task */
-    struct lanepool_i_delayed *delayed;    /* L: until the task is in the inbox; else NULL */
-    bool stopped;                          /* L: a periodic task's: this run is not to start */
+    struct lanepool_i_delayed *delayed;    /* L: until the task is in the inbox; then NULL */
+    bool stopped;                          /* L: of a periodic task: this run must not start */
     lanepool_result result;                /* L until complete, then I */
     lanepool_i_listener *listeners;        /* L: oldest first */
-    lanepool_i_listener **last;            /* L: where the next one goes */
-    lanepool_i_task *mark;                 /* L: the cancelled task, until its places have gone */
-    lanepool_i_message marking;            /* tells the router that there is a mark */
-    const lanepool_allocator *allocator;   /* I: whose memory it is; NULL: the system's */
-    _Atomic bool asked;                    /* A: the task that runs was asked to end early */
+    lanepool_i_listener **last;            /* L: where the next listener is linked */
+    lanepool_i_task *mark;                 /* L: the tombstone, until it has left its lanes */
+    lanepool_i_message marking;            /* makes the router turn the task into a tombstone */
+    const lanepool_allocator *allocator;   /* I: of this memory; NULL: the system's */
+    _Atomic bool asked;                    /* A: the running task was asked to stop early */
 };
 
-/* With two references: the task's and the caller's. In front of a block of `size` bytes, of which
- * the rest is the caller's to fill. NULL with the status set: nothing was made. */
+/* Creates a future with two references: the task's and the caller's. The future is the front of a
+ * block of `size` bytes; the caller fills the rest. Returns NULL with the status set on failure. */
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, lanepool_status *status);
-/* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
+/* Functions that a program calls check this before they take the lock. Returns false in a child of
+ * fork() if the lock's holder is not in this process: the lock is never released. */
 static inline bool lanepool_i_future_is_here(lanepool_future *future)
 {
     return lanepool_i_creator_is_here(future->creator, &future->lock);
 }
 
-/* The task's function is about to be called; false: it is not to be, the task was cancelled. A
- * periodic task's run that was stopped has not `started` then. */
+/* Records that the task's function is about to be called. Returns false if the task was cancelled:
+ * its function must not run. `started` stays false if this run of a periodic task was stopped. */
 bool lanepool_i_future_start(lanepool_future *future);
-/* The task's function is not to be called to run; false: another has decided that before. */
+/* Records that the task's function will not be called to run. Returns false if that was decided
+ * before. */
 bool lanepool_i_future_give_up(lanepool_future *future);
-/* A cancelled task is about to give its places up, and its block: the mark is nobody's any more. */
+/* Forgets the tombstone and gives its reference back. Called before the tombstone leaves its lanes
+ * and its block is reused. */
 void lanepool_i_future_drop_tombstone(lanepool_future *future);
 bool lanepool_i_future_is_complete(lanepool_future *future);
-/* Whether completing will call back into the program. */
+/* Returns true if completing will call the program back. */
 bool lanepool_i_future_has_callbacks(lanepool_future *future);
 /* Completes, serves the listeners, and gives the task's reference back. */
 void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *result);
 
-/* False: complete already. */
+/* Adds a listener. Returns false if the future is complete. */
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener);
-/* False: the listener is being served, its post is on the way. */
+/* Removes a listener. Returns false if it is being served: its post or call is on the way. */
 bool lanepool_i_future_unlisten(lanepool_future *future, lanepool_i_listener *listener);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns a group's list of members, and what happens to it when one ends; see member.h. */
+/* Owns a group's list of members and its list of untaken completions; see member.h. */
 #include "future/member.h"
 
 #include "future/attempts.h"
@@ -28,7 +28,8 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
     return future;
 }
 
-/* Release: who finds none pending destroys the pump, or rather lets go of it. */
+/* Counts the member as ended in its pump. Release: destroying the pump acquires the count and
+ * succeeds only if nothing is pending, so this thread's uses of the pump happen before. */
 static void leave_pump(const lanepool_i_member *member)
 {
     if (member->pump != NULL)
@@ -74,7 +75,8 @@ void lanepool_i_unlink(lanepool_i_link *link)
     link->newer->older = link->older;
 }
 
-/* Once they are appended, the tasks' own links are not theirs any more. */
+/* The members are listed before the append: after it, the links between the tasks are the
+ * router's. */
 void lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last)
 {
     lanepool_i_mutex_lock(&group->lock);
@@ -110,7 +112,8 @@ lanepool_group *lanepool_i_member_group(lanepool_future *future)
 
 /* --- a member ends --- */
 
-/* A taker that is posted looks itself; until then another may have taken what there was. */
+/* Removes the oldest waiter and posts it. The waiter then checks the list itself: another thread
+ * may have taken the completion first. */
 static void post_group_waiter_locked(lanepool_group *group)
 {
     lanepool_i_group_waiter *waiter = group->waiters;
@@ -129,7 +132,8 @@ static void add_untaken_locked(lanepool_group *group, lanepool_i_member *member)
         post_group_waiter_locked(group);
 }
 
-/* Takers that wait for what can no more come are told, too. */
+/* Returns true if the group must be freed. When no member is left, all waiters are posted: no
+ * further completion will arrive. */
 static bool end_member_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_i_unlink(&member->link);

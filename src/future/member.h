@@ -1,19 +1,17 @@
 /*
- * Members: futures of tasks that belong to a group, to a pump, or to both, or that
- * have a policy for failures. They carry what these need, so that nothing is allocated
- * when a member ends.
+ * Members: futures of tasks that belong to a group or a pump, or have a failure policy. A member
+ * carries the memory that these need, so nothing is allocated when it ends.
  *
- * A group lists the members that were accepted and have not ended. It is locked
- * around the append of a member, so that whoever finds one in the list finds a
- * task that has its place in the inbox. A member leaves the list when its future
- * completes, in one step with that, under the future's lock: who has waited for
- * the future does not find it here again.
+ * A group lists the members that were accepted and have not ended:
+ *   - The submitter holds the group's lock while it appends a member's task to the inbox. A thread
+ *     that finds a member in the list finds a task that is in the inbox or was.
+ *   - A member leaves the list under its future's lock, in the same step that completes the future.
+ *     A thread that has waited for the future does not find the member in the list again.
  *
- * Whoever goes through the list (waiting, cancelling) has a place of its own in
- * it, a link without a member, and moves it from the newest to the oldest.
+ * A thread that walks over the list, to wait or to cancel, inserts a link of its own that has no
+ * member. It moves this link from the newest member to the oldest.
  *
- * A group lives until the program has destroyed it and its last member has
- * ended, whichever comes last.
+ * A group is freed when the program has destroyed it and its last member has ended.
  */
 #ifndef LANEPOOL_SRC_FUTURE_MEMBER_H
 #define LANEPOOL_SRC_FUTURE_MEMBER_H
@@ -23,47 +21,48 @@
 
 typedef struct lanepool_i_member lanepool_i_member;
 
-/* A place in a group's list, which is a ring. */
+/* A link of a group's list. The list is a ring. */
 typedef struct lanepool_i_link {
     struct lanepool_i_link *older;
     struct lanepool_i_link *newer;
-    lanepool_i_member *member; /* NULL: somebody's place, or the ring's own link */
+    lanepool_i_member *member; /* or NULL in a walking thread's link and in the group's own */
 } lanepool_i_link;
 
 /* Guards: I immutable, L the group's lock. */
 struct lanepool_i_member {
-    lanepool_future future;          /* the first: a member is found from its future */
-    lanepool_group *group;           /* I: or NULL; alive as long as the member is pending */
-    lanepool_pump *pump;             /* I: or NULL; likewise */
-    bool has_policy;                 /* I: it is a lanepool_i_attempts's; see retry.h */
+    lanepool_future future;          /* must be first: the future leads to its member */
+    lanepool_group *group;           /* I: or NULL; alive while the member is pending */
+    lanepool_pump *pump;             /* I: or NULL; alive while the member is */
+    bool has_policy;                 /* I: part of a lanepool_i_attempts; see attempts.h */
     void *context;                   /* I: the task's */
-    lanepool_i_link link;            /* L: while it is pending */
-    lanepool_i_member *next_untaken; /* L: once it has ended */
+    lanepool_i_link link;            /* L: while the member is pending */
+    lanepool_i_member *next_untaken; /* L: after the member has ended */
 };
 
-/* A thread that waits for a completion; on its stack. */
+/* A thread that waits for a completion. On that thread's stack. */
 typedef struct lanepool_i_group_waiter {
     struct lanepool_i_group_waiter *next; /* L */
     lanepool_i_semaphore semaphore;
 } lanepool_i_group_waiter;
 
-/* Guards: I immutable, L the lock. It is a leaf, taken under a future's or alone. */
+/* Guards: I immutable, L the lock. No lock is taken under it; it may be taken under a future's. */
 struct lanepool_group {
     lanepool_i_mutex lock;
     lanepool_i_creator creator; /* I */
-    bool keeps_completions;     /* I: completions are kept until they are taken */
-    bool is_referenced;         /* L: the program has not destroyed it */
+    bool keeps_completions;     /* I: the program takes the completions */
+    bool is_referenced;         /* L: the program has not destroyed the group */
     size_t pending;             /* L: members in the list */
-    lanepool_i_link ring;       /* L: the ring's own link: newest member before it, oldest after */
-    lanepool_i_member
-        *untaken;             /* L: ended and not yet taken, oldest first; each with a reference */
-    lanepool_i_member **last; /* L: where the next one goes */
-    lanepool_i_group_waiter *waiters; /* L: who waits for one, oldest first */
+    lanepool_i_link ring;       /* L: `older` is the newest member, `newer` the oldest */
+    /* L: members that have ended and are untaken, oldest first; each has a reference */
+    lanepool_i_member *untaken;
+    lanepool_i_member **last;         /* L: where the next untaken member is linked */
+    lanepool_i_group_waiter *waiters; /* L: threads that wait for a completion, oldest first */
     bool has_event;                   /* L */
-    lanepool_i_event event;           /* L: set while something is kept */
+    lanepool_i_event event;           /* L: set while there is an untaken member */
 };
 
-/* Before the lock, in what a program calls: false: in this child of fork() it is held for ever. */
+/* Functions that a program calls check this before they take the lock. Returns false in a child of
+ * fork() if the lock's holder is not in this process: the lock is never released. */
 static inline bool lanepool_i_group_is_here(lanepool_group *group)
 {
     return lanepool_i_creator_is_here(group->creator, &group->lock);
@@ -74,7 +73,7 @@ static inline lanepool_i_member *lanepool_i_member_of(lanepool_future *future)
     return (lanepool_i_member *)future;
 }
 
-/* The member that a task is, or NULL. Until its future has completed. */
+/* Returns the task's member, or NULL. The task must still hold its reference to its future. */
 static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *task)
 {
     if (!lanepool_i_task_is_wide(task) || task->as.wide.future == NULL ||
@@ -83,30 +82,32 @@ static inline lanepool_i_member *lanepool_i_task_member(const lanepool_i_task *t
     return lanepool_i_member_of(task->as.wide.future);
 }
 
-/* With two references, like a future, and for a pump's task a third, which goes with the task's
- * block; in front of a block of `size` bytes, of which the rest is the caller's to fill. NULL with
- * the status set. */
+/* Creates a member with two references, like a future. The task of a pump gets a third, which is
+ * given back with the task's block. The member is the front of a block of `size` bytes; the caller
+ * fills the rest. Returns NULL with the status set on failure. */
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, const lanepool_task *description,
                                           lanepool_status *status);
-/* It was not accepted after all: but for the two references as if it had never been made. */
+/* Counts the member out of its pump, since its task was not accepted, and gives back the reference
+ * of the task's block. The caller gives back the other two. */
 void lanepool_i_member_refuse(lanepool_future *future);
-/* The last reference to it has gone. */
+/* Releases what the member owns. Called when its last reference has been given back. */
 void lanepool_i_member_fini(lanepool_future *future);
 
-/* Around an append of tasks linked from first to last, all of them members of the group: locks
- * it, and unlocks it when it is known whether they were accepted. */
+/* These two enclose an append of tasks linked from first to last, all of them members of the group.
+ * The first locks the group and lists the members. The second removes them from the list if they
+ * were not accepted, and unlocks the group. */
 void lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last);
 void lanepool_i_members_entered(lanepool_group *group, lanepool_i_task *first,
                                 lanepool_i_task *last, bool accepted);
 
-/* Under the future's lock: its task has ended. The group, if that was the last of it: then it is
- * to be freed without a lock. */
+/* Records in the group and the pump that the member's task has ended. Called under the future's
+ * lock. Returns the group if nothing uses it any more; the caller frees it without any lock. */
 lanepool_group *lanepool_i_member_complete_locked(lanepool_future *future);
 void lanepool_i_group_free(lanepool_group *group);
 
-/* The member's group, unless the program has destroyed it. */
+/* Returns the member's group; NULL if it has none or the program has destroyed it. */
 lanepool_group *lanepool_i_member_group(lanepool_future *future);
 
 void lanepool_i_link_before(lanepool_i_link *newer, lanepool_i_link *link);

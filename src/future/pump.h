@@ -1,13 +1,13 @@
 /*
- * A pump: tasks that take their places in their lanes like any other, and when
- * they are ready wait here for a thread of the program's own to run them.
+ * Pumps. A pump's tasks are routed like any others. When they are ready they wait in the pump for a
+ * thread of the program to run them.
  *
- * To the pool a pump is one more caller that ready tasks are for: the list of
- * pumps, and what stands in them, are guarded by the waits' lock (waiters.h).
+ * The pool treats a pump as one more caller that ready tasks are given to. The waits' lock
+ * (waiters.h) guards the list of pumps and the ready tasks in each of them.
  *
- * A task that was cancelled has ended for the pump; its mark may still stand in
- * a lane, or come here. So the pump's memory stays until all blocks of its tasks
- * have gone, and marks that come after its end are left to the workers.
+ * For its pump, a cancelled task has ended. Its tombstone may still be in a lane, and may become
+ * ready later. Therefore each task's block holds a reference that keeps the pump's memory, and the
+ * pump leaves ready tombstones to the workers.
  */
 #ifndef LANEPOOL_SRC_FUTURE_PUMP_H
 #define LANEPOOL_SRC_FUTURE_PUMP_H
@@ -19,12 +19,12 @@ struct lanepool_i_pump_waiter;
 /* Guards: I immutable, A atomic, L the waits' lock. */
 struct lanepool_pump {
     lanepool_pool *pool;                    /* I */
-    _Atomic size_t pending;                 /* A: tasks submitted for it that have not ended */
-    _Atomic size_t references;              /* A: the program's, and one of each member */
+    _Atomic size_t pending;                 /* A: tasks submitted to it that have not ended */
+    _Atomic size_t references;              /* A: the program's, and one for each member */
     bool destroyed;                         /* L: by the program */
-    lanepool_pump *next;                    /* L: of the pool's */
+    lanepool_pump *next;                    /* L: in the pool's list */
     lanepool_i_tasks ready;                 /* L: in the order in which they became ready */
-    struct lanepool_i_pump_waiter *pumpers; /* L: the threads that wait for one */
+    struct lanepool_i_pump_waiter *pumpers; /* L: the threads that wait for a ready task */
     bool has_event;                         /* L */
     lanepool_i_event event;                 /* L: set while there are ready tasks */
 };
