@@ -1,4 +1,4 @@
-/* Owns the inbox's list; the protocol is in inbox.h. */
+/* Owns the inbox's list: taking, publishing and closing. The protocol is in inbox.h. */
 #include "route/inbox.h"
 
 #include "base/planted.h"
@@ -17,7 +17,7 @@ void lanepool_i_inbox_init(lanepool_i_inbox *inbox)
     inbox->moment = 0;
 }
 
-/* Mostly the link is on its way: the barrier costs as much as forty pauses. */
+/* Pauses first: usually the link is just being made, and membarrier() costs about forty pauses. */
 lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
                                               const _Atomic(lanepool_i_task *) *link)
 {
@@ -32,7 +32,8 @@ lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
     return load_seq(link);
 }
 
-/* `head` is cleared before `tail`: whoever then finds `tail` empty sets `head` anew. */
+/* Clears `head` before `tail`: an appender that finds `tail` empty sets `head` anew, and that must
+ * not be overwritten. */
 bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox)
 {
     lanepool_i_task *head = load_acquire(&inbox->head);

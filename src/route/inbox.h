@@ -1,52 +1,54 @@
 /*
- * The inbox: where submitted tasks stand, in acceptance order, until they are
- * routed.
+ * The inbox: the queue of accepted tasks and messages that are not routed yet, in acceptance order.
  *
- * An append swings `tail` to the new node and then links it behind the old
- * one, or makes it the `head` if there was none: two steps. A node's place in
- * the order is fixed by the first; it can be routed after the second. A link
- * not yet made is not waited for: the taker stops there, and whoever completes
- * the link sees to it that someone comes (sleep.h).
+ * An append has two steps:
+ *   1. A compare-and-swap moves `tail` to the new node. This fixes the node's position.
+ *   2. A store links the node behind the previous one, or makes it the `head` if there was none.
+ *      From now on the node can be taken.
+ * Between the two steps the inbox is half linked. No thread waits for a missing link. The role's
+ * holder stops in front of it and gives the role back; the appender wakes a worker after it has
+ * made the link (sleep.h).
  *
- * For that the appender looks at the sleepers after it made the link. It is not
- * the appender that pays for this order: its link is a plain store, which may
- * become visible after the look. Who finds a link missing, or a tail without a
- * head, has every other thread pass a barrier, and reads once more. What is then
- * still missing is stored, and so the look made, after all that the reader did
- * before. Where the system has no such barrier links are made at once, by an
- * operation in the total order.
+ * No wake-up is lost there. The appender makes the link and then checks for sleepers. The link is a
+ * release store, so the check may be executed before other threads see the link. The reader pays
+ * for the order: on a missing link, or a tail without a head, it calls membarrier() and reads the
+ * link again. The barrier in the appender's thread falls before or after the link:
+ *   - After the link: the reader sees the link now.
+ *   - Before the link: the appender's check for sleepers comes after the barrier, too. The check
+ *     sees whatever the reader did before its call: the flag of a sleeper, or what it published.
+ * If the system has no membarrier(), the appender makes the link by an exchange in the total order.
  *
- * Who may call at once: append, any number of threads (lock-free; with one
- * appender, wait-free); left, any thread; the rest, the role's holder.
+ * Threads: any number may append at once (lock-free; wait-free while only one appends). Any thread
+ * may call has_nodes, may_have_nodes and is_half_linked. Only the role's holder may call the rest.
  */
 #ifndef LANEPOOL_SRC_ROUTE_INBOX_H
 #define LANEPOOL_SRC_ROUTE_INBOX_H
 
 #include "task/message.h"
 
-/* Stands in `tail` when the inbox is closed. Never dereferenced. */
+/* The value of `tail` in a closed inbox. Never dereferenced. */
 #define LANEPOOL_I_INBOX_CLOSED ((lanepool_i_task *)1)
 
 /* Guards: A atomic, R role's holder. */
 typedef struct lanepool_i_inbox {
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) tail; /* A: newest node, or closed */
-    bool links_at_once;                                              /* I: there is no barrier */
-    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) head; /* A: oldest not taken */
-    /* A: R writes: what is taken and not routed. Read by all who search; what changes with each
-     * task is kept away from it. */
+    bool links_at_once; /* I: there is no membarrier(): links are exchanges */
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) head; /* A: oldest node not taken */
+    /* A: R writes: `next` as last published; its lowest bit says is_half_linked. Searching workers
+     * read this line, so no field in it changes with each task. */
     _Atomic(uintptr_t) rest;
-    _Atomic uint32_t role; /* A: router.h's: who looks at these looks at it, too */
-    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_task *next; /* R: the same, while the role is held */
-    lanepool_i_task *taken_last;                           /* R: the newest that was taken */
+    _Atomic uint32_t role; /* A: the router's word: threads that read `rest` read it, too */
+    _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_task *next; /* R: oldest node taken, not routed */
+    lanepool_i_task *taken_last;                           /* R: newest node taken */
     bool is_half_linked; /* R: the link behind `next` is missing */
-    uint64_t moment;     /* R: another one whenever the holder may have seen what it had not, or has
-                          spent time: when it takes all, when another may have held the role before,
-                          after a message */
+    /* R: routing events of the same moment share one reading of the clock. A new moment begins
+     * when the holder takes all, starts to route, or has carried out a message. */
+    uint64_t moment;
 } lanepool_i_inbox;
 
 void lanepool_i_inbox_init(lanepool_i_inbox *inbox);
 
-/* Release: the nodes are whole when the link is seen. */
+/* Makes a link. Release: a thread that sees the link sees the whole nodes. */
 static inline void lanepool_i_inbox_make_link(const lanepool_i_inbox *inbox,
                                               _Atomic(lanepool_i_task *) *link,
                                               lanepool_i_task *node)
@@ -58,20 +60,21 @@ static inline void lanepool_i_inbox_make_link(const lanepool_i_inbox *inbox,
 }
 
 /*
- * Appends nodes linked from first to last. `guess` is the node that this
- * thread appended last, or NULL: if it is still the newest, its line need not
- * be fetched twice. False: closed, nothing has changed.
+ * Appends nodes linked from first to last. Returns false if the inbox is closed; then nothing has
+ * changed. `guess` is the node that this thread appended last, or NULL: if it is still the newest,
+ * one fetch of the tail's cache line is saved.
  *
- * The tail moves in the total order of `seq` operations. A look at the sleepers after the append
- * cannot miss one that missed the nodes.
+ * The tail moves in the total order of `seq` operations. A worker sets its sleep flag before its
+ * last reading of the tail. If that reading misses the nodes, the flag precedes the append in the
+ * total order. The appender's check for sleepers, after the append, then sees the flag.
  */
 static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_task *first,
                                            lanepool_i_task *last, lanepool_i_task *guess)
 {
     store_relaxed(&last->next, NULL);
     lanepool_i_task *before = guess;
-    /* A compare-and-swap rather than an exchange, so that a closed inbox can refuse. Acquire and
-     * release: the next appender writes into `last`, after what is written here. */
+    /* A compare-and-swap, not an exchange, so that a closed inbox can refuse. Acquire and release:
+     * the next appender's link overwrites `last->next` after the NULL stored above. */
     while (!cas_seq(&inbox->tail, &before, last))
         if (before == LANEPOOL_I_INBOX_CLOSED)
             return false;
@@ -79,12 +82,11 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
     return true;
 }
 
-/* What a link that was found missing says after the barrier. */
+/* Reads a link again that was found missing, after a barrier; see above. NULL: still missing. */
 lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
                                               const _Atomic(lanepool_i_task *) *link);
 
-/* Whether there is a first node to be taken; from outside, of what was appended since the last
- * taking of all. */
+/* Returns true if there is a head: a node appended since the role's holder last took all. */
 static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
 {
     if (load_seq(&inbox->head) != NULL)
@@ -94,17 +96,18 @@ static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
            lanepool_i_inbox_reread_link(inbox, &inbox->head) != NULL;
 }
 
-/* The submitter has left word of a block that it has probably used some tasks later. */
+/* Prefetches a later task's block. The submitter of a plain task leaves the address of a block that
+ * it will probably use some tasks later in the first entry's link, which is unused until then. */
 static inline void lanepool_i_inbox_prefetch_block(const lanepool_i_task *task)
 {
     if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
         lanepool_i_prefetch((const void *)load_relaxed(&task->as.narrow[0].next));
 }
 
-/* All that has been appended is now taken; false: nothing, or the first link is not made yet. */
+/* Takes the whole list of appended nodes. Returns false if it is empty or its head is missing. */
 bool lanepool_i_inbox_take_all(lanepool_i_inbox *inbox);
 
-/* The oldest node, which is now the caller's; NULL: none, or its link is not made yet. */
+/* Takes the oldest node. Returns NULL if there is none, or if the link behind it is missing. */
 static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
 {
     inbox->is_half_linked = false;
@@ -125,34 +128,36 @@ static inline lanepool_i_task *lanepool_i_inbox_take(lanepool_i_inbox *inbox)
     inbox->next = next;
     return task;
 }
-/* Lets other threads see what is left; before each give-back of the role. */
+/* Lets other threads see what is left. Called before each give-back of the role. */
 void lanepool_i_inbox_publish(lanepool_i_inbox *inbox);
-/* Closes an empty inbox for ever, or finds it closed; false: it is not empty. */
+/* Closes an empty inbox for ever. Returns false if it is not empty; true if it is now closed. */
 bool lanepool_i_inbox_try_close(lanepool_i_inbox *inbox);
 
-/* Whether nodes can be taken. Behind a missing link nothing can, whatever stands there: who makes
- * the link sees to the rest. */
+/* Returns true if nodes can be taken. Nodes behind a missing link do not count: the thread that
+ * makes the link then wakes a worker for them. */
 static inline bool lanepool_i_inbox_has_nodes(const lanepool_i_inbox *inbox)
 {
     uintptr_t rest = load_seq(&inbox->rest);
     return (rest & 1) == 0 && (rest != 0 || lanepool_i_inbox_has_first(inbox));
 }
 
-/* The same for who will look again: it may miss what is being appended. */
+/* Returns true if nodes can probably be taken. May miss a node that is being appended, so the
+ * caller must check with has_nodes before it sleeps. */
 static inline bool lanepool_i_inbox_may_have_nodes(const lanepool_i_inbox *inbox)
 {
     uintptr_t rest = load_relaxed(&inbox->rest);
     return (rest & 1) == 0 && (rest != 0 || load_relaxed(&inbox->head) != NULL);
 }
 
-/* The role's holder: whether it could take another. From outside that cannot be told while the role
- * is held, since what is taken is then not published. */
+/* Role's holder: returns true if it can take another node. Other threads cannot know while the role
+ * is held: `next` is published only when the role is given back. */
 static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
 {
     return !inbox->is_half_linked && (inbox->next != NULL || lanepool_i_inbox_has_first(inbox));
 }
 
-/* Whether the taker stopped at a missing link: the role's holder can tell whether it is made. */
+/* Returns true if the last holder stopped at a missing link. Only a holder of the role can find out
+ * whether the link has been made since. */
 static inline bool lanepool_i_inbox_is_half_linked(const lanepool_i_inbox *inbox)
 {
     return (load_seq(&inbox->rest) & 1) != 0;
