@@ -1,4 +1,4 @@
-/* Owns the router role, the order of tickets, and the reaping of finished tasks; see router.h. */
+/* Owns the router role, the tickets, and the reaping of finished tasks; see router.h. */
 #include "route/router.h"
 
 #include "base/planted.h"
@@ -23,8 +23,8 @@ void lanepool_i_router_init(lanepool_i_router *router)
 
 /* --- the role --- */
 
-/* The look at the word is in the total order: who finds it taken leaves its work to the holder,
- * whose look at what is left then comes later. */
+/* Reads the word in the total order: a thread that finds the role taken leaves its work to the
+ * holder, whose check for work comes later. */
 bool lanepool_i_role_try(lanepool_i_router *router)
 {
     if (PLANTED(TWO_ROUTERS) && load_seq(&router->inbox.role) == 0) {
@@ -35,8 +35,8 @@ bool lanepool_i_role_try(lanepool_i_router *router)
            (fetch_or_seq(&router->inbox.role, TAKEN) & TAKEN) == 0;
 }
 
-/* If it becomes free between the two steps, the caller has asked itself: it looks once too often.
- */
+/* If the role becomes free between the two steps, the caller takes it with ASKED set. When it gives
+ * the role back it attends to the counters once more than needed. */
 bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
 {
     return lanepool_i_role_try(router) ||
@@ -48,14 +48,16 @@ bool lanepool_i_router_has_work(const lanepool_i_router *router)
     return lanepool_i_inbox_has_nodes(&router->inbox) || load_seq(&router->finished) != NULL;
 }
 
-/* True: the holder was asked for something. */
+/* Frees the role and wakes a thread for the work that is left. Returns true if the holder was
+ * asked. */
 static bool free_role(lanepool_pool *pool)
 {
     lanepool_i_router *router = &pool->router;
     lanepool_i_inbox_publish(&router->inbox);
     bool asked = (exchange_seq(&router->inbox.role, 0) & ASKED) != 0;
-    /* Who asked may have found the role taken while a missing link was made: someone looks again.
-     */
+    /* A thread that asked could not tell, while the role was taken, whether the inbox is half
+     * linked. If so, the link may have been made since, and its maker may have relied on that
+     * thread. A worker is woken to read the link again. */
     if (!lanepool_i_router_has_work(router) &&
         !(asked && lanepool_i_inbox_is_half_linked(&router->inbox)))
         return asked;
@@ -65,7 +67,8 @@ static bool free_role(lanepool_pool *pool)
     return asked;
 }
 
-/* With every worker inside a task, or about to be, this thread is the only one that can reap. */
+/* Takes the role again, and returns true, if no other thread would reap what has finished: every
+ * worker is inside a task or about to be. */
 static bool must_reap(lanepool_pool *pool)
 {
     return load_seq(&pool->router.finished) != NULL &&
@@ -88,7 +91,7 @@ void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_thread_record *re
     bool asked = lanepool_i_role_give_back_quietly(pool, record);
     if (asked)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_ROLE_WAITERS);
-    /* A worker attends before it sleeps; nobody else would do so after this thread. */
+    /* A worker attends before it sleeps anyway. After any other thread, no thread would. */
     if (asked || record->worker == NULL)
         lanepool_i_lifecycle_attend(pool, record);
 }
@@ -124,7 +127,7 @@ static LANEPOOL_I_COLD void carry_out_message(lanepool_pool *pool, lanepool_i_th
     pool->router.inbox.moment++;
 }
 
-/* A message, or a task that the router is to look closer at. */
+/* Carries out a message, or routes a task that does not wait in poisoned lanes. */
 static LANEPOOL_I_COLD void route_special_node(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                lanepool_i_task *node, lanepool_i_grants *grants)
@@ -165,8 +168,9 @@ static void route_node(lanepool_pool *pool, lanepool_i_thread_record *record, la
         pool->rule->route(pool, record, task, grants);
 }
 
-/* Acquire: what was done to the tasks happens before they are reaped. A task that could not wait
- * for all its conflicts at once comes back here, too, to be routed on. */
+/* Reaps all finished tasks. Acquire: what other threads did to the tasks happens before that. The
+ * list also holds tasks that could not wait for all their conflicts at once: they are routed once
+ * more. */
 static void reap_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_grants *grants)
 {
@@ -188,7 +192,7 @@ static void reap_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
 }
 
-/* What every hold ends with. */
+/* Ends a hold of the role: reaps, and passes on what became ready. */
 static void end_role_hold(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_grants *grants)
 {
@@ -207,9 +211,10 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *recor
 }
 
 /*
- * Behind a batch of which nothing became ready there may be others that could run: then routing
- * goes on, as long as all that it places waits in a single lane, and so holds up nothing else. A
- * submitter that routes after each append pays for a batch, and no more.
+ * Returns true if the holder may route one more task in this hold. A hold routes a whole batch. If
+ * nothing in it became ready, tasks behind it may be able to run: the holder routes up to
+ * `route_max` tasks, until one becomes ready or a rollup latches a lane, which blocks others. A
+ * submitter that routes after each append pays for one batch at most.
  */
 static bool may_route_more(const lanepool_pool *pool, size_t routed,
                            const lanepool_i_grants *grants)
@@ -248,7 +253,8 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_role_give_back(pool, record);
 }
 
-/* What the inbox held, and once what it has got meanwhile: that may go on for ever. */
+/* Empties the inbox at most twice: of what it held, and of what was appended since then. Submitters
+ * could keep a longer loop running for ever. */
 void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_i_inbox *inbox = &pool->router.inbox;
@@ -264,7 +270,8 @@ void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_reco
 
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    /* The role first: what its last holder left is published before it is free. */
+    /* The role's word is read first: its last holder has published `rest` before it freed the role.
+     */
     if (load_seq(&pool->router.inbox.role) == 0 &&
         !lanepool_i_inbox_is_half_linked(&pool->router.inbox))
         return;
@@ -276,8 +283,8 @@ void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *re
 
 /* --- after an append --- */
 
-/* After something was published, with the park's word as it was seen then: a worker; or, if all are
- * busy, the waits inside tasks. */
+/* Wakes a worker for something published; if all workers are busy, the waiters. `seen` is the
+ * sleepers' word, read after the publication. */
 static inline void wake_after_publishing(lanepool_pool *pool, uint64_t seen)
 {
     if (seen == LANEPOOL_I_ALL_BUSY)
@@ -343,9 +350,9 @@ void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
-/* Release: what was done to it happens before the reaping; and a survey that sees the link sees
- * that the task has left its thread's list. */
-void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task)
+/* Release: what was done to the task happens before the reaping. A census that follows this link
+ * from a list of running tasks acquires it, and so sees that the task has left that list. */
+void lanepool_i_router_push_to_reap(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_task *top = load_relaxed(&pool->router.finished);
     do
@@ -353,10 +360,11 @@ void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task)
     while (!cas_seq(&pool->router.finished, &top, task));
 }
 
-/* In the total order: if the role is found taken, the holder's look at what is left comes later. */
+/* The push is in the total order: if the role is then found taken, its holder's check for work
+ * comes later. */
 void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task)
 {
-    lanepool_i_router_scan_again(pool, task);
+    lanepool_i_router_push_to_reap(pool, task);
     lanepool_i_router_try_route(pool, record);
 }

@@ -1,16 +1,24 @@
 /*
- * The router role: one thread at a time decides which lanes new tasks enter,
- * in the inbox's order. What only the role's holder touches is plain data.
+ * The router role: the right to route. One thread at a time has it and routes tasks in the inbox's
+ * order. Data that only the role's holder touches is plain.
  *
- * The role's word, which stands in the inbox: TAKEN, and ASKED when someone who found it taken
- * wants the holder to look after something on its behalf.
+ * The role's word, in the inbox, has two bits:
+ *   TAKEN   A thread has the role.
+ *   ASKED   A thread found the role taken and wants more than routing. When the holder gives the
+ *           role back, it wakes the waiters that want the role and attends to the pool's counters.
  *
- * Every give-back, by anyone: the role becomes free by an operation in the
- * total order of `seq` operations; then the giver looks at what is left (nodes
- * that can be taken, finished tasks to reap) and, if anything is, wakes by the
- * rule of sleep.h. If nobody can be woken because all workers are inside tasks,
- * it takes the role again to reap: someone may wait for a place. Whoever published something and
- * then found the role taken may therefore leave it at that.
+ * Every give-back, by any thread:
+ *   1. The giver publishes what is left in the inbox.
+ *   2. It frees the role by an operation in the total order of `seq` operations.
+ *   3. It checks what is left: nodes that can be taken, finished tasks to reap. If there is work,
+ *      it wakes a worker by the rule of sleep.h. If all workers are inside tasks, it posts the
+ *      waiters that had nothing more to route.
+ *   4. If finished tasks are left and all workers are inside tasks, it takes the role again and
+ *      reaps: a blocked submitter may wait for the room that this makes.
+ *
+ * No published work is lost. A thread publishes work and then tries to take the role, both in the
+ * total order. If it finds the role taken, the holder frees the role later, and checks after that.
+ * So the thread may leave the work to the holder.
  */
 #ifndef LANEPOOL_SRC_ROUTE_ROUTER_H
 #define LANEPOOL_SRC_ROUTE_ROUTER_H
@@ -24,93 +32,102 @@
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
     uint64_t next_ticket;                       /* R */
-    uint64_t last_stamp;                        /* R: counts where a task's own number is needed */
-    uint64_t epoch;                             /* R: newest; see pool_quiesce.h */
-    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks, by epoch */
+    uint64_t last_stamp;                        /* R: counts up: numbers for one task's routing */
+    uint64_t epoch;                             /* R: the newest; see pool_quiesce.h */
+    _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks routed, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
-    lanepool_i_task *barrier;                   /* R: the one that is waited for; see barrier.h */
-    uint64_t barrier_ticket;                    /* R: its block may be gone when it has finished */
-    bool barrier_placed;                        /* R: it waits for nothing any more */
-    uint64_t routed_before;                     /* R: tasks */
-    lanepool_i_tasks held_back;                 /* R: what stands behind it */
+    lanepool_i_task *barrier;   /* R: the barrier that holds tasks back; see barrier.h; or NULL */
+    uint64_t barrier_ticket;    /* R: a copy: the barrier's block may be reused when it finishes */
+    bool barrier_placed;        /* R: the barrier has been routed and waits for nothing more */
+    uint64_t routed_before;     /* R: tasks routed before the barrier */
+    lanepool_i_tasks held_back; /* R: tasks and messages behind the barrier */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) finished; /* A: tasks to reap */
 } lanepool_i_router;
 
-/* What routing has done elsewhere: the pool gives these functions (pool.c). All but `call` are for
- * the role's holder. */
+/* Functions of higher layers that routing calls; pool.c fills them in. Only the role's holder calls
+ * them, except `call`. */
 typedef struct lanepool_i_router_host {
-    /* Looks whether what the pool's counters are watched for has happened; see lifecycle.h. */
+    /* Checks the pool's counters; see lifecycle.h. */
     void (*look)(lanepool_pool *pool, lanepool_i_thread_record *record);
-    /* Any thread: gives a ready task to the caller, or the pump, that is to run it. False: that one
-     * has given up, or all tasks are being handed back. */
+    /* Any thread: gives a ready task to the caller, or to the pump, that must run it. Returns false
+     * if a worker must take the task instead: the caller or the pump is gone, a pump's task is a
+     * tombstone, or the pool is stopping. */
     bool (*call)(lanepool_pool *pool, lanepool_i_task *task);
-    /* Places a task that claims everything. */
+    /* Routes a task that claims everything. */
     void (*route_barrier)(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants);
-    /* Places a task that does not wait in poisoned lanes. */
+    /* Routes a task that does not wait in poisoned lanes. */
     void (*route_special)(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants);
-    /* Frees a reaped task, after its release callback; or without that, if it was cancelled. */
+    /* Disposes of a reaped task. `forget` is for a cancelled task: it does not call the release
+     * callback. */
     void (*let_go)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
     void (*forget)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
 } lanepool_i_router_host;
 
 void lanepool_i_router_init(lanepool_i_router *router);
 
+/* Takes the role if it is free. Never blocks. */
 bool lanepool_i_role_try(lanepool_i_router *router);
-/* True: the role is the caller's; false: its holder has been asked. */
+/* Takes the role, or asks its holder. Returns true if the caller now has the role. Otherwise the
+ * holder does what ASKED says when it gives the role back. */
 bool lanepool_i_role_try_or_ask(lanepool_i_router *router);
-/* Gives the role back, wakes as needed, and does what the holder was asked for. Never while the
- * caller holds a lock. */
+/* Gives the role back, wakes as needed, and does what the holder was asked for. The caller must
+ * hold no lock. */
 void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* The same, but only says whether the holder was asked. */
+/* Gives the role back and wakes as needed. Returns true if the holder was asked: then the caller
+ * must do what ASKED says. */
 bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Role's holder: reaps, and puts what became ready into a queue; routes a batch before, or more if
- * nothing in it becomes ready. */
+/* Role's holder: reaps finished tasks, and puts tasks that became ready where workers find them. */
 void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *record);
+/* Role's holder: routes a batch, or more if no task of it becomes ready; then reaps. */
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* If the role is free: takes it, routes a batch, gives it back. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* The same, batch by batch, of all that was accepted before. */
+/* If the role is free: takes it, routes all tasks accepted before, gives it back. */
 void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* If there are finished tasks to reap, and the role is free: reaps them. */
+/* If there are finished tasks and the role is free: takes it, reaps, gives it back. */
 void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Whether a holder of the role would find something to do. */
+/* Returns true if a holder of the role would find nodes to route or tasks to reap. */
 bool lanepool_i_router_has_work(const lanepool_i_router *router);
-/* The same for who will look again: it may miss what is being published. */
+/* Returns true if there is probably work. May miss work that is just being published, so the caller
+ * must check with has_work before it sleeps. */
 static inline bool lanepool_i_router_may_have_work(const lanepool_i_router *router)
 {
     return lanepool_i_inbox_may_have_nodes(&router->inbox) ||
            load_relaxed(&router->finished) != NULL;
 }
-/* For a worker that is about to sleep: routes what stood behind a missing link, if that has been
- * made since, or has the role's holder look. */
+/* A worker calls this before it sleeps. If the last holder of the role stopped at a missing link
+ * that has been made since, the worker routes. If the role is taken, the worker asks its holder to
+ * wake a worker for that. */
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Any thread: puts a message into the inbox and sees to it that it will be carried out. False: the
- * inbox is closed. Without a record, `local` is NULL: then another thread carries it out. */
+/* Any thread: appends a message to the inbox and makes sure that a thread will carry it out.
+ * Returns false if the inbox is closed. Without a record (NULL) only other threads carry it out. */
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message);
-/* Any thread, after an append: routes or wakes, as the pool's routing says. */
+/* Any thread, after its append: routes or wakes a worker, as the pool's routing option says. */
 void lanepool_i_router_after_append(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Role's holder: how many tasks were ever routed. */
+/* Role's holder: returns how many tasks were ever routed. */
 uint64_t lanepool_i_router_routed(const lanepool_pool *pool);
 
-/* Role's holder: a node that comes behind a barrier; see barrier.h. */
+/* Role's holder: holds a task or a message back behind the barrier; see barrier.h. */
 static inline void lanepool_i_router_hold_back(lanepool_i_router *router, lanepool_i_task *node)
 {
     lanepool_i_tasks_add(&router->held_back, node);
 }
 
-/* Puts ready tasks where workers, or the callers that wait to run them, find them. */
+/* Any thread: gives ready tasks to the callers and pumps that must run them, and the others to the
+ * workers. */
 void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_tasks *ready);
-/* Role's holder: a task that could not wait for everything at once is to be routed once more. */
-void lanepool_i_router_scan_again(lanepool_pool *pool, lanepool_i_task *task);
-/* A finished task goes to the role's holder, who reaps it. */
+/* Any thread: puts a task on the list of tasks to reap. The role's holder reaps a finished task; it
+ * routes a task with the RESCAN bit once more. */
+void lanepool_i_router_push_to_reap(lanepool_pool *pool, lanepool_i_task *task);
+/* Any thread: puts a task on that list, and makes sure that a thread will reap it. */
 void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 

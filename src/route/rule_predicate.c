@@ -179,7 +179,7 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
     if (!lanepool_i_countdown_arrive(task, 1))
         return;
     if (scan->is_incomplete)
-        lanepool_i_router_scan_again(scan->pool, task);
+        lanepool_i_router_push_to_reap(scan->pool, task);
     else
         make_task_ready(task, grants);
 }
