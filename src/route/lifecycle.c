@@ -1,6 +1,6 @@
 /*
- * Owns the pool's state, and the attention that the role's holder gives to its counters; see
- * lifecycle.h. What there is to look for is the pool's (pool_shutdown.c).
+ * Owns the pool's state word, how a call enters the pool, and when the role's holder checks the
+ * pool's counters; see lifecycle.h. The check itself is in pool_shutdown.c.
  */
 #include "route/lifecycle.h"
 
@@ -35,7 +35,7 @@ void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
     lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
 }
 
-/* --- in a child of fork() --- */
+/* --- entering the pool --- */
 
 lanepool_i_thread_record *lanepool_i_pool_local_slowly(lanepool_pool *pool)
 {
@@ -56,8 +56,11 @@ lanepool_status lanepool_i_pool_enter(lanepool_pool *pool, lanepool_i_thread_rec
 
 /* --- attention --- */
 
-/* A look may take long. Who asks meanwhile wanted to route, perhaps, and would find the role taken
- * for the next one again, and ask again: what it would have routed is routed here. */
+/*
+ * Checks the counters until no thread has asked during a check. A check may take long. A thread
+ * that asked may have wanted to route. Since this thread takes the role again at once, that thread
+ * might find it taken every time: so this thread routes on its behalf.
+ */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     bool was_asked = false;

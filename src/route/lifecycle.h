@@ -1,23 +1,27 @@
 /*
- * From running to terminated.
+ * The life of a pool, from running to terminated.
  *
  *     RUNNING --shutdown--> DRAINING --shutdown now--> STOPPING
  *        \------------------shutdown now-----------------^
  *
- * DRAINING ends when the role's holder sees every routed task finished and can
- * close the empty inbox: nothing runs then, so nothing can be submitted from
- * inside. STOPPING ends when the last worker has left its loop: the role's
- * holder closes the inbox and hands everything that has a place back.
- * Either way the pool is then `stopped`: what remains is to join the threads,
- * which the first to await does, without the lock.
+ * DRAINING ends when the role's holder sees that every routed task has finished, and can close the
+ * empty inbox. No task runs then, so none can submit another. STOPPING ends when the last worker
+ * has left its loop: the role's holder closes the inbox and hands back every task that has not
+ * started. In both cases the pool is then `stopped`. The first thread that awaits the end joins the
+ * pool's threads, without the lock.
  *
- * The state has a page for itself, which the system wipes in a child of fork():
- * there it is FORKED, the pool has neither threads nor locks that can be relied
- * on, and every call finds that out before it takes a lock.
+ * The state has a page of its own, which the system fills with zeros in a child of fork(). There
+ * the state is FORKED: the pool has no threads, and its locks may be held for ever. Every call
+ * checks for that before it takes a lock.
  *
- * `attention` is not 0 while the state, or a quiesce, wants the role's holder to
- * look at the counters. Who is about to sleep, and who finishes outside of the
- * workers, looks, or asks the role's holder to look after giving it back.
+ * Attention. `attention` is not 0 while the state, a quiesce or a barrier wants the role's holder
+ * to check the pool's counters. These threads attend: a worker after each quantum, when a new epoch
+ * begins and before it sleeps; any other thread after it has run a task or given the role back; the
+ * last worker that leaves its loop. A thread attends by taking the role and checking. If the role
+ * is taken, it asks the holder, which attends after it has given the role back.
+ *
+ * No end is missed: `attention` is raised before the first check. A thread that then finishes the
+ * last task is either counted by that check, or reads `attention` afterwards and attends.
  */
 #ifndef LANEPOOL_SRC_ROUTE_LIFECYCLE_H
 #define LANEPOOL_SRC_ROUTE_LIFECYCLE_H
@@ -31,30 +35,33 @@ typedef struct lanepool_i_end_waiter lanepool_i_end_waiter;
 
 /* Guards: A atomic, L the lock, R role's holder. */
 typedef struct lanepool_i_lifecycle {
-    _Atomic uint32_t *state;       /* I, what it points to A */
+    _Atomic uint32_t *state;       /* I, the word that it points to A */
     _Atomic uint32_t attention;    /* A */
-    _Atomic size_t workers_left;   /* A: that have not left their loop */
-    _Atomic uint32_t cancels;      /* A: calls that are telling tasks that they were cancelled */
-    bool handed_back;              /* R: what had not started when the pool was told to stop */
+    _Atomic size_t workers_left;   /* A: workers in their loop, and other threads that count so */
+    _Atomic uint32_t cancels;      /* A: cancelling calls that have not called all their tasks */
+    bool handed_back;              /* R: the tasks that had not started have been handed back */
     _Atomic bool stopped;          /* A: every task has had its call */
     lanepool_handback_fn handback; /* L until STOPPING, then I */
     void *handback_context;        /* L until STOPPING, then I */
-    lanepool_i_mutex lock;         /* L: a leaf */
-    lanepool_i_end_waiter *end_waiters; /* L: who waits for `stopped` or `joined` */
-    bool joining;                       /* L: a thread is joining the workers */
-    bool joined;                        /* L: they are gone */
+    lanepool_i_mutex lock;         /* no lock is taken under it */
+    lanepool_i_end_waiter *end_waiters; /* L: threads that wait for `stopped` or `joined` */
+    bool joining;                       /* L: a thread is joining the pool's threads */
+    bool joined;                        /* L: these threads have ended */
 } lanepool_i_lifecycle;
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count);
 void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle);
 
-/* Any thread, holding nothing: looks at the counters if someone wants it. */
+/* Any thread that holds no lock: attends, if `attention` is not 0. */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Before tasks are cancelled, and when they have been told: until then nothing counts as finished
- * for those who wait. The end comes while the caller holds no lock; it may hold the role. */
+/* These two enclose a cancelling call: the first precedes the decision to cancel, the second
+ * follows the call of the last cancelled task's function. In between, quiesces, barriers and the
+ * pool's end do not take tasks for finished. The second is called without a lock; the caller may
+ * have the role. */
 void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle);
 void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle);
-/* A worker has left its loop. */
+/* Counts out a worker that has left its loop, or another thread that counted as one. The last one
+ * attends. */
 void lanepool_i_lifecycle_count_out(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 static inline bool lanepool_i_lifecycle_wants_attention(const lanepool_i_lifecycle *lifecycle)

@@ -32,7 +32,7 @@
 typedef struct lanepool_i_router {
     lanepool_i_inbox inbox;
     uint64_t next_ticket;                       /* R */
-    uint64_t last_stamp;                        /* R: counts up: numbers for one task's routing */
+    uint64_t last_stamp;                        /* R: counts up, for each task that needs a stamp */
     uint64_t epoch;                             /* R: the newest; see pool_quiesce.h */
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks routed, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
@@ -50,8 +50,8 @@ typedef struct lanepool_i_router_host {
     /* Checks the pool's counters; see lifecycle.h. */
     void (*look)(lanepool_pool *pool, lanepool_i_thread_record *record);
     /* Any thread: gives a ready task to the caller, or to the pump, that must run it. Returns false
-     * if a worker must take the task instead: the caller or the pump is gone, a pump's task is a
-     * tombstone, or the pool is stopping. */
+     * if a worker must take the task instead: its caller has given up or the pool is stopping; its
+     * pump is gone or the task is a tombstone. */
     bool (*call)(lanepool_pool *pool, lanepool_i_task *task);
     /* Routes a task that claims everything. */
     void (*route_barrier)(lanepool_pool *pool, lanepool_i_thread_record *record,
