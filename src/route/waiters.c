@@ -1,6 +1,4 @@
-/*
- * Owns the list of waits inside tasks and of callers, and how they are woken; see waiters.h.
- */
+/* Owns the list of waits inside tasks, and how all waiters are woken; see waiters.h. */
 #include "route/waiters.h"
 
 #include "feature/pump.h"
@@ -21,7 +19,7 @@ void lanepool_i_waits_fini(lanepool_i_waits *waits)
     lanepool_i_mutex_fini(&waits->lock);
 }
 
-/* --- waking, and asking to be woken --- */
+/* --- one waiter --- */
 
 bool lanepool_i_waiter_init(lanepool_i_waiter *waiter)
 {
@@ -35,8 +33,8 @@ void lanepool_i_waiter_fini(lanepool_i_waiter *waiter)
     lanepool_i_semaphore_fini(&waiter->semaphore);
 }
 
-/* Who asks says so before: the holder, which sees the question when it gives the role back, sees
- * the asker too. */
+/* `wants_role` is set before the holder is asked. A holder that finds ASKED when it gives the role
+ * back also sees `wants_role`. */
 bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router)
 {
     store_relaxed(&waiter->wants_role, true);
@@ -81,7 +79,7 @@ void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom wh
     lanepool_i_semaphore_post(&waiter->semaphore);
 }
 
-/* A pump is one more caller that ready tasks are for. */
+/* Posts callers, and threads that wait in pumps. */
 static void post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom)
 {
     for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
@@ -116,8 +114,9 @@ static bool is_task_running_on(const lanepool_i_thread_record *record, const lan
     return running != NULL;
 }
 
-/* All at once, before the first of the tasks goes: a wait also points at the task above it. Each
- * listener stays with its future and drops its reference there. */
+/* Removes all waits of the thread before the first of its tasks ends: a wait also points at the
+ * task above it, in `helping`. The listener of each wait stays with its future, and gives its
+ * reference back when the future completes. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_thread_record *record)
 {
     lanepool_i_wait *abandoned = NULL;

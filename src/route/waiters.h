@@ -1,18 +1,21 @@
 /*
- * Threads that wait for a task: in lanepool_future_wait(), inside a task or
- * not, and in lanepool_pool_submit_or_run() for a task to become ready.
+ * Waiters: threads that wait inside a task for a future (waits), callers that wait to run their own
+ * task, for a control call or for the role, and threads that wait in a pump.
  *
- * A wait inside a task is a message in the inbox, judged by the role's holder:
- * by then every task accepted before the wait has its place, and what is routed
- * later can only wait for what is there. The judge walks from the waiting task
- * forward: over the tasks that wait for it, directly or through others, and
- * over the waits inside tasks that it meets. If it comes to the awaited task,
- * the wait could never end.
+ * The deadlock check. A wait inside a task sends a message through the inbox; the role's holder
+ * checks the wait when it carries the message out. By then every task accepted before the wait is
+ * routed, and a task routed later does not block any of these. The check walks over the wait-for
+ * graph, from the waiting task to the tasks that wait for it, directly or through other tasks and
+ * waits. If the walk reaches the awaited task, the wait could never end.
  *
- * A waiter that may wait runs the awaited task, or one that it waits for, if it
- * stands ready, and else sleeps. It is woken when the future completes, and, if
- * no worker is free, when tasks become ready. Helping takes the role: a ready
- * task is needed if the walk from it leads to the awaited one.
+ * Helping. A waiter that may wait runs the awaited task if that is ready, or a ready task that the
+ * awaited one waits for. It needs the role to find out: the walk from such a task reaches the
+ * awaited one. If there is no such task, the waiter sleeps. It is woken when the future completes
+ * and, while no worker is free, when tasks become ready.
+ *
+ * No wake-up is lost. A waiter counts itself in `sleeping` before its last check. A thread that
+ * changes what waiters check reads `sleeping` after the change. Both are in the total order: the
+ * check sees the change, or the thread sees the count and posts the waiters that this concerns.
  */
 #ifndef LANEPOOL_SRC_ROUTE_WAITERS_H
 #define LANEPOOL_SRC_ROUTE_WAITERS_H
@@ -20,17 +23,17 @@
 #include "future/future.h"
 #include "route/router.h"
 
-/* Waits inside tasks may be nested so deep, since each stands on the stack of the one before. */
+/* How deep waits inside tasks may nest: each one runs on the stack above the one before it. */
 #define LANEPOOL_I_NESTED_WAITS_MAX 64
 
 typedef struct lanepool_i_wait lanepool_i_wait;
 typedef struct lanepool_i_caller lanepool_i_caller;
 
-/* How a waiter is woken. */
+/* How a waiter is woken, and for which reasons. */
 typedef struct lanepool_i_waiter {
-    lanepool_i_semaphore semaphore; /* posted whenever there is reason to look again */
-    _Atomic bool wants_role;        /* A: it found the role taken, and waits for it to be free */
-    _Atomic bool awaits_nodes;      /* A: R sets: it found nothing more to route, for now */
+    lanepool_i_semaphore semaphore; /* posted when the waiter must check again */
+    _Atomic bool wants_role;        /* A: the waiter found the role taken */
+    _Atomic bool awaits_nodes;      /* A: R sets: the waiter found nothing more to route */
 } lanepool_i_waiter;
 
 /* One wait inside a task; shared by the waiter, its message and its listener. Guards: I immutable,
@@ -38,24 +41,24 @@ typedef struct lanepool_i_waiter {
 struct lanepool_i_wait {
     lanepool_i_message message;
     lanepool_i_wait *next;    /* L: in the pool's list */
-    lanepool_i_task *task;    /* I: that waits */
-    lanepool_i_task *awaited; /* L: the judge sets it, NULL if it may not wait; compared only */
-    uint64_t awaited_ticket;  /* L: set by the judge */
-    lanepool_i_task *helping; /* L: that the waiting thread runs meanwhile */
-    lanepool_future *future;  /* I: the waiter's reference */
-    lanepool_pump *pump;      /* I: that the waiting thread runs tasks of, or NULL */
+    lanepool_i_task *task;    /* I: the task that waits */
+    lanepool_i_task *awaited; /* L: set by the deadlock check, or NULL; valid while future->task */
+    uint64_t awaited_ticket;  /* L: set by the deadlock check */
+    lanepool_i_task *helping; /* L: the task that runs inside the wait, or NULL */
+    lanepool_future *future;  /* I: the caller's reference */
+    lanepool_pump *pump;      /* I: the pump whose tasks the waiting thread runs, or NULL */
     lanepool_i_waiter waiter;
     _Atomic uint32_t references; /* A */
-    _Atomic uint32_t verdict;    /* A: L writes */
-    _Atomic bool complete;       /* A: the future is */
-    bool left;                   /* L: the waiter is gone: nothing to judge */
+    _Atomic uint32_t verdict;    /* A: L writes: of the deadlock check */
+    _Atomic bool complete;       /* A: the future has completed */
+    bool left;                   /* L: the wait has ended: the router need not check it */
 };
 
 /* On the caller's stack. Guards: I immutable, L the waits' lock. */
 struct lanepool_i_caller {
     lanepool_i_caller *next; /* L */
-    lanepool_i_task *task;   /* I: NULL: it wants the role, or something to be carried out */
-    bool called;             /* L: the task is ready, and is the caller's; or that is done */
+    lanepool_i_task *task;   /* I: its own task; or NULL: it waits for the role or a control call */
+    bool called;             /* L: the task is ready and the caller's to run; the call is done */
     lanepool_i_waiter waiter;
 };
 
@@ -63,10 +66,10 @@ struct lanepool_i_caller {
 typedef struct lanepool_i_waits {
     lanepool_i_mutex lock;
     lanepool_i_wait *first;        /* L: the waits inside tasks */
-    lanepool_i_caller *callers;    /* L: who waits to run its own task */
-    lanepool_pump *pumps;          /* L: each a caller of its own */
+    lanepool_i_caller *callers;    /* L */
+    lanepool_pump *pumps;          /* L: each counts as a caller */
     _Atomic uint32_t caller_count; /* A: L writes */
-    _Atomic uint32_t sleeping;     /* A: waiters that sleep */
+    _Atomic uint32_t sleeping;     /* A: waiters that sleep, or are about to */
 } lanepool_i_waits;
 
 bool lanepool_i_waits_init(lanepool_i_waits *waits);
@@ -74,23 +77,23 @@ void lanepool_i_waits_fini(lanepool_i_waits *waits);
 
 bool lanepool_i_waiter_init(lanepool_i_waiter *waiter);
 void lanepool_i_waiter_fini(lanepool_i_waiter *waiter);
-/* The role is the caller's; false: when its holder gives it back, the waiter is posted. */
+/* Takes the role. Returns false if it is taken: the waiter is posted when it is given back. */
 bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router);
-/* Role's holder, before it gives the role back: whether more is to be routed. If not, since a link
- * is missing, the waiter is posted when there is more and all workers are busy. */
+/* Role's holder, before it gives the role back: returns true if there are more nodes to route. If
+ * not, the waiter is posted when there are more and all workers are inside tasks. */
 bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router);
 
-/* The waiter routes a batch, if the role is free; true: more is left. Else it is posted when the
- * role is given back. */
+/* Routes a batch if the role is free. Returns true if there are more nodes to route. Otherwise the
+ * waiter is posted when the role is given back, or when there are more nodes. */
 bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
                              lanepool_i_thread_record *record);
 
-/* Which sleeping waiters look again. Not all without need: two who look in turn would wake one
- * another for ever. */
+/* Which waiters to post. Posting all of them each time would let two waiters that check in turn
+ * wake each other for ever. */
 typedef enum lanepool_i_whom {
     LANEPOOL_I_EVERYONE,
-    LANEPOOL_I_ROLE_WAITERS, /* the role that they found taken is free */
-    LANEPOOL_I_NODE_WAITERS  /* there is more to route, and no worker to do it */
+    LANEPOOL_I_ROLE_WAITERS, /* those with `wants_role`: the role is free */
+    LANEPOOL_I_NODE_WAITERS  /* those with `awaits_nodes`: there are nodes, and no worker is free */
 } lanepool_i_whom;
 
 void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom);
@@ -105,15 +108,16 @@ static inline bool lanepool_i_waits_have_callers(const lanepool_i_waits *waits)
     return load_relaxed(&waits->caller_count) != 0;
 }
 
-/* One reference less. */
+/* Gives a reference to the wait back. The last one frees the wait. */
 void lanepool_i_wait_drop(lanepool_i_wait *wait);
-/* The task that a wait made its thread run has returned, and is about to go. */
+/* Records that the task that the wait's thread ran inside the wait has returned. The task's block
+ * is still its own. */
 void lanepool_i_waits_end_help(lanepool_i_waits *waits, lanepool_i_wait *wait);
-/* The thread ends inside the tasks that it runs: their waits are over. */
+/* Ends all waits of a thread that has ended inside the tasks that it ran. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_thread_record *record);
-/* Under the lock: posts a waiter, if it is meant. */
+/* Under the lock: posts the waiter if `whom` includes it. */
 void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom whom);
-/* Under the lock: a caller comes or goes. */
+/* Under the lock: adds to the number of callers. */
 static inline void lanepool_i_waits_count_caller_locked(lanepool_i_waits *waits, int by)
 {
     store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) + (uint32_t)by);
