@@ -1,4 +1,8 @@
-/* Owns the rows of a census: tasks as they were met, and their entries; see census.h. */
+/*
+ * Owns the rows and entries of a census, and the count of waiting tasks that needs no memory; see
+ * census.h. Only the role's holder fills them. Which tasks it visits, and when, is decided in
+ * take_census.c and by the rule.
+ */
 #include "route/census.h"
 
 #include "route/pool.h"
@@ -15,15 +19,16 @@ void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
         };
 }
 
-/* Where lanes are not stopped the rule names each task once, and those that do not wait, too: the
- * latch says which. */
+/* Counts a task of a rule that does not freeze lanes, if the task waits. Such a rule adds all of
+ * its tasks, each of them once: the countdown says which ones wait. */
 static void count_unfrozen(lanepool_i_census *census, const lanepool_i_task *task)
 {
     census->waiting +=
         load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_countdown_has_started(task);
 }
 
-/* In a stopped lane; a task that waits is in no list, and stays there. */
+/* Counts a task of a frozen lane, once. The task can be linked into `counted`: a task that waits is
+ * in no other list, and it waits until the thaw. */
 static void count_frozen(lanepool_i_census *census, lanepool_i_task *task)
 {
     if (lanepool_i_is_gate(task) ||
@@ -68,7 +73,7 @@ void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t
     add_census_entry(census, &entry, NULL);
 }
 
-/* A mark waits for nothing that anyone would want to know. */
+/* A tombstone is counted but gets no row: it only waits to leave its lanes. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
     if (census->counts && census->pool->rule->reap != NULL)

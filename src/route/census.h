@@ -1,17 +1,14 @@
 /*
- * A survey: how the pool's tasks and lanes stand, seen by the role's holder.
+ * A census: a record of all tasks and lanes of a pool at one moment, made by the role's holder.
  *
- * The rule stops its lanes and names the tasks that wait in them; ready ones are
- * found in queues, running ones with their threads. Then the rule adds each
- * task's entries, and in the end lets the lanes go on. All is copied meanwhile.
+ *   1. The rule adds the tasks that wait. With lanes for keys it freezes the lanes first.
+ *   2. Ready tasks are added from the ready rings, the overflow list, callers and pumps; running
+ *      tasks from the lists in the thread records.
+ *   3. The rule adds each task's entries.
+ *   4. The caller copies what it needs. Then the rule thaws its lanes.
  *
- * A running task may end at any time. So that its block can be read all the same,
- * the pool is *watched* from the beginning of a survey to its end: blocks of tasks
- * that finish are kept, in a list that is open only then and that the surveyor alone empties. Who
- * finishes a task takes it from its thread's list of running ones and then looks whether the pool
- * is watched; the surveyor says that it is and then looks at the lists. It is the surveyor that
- * pays for this order: it has all other threads pass a barrier in between. Where there is no such
- * barrier, both sides use the total order of `seq` operations.
+ * A running task may end at any time. Its block can be read all the same: while a census is taken,
+ * the blocks of finished tasks are retained (retention.h).
  */
 #ifndef LANEPOOL_SRC_ROUTE_CENSUS_H
 #define LANEPOOL_SRC_ROUTE_CENSUS_H
@@ -21,17 +18,17 @@
 #include "lanepool/snapshot.h"
 #include "sched/thread_record.h"
 
-/* A task as a survey has met it. */
+/* A task as a census has found it. */
 typedef struct lanepool_i_census_row {
     lanepool_i_task *task;
     uint64_t ticket;
     lanepool_snapshot_state state;
     size_t worker;
     unsigned attempts; /* see lanepool_snapshot_task */
-    uint64_t retry_ns; /* likewise */
-    bool innermost;    /* it runs, and does not wait for another on the same thread */
-    bool detached;     /* it runs, and its function has returned */
-    size_t missing;    /* lanes that it goes without */
+    uint64_t retry_ns; /* see lanepool_snapshot_task */
+    bool innermost;    /* the task runs, and its thread runs no other task inside it */
+    bool detached;     /* the task counts as running, and its function has returned */
+    size_t missing;    /* poisoned lanes that the task has left */
 } lanepool_i_census_row;
 
 typedef struct lanepool_i_census {
@@ -39,23 +36,25 @@ typedef struct lanepool_i_census {
     lanepool_i_thread_record *record;
     lanepool_i_vector rows;    /* lanepool_i_census_row; in the end one for each task, by ticket */
     lanepool_i_vector entries; /* lanepool_snapshot_entry */
-    lanepool_i_vector
-        places;         /* const void *: of each entry its lane, or the task that it is behind */
-    bool out_of_memory; /* memory is */
-    bool counts;        /* it only counts those that wait, marks among them, and needs no memory */
-    size_t waiting;     /* how many */
-    lanepool_i_tasks counted; /* of stopped lanes: each once, MARKED */
+    lanepool_i_vector places;  /* const void *: each entry's lane, or NULL if it is in no lane */
+    bool out_of_memory;        /* the census is incomplete */
+    bool counts;    /* only count the tasks that wait, tombstones included; needs no memory */
+    size_t waiting; /* with `counts`: their number */
+    lanepool_i_tasks counted; /* with `counts`: those in frozen lanes, each once, VISITED */
 } lanepool_i_census;
 
-/* What a rule adds: a task that waits; and of a task by its index an entry in a lane, or a task
- * that it stands behind. */
+/* Adds a row for a task in the given state. */
 void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
                                lanepool_snapshot_state state, size_t worker);
+/* Adds a task that waits, or counts it. Called by the rule. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task);
+/* The following three are called by the rule; `task` and `behind` are indices of rows. */
+/* Adds an entry of the task in a lane. */
 void lanepool_i_census_add_entry(lanepool_i_census *census, size_t task, const void *lane,
                                  lanepool_mode mode, bool granted);
-/* It goes without one of its lanes. */
+/* Counts a poisoned lane that the task has left. */
 void lanepool_i_census_add_missing(lanepool_i_census *census, size_t task);
+/* Adds another task that the task waits for, in no lane. */
 void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t behind);
 
 static inline const lanepool_i_census_row *lanepool_i_census_row_at(const lanepool_i_census *census,

@@ -1,8 +1,9 @@
+/* Owns the list of retained blocks and the word that opens it; the protocol is in retention.h. */
 #include "route/retention.h"
 
 #include "route/pool.h"
 
-/* Stands in `kept` while nobody looks. Never dereferenced. */
+/* The value of `first` while the list is closed. Never dereferenced. */
 #define CLOSED ((lanepool_i_task *)1)
 
 void lanepool_i_retention_init(lanepool_i_retention *retention, bool has_barrier)
@@ -11,7 +12,8 @@ void lanepool_i_retention_init(lanepool_i_retention *retention, bool has_barrier
     atomic_init(&retention->first, CLOSED);
 }
 
-/* Of a wide task that is where its release callback was, which has been called. */
+/* Returns the link of a retained block. In a wide task's block this is where the release callback
+ * was, which is not needed any more. */
 static _Atomic(uintptr_t) *retained_link(lanepool_i_task *task)
 {
     return &task->as.narrow[1].next;
@@ -27,7 +29,8 @@ bool lanepool_i_retain_block(lanepool_pool *pool, lanepool_i_thread_record *reco
     do {
         if (top == CLOSED)
             return false;
-        /* Release: who reads it in place of the callback sees that the task is a mark. */
+        /* Release: a thread that reads this link as a release callback acquires it, and sees that
+         * the task is a tombstone. */
         store_release(retained_link(task), (uintptr_t)top);
     } while (!cas_seq(&retention->first, &top, task));
     return true;
