@@ -1,10 +1,10 @@
-/* Asks the caller's rule about two tasks. */
+/* Asks the program's predicate about two tasks. */
 #ifndef LANEPOOL_SRC_ROUTE_CONFLICT_H
 #define LANEPOOL_SRC_ROUTE_CONFLICT_H
 
 #include "route/pool.h"
 
-/* A wide task's front is what the rule sees of it. */
+/* Returns what the predicate sees of a task: the front of a wide task's block. */
 static inline const lanepool_task_view *lanepool_i_task_view(const lanepool_i_task *task)
 {
     return (const lanepool_task_view *)task;
@@ -13,7 +13,8 @@ static inline const lanepool_task_view *lanepool_i_task_view(const lanepool_i_ta
 _Static_assert(offsetof(lanepool_task_view, kind) == offsetof(lanepool_i_task, as.wide.kind),
                "a wide task begins like a view");
 
-/* Role's holder: the callback may submit, and a wait in it must be refused. */
+/* Role's holder: returns true if the two tasks conflict. Counts as a callback: the predicate may
+ * submit, but must not wait. */
 static inline bool lanepool_i_tasks_conflict(lanepool_pool *pool, lanepool_i_thread_record *record,
                                              const lanepool_i_task *new_one,
                                              const lanepool_i_task *old)

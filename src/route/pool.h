@@ -1,7 +1,4 @@
-/*
- * The pool's own memory: the parts that every module of the upper layers works
- * on. Each part is owned by the module whose header defines it.
- */
+/* The pool's memory. Each part is owned by the module whose header defines its type. */
 #ifndef LANEPOOL_SRC_ROUTE_POOL_H
 #define LANEPOOL_SRC_ROUTE_POOL_H
 
@@ -20,10 +17,10 @@ struct lanepool_pool {
     lanepool_i_creator creator;             /* I */
     const lanepool_i_rule *rule;            /* I */
     const lanepool_i_router_host *host;     /* I */
-    char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: its threads'; empty: they have none */
+    char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: of the pool's threads; may be empty */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
-    bool all_wide;                          /* I: no task is narrow */
+    bool all_wide;                          /* I: no task is plain */
     lanepool_i_priority_queue priority_queue; /* with priorities only */
     bool limits_lanes;                        /* I: tasks are charged to quotas */
     lanepool_i_retention retention;
@@ -39,7 +36,7 @@ struct lanepool_pool {
     lanepool_i_worker_lanes worker_lanes;
     lanepool_i_waits waits;
     lanepool_i_lifecycle lifecycle;
-    /* I: what features keep, each in the header of its own. */
+    /* I: the parts of features; each feature's header defines its type. */
     struct lanepool_i_detaches *detaches;
     struct lanepool_i_delays *delays;
     struct lanepool_i_failures *failures;
@@ -48,14 +45,14 @@ struct lanepool_pool {
     struct lanepool_i_watchdog *watchdog;
 };
 
-/* Whether this process is a child of the one that the pool is in. */
+/* Returns true in a child, made by fork(), of the process that the pool was made in. */
 static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)
 {
     return load_relaxed(pool->lifecycle.state) == LANEPOOL_I_FORKED;
 }
 
-/* The calling thread's record; NULL: lanepool_i_pool_entry_error() says why. In a child of fork()
- * it may be there all the same. */
+/* Returns the calling thread's record, made if needed. If it returns NULL,
+ * lanepool_i_pool_entry_error() tells why. May return a record even in a child of fork(). */
 lanepool_i_thread_record *lanepool_i_pool_local_slowly(lanepool_pool *pool);
 static inline lanepool_i_thread_record *lanepool_i_pool_local(lanepool_pool *pool)
 {
@@ -63,9 +60,9 @@ static inline lanepool_i_thread_record *lanepool_i_pool_local(lanepool_pool *poo
     return front != NULL ? front : lanepool_i_pool_local_slowly(pool);
 }
 
-/* FORKED or NOMEM. */
+/* Returns FORKED or NOMEM. */
 lanepool_status lanepool_i_pool_entry_error(const lanepool_pool *pool);
-/* The same two in one: OK with the record, or why not. */
+/* Finds the calling thread's record. Returns OK with the record set; or FORKED or NOMEM. */
 lanepool_status lanepool_i_pool_enter(lanepool_pool *pool, lanepool_i_thread_record **record);
 
 #endif

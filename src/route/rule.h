@@ -1,7 +1,10 @@
 /*
- * What the conflict rule and the layout decide: how tasks are placed and let
- * go. One implementation for each: keys (rule_keys.c), a predicate
- * (rule_predicate.c), lanes per worker (rule_workers.c).
+ * The rule: decides which tasks conflict, and makes them wait for one another. Three files
+ * implement it: rule_keys.c (a lane for each key), rule_predicate.c (the program's predicate),
+ * rule_workers.c (a lane for each worker).
+ *
+ * Threads: R the role's holder, W the thread that runs or finishes the task. A function that a rule
+ * does not need is NULL.
  */
 #ifndef LANEPOOL_SRC_ROUTE_RULE_H
 #define LANEPOOL_SRC_ROUTE_RULE_H
@@ -11,79 +14,101 @@
 #include "route/router.h"
 
 typedef struct lanepool_i_rule {
+    /* Every task is wide. */
     bool all_wide;
-    /* Of a wide task: bytes between its 64 and its entries, and of an entry. */
+    /* Returns the bytes between a wide task's first 64 and its entries. NULL if there are none. */
     size_t (*extension)(const lanepool_options *options);
+    /* Bytes of one entry of a wide task. */
     size_t entry_size;
 
     bool (*init)(lanepool_pool *pool);
     void (*fini)(lanepool_pool *pool);
 
-    /* R: gives a task its place; what becomes ready is added to grants. */
+    /* --- routing and finishing --- */
+
+    /* R: makes a task wait for its conflicts. Adds it to grants if it is ready at once. */
     void (*route)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants);
-    /* R: the same for a wide task, which waits for one thing more, the caller's. NULL: there are no
-     * lanes per key. */
+    /* R: routes a wide task with one more count in its countdown. The caller counts it down later.
+     * Only with lanes for keys. */
     void (*route_held)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants);
-    /* How many tasks one hold of the role may route while none of them becomes ready: more than a
-     * batch only where placing a task asks nothing about others. */
+    /* How many tasks one hold of the role may route while none of them becomes ready. Larger than a
+     * batch only if routing a task does not search through other tasks. */
     size_t route_max;
-    /* R: after each batch. */
+    /* R: called at the end of each hold of the role. */
     void (*batch_done)(lanepool_pool *pool, lanepool_i_thread_record *record);
-    /* W: the task's call has returned: its successors go on. */
+    /* W: releases the lanes of a task that has ended, or counts its successors down. */
     void (*finish)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    lanepool_i_grants *grants);
-    /* R: a finished task that waited to be reaped leaves every structure. NULL: tasks are let go
-     * of by whoever finished them. */
+    /* R: removes a finished task from all structures of the rule. NULL if there is nothing to
+     * remove; then the thread that finishes a task disposes of it. */
     void (*reap)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
-    /* W, lanes per worker only: the worker's own next task, and whether there is one. Else NULL. */
+    /* W, only with lanes for workers: takes the next task of the worker's own lane, or returns
+     * NULL. `has_own`: returns true if there is one. */
     lanepool_i_task *(*own)(lanepool_pool *pool, lanepool_i_worker *worker);
     bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
-    /* R: the places of a cancelled task that was routed hold nothing up any more. NULL: they go in
-     * their turn. The block is kept meanwhile. */
+
+    /* --- cancelled tasks --- */
+
+    /* R: makes the entries of a routed task that was cancelled block nothing more. The caller makes
+     * sure that the block is not reused. NULL if a tombstone's entries pass in their turn. */
     void (*mark)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
-    /* R: in place of `route`, if there is `mark`: a task that was cancelled before it was routed.
-     */
+    /* R: called instead of `route` for a task that was cancelled before it was routed. There is
+     * one if there is `mark`. */
     void (*route_mark)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants);
-    /* R: whether the task claims the lane. NULL: tasks have no claims. */
+
+    /* --- claims and lanes of one task --- */
+
+    /* R: returns true if the task claims the lane. NULL if tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
-    /* R: gives up the running task's lane that the claim names; false: it has none. W: a task that
-     * ends leaves its lanes to its heir, which has room for them and no places yet; the task's own
-     * places do not change, and are not to be finished. NULL: there are no lanes of their own. */
+    /* R: releases the lane that the claim names early, while the task runs. Returns false if the
+     * task has no such lane. Only with lanes for keys. */
     bool (*release)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_claim *claim,
                     lanepool_i_grants *grants);
+    /* W: hands the lanes of a task that ends over to a receiver, which has room for the entries and
+     * none yet. The giver's entries do not change, and must not be released. Only with lanes for
+     * keys. */
     void (*inherit)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
-    /* R: memory that is not needed goes back to the system. */
+
+    /* --- the whole pool --- */
+
+    /* R: gives memory that is not needed back to the system. */
     void (*trim)(lanepool_pool *pool, lanepool_i_thread_record *record);
-    /* R, no worker left: adds every task that has a place to the list; they are not ready. */
+    /* R, no worker left: adds the unfinished tasks in the rule's structures to the list, unless
+     * they are VISITED. */
     void (*collect)(lanepool_pool *pool, lanepool_i_tasks *tasks);
-    /* R, no worker left: the task's claims, written over its entries or to `narrow`. NULL: tasks
-     * have none. */
+    /* R, no worker left: returns the task's claims, written over its entries or to `narrow`. NULL
+     * if tasks have no claims. */
     const lanepool_claim *(*claims)(const lanepool_pool *pool, lanepool_i_task *task,
                                     lanepool_claim *narrow, size_t *count);
-    /* R: calls `found` for every task that directly waits for `task` with a ticket before
-     * `limit`; what it froze stays frozen until `end_walk`. */
+    /* R: calls `found` for every task that directly waits for `task` and has a ticket before
+     * `limit`. May leave out a task that it has found since the walk began. The lanes that it
+     * freezes stay frozen until `end_walk`. */
     void (*each_dependent)(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                            void (*found)(lanepool_i_task *dependent, void *context), void *context);
     void (*end_walk)(lanepool_pool *pool, lanepool_i_thread_record *record,
                      lanepool_i_grants *grants);
-    /* R: a survey begins: stops the lanes and adds the tasks that wait; adds the entries of one;
-     * describes a lane, leaving `granted` to say how many of its entries are; lets the lanes go on.
-     */
+
+    /* --- a census, by R --- */
+
+    /* Freezes lanes, if the rule has such, and adds all tasks that wait. */
     void (*census_begin)(lanepool_i_census *census);
+    /* Adds the entries of one task. */
     void (*census_entries)(lanepool_i_census *census, size_t task);
+    /* Describes the lane of an entry; `granted` is set to the number of its granted entries. */
     void (*census_lane)(const lanepool_i_census *census, const void *lane,
                         lanepool_snapshot_lane *described, char *name, size_t size);
+    /* Thaws the lanes. */
     void (*census_end)(lanepool_i_census *census, lanepool_i_grants *grants);
-    /* R: whether the task has finished, where lanes are not stopped; else NULL. */
+    /* Returns true if the task has finished. For rules that do not see all tasks at one moment. */
     bool (*census_is_over)(lanepool_i_task *task);
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;
-extern const lanepool_i_rule lanepool_i_rule_keys_priorities; /* with priorities */
+extern const lanepool_i_rule lanepool_i_rule_keys_priorities;
 extern const lanepool_i_rule lanepool_i_rule_predicate;
 extern const lanepool_i_rule lanepool_i_rule_workers;
 
