@@ -1,12 +1,12 @@
-/* Owns marks, early releases and what heirs get; see entries.h. */
+/* Owns the entries of tombstones, early releases and hand-offs; see entries.h. */
 #include "route/entries.h"
 
 #include "base/planted.h"
 #include "feature/priority.h"
 
-/* --- marks --- */
+/* --- tombstones --- */
 
-/* Freezes its lanes; returns in how many of them it waits. */
+/* Freezes the task's lanes. Returns in how many of them the task waits. */
 static uint32_t freeze_lanes(lanepool_i_task *task, uint32_t count)
 {
     uint32_t waiting = 0;
@@ -26,7 +26,6 @@ static void set_entry_tombstone(lanepool_i_task *task, uint32_t i)
         task->as.narrow[i].at.mark |= LANEPOOL_I_ENTRY_TOMBSTONE;
 }
 
-/* What is left of it when it is ready has no place. */
 void lanepool_i_entries_drop_all(lanepool_i_task *task)
 {
     if (lanepool_i_task_is_wide(task))
@@ -36,14 +35,16 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
 }
 
 /*
- * A rollup that waits in some of its lanes gives up those that it has latched,
- * and goes through the others without stopping. While they are frozen it is
- * granted nothing, so the latch cannot come to its end: it is held up once more,
- * until all is done here. From then on it counts the places that are to go.
+ * Releases the lanes that a cancelled rollup has latched, and turns its waiting entries into
+ * tombstones, which pass without stopping. A rollup that waits nowhere is left alone: it is ready.
  *
- * A thread that granted an entry before the freeze may still be on its way to
- * the latch: it arrives like all others did. What it adds to the count of
- * latched lanes is taken off here, since that lane is given up here.
+ * While the lanes are frozen, no entry of the rollup is granted, so the countdown cannot reach
+ * zero. One more count holds it until all is done here. From then on it counts the tombstone
+ * entries that have not passed.
+ *
+ * A thread that granted an entry before the freeze may not have counted it down yet. It does so
+ * later, like any other grant. It also adds that lane to the number of latched lanes. The lane is
+ * released here, so it is subtracted from that number here.
  */
 void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -75,9 +76,10 @@ void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepoo
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
-/* --- fewer lanes, and others' --- */
+/* --- early releases and hand-offs --- */
 
-/* A granted entry stands in no list: the last one may take its place. */
+/* Removes a granted entry from the task. The task's last entry moves to its position: granted
+ * entries are in no list that would point there. */
 static void drop_entry(lanepool_i_task *task, size_t i)
 {
     size_t last = lanepool_i_task_count(task) - 1;
@@ -137,7 +139,8 @@ static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *rec
     fetch_or_relaxed(&receiver->word, bits);
 }
 
-/* Who has cancelled it together with others has its reference; its future has not. */
+/* Returns true if the receiver has a future and holds its reference. A call that cancels several
+ * tasks at once takes that reference; a cancel of the future alone does not. */
 static bool receiver_has_future(const lanepool_i_task *receiver)
 {
     uint64_t word = load_relaxed(&receiver->word);
@@ -146,8 +149,8 @@ static bool receiver_has_future(const lanepool_i_task *receiver)
     return (word & LANEPOOL_I_WIDE) != 0 && !canceller_has_future;
 }
 
-/* The heir's future may be cancelling it meanwhile: under its lock that finds no places, or all.
- * Nobody cancels it together with others any more. */
+/* Another thread may be cancelling the receiver by its future: under the future's lock it finds no
+ * entries, or all of them. A call that cancels several tasks no longer finds the receiver. */
 void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                   lanepool_i_task *receiver)
 {

@@ -1,10 +1,9 @@
 /*
- * The places of a task in lanes per key: its entries, one for each lane, and
- * what becomes of them besides being granted and released.
+ * The entries of a task in lanes for keys, one for each lane, and the rarer things that happen to
+ * them: a cancelled task's entries become tombstones; a running task releases one lane early; a
+ * task that ends hands its lanes over to a receiver.
  *
- * A cancelled task leaves *marks*; a running task may give one of its lanes up
- * early, or leave all of them to an heir. The marks are the role's holder's, as
- * is the early release; who runs a task leaves its places to the heir.
+ * Threads: R the role's holder, W the thread that ends the task.
  */
 #ifndef LANEPOOL_SRC_ROUTE_ENTRIES_H
 #define LANEPOOL_SRC_ROUTE_ENTRIES_H
@@ -16,7 +15,7 @@ static inline lanepool_i_wide_entry *lanepool_i_entries_wide(lanepool_i_task *ta
     return (lanepool_i_wide_entry *)(task + 1);
 }
 
-/* Of a task that was routed. */
+/* The task has been routed. */
 static inline bool lanepool_i_entry_is_shared(lanepool_i_task *task, size_t i)
 {
     if (lanepool_i_task_is_wide(task))
@@ -30,7 +29,8 @@ static inline lanepool_i_lane *lanepool_i_entry_lane(lanepool_i_task *task, size
                                          : task->as.narrow[i].at.lane;
 }
 
-/* In a lane where some wait, who stands before the first of them; tickets grow along a lane. */
+/* Role's holder: returns true if the task's entry is granted, in a lane that was frozen if entries
+ * wait in it. Tickets grow along a lane: granted entries are those before the first that waits. */
 static inline bool lanepool_i_entry_is_granted(lanepool_i_lane *lane, const lanepool_i_task *task)
 {
     if (!lanepool_i_lane_is_frozen(lane))
@@ -40,14 +40,16 @@ static inline bool lanepool_i_entry_is_granted(lanepool_i_lane *lane, const lane
                                     lanepool_i_task_ticket(lanepool_i_link_task(head)));
 }
 
-/* R: nothing of a cancelled task holds a lane up any more; see rule.h. */
+/* R: makes the entries of a cancelled task block nothing more; see `mark` in rule.h. */
 void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
-/* R: what is left of a cancelled task when it is ready has no place. */
+/* R: sets the number of a tombstone's entries to 0. When the tombstone is ready, it has left all
+ * its lanes already. */
 void lanepool_i_entries_drop_all(lanepool_i_task *task);
-/* R: a running task gives up the lane that the claim names; false: it has none. */
+/* R: releases the lane that the claim names while the task runs. Returns false if the task has no
+ * such lane. */
 bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task,
                                 const lanepool_claim *claim, lanepool_i_grants *grants);
-/* W: a task that ends leaves its places to its heir. */
+/* W: hands the lanes of a task that ends over to the receiver. */
 void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                   lanepool_i_task *receiver);
 
