@@ -1,4 +1,5 @@
-/* Owns the index and the life of lanes; see lane_table.h. */
+/* Owns the index of keys, the copies of byte strings, and when lanes are made and removed; see
+ * lane_table.h. */
 #include "route/lane_table.h"
 
 #include "base/sizes.h"
@@ -7,8 +8,9 @@
 
 #include <string.h>
 
-/* The more buckets the hand passes for each lane made, the rarer are lanes that go and come back:
- * in balance one lane goes for each made, so that of those passed fewer may be found unused. */
+/* Buckets that the hand passes for each lane made. In a steady state one lane is removed for each
+ * lane made. With more buckets a smaller share of the lanes is found unused for that, and fewer
+ * lanes are removed only to be made again. */
 #define SWEPT_FOR_EACH_CREATED 8
 
 bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
@@ -288,7 +290,8 @@ static void remove_idle_lanes(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
-/* Lets submitters and statistics see how things stand. */
+/* Lets submitters see how many reservations are settled, and statistics how many lanes there are.
+ */
 static void publish_lane_counts(lanepool_pool *pool)
 {
     lanepool_i_lane_memory_publish(&pool->lane_table.store);

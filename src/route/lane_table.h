@@ -1,14 +1,13 @@
 /*
- * From keys to lanes, for every layout with the default rule.
+ * The lane table: finds the lane of a key, for both layouts of a pool whose tasks have claims.
  *
- * Lanes are made when a claim first needs them, from memory that its submit has
- * reserved, and stay for a while when they are idle, so that a cool key does not
- * cost an insertion and a removal for every task. When there are many, a clock
- * hand passes some buckets for each lane made and removes what is idle and was
- * not used since it last passed; a quiesce removes all that is idle.
+ * The router makes a lane when a claim first needs it, from memory that the submit has reserved. An
+ * idle lane stays for a while: a key that is used now and then does not cost an insertion and a
+ * removal for each task. When there are many lanes, a clock hand passes some buckets for each lane
+ * made. It removes lanes that are idle and were not used since it last passed. A quiesce removes
+ * all idle lanes.
  *
- * Sweeping comes after a batch, never between the look-up and the use of a
- * task's lanes.
+ * The table is swept after a batch, never between the look-up and the use of a task's lanes.
  */
 #ifndef LANEPOOL_SRC_ROUTE_LANE_TABLE_H
 #define LANEPOOL_SRC_ROUTE_LANE_TABLE_H
@@ -20,10 +19,10 @@
 typedef struct lanepool_i_lane_table {
     lanepool_i_lane_memory store;
     lanepool_i_key_index index;                   /* R */
-    bool (*is_idle)(const lanepool_i_lane *lane); /* I: whether a lane may go */
+    bool (*is_idle)(const lanepool_i_lane *lane); /* I: returns true if the lane may be removed */
     size_t created;                               /* R: lanes made since the last sweep */
-    lanepool_i_lane *frozen;                      /* R: the lanes of the walk that is going on */
-    lanepool_i_gate *gates;                       /* R: that hold lanes up, or are on their way */
+    lanepool_i_lane *frozen;                      /* R: lanes that the current walk has frozen */
+    lanepool_i_gate *gates;                       /* R: gates that are granted, or will be */
 } lanepool_i_lane_table;
 
 bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
@@ -31,13 +30,14 @@ bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
                                 const lanepool_allocator *allocator, bool has_room_beside);
 void lanepool_i_lane_table_fini(lanepool_i_lane_table *table);
 
-/* As below, for a number or an address that is not there, a byte string, or a held lane. */
+/* The slow path of the next function: a byte string, a handle, or a number or an address whose lane
+ * is not there. */
 lanepool_i_lane *lanepool_i_lane_table_lane_of_entry_slowly(lanepool_pool *pool,
                                                             lanepool_i_thread_record *record,
                                                             const lanepool_i_entry *entry,
                                                             uint32_t type);
-/* Role's holder: the lane of an entry that is not routed yet, by its key's type; made if needed
- * from the claim's reservation. */
+/* Role's holder: returns the lane of an entry that is not routed yet, whose key has this type.
+ * Makes the lane from the claim's reservation if it is not there. */
 static inline lanepool_i_lane *lanepool_i_lane_table_lane_of_entry(lanepool_pool *pool,
                                                                    lanepool_i_lane_table *table,
                                                                    lanepool_i_thread_record *record,
@@ -53,45 +53,46 @@ static inline lanepool_i_lane *lanepool_i_lane_table_lane_of_entry(lanepool_pool
     }
     return lanepool_i_lane_table_lane_of_entry_slowly(pool, record, entry, type);
 }
-/* Role's holder: the same for a wanted key (its hash set). A lane that is new takes the key's bytes
- * over. */
+/* Role's holder: returns the lane of a key whose hash is set. Makes the lane if it is not there; a
+ * new lane takes over the key's bytes. */
 lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                const lanepool_i_key *wanted, bool *is_new);
 
-/* Role's holder: whether one of the claims of a task that is not routed yet names the lane. */
+/* Role's holder: returns true if a claim of a task that is not routed yet names the lane. */
 bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
                                       const lanepool_i_lane *lane);
 
-/* Role's holder: the gate that pauses the lane, or NULL. */
+/* Role's holder: returns the gate that pauses the lane, or NULL. */
 lanepool_i_gate *lanepool_i_lane_table_gate(const lanepool_i_lane_table *table,
                                             const lanepool_i_lane *lane);
 
-/* Role's holder, after a batch. */
+/* Role's holder, after a batch: moves the clock hand if there are many lanes. */
 void lanepool_i_lane_table_sweep(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Role's holder: sweeps everything and gives memory back to the system. */
+/* Role's holder: removes all idle lanes and gives memory back to the system. */
 void lanepool_i_lane_table_trim(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Any thread: a copy of a byte string, hashed; NULL: memory is lacking. */
+/* Any thread: returns a copy of a byte string with its hash; NULL if memory cannot be allocated. */
 lanepool_i_key_bytes *lanepool_i_key_bytes_copy(lanepool_pool *pool,
                                                 lanepool_i_thread_record *record, const void *data,
                                                 size_t size);
+/* Any thread: gives the copy's block back to the slab. */
 void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_key_bytes *bytes);
-/* When the pool is at its end: frees what the slab does not. */
+/* At the end of the pool: frees a copy that the slab does not free. */
 void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes);
-/* Any thread: the key that a claim names, of any type but a held lane; it owns its bytes. False:
- * memory is lacking. */
+/* Any thread: makes the key that a claim names by anything but a handle. The key owns its bytes.
+ * Returns false if memory cannot be allocated. */
 bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
                              const lanepool_claim *claim, lanepool_i_key *key);
-/* What a key is called, without a final zero; 0: it has no name. */
+/* Writes the key's name, without a final zero. Returns its length; 0 if the key has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_key *key, char *text, size_t size);
-/* Whether a claim names the lane. Of whom a task stands in, on its thread: a lane's key and a
- * handle's do not change. */
+/* Returns true if the claim names the lane. The role's holder, or the thread of a task that has an
+ * entry in the lane: the keys of the lane and of a handle do not change then. */
 bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
                                  const lanepool_claim *claim);
-/* A lane's key as a claim; the bytes stay the lane's. */
+/* Makes a claim from a lane's key. The bytes stay the lane's. */
 void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
 
 #endif
