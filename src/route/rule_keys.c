@@ -1,7 +1,7 @@
 /*
- * The key router: the default rule in PER_KEY. Each key has a lane (lane_table.h); a
- * task has an entry in the lane of each of its claims, in the order of the
- * inbox (lane.h), and is ready when all of them are granted (countdown.h).
+ * The key rule: the default rule with a lane for each key (PER_KEY). A task has an entry in the
+ * lane of each of its claims (lane_table.h, lane.h), and is ready when all of them are granted
+ * (countdown.h).
  */
 #include "feature/priority.h"
 #include "future/attempts.h"
@@ -22,9 +22,11 @@ static uintptr_t plain_link(lanepool_i_task *task, uint64_t word, size_t i)
 /* --- routing --- */
 
 /*
- * The router's own share of the latch is counted down with the lanes that were
- * granted at once. Latched lanes are counted as a difference: each arrival that
- * leaves the rollup waiting adds one, readiness takes all but the last away.
+ * Counts down the entries that were granted at once, together with the router's own count. If all
+ * were granted at once, no other thread counts the countdown down, and nothing needs it any more.
+ *
+ * `latched` is a difference: each grant that leaves the rollup waiting adds one. The grant that
+ * makes it ready subtracts what all the others have added.
  */
 static void count_arrivals(lanepool_i_task *task, uint32_t lanes, uint32_t granted,
                            lanepool_i_grants *grants)
@@ -39,7 +41,8 @@ static void count_arrivals(lanepool_i_task *task, uint32_t lanes, uint32_t grant
     }
 }
 
-/* Its latch was set when it was built: one lane grants it. */
+/* Appends the entry of a task with one lane. Its countdown is 1: the lane's grant makes it ready.
+ */
 static inline void append_only_entry(lanepool_i_task *task, uint64_t word, lanepool_i_lane *lane,
                                      lanepool_i_grants *grants)
 {
@@ -56,7 +59,7 @@ static inline void route_one_claim(lanepool_pool *pool, lanepool_i_thread_record
     append_only_entry(task, word, entry->at.lane, grants);
 }
 
-/* Both claims name one lane: one entry, in the stronger mode. */
+/* Routes a plain task whose two claims name one lane: one entry, in the stronger mode. */
 static void route_merged(lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
     bool exclusive = (word >> LANEPOOL_I_SHARED_SHIFT & 3) != 3;
@@ -88,9 +91,9 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
 }
 
 /*
- * Resolves every claim; of several on one lane the first stays. The lane's
- * stamp, which no other task has, says whether it was seen and whether one of
- * the claims was EXCLUSIVE.
+ * Finds the lane of each claim. Of several claims on one lane the first becomes the entry. Returns
+ * the number of entries. The lane gets this task's stamp, which no other task has: it says that the
+ * lane was met before. The stamp's lowest bit says that one of the claims is EXCLUSIVE.
  */
 static uint32_t resolve_wide_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_task *task)
@@ -155,7 +158,7 @@ static void keys_route(lanepool_pool *pool, lanepool_i_thread_record *record, la
         lanepool_i_grants_add(grants, task);
 }
 
-/* With priorities all tasks are wide. */
+/* All tasks are wide. */
 static void keys_route_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -243,10 +246,14 @@ static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepoo
 
 /* --- who waits for whom --- */
 
-/* The first entry of a frozen lane that waits for one of the task's. They stand behind its own if
- * that waits, too, else, if it was granted, all that wait do; tickets grow along a lane. SHARED
- * ones behind a SHARED one do not wait for it, but the first EXCLUSIVE one does, and all behind
- * that. */
+/*
+ * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`. If the
+ * task's entry waits itself, these are the entries behind it. If it is granted, these are all
+ * entries that wait; the tickets tell, which grow along a lane. SHARED entries next to a SHARED one
+ * do not wait for it. The first EXCLUSIVE entry does, and so do all entries behind that.
+ *
+ * Stops at a link that the walk has found before: all entries behind it were found then.
+ */
 static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_i_task *task,
                                                 size_t i)
 {
@@ -291,8 +298,8 @@ static void keys_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint
     }
 }
 
-/* Takes the marks of the walk off its links. Release: who began to move the lane on before it was
- * frozen may come by, and must see what a link leads to. */
+/* Clears the walk's FOUND bits. Release: a thread that began to advance the lane before the freeze
+ * may still follow these links, and must see the entry that a link leads to. */
 static void clear_found_bits(lanepool_i_lane *lane)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
@@ -315,9 +322,10 @@ static void keys_end_walk(lanepool_pool *pool, lanepool_i_thread_record *record,
     }
 }
 
-/* --- marks --- */
+/* --- tombstones --- */
 
-/* It needs no places; only what was reserved for its keys is to be used up. */
+/* Routes a task that was cancelled before. It needs no entries, but the lanes that its submit has
+ * reserved must be used up. */
 static void keys_route_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -343,7 +351,7 @@ static bool keys_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
     return i > 0;
 }
 
-/* --- surveys --- */
+/* --- census --- */
 
 static void freeze_for_census(lanepool_i_key *key, void *context)
 {
@@ -412,7 +420,7 @@ static void keys_fini(lanepool_pool *pool)
     lanepool_i_lane_table_fini(&pool->lane_table);
 }
 
-/* What does not depend on whether there are priorities. */
+/* The part of the table that the rules with and without priorities share. */
 #define COMMON_FUNCTIONS                                                                           \
     .route_held = keys_route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = keys_init, \
     .fini = keys_fini, .route_max = LANEPOOL_I_ROUTE_MAX,                                          \

@@ -1,4 +1,4 @@
-/* Owns kinds, their groups, and the answers kept about them; see rule_kinds.h. */
+/* Owns kinds, their batches, and the predicate's answers about them; see rule_kinds.h. */
 #include "route/rule_kinds.h"
 
 #include "route/conflict.h"
@@ -13,7 +13,7 @@ struct lanepool_i_kind_batch {
     lanepool_i_successors successors; /* A: closed: every member has finished */
     _Atomic uint32_t unfinished;      /* A: members */
     uint32_t unreaped;                /* R: members */
-    bool sealed;                      /* R: someone waits for it */
+    bool sealed;                      /* R: a task waits for it: it takes no further members */
     lanepool_i_kind *kind;            /* R */
 };
 
@@ -21,9 +21,9 @@ struct lanepool_i_kind_batch {
 struct lanepool_i_kind {
     lanepool_i_kind *next;
     uint64_t number;
-    lanepool_i_kind_batch *newest; /* NULL: none that is not reaped */
+    lanepool_i_kind_batch *newest; /* or NULL if that has been reaped */
     lanepool_i_task *members;      /* not yet reaped, newest first */
-    size_t slot;                   /* its place in the others' answers */
+    size_t slot;                   /* this kind's index in the answers of other kinds */
     size_t answer_count;
     unsigned char *answers; /* by the other kind's slot */
 };
@@ -48,7 +48,8 @@ static lanepool_i_kind *find_kind(const lanepool_pool *pool, uint64_t number)
 
 /* --- answers --- */
 
-/* Where the answer about two kinds is kept; NULL: memory is lacking, and it is asked each time. */
+/* Returns where the answer about the other kind is stored. Returns NULL if memory cannot be
+ * allocated: then the predicate is asked each time. */
 static unsigned char *find_answer(lanepool_i_kind *kind, size_t slot)
 {
     if (slot >= kind->answer_count) {
@@ -66,7 +67,7 @@ static unsigned char *find_answer(lanepool_i_kind *kind, size_t slot)
     return &kind->answers[slot];
 }
 
-/* One that the rule can be asked about; NULL: all were cancelled. */
+/* Returns a member that the predicate can be asked about; NULL if all members are tombstones. */
 static lanepool_i_task *find_askable_member(const lanepool_i_kind *kind)
 {
     lanepool_i_task *member = kind->members;
@@ -94,7 +95,8 @@ static bool kinds_conflict(lanepool_i_scan *scan, lanepool_i_kind *own, lanepool
     return conflict;
 }
 
-/* A slot number that is used anew must not find the answers of its last user. */
+/* Forgets the answers about a slot. A kind that reuses the slot must not find the answers about the
+ * previous one. */
 static void forget_answers(lanepool_pool *pool, size_t slot)
 {
     for (lanepool_i_kind *kind = pool->predicate.kinds; kind != NULL; kind = kind->next)
@@ -110,9 +112,14 @@ static void wait_for_batch(lanepool_i_scan *scan, const lanepool_i_kind *kind)
                              kind->number);
 }
 
-/* Whoever sealed the newest group of its own kind waits for that, and the task for whoever that
- * was: so its group ends after all before it. But if that is a mark, which the rule is not asked
- * about, the task waits for the group itself. */
+/*
+ * Makes the task wait for the newest batch of each kind that it conflicts with.
+ *
+ * The task's own batch must end after older batches of its kind. If the newest of these is sealed,
+ * the task that sealed it waits for it, and this task waits for the sealing task, as a rule. But if
+ * the sealing task is a tombstone, the predicate cannot be asked about it. So if some kind has only
+ * tombstones left, this task waits for the batch of its own kind directly.
+ */
 static void wait_for_kinds(lanepool_i_scan *scan)
 {
     lanepool_i_kind *own = find_kind(scan->pool, scan->task->as.wide.kind);
@@ -131,8 +138,8 @@ static void wait_for_kinds(lanepool_i_scan *scan)
         wait_for_batch(scan, own);
 }
 
-/* A task without a kind, or one that stands in a chain for want of memory, is compared with each.
- */
+/* Makes the task wait for each older member that it conflicts with: a task without a kind, or one
+ * that is scanned again. */
 static void wait_for_members(lanepool_i_scan *scan)
 {
     uint64_t ticket = lanepool_i_task_ticket(scan->task);
@@ -149,7 +156,8 @@ static void wait_for_members(lanepool_i_scan *scan)
         }
 }
 
-/* Scanned again, a task may no longer wait for newest groups: they may hold later tasks. */
+/* A task that is scanned again must not wait for the newest batches: they may have later members.
+ */
 void lanepool_i_kinds_scan(lanepool_i_scan *scan)
 {
     bool again = (load_relaxed(&scan->task->word) & LANEPOOL_I_RESCAN) != 0;
@@ -197,7 +205,7 @@ static void remove_kind(lanepool_pool *pool, lanepool_i_kind *kind)
     lanepool_i_memory_free(kind);
 }
 
-/* One more member, unless all have finished. */
+/* Adds a member to the batch. Returns false if all its members have finished. */
 static bool try_enter_batch(lanepool_i_kind_batch *batch)
 {
     uint32_t unfinished = load_relaxed(&batch->unfinished);

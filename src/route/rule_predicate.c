@@ -1,4 +1,4 @@
-/* Owns the chains; see rule_predicate.h. */
+/* Owns the chains of tasks and their edges; see rule_predicate.h. */
 #include "route/rule_predicate.h"
 
 #include "route/conflict.h"
@@ -36,7 +36,7 @@ static bool add_edge_block(lanepool_i_scan *scan)
     return true;
 }
 
-/* The place for one more edge; NULL: memory is lacking. */
+/* Returns one more edge of the scanned task; NULL if memory cannot be allocated. */
 static lanepool_i_edge *reserve_edge(lanepool_i_scan *scan)
 {
     if (scan->edge_count == 0)
@@ -66,8 +66,8 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
     }
 }
 
-/* A mark that is scanned again stands before others already, and the rule is not asked about it: it
- * waits for whatever is older. */
+/* A tombstone that is scanned again waits for all older tasks: later tasks may wait for it already,
+ * and the predicate cannot be asked about it. */
 bool lanepool_i_scan_must_wait_for(lanepool_i_scan *scan, const lanepool_i_task *old)
 {
     return lanepool_i_task_is_tombstone(scan->task) ||
@@ -92,7 +92,7 @@ static void scan_chain(lanepool_i_scan *scan, lanepool_i_task *tail)
 {
     uint64_t ticket = lanepool_i_task_ticket(scan->task);
     for (lanepool_i_task *old = tail; old != NULL; old = lanepool_i_tracked_of(old)->older) {
-        /* Scanned again, a task meets itself and later ones. */
+        /* A task that is scanned again meets itself and later tasks. */
         if (!lanepool_i_ticket_before(lanepool_i_task_ticket(old), ticket))
             continue;
         if (predicate_is_finished(old))
@@ -148,7 +148,7 @@ static void enter_chain(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_t
     link_tail(&pool->predicate.tails, task, pool->predicate.tails);
 }
 
-/* A finished entry cuts the chain: what is older has finished, too. */
+/* Removes a finished task and cuts its chain there: older tasks of the chain have finished, too. */
 static void leave_chain(lanepool_i_tracked *tracked)
 {
     if (tracked->tail_at != NULL)
@@ -161,15 +161,16 @@ static void leave_chain(lanepool_i_tracked *tracked)
 
 /* --- the rule --- */
 
-/* The last arrival need not count; then the latch does not say that it was. */
+/* Sets the countdown to 0, since the last arrival may not have counted it down: a census takes a
+ * task with another value for waiting. */
 static void make_task_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 {
     store_relaxed(&task->as.wide.wait, 0);
     lanepool_i_grants_add(grants, task);
 }
 
-/* The scan's own hold on the latch goes; a task that could not wait for everything at once is
- * scanned again when what it does wait for has finished. */
+/* Counts down the scan's own count. A task that could not wait for all its conflicts is scanned
+ * again when those that it does wait for have finished. */
 static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
 {
     lanepool_i_task *task = scan->task;
@@ -197,7 +198,8 @@ static void predicate_route(lanepool_pool *pool, lanepool_i_thread_record *recor
     }
     lanepool_i_scan scan = { .pool = pool, .record = record, .task = task };
     lanepool_i_countdown_set(task, 1);
-    /* It waits for nothing: who waited for its group would not wait for those before. */
+    /* A task that was cancelled before waits for nothing. It enters no batch: tasks that wait for a
+     * batch rely on its members to wait for older batches. */
     bool starts_as_tombstone = !again && lanepool_i_task_is_tombstone(task);
     if (!starts_as_tombstone) {
         scan_chains(&scan);
@@ -266,7 +268,8 @@ static void each_edge(const lanepool_i_successors *successors, uint64_t limit,
             found(edge->waiting, context);
 }
 
-/* The task has not finished, so its list is not being served; only the role's holder pushes. */
+/* The list can be read: only the role's holder pushes to it, and the list of a task that has not
+ * finished is not being served. */
 static void predicate_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
                                      void (*found)(lanepool_i_task *dependent, void *context),
                                      void *context)
@@ -278,7 +281,7 @@ static void predicate_each_dependent(lanepool_pool *pool, lanepool_i_task *task,
         each_edge(lanepool_i_kind_batch_successors(tracked->batch), limit, found, context);
 }
 
-/* --- all that is pending --- */
+/* --- all pending tasks --- */
 
 static void each_pending(lanepool_pool *pool, void (*found)(lanepool_i_task *task, void *context),
                          void *context)
@@ -311,8 +314,9 @@ static void predicate_census_begin(lanepool_i_census *census)
     each_pending(census->pool, add_task_to_census, census);
 }
 
-/* What a task was told to wait for is known to what it waits for; so the rule is asked anew. All
- * that run or are ready, and the nearest one that waits: that one leads to the others. */
+/* Adds the tasks that a waiting task waits for. A task does not know them: edges lead the other
+ * way. So the predicate is asked again. Added are all conflicting tasks that run or are ready, and
+ * the nearest one that waits: that one leads to the others. */
 static void predicate_census_entries(lanepool_i_census *census, size_t index)
 {
     const lanepool_i_census_row *row = lanepool_i_census_row_at(census, index);

@@ -1,14 +1,14 @@
 /*
- * The predicate router: the caller's `is_compatible` in PER_KEY.
+ * The predicate rule: the program's `is_compatible` decides which tasks conflict (PER_KEY).
  *
- * Unfinished tasks without a kind stand in chains: each entry of a chain
- * conflicts with the one before it and waits for it. A new task is compared
- * with each chain from its tail back, up to the first conflict, since what is
- * older finishes before that, or the first finished entry, since what is older
- * has finished. It waits for every conflict found, and becomes the tail of one
- * chain whose tail it conflicts with, or the only entry of a new one.
+ * Unfinished tasks without a kind form chains: each task of a chain conflicts with the one before
+ * it and waits for it. A new task is compared with the tasks of each chain, from its tail back, and
+ * waits for the first one that it conflicts with. Older tasks of that chain need not be compared:
+ * they finish before that one. The comparison also stops at the first finished task: older ones
+ * have finished. The new task becomes the tail of one chain whose tail it conflicts with, or the
+ * only task of a new chain.
  *
- * Tasks of a kind stand in groups; see rule_kinds.h.
+ * Tasks with a kind are in batches; see rule_kinds.h.
  */
 #ifndef LANEPOOL_SRC_ROUTE_RULE_PREDICATE_H
 #define LANEPOOL_SRC_ROUTE_RULE_PREDICATE_H
@@ -24,20 +24,20 @@ typedef struct lanepool_i_edge_block lanepool_i_edge_block;
 typedef struct lanepool_i_tracked {
     lanepool_i_successors successors; /* A: closed: the task has finished */
     lanepool_i_task *older;           /* R: in its chain, or among its kind */
-    lanepool_i_task *newer;           /* R: likewise; of a chain's tail: the next chain's tail */
-    lanepool_i_task **tail_at;        /* R: where a tail is linked from; NULL: not a tail */
+    lanepool_i_task *newer;           /* R: the same; a chain's tail: the next chain's tail */
+    lanepool_i_task **tail_at;        /* R: of a tail: the pointer to it; otherwise NULL */
     lanepool_i_edge first_edge;       /* R: the task's first edge */
-    lanepool_i_edge_block *edges;     /* R: further ones */
-    lanepool_i_kind_batch *batch;     /* R: of a task that is tracked by its kind */
+    lanepool_i_edge_block *edges;     /* R: its further edges */
+    lanepool_i_kind_batch *batch;     /* R: its kind's batch, or NULL: the task is in a chain */
 } lanepool_i_tracked;
 
 _Static_assert(sizeof(lanepool_i_tracked) == 64, "a tracked task is two lines");
 
 /* Guard: R. */
 typedef struct lanepool_i_predicate {
-    lanepool_i_task *tails; /* R: the chains, newest first */
+    lanepool_i_task *tails; /* R: the chains' tails, newest first */
     lanepool_i_kind *kinds; /* R: the kinds that are pending */
-    size_t kind_slots;      /* R: slot numbers ever used */
+    size_t kind_slots;      /* R: slot numbers used so far */
     size_t lacking;         /* R: tasks that do not wait for all their conflicts yet */
 } lanepool_i_predicate;
 
@@ -46,22 +46,23 @@ static inline lanepool_i_tracked *lanepool_i_tracked_of(lanepool_i_task *task)
     return (lanepool_i_tracked *)(task + 1);
 }
 
-/* One task's search for what it must wait for; on the stack of the role's holder. */
+/* A task's search for the tasks that it must wait for. On the stack of the role's holder. */
 typedef struct lanepool_i_scan {
     lanepool_pool *pool;
     lanepool_i_thread_record *record;
     lanepool_i_task *task;
     uint32_t edge_count;             /* edges in use */
-    lanepool_i_edge_block *last;     /* the block with room, if any */
-    lanepool_i_task *tail_to_follow; /* the tail to stand behind */
-    bool is_incomplete;              /* memory for an edge was lacking: scan again later */
-    bool has_unasked_kind;           /* there are kinds of which only marks are left */
+    lanepool_i_edge_block *last;     /* the task's last block of edges, or NULL */
+    lanepool_i_task *tail_to_follow; /* the tail that the task will follow in its chain, or NULL */
+    bool is_incomplete;              /* no memory for an edge: scan again later */
+    bool has_unasked_kind;           /* some kind has only tombstones left */
 } lanepool_i_scan;
 
-/* Makes the scanned task wait for whatever the list belongs to; events name that so. */
+/* Makes the scanned task wait for the task or batch that owns the list. Events call the owner by
+ * `type` and `number`. */
 void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *successors,
                               lanepool_event_lane type, uint64_t number);
-/* Whether it has to wait for an older one that has not finished. */
+/* Returns true if the scanned task must wait for an older one that has not finished. */
 bool lanepool_i_scan_must_wait_for(lanepool_i_scan *scan, const lanepool_i_task *old);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the workers' lanes and the covering rule; see rule_workers.h. */
+/* Owns the lanes of workers and the choice of covering sets; see rule_workers.h. */
 #include "route/rule_workers.h"
 
 #include "route/conflict.h"
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane), "it takes a lane's memory");
-_Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0, "it begins like a wide entry");
+_Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane), "claimants fit into a lane");
+_Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0, "a claim entry begins like a wide one");
 
 static lanepool_i_queued_task *queued_of(lanepool_i_task *task)
 {
@@ -43,8 +43,10 @@ static void remove_first_entry(lanepool_i_worker_lane *lane)
     lanepool_i_mutex_unlock(&lane->lock);
 }
 
-/* The task at the head, if its worker has not arrived there before. A worker that halts does not:
- * the look at that, under the lock, sees what was called before the task came to the head. */
+/* Lets the worker arrive at the head of its lane. Returns the task there; NULL if there is none,
+ * the worker has arrived before, or the workers are halted. `halt` is read under the lock: if the
+ * pool was halted before the task became the head, this read sees it, and the task does not start.
+ */
 static lanepool_i_task *arrive_at_first(const lanepool_i_workers *workers,
                                         lanepool_i_worker_lane *lane)
 {
@@ -67,7 +69,8 @@ static bool workers_has_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
     return has;
 }
 
-/* The worker that arrives last runs the task, unless its caller does. */
+/* Lets the worker arrive at its lane's head. Returns the task if the worker is the last to arrive,
+ * unless a caller must run it. */
 static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_thread_record *record = worker->record;
@@ -91,7 +94,7 @@ static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_wo
 
 /* --- finding the conflicts --- */
 
-/* Each once, though several claims may lead to it. */
+/* Adds a task to the conflicts, once, though several claims may lead to it. */
 static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_queued_task *queued = queued_of(task);
@@ -102,7 +105,7 @@ static void add_conflict(lanepool_pool *pool, lanepool_i_task *task)
     pool->worker_lanes.conflicts = task;
 }
 
-/* A mark waits for nothing. */
+/* Finds all conflicts of the task by asking the predicate. A tombstone waits for nothing. */
 static void find_conflicts_by_predicate(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_task *task)
 {
@@ -162,7 +165,8 @@ static void forget_readers(lanepool_i_claimants *claimants)
     }
 }
 
-/* Behind the readers, which are behind the last EXCLUSIVE one; without readers, behind that. */
+/* An EXCLUSIVE claim waits for the readers, which wait for the last EXCLUSIVE claim. Without
+ * readers it waits for that claim. */
 static void claim_exclusive(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 {
     lanepool_i_claimants *claimants = claimants_of(entry);
@@ -184,8 +188,9 @@ static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
     add_reader(claimants, entry);
 }
 
-/* Of several claims of one key the first stays, in the strongest mode. The stamp, which no other
- * task has, says whether the key was seen, and whether a claim of it was EXCLUSIVE. */
+/* Finds the claimants of each claim's key. Of several claims of one key the first remains. The
+ * claimants get this task's stamp, which no other task has: it says that the key was met before.
+ * The stamp's lowest bit says that one of the claims is EXCLUSIVE. */
 static void merge_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                          lanepool_i_task *task)
 {
@@ -223,7 +228,7 @@ static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record
     }
 }
 
-/* --- covering them --- */
+/* --- the covering set --- */
 
 static void count_covered_conflicts(lanepool_pool *pool)
 {
@@ -236,7 +241,8 @@ static void count_covered_conflicts(lanepool_pool *pool)
                 queued_of(task)->entries[i].task != NULL;
 }
 
-/* The lane that covers most; of those the one with the fewest entries; of those the first. */
+/* Returns the lane that covers most conflicts; of these the one with the fewest entries; of these
+ * the first. */
 static size_t choose_best_lane(const lanepool_pool *pool)
 {
     const lanepool_i_worker_lane *queues = pool->worker_lanes.lanes;
@@ -265,7 +271,8 @@ static void drop_covered_conflicts(lanepool_pool *pool, size_t lane)
     }
 }
 
-/* Marks the lanes to enter in the task's places. Greedy: at least one conflict less each time. */
+/* Chooses the lanes to enter and sets the task's entries for them. Greedy: each further lane covers
+ * at least one more conflict. */
 static void choose_covering_set(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_queued_task *queued = queued_of(task);
@@ -287,7 +294,8 @@ static void enter_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
     for (size_t i = 0; left > 0; i++) {
         if (queued->entries[i].task == NULL)
             continue;
-        /* The last one may let the task run, finish and be reaped by a later holder of the role. */
+        /* After the last append the task may run, finish, and be reaped: it is not touched again.
+         */
         left--;
         lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
                             0);
@@ -325,7 +333,7 @@ static void workers_trim(lanepool_pool *pool, lanepool_i_thread_record *record)
         lanepool_i_lane_table_trim(pool, record);
 }
 
-/* The finisher takes the task out of every lane and wakes the workers that it held up there. */
+/* Removes the task, which is the head, from each of its lanes, and wakes the lanes' workers. */
 static void workers_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
                            lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -397,7 +405,8 @@ static void workers_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
             lanepool_i_tasks_collect(tasks, entry->task);
 }
 
-/* Entries are wider than claims: what is written is never ahead of what is read. */
+/* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten
+ * before it has been read. */
 static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
                                                  lanepool_claim *narrow, size_t *count)
 {
@@ -431,17 +440,17 @@ static void workers_each_dependent(lanepool_pool *pool, lanepool_i_task *task, u
     }
 }
 
-/* --- surveys --- */
+/* --- census --- */
 
-/* All lanes are held at once, by index: who takes one of these locks takes no other. Whatever runs
- * stands in a lane now: it leaves that after it has left its thread's list. */
+/* Locks all lanes at once, by index: no other thread takes two of these locks. A task that a thread
+ * still lists as running has its entries: it leaves its lanes after it has left that list. */
 static void workers_census_begin(lanepool_i_census *census)
 {
     lanepool_pool *pool = census->pool;
     size_t total = 0;
     for (size_t i = 0; i < pool->workers.worker_count; i++)
         total += load_relaxed(&pool->worker_lanes.lanes[i].count);
-    /* Only the role's holder appends: there cannot be more by now. */
+    /* There cannot be more entries by now: only the role's holder appends. */
     if (!lanepool_i_vector_reserve(&census->rows, total, sizeof(lanepool_i_census_row))) {
         census->out_of_memory = true;
         return;
