@@ -36,7 +36,8 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
 
 /*
  * Releases the lanes that a cancelled rollup has latched, and turns its waiting entries into
- * tombstones, which pass without stopping. A rollup that waits nowhere is left alone: it is ready.
+ * tombstones, which are released as soon as they are granted. A rollup that waits nowhere is left
+ * alone: it is ready, or will be at once.
  *
  * While the lanes are frozen, no entry of the rollup is granted, so the countdown cannot reach
  * zero. One more count holds it until all is done here. From then on it counts the tombstone

@@ -57,9 +57,9 @@ lanepool_status lanepool_i_pool_enter(lanepool_pool *pool, lanepool_i_thread_rec
 /* --- attention --- */
 
 /*
- * Checks the counters until no thread has asked during a check. A check may take long. A thread
- * that asked may have wanted to route. Since this thread takes the role again at once, that thread
- * might find it taken every time: so this thread routes on its behalf.
+ * Checks the counters again if a thread has asked during the check. A check may take long, and a
+ * thread that asked may have wanted to route. It might find the role taken at every try. So this
+ * thread routes on its behalf before the next check.
  */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *record)
 {

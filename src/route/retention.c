@@ -23,6 +23,8 @@ bool lanepool_i_retain_block(lanepool_pool *pool, lanepool_i_thread_record *reco
                              lanepool_i_task *task)
 {
     lanepool_i_retention *retention = &pool->retention;
+    /* Without membarrier() this store is (1) of retention.h, and the next reading of `first` (2).
+     */
     if ((load_seq(&retention->word) & LANEPOOL_I_NO_MEMBARRIER) != 0)
         store_seq(&record->running, load_relaxed(&record->running));
     lanepool_i_task *top = load_seq(&retention->first);

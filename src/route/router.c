@@ -24,7 +24,7 @@ void lanepool_i_router_init(lanepool_i_router *router)
 /* --- the role --- */
 
 /* Reads the word in the total order: a thread that finds the role taken leaves its work to the
- * holder, whose check for work comes later. */
+ * holder, whose check for work follows. */
 bool lanepool_i_role_try(lanepool_i_router *router)
 {
     if (PLANTED(TWO_ROUTERS) && load_seq(&router->inbox.role) == 0) {
@@ -283,8 +283,8 @@ void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *re
 
 /* --- after an append --- */
 
-/* Wakes a worker for something published; if all workers are busy, the waiters. `seen` is the
- * sleepers' word, read after the publication. */
+/* Wakes a worker for something published, or the waiters if all workers are inside tasks. `seen` is
+ * the sleepers' word, read after the publication. */
 static inline void wake_after_publishing(lanepool_pool *pool, uint64_t seen)
 {
     if (seen == LANEPOOL_I_ALL_BUSY)
@@ -360,8 +360,8 @@ void lanepool_i_router_push_to_reap(lanepool_pool *pool, lanepool_i_task *task)
     while (!cas_seq(&pool->router.finished, &top, task));
 }
 
-/* The push is in the total order: if the role is then found taken, its holder's check for work
- * comes later. */
+/* The push is in the total order: if this thread then finds the role taken, its holder's check for
+ * work follows. */
 void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task)
 {

@@ -80,10 +80,10 @@ typedef struct lanepool_i_rule {
     /* R, no worker left: adds the unfinished tasks in the rule's structures to the list, unless
      * they are VISITED. */
     void (*collect)(lanepool_pool *pool, lanepool_i_tasks *tasks);
-    /* R, no worker left: returns the task's claims, written over its entries or to `narrow`. NULL
-     * if tasks have no claims. */
+    /* R, no worker left: returns the task's claims, written over its entries or to `plain_claims`.
+     * NULL if tasks have no claims. */
     const lanepool_claim *(*claims)(const lanepool_pool *pool, lanepool_i_task *task,
-                                    lanepool_claim *narrow, size_t *count);
+                                    lanepool_claim *plain_claims, size_t *count);
     /* R: calls `found` for every task that directly waits for `task` and has a ticket before
      * `limit`. May leave out a task that it has found since the walk began. The lanes that it
      * freezes stay frozen until `end_walk`. */

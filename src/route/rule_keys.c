@@ -158,7 +158,7 @@ static void keys_route(lanepool_pool *pool, lanepool_i_thread_record *record, la
         lanepool_i_grants_add(grants, task);
 }
 
-/* All tasks are wide. */
+/* With priorities all tasks are wide. */
 static void keys_route_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -224,14 +224,14 @@ static void keys_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 }
 
 static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
-                                              lanepool_claim *narrow, size_t *count)
+                                              lanepool_claim *plain_claims, size_t *count)
 {
     (void)pool;
     size_t entry_count = lanepool_i_task_count(task);
     size_t claim_count = 0;
     bool wide = lanepool_i_task_is_wide(task);
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-    lanepool_claim *result = wide ? (lanepool_claim *)entries : narrow;
+    lanepool_claim *result = wide ? (lanepool_claim *)entries : plain_claims;
     for (size_t i = 0; i < entry_count; i++) {
         const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
         bool shared = lanepool_i_entry_is_shared(task, i);

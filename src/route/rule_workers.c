@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane), "claimants fit into a lane");
-_Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0, "a claim entry begins like a wide one");
+_Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane),
+               "claimants fit into a lane");
+_Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0,
+               "a claim entry begins like a wide one");
 
 static lanepool_i_queued_task *queued_of(lanepool_i_task *task)
 {
@@ -45,8 +47,7 @@ static void remove_first_entry(lanepool_i_worker_lane *lane)
 
 /* Lets the worker arrive at the head of its lane. Returns the task there; NULL if there is none,
  * the worker has arrived before, or the workers are halted. `halt` is read under the lock: if the
- * pool was halted before the task became the head, this read sees it, and the task does not start.
- */
+ * pool was halted before the task became the head, this reading sees it. */
 static lanepool_i_task *arrive_at_first(const lanepool_i_workers *workers,
                                         lanepool_i_worker_lane *lane)
 {
@@ -294,8 +295,7 @@ static void enter_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
     for (size_t i = 0; left > 0; i++) {
         if (queued->entries[i].task == NULL)
             continue;
-        /* After the last append the task may run, finish, and be reaped: it is not touched again.
-         */
+        /* Not read from the task: after the last append it may run, finish and be reaped. */
         left--;
         lanepool_i_trace_at(record->ring, LANEPOOL_EVENT_ENTER, task, i, LANEPOOL_EVENT_LANE_WORKER,
                             0);
@@ -408,9 +408,9 @@ static void workers_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 /* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten
  * before it has been read. */
 static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
-                                                 lanepool_claim *narrow, size_t *count)
+                                                 lanepool_claim *plain_claims, size_t *count)
 {
-    (void)narrow;
+    (void)plain_claims;
     *count = task->as.wide.count;
     lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
     lanepool_claim *result = (lanepool_claim *)entries;
