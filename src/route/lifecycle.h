@@ -38,7 +38,7 @@ typedef struct lanepool_i_lifecycle {
     _Atomic uint32_t *state;       /* I, the word that it points to A */
     _Atomic uint32_t attention;    /* A */
     _Atomic size_t workers_left;   /* A: workers in their loop, and other threads that count so */
-    _Atomic uint32_t cancels;      /* A: cancelling calls that have not called all their tasks */
+    _Atomic uint32_t cancels;      /* A: cancelling calls that have not called all such tasks */
     bool handed_back;              /* R: the tasks that had not started have been handed back */
     _Atomic bool stopped;          /* A: every task has had its call */
     lanepool_handback_fn handback; /* L until STOPPING, then I */

@@ -22,7 +22,7 @@
 
 /* Bits of the pool's word. */
 #define LANEPOOL_I_RETAINING     1u /* blocks of finished tasks are retained */
-#define LANEPOOL_I_NO_MEMBARRIER 2u /* for ever: finishing threads must order (1) before (2) */
+#define LANEPOOL_I_NO_MEMBARRIER 2u /* never cleared: finishing threads order (1) before (2) */
 
 /* Guard: A atomic. */
 typedef struct lanepool_i_retention {

@@ -3,9 +3,9 @@
  * order. Data that only the role's holder touches is plain.
  *
  * The role's word, in the inbox, has two bits:
- *   TAKEN   A thread has the role.
- *   ASKED   A thread found the role taken and wants more than routing. When the holder gives the
- *           role back, it wakes the waiters that want the role and attends to the pool's counters.
+ *   TAKEN: a thread has the role.
+ *   ASKED: a thread found the role taken and wants more than routing. When the holder gives the
+ *          role back, it wakes the waiters that want the role and attends to the pool's counters.
  *
  * Every give-back, by any thread:
  *   1. The giver publishes what is left in the inbox.

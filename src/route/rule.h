@@ -94,7 +94,8 @@ typedef struct lanepool_i_rule {
 
     /* --- a census, by R --- */
 
-    /* Freezes lanes, if the rule has such, and adds all tasks that wait. */
+    /* Adds all tasks that wait, and maybe others: the census finds those that are ready or run. A
+     * rule with lanes for keys freezes them first. */
     void (*census_begin)(lanepool_i_census *census);
     /* Adds the entries of one task. */
     void (*census_entries)(lanepool_i_census *census, size_t task);

@@ -37,12 +37,14 @@ typedef struct lanepool_i_waiter {
 } lanepool_i_waiter;
 
 /* One wait inside a task; shared by the waiter, its message and its listener. Guards: I immutable,
- * A atomic, L the waits' lock, W the waiter. */
+ * A atomic, L the waits' lock. */
 struct lanepool_i_wait {
     lanepool_i_message message;
-    lanepool_i_wait *next;    /* L: in the pool's list */
-    lanepool_i_task *task;    /* I: the task that waits */
-    lanepool_i_task *awaited; /* L: set by the deadlock check, or NULL; valid while future->task */
+    lanepool_i_wait *next; /* L: in the pool's list */
+    lanepool_i_task *task; /* I: the task that waits */
+    /* L: set by the deadlock check, or NULL. Dereferenced only while it is future->task, under the
+     * future's lock: its block may have been reused otherwise. */
+    lanepool_i_task *awaited;
     uint64_t awaited_ticket;  /* L: set by the deadlock check */
     lanepool_i_task *helping; /* L: the task that runs inside the wait, or NULL */
     lanepool_future *future;  /* I: the caller's reference */
