@@ -3,10 +3,10 @@
  * carries the memory that these need, so nothing is allocated when it ends.
  *
  * A group lists the members that were accepted and have not ended:
- *   - The submitter holds the group's lock while it appends a member's task to the inbox. A thread
- *     that finds a member in the list finds a task that is in the inbox or was.
- *   - A member leaves the list under its future's lock, in the same step that completes the future.
- *     A thread that has waited for the future does not find the member in the list again.
+ *   - The submitter holds the group's lock while it appends a member's task to the inbox. So the
+ *     task of a listed member is in the inbox, or was.
+ *   - A member leaves the list under its future's lock, when the future completes. A thread that
+ *     has waited for the future does not find the member in the list again.
  *
  * A thread that walks over the list, to wait or to cancel, inserts a link of its own that has no
  * member. It moves this link from the newest member to the oldest.
@@ -61,8 +61,7 @@ struct lanepool_group {
     lanepool_i_event event;           /* L: set while there is an untaken member */
 };
 
-/* Functions that a program calls check this before they take the lock. Returns false in a child of
- * fork() if the lock's holder is not in this process: the lock is never released. */
+/* Like lanepool_i_future_is_here(), for a group's lock. */
 static inline bool lanepool_i_group_is_here(lanepool_group *group)
 {
     return lanepool_i_creator_is_here(group->creator, &group->lock);

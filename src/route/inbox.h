@@ -14,12 +14,12 @@
  * for the order: on a missing link, or a tail without a head, it calls membarrier() and reads the
  * link again. The barrier in the appender's thread falls before or after the link:
  *   - After the link: the reader sees the link now.
- *   - Before the link: the appender's check for sleepers comes after the barrier, too. The check
- *     sees whatever the reader did before its call: the flag of a sleeper, or what it published.
+ *   - Before the link: the check for sleepers is also after the barrier. It sees what the reader
+ *     did before the barrier: the flag of a sleeper, or what the holder published.
  * If the system has no membarrier(), the appender makes the link by an exchange in the total order.
  *
- * Threads: any number may append at once (lock-free; wait-free while only one appends). Any thread
- * may call has_nodes, may_have_nodes and is_half_linked. Only the role's holder may call the rest.
+ * Any number of threads may append at once (lock-free; wait-free while only one appends). Any
+ * thread may call has_nodes, may_have_nodes and is_half_linked; the role's holder calls the rest.
  */
 #ifndef LANEPOOL_SRC_ROUTE_INBOX_H
 #define LANEPOOL_SRC_ROUTE_INBOX_H
@@ -62,7 +62,7 @@ static inline void lanepool_i_inbox_make_link(const lanepool_i_inbox *inbox,
 /*
  * Appends nodes linked from first to last. Returns false if the inbox is closed; then nothing has
  * changed. `guess` is the node that this thread appended last, or NULL: if it is still the newest,
- * one fetch of the tail's cache line is saved.
+ * the tail's cache line is fetched only once.
  *
  * The tail moves in the total order of `seq` operations. A worker sets its sleep flag before its
  * last reading of the tail. If that reading misses the nodes, the flag precedes the append in the
@@ -82,7 +82,7 @@ static inline bool lanepool_i_inbox_append(lanepool_i_inbox *inbox, lanepool_i_t
     return true;
 }
 
-/* Reads a link again that was found missing, after a barrier; see above. NULL: still missing. */
+/* Reads a missing link again, after membarrier(); see above. */
 lanepool_i_task *lanepool_i_inbox_reread_link(const lanepool_i_inbox *inbox,
                                               const _Atomic(lanepool_i_task *) *link);
 
@@ -96,8 +96,8 @@ static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
            lanepool_i_inbox_reread_link(inbox, &inbox->head) != NULL;
 }
 
-/* Prefetches a later task's block. The submitter of a plain task leaves the address of a block that
- * it will probably use some tasks later in the first entry's link, which is unused until then. */
+/* Prefetches the block of a later task. The submitter of a plain task has left a guess of its
+ * address in the first entry's link, which is unused until the task is routed. */
 static inline void lanepool_i_inbox_prefetch_block(const lanepool_i_task *task)
 {
     if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
@@ -141,16 +141,16 @@ static inline bool lanepool_i_inbox_has_nodes(const lanepool_i_inbox *inbox)
     return (rest & 1) == 0 && (rest != 0 || lanepool_i_inbox_has_first(inbox));
 }
 
-/* Returns true if nodes can probably be taken. May miss a node that is being appended, so the
- * caller must check with has_nodes before it sleeps. */
+/* Returns true if nodes can be taken; may miss one that is being appended. A caller must check with
+ * has_nodes before it sleeps. */
 static inline bool lanepool_i_inbox_may_have_nodes(const lanepool_i_inbox *inbox)
 {
     uintptr_t rest = load_relaxed(&inbox->rest);
     return (rest & 1) == 0 && (rest != 0 || load_relaxed(&inbox->head) != NULL);
 }
 
-/* Role's holder: returns true if it can take another node. Other threads cannot know while the role
- * is held: `next` is published only when the role is given back. */
+/* Role's holder: returns true if it can take another node. Other threads cannot tell while the role
+ * is taken: `next` is not published. */
 static inline bool lanepool_i_inbox_more(const lanepool_i_inbox *inbox)
 {
     return !inbox->is_half_linked && (inbox->next != NULL || lanepool_i_inbox_has_first(inbox));

@@ -2,10 +2,9 @@
  * The lane table: finds the lane of a key, for both layouts of a pool whose tasks have claims.
  *
  * The router makes a lane when a claim first needs it, from memory that the submit has reserved. An
- * idle lane stays for a while: a key that is used now and then does not cost an insertion and a
- * removal for each task. When there are many lanes, a clock hand passes some buckets for each lane
- * made. It removes lanes that are idle and were not used since it last passed. A quiesce removes
- * all idle lanes.
+ * idle lane stays for a while, since making and removing one for each task costs time. When there
+ * are many lanes, a clock hand passes some buckets for each lane made. It removes lanes that are
+ * idle and were not used since it last passed. A quiesce removes all idle lanes.
  *
  * The table is swept after a batch, never between the look-up and the use of a task's lanes.
  */
@@ -30,14 +29,13 @@ bool lanepool_i_lane_table_init(lanepool_i_lane_table *table,
                                 const lanepool_allocator *allocator, bool has_room_beside);
 void lanepool_i_lane_table_fini(lanepool_i_lane_table *table);
 
-/* The slow path of the next function: a byte string, a handle, or a number or an address whose lane
- * is not there. */
+/* The next function for byte strings and handles, and for other keys without a lane. */
 lanepool_i_lane *lanepool_i_lane_table_lane_of_entry_slowly(lanepool_pool *pool,
                                                             lanepool_i_thread_record *record,
                                                             const lanepool_i_entry *entry,
                                                             uint32_t type);
-/* Role's holder: returns the lane of an entry that is not routed yet, whose key has this type.
- * Makes the lane from the claim's reservation if it is not there. */
+/* Role's holder: returns the lane of an entry that is not routed yet, whose key has this type. Uses
+ * the claim's reservation to make the lane if needed. */
 static inline lanepool_i_lane *lanepool_i_lane_table_lane_of_entry(lanepool_pool *pool,
                                                                    lanepool_i_lane_table *table,
                                                                    lanepool_i_thread_record *record,
@@ -53,8 +51,8 @@ static inline lanepool_i_lane *lanepool_i_lane_table_lane_of_entry(lanepool_pool
     }
     return lanepool_i_lane_table_lane_of_entry_slowly(pool, record, entry, type);
 }
-/* Role's holder: returns the lane of a key whose hash is set. Makes the lane if it is not there; a
- * new lane takes over the key's bytes. */
+/* Role's holder: returns the lane of a key whose hash is set, made if needed. A new lane takes over
+ * the key's bytes. */
 lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                const lanepool_i_key *wanted, bool *is_new);
@@ -88,8 +86,8 @@ bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_thread_record *reco
 /* Writes the key's name, without a final zero. Returns its length; 0 if the key has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_key *key, char *text, size_t size);
-/* Returns true if the claim names the lane. The role's holder, or the thread of a task that has an
- * entry in the lane: the keys of the lane and of a handle do not change then. */
+/* Returns true if the claim names the lane. A task with an entry in the lane may ask on its own
+ * thread: the keys of the lane and of a handle do not change. */
 bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
                                  const lanepool_claim *claim);
 /* Makes a claim from a lane's key. The bytes stay the lane's. */

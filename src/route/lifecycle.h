@@ -54,10 +54,9 @@ void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle);
 
 /* Any thread that holds no lock: attends, if `attention` is not 0. */
 void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* These two enclose a cancelling call: the first precedes the decision to cancel, the second
- * follows the call of the last cancelled task's function. In between, quiesces, barriers and the
- * pool's end do not take tasks for finished. The second is called without a lock; the caller may
- * have the role. */
+/* These two enclose a cancelling call, from the decision to the last cancelled task's call. In
+ * between, quiesces, barriers and the pool's end do not take tasks for finished. The second is
+ * called without a lock; the caller may have the role. */
 void lanepool_i_lifecycle_begin_cancel(lanepool_i_lifecycle *lifecycle);
 void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle);
 /* Counts out a worker that has left its loop, or another thread that counted as one. The last one

@@ -2,8 +2,8 @@
  * Retention: while a census is taken, the blocks of tasks that finish are not reused, so that the
  * census can read them.
  *
- * Retained blocks are in a list that is open only while a census is taken. Threads that finish
- * tasks push to it; only the census, which has the router role, empties it.
+ * Threads that finish tasks push to the list of retained blocks, which is open only then. Only the
+ * role's holder, which takes the census, empties it.
  *
  * A finishing thread removes the task from its list of running tasks (1) and then reads the pool's
  * word (2). The census sets the word (3) and then reads the lists of running tasks (4). No block

@@ -35,8 +35,8 @@ bool lanepool_i_role_try(lanepool_i_router *router)
            (fetch_or_seq(&router->inbox.role, TAKEN) & TAKEN) == 0;
 }
 
-/* If the role becomes free between the two steps, the caller takes it with ASKED set. When it gives
- * the role back it attends to the counters once more than needed. */
+/* If the role becomes free between the two steps, the caller takes it with ASKED set, and attends
+ * once more than needed. */
 bool lanepool_i_role_try_or_ask(lanepool_i_router *router)
 {
     return lanepool_i_role_try(router) ||
@@ -67,8 +67,7 @@ static bool free_role(lanepool_pool *pool)
     return asked;
 }
 
-/* Takes the role again, and returns true, if no other thread would reap what has finished: every
- * worker is inside a task or about to be. */
+/* Takes the role again if no other thread can reap: all workers are inside tasks or about to be. */
 static bool must_reap(lanepool_pool *pool)
 {
     return load_seq(&pool->router.finished) != NULL &&
@@ -168,9 +167,8 @@ static void route_node(lanepool_pool *pool, lanepool_i_thread_record *record, la
         pool->rule->route(pool, record, task, grants);
 }
 
-/* Reaps all finished tasks. Acquire: what other threads did to the tasks happens before that. The
- * list also holds tasks that could not wait for all their conflicts at once: they are routed once
- * more. */
+/* Acquire: what other threads did to the tasks happens before they are reaped. A task that could
+ * not wait for all its conflicts at once is routed once more. */
 static void reap_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_grants *grants)
 {
@@ -211,10 +209,10 @@ void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *recor
 }
 
 /*
- * Returns true if the holder may route one more task in this hold. A hold routes a whole batch. If
- * nothing in it became ready, tasks behind it may be able to run: the holder routes up to
- * `route_max` tasks, until one becomes ready or a rollup latches a lane, which blocks others. A
- * submitter that routes after each append pays for one batch at most.
+ * Returns true if the holder may route one more task. A hold routes a batch. If nothing in it
+ * became ready, tasks behind it may be able to run: then it routes up to `route_max` tasks, until
+ * one becomes ready, or a rollup latches a lane and so blocks others. A submitter that routes after
+ * each append pays for one batch at most.
  */
 static bool may_route_more(const lanepool_pool *pool, size_t routed,
                            const lanepool_i_grants *grants)
@@ -253,8 +251,7 @@ void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_role_give_back(pool, record);
 }
 
-/* Empties the inbox at most twice: of what it held, and of what was appended since then. Submitters
- * could keep a longer loop running for ever. */
+/* Empties the inbox at most twice: submitters could keep a longer loop running for ever. */
 void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_i_inbox *inbox = &pool->router.inbox;
@@ -270,8 +267,7 @@ void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_reco
 
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    /* The role's word is read first: its last holder has published `rest` before it freed the role.
-     */
+    /* The role's word first: its last holder has published `rest` before it freed the role. */
     if (load_seq(&pool->router.inbox.role) == 0 &&
         !lanepool_i_inbox_is_half_linked(&pool->router.inbox))
         return;

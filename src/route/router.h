@@ -69,43 +69,40 @@ void lanepool_i_router_init(lanepool_i_router *router);
 
 /* Takes the role if it is free. Never blocks. */
 bool lanepool_i_role_try(lanepool_i_router *router);
-/* Takes the role, or asks its holder. Returns true if the caller now has the role. Otherwise the
- * holder does what ASKED says when it gives the role back. */
+/* Takes the role and returns true, or asks its holder. */
 bool lanepool_i_role_try_or_ask(lanepool_i_router *router);
-/* Gives the role back, wakes as needed, and does what the holder was asked for. The caller must
- * hold no lock. */
+/* Gives the role back, without a lock held, and does what the holder was asked for. */
 void lanepool_i_role_give_back(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Gives the role back and wakes as needed. Returns true if the holder was asked: then the caller
- * must do what ASKED says. */
+/* Gives the role back. Returns true if the holder was asked: the caller must do what ASKED says. */
 bool lanepool_i_role_give_back_quietly(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Role's holder: reaps finished tasks, and puts tasks that became ready where workers find them. */
+/* Role's holder: reaps finished tasks, and passes on tasks that become ready. */
 void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* Role's holder: routes a batch, or more if no task of it becomes ready; then reaps. */
 void lanepool_i_router_route(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* If the role is free: takes it, routes a batch, gives it back. */
+/* The following take the role, if it is free, and give it back. */
+/* Routes a batch. */
 void lanepool_i_router_try_route(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* If the role is free: takes it, routes all tasks accepted before, gives it back. */
+/* Routes all tasks accepted before. */
 void lanepool_i_router_try_route_all(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* If there are finished tasks and the role is free: takes it, reaps, gives it back. */
+/* Reaps, if there are finished tasks. */
 void lanepool_i_router_try_reap(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* Returns true if a holder of the role would find nodes to route or tasks to reap. */
 bool lanepool_i_router_has_work(const lanepool_i_router *router);
-/* Returns true if there is probably work. May miss work that is just being published, so the caller
- * must check with has_work before it sleeps. */
+/* Returns true if there is work; may miss work that is being published. A caller must check with
+ * has_work before it sleeps. */
 static inline bool lanepool_i_router_may_have_work(const lanepool_i_router *router)
 {
     return lanepool_i_inbox_may_have_nodes(&router->inbox) ||
            load_relaxed(&router->finished) != NULL;
 }
-/* A worker calls this before it sleeps. If the last holder of the role stopped at a missing link
- * that has been made since, the worker routes. If the role is taken, the worker asks its holder to
- * wake a worker for that. */
+/* Before a worker sleeps: routes if the last holder stopped at a link that has been made since. If
+ * the role is taken, asks its holder to wake a worker for that. */
 void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *record);
 
-/* Any thread: appends a message to the inbox and makes sure that a thread will carry it out.
- * Returns false if the inbox is closed. Without a record (NULL) only other threads carry it out. */
+/* Any thread: appends a message to the inbox and wakes a thread for it. Returns false if the inbox
+ * is closed. If `record` is NULL, only other threads carry the message out. */
 bool lanepool_i_router_send(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_message *message);
 /* Any thread, after its append: routes or wakes a worker, as the pool's routing option says. */
@@ -120,14 +117,13 @@ static inline void lanepool_i_router_hold_back(lanepool_i_router *router, lanepo
     lanepool_i_tasks_add(&router->held_back, node);
 }
 
-/* Any thread: gives ready tasks to the callers and pumps that must run them, and the others to the
- * workers. */
+/* Any thread: gives ready tasks to their callers and pumps, and the others to the workers. */
 void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_tasks *ready);
 /* Any thread: puts a task on the list of tasks to reap. The role's holder reaps a finished task; it
  * routes a task with the RESCAN bit once more. */
 void lanepool_i_router_push_to_reap(lanepool_pool *pool, lanepool_i_task *task);
-/* Any thread: puts a task on that list, and makes sure that a thread will reap it. */
+/* Any thread: puts a task on that list. Reaps if the role is free; otherwise its holder does. */
 void lanepool_i_router_reap_later(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 

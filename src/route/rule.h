@@ -29,8 +29,8 @@ typedef struct lanepool_i_rule {
     /* R: makes a task wait for its conflicts. Adds it to grants if it is ready at once. */
     void (*route)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                   lanepool_i_grants *grants);
-    /* R: routes a wide task with one more count in its countdown. The caller counts it down later.
-     * Only with lanes for keys. */
+    /* R: routes a wide task with one more count in its countdown, which is the caller's to count
+     * down. Only with lanes for keys. */
     void (*route_held)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants);
     /* How many tasks one hold of the role may route while none of them becomes ready. Larger than a
@@ -41,21 +41,20 @@ typedef struct lanepool_i_rule {
     /* W: releases the lanes of a task that has ended, or counts its successors down. */
     void (*finish)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                    lanepool_i_grants *grants);
-    /* R: removes a finished task from all structures of the rule. NULL if there is nothing to
-     * remove; then the thread that finishes a task disposes of it. */
+    /* R: removes a finished task from the rule's structures. NULL if it is in none; then the thread
+     * that finishes a task disposes of it. */
     void (*reap)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
-    /* W, only with lanes for workers: takes the next task of the worker's own lane, or returns
-     * NULL. `has_own`: returns true if there is one. */
+    /* W, only with lanes for workers: takes the next task of the worker's own lane, if there is
+     * one; returns true if there is one. */
     lanepool_i_task *(*own)(lanepool_pool *pool, lanepool_i_worker *worker);
     bool (*has_own)(lanepool_pool *pool, lanepool_i_worker *worker);
 
     /* --- cancelled tasks --- */
 
-    /* R: makes the entries of a routed task that was cancelled block nothing more. The caller makes
-     * sure that the block is not reused. NULL if a tombstone's entries pass in their turn. */
+    /* R: makes the entries of a routed task that was cancelled block nothing more. The block is not
+     * reused during the call. NULL if a tombstone's entries pass in their turn. */
     void (*mark)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
-    /* R: called instead of `route` for a task that was cancelled before it was routed. There is
-     * one if there is `mark`. */
+    /* R: instead of `route`, if there is `mark`: routes a task that was cancelled before. */
     void (*route_mark)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
                        lanepool_i_grants *grants);
 
@@ -64,13 +63,12 @@ typedef struct lanepool_i_rule {
     /* R: returns true if the task claims the lane. NULL if tasks have no claims. */
     bool (*claims_lane)(const lanepool_pool *pool, lanepool_i_task *task,
                         const lanepool_i_lane *lane);
-    /* R: releases the lane that the claim names early, while the task runs. Returns false if the
-     * task has no such lane. Only with lanes for keys. */
+    /* R: releases the running task's lane that the claim names. Returns false if there is none.
+     * Only with lanes for keys. */
     bool (*release)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_claim *claim,
                     lanepool_i_grants *grants);
-    /* W: hands the lanes of a task that ends over to a receiver, which has room for the entries and
-     * none yet. The giver's entries do not change, and must not be released. Only with lanes for
-     * keys. */
+    /* W: hands the lanes of a task that ends over to a receiver, which has room for the entries.
+     * The giver's entries do not change, and are not released. Only with lanes for keys. */
     void (*inherit)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
 
     /* --- the whole pool --- */
@@ -94,8 +92,7 @@ typedef struct lanepool_i_rule {
 
     /* --- a census, by R --- */
 
-    /* Adds all tasks that wait, and maybe others: the census finds those that are ready or run. A
-     * rule with lanes for keys freezes them first. */
+    /* Adds all tasks that wait, and maybe others; freezes lanes for keys first. */
     void (*census_begin)(lanepool_i_census *census);
     /* Adds the entries of one task. */
     void (*census_entries)(lanepool_i_census *census, size_t task);

@@ -92,8 +92,8 @@ static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
 
 /*
  * Finds the lane of each claim. Of several claims on one lane the first becomes the entry. Returns
- * the number of entries. The lane gets this task's stamp, which no other task has: it says that the
- * lane was met before. The stamp's lowest bit says that one of the claims is EXCLUSIVE.
+ * the number of entries. This task's stamp on a lane says that the lane was met before; its lowest
+ * bit says that one of the claims is EXCLUSIVE.
  */
 static uint32_t resolve_wide_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                                     lanepool_i_task *task)
@@ -247,12 +247,11 @@ static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepoo
 /* --- who waits for whom --- */
 
 /*
- * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`. If the
- * task's entry waits itself, these are the entries behind it. If it is granted, these are all
- * entries that wait; the tickets tell, which grow along a lane. SHARED entries next to a SHARED one
- * do not wait for it. The first EXCLUSIVE entry does, and so do all entries behind that.
- *
- * Stops at a link that the walk has found before: all entries behind it were found then.
+ * Returns the link to the first entry of a frozen lane that waits for the task's entry `i`. If that
+ * waits itself, these are the entries behind it. If it is granted, these are all entries that wait;
+ * the tickets tell, which grow along a lane. SHARED entries next to a SHARED one do not wait for
+ * it. The first EXCLUSIVE entry does, and so do all entries behind that. Entries behind a FOUND
+ * link were found before.
  */
 static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_i_task *task,
                                                 size_t i)

@@ -113,12 +113,10 @@ static void wait_for_batch(lanepool_i_scan *scan, const lanepool_i_kind *kind)
 }
 
 /*
- * Makes the task wait for the newest batch of each kind that it conflicts with.
- *
  * The task's own batch must end after older batches of its kind. If the newest of these is sealed,
- * the task that sealed it waits for it, and this task waits for the sealing task, as a rule. But if
- * the sealing task is a tombstone, the predicate cannot be asked about it. So if some kind has only
- * tombstones left, this task waits for the batch of its own kind directly.
+ * the sealing task waits for it, and this task waits for the sealing task, as a rule. But if that
+ * is a tombstone, the predicate cannot be asked about it. So if some kind has only tombstones left,
+ * this task waits for the batch of its own kind directly.
  */
 static void wait_for_kinds(lanepool_i_scan *scan)
 {

@@ -70,8 +70,7 @@ static bool workers_has_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
     return has;
 }
 
-/* Lets the worker arrive at its lane's head. Returns the task if the worker is the last to arrive,
- * unless a caller must run it. */
+/* The worker that arrives last gets the task, unless a caller must run it. */
 static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_worker *worker)
 {
     lanepool_i_thread_record *record = worker->record;
@@ -189,9 +188,9 @@ static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
     add_reader(claimants, entry);
 }
 
-/* Finds the claimants of each claim's key. Of several claims of one key the first remains. The
- * claimants get this task's stamp, which no other task has: it says that the key was met before.
- * The stamp's lowest bit says that one of the claims is EXCLUSIVE. */
+/* Finds the claimants of each claim's key. Of several claims of one key the first remains. This
+ * task's stamp says that the key was met before; its lowest bit says that one of the claims is
+ * EXCLUSIVE. */
 static void merge_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                          lanepool_i_task *task)
 {

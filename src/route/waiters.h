@@ -8,10 +8,9 @@
  * graph, from the waiting task to the tasks that wait for it, directly or through other tasks and
  * waits. If the walk reaches the awaited task, the wait could never end.
  *
- * Helping. A waiter that may wait runs the awaited task if that is ready, or a ready task that the
- * awaited one waits for. It needs the role to find out: the walk from such a task reaches the
- * awaited one. If there is no such task, the waiter sleeps. It is woken when the future completes
- * and, while no worker is free, when tasks become ready.
+ * Helping. A waiter that may wait takes the role and searches for a ready task from which the walk
+ * reaches the awaited task, or which is that task. It runs this task; if there is none, it sleeps.
+ * It is woken when the future completes and, while no worker is free, when tasks become ready.
  *
  * No wake-up is lost. A waiter counts itself in `sleeping` before its last check. A thread that
  * changes what waiters check reads `sleeping` after the change. Both are in the total order: the
@@ -81,17 +80,17 @@ bool lanepool_i_waiter_init(lanepool_i_waiter *waiter);
 void lanepool_i_waiter_fini(lanepool_i_waiter *waiter);
 /* Takes the role. Returns false if it is taken: the waiter is posted when it is given back. */
 bool lanepool_i_waiter_take_role(lanepool_i_waiter *waiter, lanepool_i_router *router);
-/* Role's holder, before it gives the role back: returns true if there are more nodes to route. If
- * not, the waiter is posted when there are more and all workers are inside tasks. */
+/* Role's holder, before it gives the role back: returns true if there are more nodes. If not, the
+ * waiter is posted when there are more and all workers are inside tasks. */
 bool lanepool_i_waiter_has_more(lanepool_i_waiter *waiter, const lanepool_i_router *router);
 
-/* Routes a batch if the role is free. Returns true if there are more nodes to route. Otherwise the
- * waiter is posted when the role is given back, or when there are more nodes. */
+/* Routes a batch if the role is free. Returns true if there are more nodes. Otherwise the waiter is
+ * posted when the role is given back, or when there are more nodes. */
 bool lanepool_i_waiter_route(lanepool_i_waiter *waiter, lanepool_pool *pool,
                              lanepool_i_thread_record *record);
 
-/* Which waiters to post. Posting all of them each time would let two waiters that check in turn
- * wake each other for ever. */
+/* Which waiters to post. If all were posted each time, two waiters could wake each other for ever.
+ */
 typedef enum lanepool_i_whom {
     LANEPOOL_I_EVERYONE,
     LANEPOOL_I_ROLE_WAITERS, /* those with `wants_role`: the role is free */
@@ -112,8 +111,7 @@ static inline bool lanepool_i_waits_have_callers(const lanepool_i_waits *waits)
 
 /* Gives a reference to the wait back. The last one frees the wait. */
 void lanepool_i_wait_drop(lanepool_i_wait *wait);
-/* Records that the task that the wait's thread ran inside the wait has returned. The task's block
- * is still its own. */
+/* Records that the task that ran inside the wait has returned, before its block is reused. */
 void lanepool_i_waits_end_help(lanepool_i_waits *waits, lanepool_i_wait *wait);
 /* Ends all waits of a thread that has ended inside the tasks that it ran. */
 void lanepool_i_waits_abandon(lanepool_i_waits *waits, lanepool_i_thread_record *record);
