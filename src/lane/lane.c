@@ -1,21 +1,21 @@
-/* Owns the lane's word and its protocol; both are explained in lane.h. */
+/* Owns the lane word and its protocol, which lane.h explains. */
 #include "lane/lane.h"
 
-#define ACTIVE_MASK   LANEPOOL_I_LANE_ACTIVE
-#define SHARED        LANEPOOL_I_LANE_SHARED
-#define BLOCKED       LANEPOOL_I_LANE_BLOCKED
-#define DUE           ((uint64_t)1 << 25)
-#define WHICH         ((uint64_t)1 << 26)
-#define ODD           ((uint64_t)1 << 27)
-#define TURN          ODD /* adding it ends or begins an append */
-#define KEPT_BY_GRANT (~(ACTIVE_MASK | SHARED))
+#define ACTIVE_MASK        LANEPOOL_I_LANE_ACTIVE
+#define SHARED             LANEPOOL_I_LANE_SHARED
+#define BLOCKED            LANEPOOL_I_LANE_BLOCKED
+#define DUE                ((uint64_t)1 << 25)
+#define WHICH              ((uint64_t)1 << 26)
+#define ODD                ((uint64_t)1 << 27)
+#define TURN               ODD /* adding it begins or ends a turn */
+#define UNCHANGED_BY_GRANT (~(ACTIVE_MASK | SHARED))
 
-static uint64_t active(uint64_t word)
+static uint64_t active_count(uint64_t word)
 {
     return word & ACTIVE_MASK;
 }
 
-static size_t which(uint64_t word)
+static size_t head_index(uint64_t word)
 {
     return (word & WHICH) != 0;
 }
@@ -34,8 +34,8 @@ bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane)
     return (load_acquire(&lane->word) & (ACTIVE_MASK | BLOCKED)) == 0;
 }
 
-void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool_event_type type, uintptr_t link,
-                           uint32_t granted, lanepool_i_ring *ring)
+void lanepool_i_lane_write_event(const lanepool_i_lane *lane, lanepool_event_type type,
+                                 uintptr_t link, uint32_t granted, lanepool_i_ring *ring)
 {
     bool shared = type == LANEPOOL_EVENT_ENTER && (link & LANEPOOL_I_LINK_SHARED) != 0;
     lanepool_i_trace_at(ring, type, lanepool_i_link_task(link), lanepool_i_lane_number(lane),
@@ -44,24 +44,27 @@ void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool_event_type type
 
 /* --- advance --- */
 
-/* All its other lanes were counted as latched when it arrived there. */
-static void became_ready(lanepool_i_task *task, lanepool_i_grants *grants)
+/* Adds a task whose last grant has arrived. Its other entries were counted as latches when they
+ * were granted; those latches end here. */
+static void arrive_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 {
     grants->latched -= lanepool_i_task_count(task) - 1;
     lanepool_i_grants_add(grants, task);
 }
 
-/* A mark's place has come to its turn, and goes: it is counted with the mark's other ones. */
-static LANEPOOL_I_COLD void pass_mark(const lanepool_i_lane *lane, lanepool_i_task *task,
-                                      lanepool_i_grants *grants)
+/* Passes a tombstone's entry. After the last one the tombstone is ready: a worker disposes of
+ * it. */
+static LANEPOOL_I_COLD void pass_tombstone(const lanepool_i_lane *lane, lanepool_i_task *task,
+                                           lanepool_i_grants *grants)
 {
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     if (lanepool_i_countdown_arrive(task, 1))
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
-/* True: it was opened before, and passes. It may be gone then. */
-static LANEPOOL_I_COLD bool gate_granted(lanepool_i_gate *gate)
+/* Returns true if the gate was opened before: it passes, and may be freed from then on. Otherwise
+ * the gate keeps the lane. */
+static LANEPOOL_I_COLD bool grant_gate(lanepool_i_gate *gate)
 {
     uint32_t waits = LANEPOOL_I_GATE_WAITS;
     if (cas_acq_rel(&gate->state, &waits, LANEPOOL_I_GATE_HOLDS))
@@ -70,19 +73,19 @@ static LANEPOOL_I_COLD bool gate_granted(lanepool_i_gate *gate)
     return true;
 }
 
-/* As below, for an entry that is not a plain one. */
+/* Grants an entry of a gate or of a wide tombstone. Returns true if the entry passes. */
 static LANEPOOL_I_COLD bool grant_special(const lanepool_i_lane *lane, uintptr_t link,
                                           uintptr_t owner, lanepool_i_grants *grants)
 {
     lanepool_i_task *task = (lanepool_i_task *)(owner & LANEPOOL_I_OWNER_TASK);
     if ((owner & LANEPOOL_I_OWNER_GATE) != 0)
-        return gate_granted((lanepool_i_gate *)task);
+        return grant_gate((lanepool_i_gate *)task);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-    pass_mark(lane, task, grants);
+    pass_tombstone(lane, task, grants);
     return true;
 }
 
-/* True: the lane goes on past it. */
+/* Grants a wide task's entry. Returns true if the entry passes: the caller releases it at once. */
 static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
     const lanepool_i_wide_entry *entry = (lanepool_i_wide_entry *)(link & LANEPOOL_I_LINK_ENTRY);
@@ -92,13 +95,13 @@ static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_g
         return grant_special(lane, link, owner, grants);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
     if (lanepool_i_countdown_arrive_wide(task, 1))
-        became_ready(task, grants);
+        arrive_ready(task, grants);
     else
         grants->latched++;
     return false;
 }
 
-static bool grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
+static bool grant_entry(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
     if ((link & LANEPOOL_I_LINK_WIDE) != 0)
         return grant_wide(lane, link, grants);
@@ -106,70 +109,74 @@ static bool grant(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
     if (__builtin_expect((lanepool_i_link_entry(link)->at.mark & LANEPOOL_I_ENTRY_TOMBSTONE) != 0,
                          0)) {
-        pass_mark(lane, task, grants);
+        pass_tombstone(lane, task, grants);
         return true;
     }
     if (lanepool_i_countdown_arrive_narrow(task, 1))
-        became_ready(task, grants);
+        arrive_ready(task, grants);
     else
         grants->latched++;
     return false;
 }
 
-/* After a grant the entry's block may be gone: the link is read before. Returns how many of them
- * were marks. */
+/* Grants `count` entries. Reads each link before its grant, since the entry's block may be freed
+ * afterwards. Returns how many of the entries passed. */
 static uint64_t grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t count,
                           lanepool_i_grants *grants)
 {
-    uint64_t marks = 0;
+    uint64_t passed = 0;
     while (count-- > 0) {
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(head)->next);
-        marks += grant(lane, head, grants);
+        passed += grant_entry(lane, head, grants);
         head = next;
     }
-    return marks;
+    return passed;
 }
 
 /*
- * Tries to move on from `word`, in which this thread alone is active or nobody
- * is. Acquire: every link made before the turn became even is visible; the
- * acquire on failure too, since the word is looked at again. A gate may come
- * to the head after the word was read: the swap will fail, but the gate is
- * looked at before that. So its link is acquired; and it stays until it has
- * passed, for which it needs this release. `passed` counts the marks among
- * those granted, which are to be released at once.
+ * Tries to advance from `word`, in which no entry is active, or only this thread's own. Returns
+ * false, with the new word in *word, if the word has changed. Adds to *passed the number of granted
+ * entries that pass; the caller releases them.
+ *
+ * Acquire on success: every link made before the turn became even is visible. Acquire on failure:
+ * the caller decides by the new word.
+ *
+ * The head and the links are acquired, too: the role's holder may have inserted a gate at the head
+ * after `word` was read. The swap then fails, but only after the gate's link was read. The gate's
+ * memory is valid: it is freed after the gate has passed, and that needs this thread's release.
  */
 static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants *grants,
                         uint64_t *passed)
 {
-    uintptr_t head = load_acquire(&lane->first[which(*word)]);
+    uintptr_t head = load_acquire(&lane->first[head_index(*word)]);
     uintptr_t next = load_acquire(&lanepool_i_link_entry(head)->next);
     uint64_t count = 1;
     if ((head & LANEPOOL_I_LINK_SHARED) != 0)
         for (; (next & LANEPOOL_I_LINK_SHARED) != 0 && count < ACTIVE_MASK; count++)
             next = load_acquire(&lanepool_i_link_entry(next)->next);
-    uint64_t moved = (*word & KEPT_BY_GRANT) ^ WHICH;
+    uint64_t moved = (*word & UNCHANGED_BY_GRANT) ^ WHICH;
     moved |= count | ((head & LANEPOOL_I_LINK_SHARED) != 0 ? SHARED : 0);
     if (next == 0)
         moved &= ~BLOCKED;
     else
         lanepool_i_prefetch(lanepool_i_link_entry(next));
-    store_relaxed(&lane->first[which(moved)], next);
+    store_relaxed(&lane->first[head_index(moved)], next);
     if (!cas_acq_rel(&lane->word, word, moved))
         return false;
     *passed += grant_run(lane, head, count, grants);
     return true;
 }
 
-/* Gives up so many granted entries, and those of marks that are granted meanwhile. */
-static void release(lanepool_i_lane *lane, uint64_t count, uint64_t word, lanepool_i_grants *grants)
+/* Releases `count` granted entries, and those that pass in the advances made here. */
+static void release_entries(lanepool_i_lane *lane, uint64_t count, uint64_t word,
+                            lanepool_i_grants *grants)
 {
     while (count > 0) {
         bool released;
-        if (active(word) == 1 && (word & BLOCKED) != 0 && (word & ODD) == 0) {
+        if (active_count(word) == 1 && (word & BLOCKED) != 0 && (word & ODD) == 0) {
             released = try_advance(lane, &word, grants, &count);
         } else {
-            bool leave_due = active(word) == 1 && (word & BLOCKED) != 0;
+            bool leave_due = active_count(word) == 1 && (word & BLOCKED) != 0;
             released = cas_acq_rel(&lane->word, &word, (word - 1) | (leave_due ? DUE : 0));
         }
         if (released && --count > 0)
@@ -177,14 +184,14 @@ static void release(lanepool_i_lane *lane, uint64_t count, uint64_t word, lanepo
     }
 }
 
-void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word, lanepool_i_grants *grants)
+void lanepool_i_lane_release_slowly(lanepool_i_lane *lane, uint64_t word, lanepool_i_grants *grants)
 {
-    release(lane, 1, word, grants);
+    release_entries(lane, 1, word, grants);
 }
 
 /* --- append --- */
 
-/* The turn becomes even again, and with it the links are published. Takes a due advance over. */
+/* Makes the turn even, which publishes the links. Takes a due advance over and carries it out. */
 static void end_turn(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     uint64_t word = load_relaxed(&lane->word);
@@ -197,10 +204,10 @@ static void end_turn(lanepool_i_lane *lane, lanepool_i_grants *grants)
     while (!try_advance(lane, &word, grants, &passed))
         continue;
     if (passed > 0)
-        release(lane, passed, load_acquire(&lane->word), grants);
+        release_entries(lane, passed, load_acquire(&lane->word), grants);
 }
 
-/* False: nothing waits any more; the word is as if nothing had been tried. */
+/* Makes the turn odd. Returns false if no entry waits any more; then the turn is even again. */
 static bool begin_turn(lanepool_i_lane *lane)
 {
     if ((fetch_add_acq_rel(&lane->word, TURN) & BLOCKED) != 0)
@@ -215,19 +222,19 @@ static void link_behind_last(lanepool_i_lane *lane, uintptr_t link)
     lane->last = link;
 }
 
-/* The first to wait. Release: the entry and its block are visible to who advances. */
+/* Makes the entry the first one to wait. Release: the advancer sees the entry and its block. */
 static bool try_block(lanepool_i_lane *lane, uint64_t *word, uintptr_t link)
 {
-    store_relaxed(&lane->first[which(*word)], link);
+    store_relaxed(&lane->first[head_index(*word)], link);
     lane->last = link;
     return cas_acq_rel(&lane->word, word, *word | BLOCKED);
 }
 
-bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
+bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
                                    lanepool_i_grants *grants)
 {
     bool shared = (link & LANEPOOL_I_LINK_SHARED) != 0;
-    /* Written while nobody else can see the entry: whether it is granted is not known yet. */
+    /* Written before another thread can see the entry, so not yet known to be granted or not. */
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, 0, grants->ring);
     for (;;) {
         if ((word & BLOCKED) != 0) {
@@ -237,11 +244,11 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
                 return false;
             }
             word = load_acquire(&lane->word);
-        } else if (active(word) == 0) {
+        } else if (active_count(word) == 0) {
             lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-            store_relaxed(&lane->word, (word & KEPT_BY_GRANT) | (shared ? SHARED : 0) | 1);
+            store_relaxed(&lane->word, (word & UNCHANGED_BY_GRANT) | (shared ? SHARED : 0) | 1);
             return true;
-        } else if (shared && (word & SHARED) != 0 && active(word) < ACTIVE_MASK) {
+        } else if (shared && (word & SHARED) != 0 && active_count(word) < ACTIVE_MASK) {
             if (cas_acq_rel(&lane->word, &word, word + 1)) {
                 lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
                 return true;
@@ -254,8 +261,9 @@ bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64
 
 /* --- gates --- */
 
-/* In a lane that is odd nobody else relies on the head: who tried to advance before fails, but may
- * have looked at the gate. */
+/* Inserts a gate at the head while the turn is odd, so that no advance succeeds. A thread that
+ * tried to advance before may still read the gate, so the head is stored with release. The gate
+ * gets the ticket of the entry behind it: tickets never decrease along a lane. */
 static void link_before_first(lanepool_i_lane *lane, lanepool_i_gate *gate, uintptr_t link)
 {
     _Atomic(uintptr_t) *head = lanepool_i_lane_head(lane);
@@ -286,9 +294,9 @@ void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, ui
                 return;
             }
             word = load_acquire(&lane->word);
-        } else if (active(word) == 0) {
+        } else if (active_count(word) == 0) {
             atomic_init(&gate->state, LANEPOOL_I_GATE_HOLDS);
-            store_relaxed(&lane->word, (word & KEPT_BY_GRANT) | 1);
+            store_relaxed(&lane->word, (word & UNCHANGED_BY_GRANT) | 1);
             return;
         } else if (try_block(lane, &word, link)) {
             return;
@@ -317,7 +325,7 @@ bool lanepool_i_lane_freeze(lanepool_i_lane *lane)
     return (load_acquire(&lane->word) & BLOCKED) != 0 && begin_turn(lane);
 }
 
-/* As end_turn(), when all that waited was taken out: there is nothing to advance to. */
+/* Makes the turn even after all waiting entries were taken out: there is nothing to advance to. */
 static void end_empty_turn(lanepool_i_lane *lane)
 {
     uint64_t word = load_relaxed(&lane->word);
@@ -333,7 +341,8 @@ void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants)
         end_empty_turn(lane);
 }
 
-/* Who had begun to move the lane on before it was frozen would have been its last holder. */
+/* No other thread reads the list. A thread that began to advance before the freeze would be the
+ * holder of the only granted entry, but another entry is granted whose release has not begun. */
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
@@ -348,8 +357,8 @@ void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *ent
         lane->last = previous;
 }
 
-/* Only releases change the word meanwhile. Once none is active they have left the advance to the
- * thaw, which grants the run by itself. */
+/* Only releases change the word of a frozen lane. If they have left no entry active, the advance is
+ * due, and the thaw grants the run. */
 void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
@@ -360,14 +369,14 @@ void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants)
         next = load_relaxed(&lanepool_i_link_entry(next)->next);
     uint64_t word = load_acquire(&lane->word);
     do {
-        if (count == 0 || active(word) == 0 || (word & SHARED) == 0 ||
-            count > ACTIVE_MASK - active(word))
+        if (count == 0 || active_count(word) == 0 || (word & SHARED) == 0 ||
+            count > ACTIVE_MASK - active_count(word))
             return;
     } while (!cas_acq_rel(&lane->word, &word, word + count));
     store_release(at, next);
     uint64_t passed = grant_run(lane, head, count, grants);
     if (passed > 0)
-        release(lane, passed, load_acquire(&lane->word), grants);
+        release_entries(lane, passed, load_acquire(&lane->word), grants);
 }
 
 bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane)
@@ -377,5 +386,5 @@ bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane)
 
 _Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane)
 {
-    return &lane->first[which(load_acquire(&lane->word))];
+    return &lane->first[head_index(load_acquire(&lane->word))];
 }

@@ -1,43 +1,56 @@
 /*
- * A lane: the first-in first-out order of tasks that claim one key.
+ * A lane: the first-in first-out order of tasks that claim one key. No lock.
  *
- * The role's holder appends; whoever finishes a task releases. No lock.
+ * The role's holder appends entries; the thread that finishes a task releases its lanes.
  *
- * The lane's word, from its highest bit:
+ * The lane word, from its highest bit:
  *
  *     turn (36) | odd (1) | which (1) | due (1) | blocked (1) | shared (1) | active (23)
  *
- *     active   entries granted and not yet released
- *     shared   they are SHARED
- *     blocked  entries wait: first[which] to last, linked through `next`
- *     due      a release found the lane odd and left its advance to the role's holder
- *     which    which of first[0], first[1] is the head of what waits
- *     odd,turn counts up by one when an append (or a freeze) begins and when it
- *              ends: odd means that the list's end may not be relied upon
+ *     `active`     the number of entries granted and not yet released.
+ *     `shared`     the granted entries are SHARED.
+ *     `blocked`    entries wait: a list from first[which] to `last`, linked through `next`.
+ *     `due`        a release found the turn odd and left its advance to the role's holder.
+ *     `which`      the index of the list's head: first[0] or first[1].
+ *     `turn, odd`  one counter: it grows by one when an append or a freeze begins, and by one when
+ *                  that ends. While it is odd, the end of the list cannot be relied on.
  *
- * Who writes what: `last` and, while nothing waits or, for a gate or for one
- * that leaves the list, while the lane is odd, first[which]: the role's holder.
- * first[!which]: the one thread that advances. A lane never points at a granted
- * entry, so a task's block may go as soon as its releases are done.
+ * Writers. The role's holder writes `last`. It writes first[which] while no entry waits, and while
+ * the turn is odd, to insert a gate or to take an entry out. The advancer writes first[!which];
+ * there is at most one advancer at a time. No thread follows a link to a granted entry, so a task's
+ * block may be freed as soon as the task has released its lanes.
  *
  * Append, by the role's holder:
- *   nobody active, none waits  store {1, mode}: granted. No one else can change such a word.
- *   shared joins shared        swap in active + 1: granted.
- *   none waits otherwise       first[which] = last = entry; swap in `blocked`.
- *   some wait                  odd; link behind last; even, clearing `due`. If it was set, advance.
- *                              If the waiting ones had gone before it became odd: even, start over.
- * Release: if others are active, or none waits: active - 1. The last active one with others
- *   waiting advances; if the lane is odd it leaves {0, due} instead.
- * Advance: by the one thread for which active is 0 or its own. Collect the head, or the head run
- *   of SHARED; write what follows to first[!which]; swap in {count, mode, !which, blocked = more
- *   follow} with the same turn. On success grant each, reading its link first, and release those
- * that were marks or opened gates.
+ *   - Nothing is active and nothing waits: store {1, mode}. The entry is granted. No other thread
+ *     changes such a word.
+ *   - Nothing waits, and the new entry and the granted ones are SHARED: swap in active + 1. The
+ *     entry is granted.
+ *   - Nothing waits otherwise: set first[which] and `last` to the entry, then swap in `blocked`.
+ *   - Entries wait:
+ *       1. Make the turn odd. If the list has become empty by then: make it even, and start over.
+ *       2. Link the entry behind `last`.
+ *       3. Make the turn even and clear `due`, in one swap.
+ *       4. If `due` was set, advance.
+ * Release, by the thread that finishes a task:
+ *   - Others are active, or nothing waits: swap in active - 1.
+ *   - Last active, entries wait, the turn is even: advance.
+ *   - Last active, entries wait, the turn is odd: swap in {0, due}. The role's holder advances.
+ * Advance, by the one thread for which active is 1, its own, or 0 after it took `due` over:
+ *   1. Collect the head entry, or the run of SHARED entries at the head.
+ *   2. Write the link to the entry behind them to first[!which].
+ *   3. Swap in {count, mode, !which, blocked if more entries wait} with the same turn. If the swap
+ *      fails, start the release over with the new word.
+ *   4. Grant each collected entry, reading its link before the grant.
+ *   5. Release the entries that pass at once: those of tombstones, and opened gates.
  *
- * Why one advancer: active is 1 and its own, or 0 after `due` was taken over
- * in one swap; nobody can join meanwhile, since `blocked` is set. Why the list
- * is whole: the swap fails if the turn has changed, and an even turn means that
- * every link up to `last` is made (release when it became even, acquire here).
- * A turn would have to come round (2^36 appends) during one advance to fool it.
+ * Why there is one advancer. Either active is 1 and counts the advancer's own entry, or active is 0
+ * and the role's holder took `due` over in one swap. In both cases no other thread has a granted
+ * entry that it could release. No entry can join either, since `blocked` is set.
+ *
+ * Why the advancer sees the whole list. Its swap fails if the turn has changed. An even turn means
+ * that every link up to `last` is made: the append releases them when it makes the turn even, and
+ * the advancer acquires them when it reads the word. Only a turn that wraps around during one
+ * advance, after 2^36 appends, could make the swap succeed wrongly.
  */
 #ifndef LANEPOOL_SRC_LANE_LANE_H
 #define LANEPOOL_SRC_LANE_LANE_H
@@ -46,24 +59,24 @@
 #include "task/countdown.h"
 #include "task/event_ring.h"
 
-/* Guards: A atomic, R role's holder, V the advancer (who also may be R). */
+/* Guards: A atomic, R role's holder, V the advancer (which may be the role's holder). */
 typedef struct lanepool_i_lane {
     lanepool_i_key key;          /* R: in the index */
     _Atomic uint64_t word;       /* A */
     _Atomic(uintptr_t) first[2]; /* V, R: see above */
     uintptr_t last;              /* R */
     union {
-        uint64_t stamp;               /* R: while a task is routed: whether it is here already */
-        struct lanepool_i_lane *link; /* R: in the walk that is going on; free */
+        uint64_t stamp;               /* R: routing a task: whether it has met this lane before */
+        struct lanepool_i_lane *link; /* R: in the list of frozen lanes, or of free lanes */
     } use;
 } lanepool_i_lane;
 
 _Static_assert(sizeof(lanepool_i_lane) == 64, "a lane is one line");
 
-/* Links name an entry, how to find its task, and its mode. */
+/* A link holds an entry's address and, in its low bits, the entry's format and mode. */
 #define LANEPOOL_I_LINK_WIDE   ((uintptr_t)1)
 #define LANEPOOL_I_LINK_SHARED ((uintptr_t)2)
-#define LANEPOOL_I_LINK_FOUND  ((uintptr_t)4) /* in a frozen lane: the walk has been here */
+#define LANEPOOL_I_LINK_FOUND  ((uintptr_t)4) /* frozen lane: the walk has been here */
 #define LANEPOOL_I_LINK_ENTRY  (~(uintptr_t)7)
 
 static inline lanepool_i_entry *lanepool_i_link_entry(uintptr_t link)
@@ -79,10 +92,10 @@ static inline lanepool_i_task *lanepool_i_link_task(uintptr_t link)
     return (lanepool_i_task *)(entry->owner & LANEPOOL_I_OWNER_TASK);
 }
 
-/* What a release or an append made ready, and how many lanes rollups latched meanwhile. */
+/* The tasks that releases or appends made ready, and the change in the number of latches. */
 typedef struct lanepool_i_grants {
     lanepool_i_tasks ready;
-    uint64_t latched;      /* entries that arrived while their rollup still waits for others */
+    uint64_t latched;      /* latches added less latches ended; wraps around below 0 */
     lanepool_i_ring *ring; /* the thread's events, or NULL */
 } lanepool_i_grants;
 
@@ -97,7 +110,7 @@ static inline void lanepool_i_grants_add(lanepool_i_grants *grants, lanepool_i_t
     lanepool_i_tasks_add(&grants->ready, task);
 }
 
-/* Its last lane was granted as it entered it, and the others before. */
+/* Adds a task whose entries were all granted as they were appended. */
 static inline void lanepool_i_grants_add_at_once(lanepool_i_grants *grants, lanepool_i_task *task)
 {
     lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_READY, task, 0, 0);
@@ -110,13 +123,15 @@ static inline void lanepool_i_grants_add_at_once(lanepool_i_grants *grants, lane
 
 void lanepool_i_lane_init(lanepool_i_lane *lane);
 
-/* As below, where others are active, or some wait. */
-bool lanepool_i_lane_append_behind(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
+/* The uncontended paths are inline; these functions do the rest. `word` is the lane word as
+ * read. */
+bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
                                    lanepool_i_grants *grants);
-void lanepool_i_lane_release_before(lanepool_i_lane *lane, uint64_t word,
+void lanepool_i_lane_release_slowly(lanepool_i_lane *lane, uint64_t word,
                                     lanepool_i_grants *grants);
 
-/* A lane that is no key's, and in no index: a place in it is as good as none. */
+/* Returns true for the void lane, which belongs to no key and is in no index. An entry in it does
+ * not make its task wait for any other. */
 static inline bool lanepool_i_lane_is_void(const lanepool_i_lane *lane)
 {
     return lane->key.type == LANEPOOL_I_TYPE_LANE;
@@ -129,7 +144,7 @@ static inline void lanepool_i_lane_init_void(lanepool_i_lane *lane)
     lane->key.value.id = LANEPOOL_I_NO_LANE;
 }
 
-/* How events name the lane. */
+/* The number and type that name the lane in events. */
 static inline uint64_t lanepool_i_lane_number(const lanepool_i_lane *lane)
 {
     return lane->key.value.id;
@@ -140,18 +155,19 @@ static inline uint8_t lanepool_i_lane_type(const lanepool_i_lane *lane)
     return (uint8_t)(lane->key.type + LANEPOOL_EVENT_LANE_ID);
 }
 
-LANEPOOL_I_COLD void lanepool_i_lane_write(const lanepool_i_lane *lane, lanepool_event_type type,
-                                           uintptr_t link, uint32_t granted, lanepool_i_ring *ring);
+LANEPOOL_I_COLD void lanepool_i_lane_write_event(const lanepool_i_lane *lane,
+                                                 lanepool_event_type type, uintptr_t link,
+                                                 uint32_t granted, lanepool_i_ring *ring);
 
-/* An entry enters the lane, or is granted: written while nobody else can see that. */
+/* Records that an entry enters the lane or is granted, before another thread can act on it. */
 static inline void lanepool_i_lane_trace(const lanepool_i_lane *lane, lanepool_event_type type,
                                          uintptr_t link, uint32_t granted, lanepool_i_ring *ring)
 {
     if (lanepool_i_records(ring, type))
-        lanepool_i_lane_write(lane, type, link, granted, ring);
+        lanepool_i_lane_write_event(lane, type, link, granted, ring);
 }
 
-/* A lane is given up by a task that has not ended, or by a mark. */
+/* Records that the lane is released by a task that has not ended, or by a tombstone. */
 static inline void lanepool_i_lane_trace_early(const lanepool_i_lane *lane,
                                                const lanepool_i_task *task, lanepool_i_ring *ring)
 {
@@ -159,15 +175,17 @@ static inline void lanepool_i_lane_trace_early(const lanepool_i_lane *lane,
                         lanepool_i_lane_type(lane), LANEPOOL_EVENT_EARLY);
 }
 
-/* Role's holder. True: granted at once. Else the entry waits; `grants` may have got others. */
+/* Appends an entry. Role's holder only. Returns true if the entry is granted at once. Otherwise the
+ * entry is queued, and `grants` receives what a due advance has granted, perhaps this entry. */
 static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
                                           lanepool_i_grants *grants)
 {
     store_relaxed(&lanepool_i_link_entry(link)->next, 0);
-    /* Acquire: what the last task here did happens before this one, if it is granted now. */
+    /* Acquire: if the entry is granted now, what the lane's last task did happens before this
+     * task. */
     uint64_t word = load_acquire(&lane->word);
     if ((word & (LANEPOOL_I_LANE_ACTIVE | LANEPOOL_I_LANE_BLOCKED)) != 0)
-        return lanepool_i_lane_append_behind(lane, link, word, grants);
+        return lanepool_i_lane_append_slowly(lane, link, word, grants);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, LANEPOOL_EVENT_GRANTED, grants->ring);
     uint64_t shared = (link & LANEPOOL_I_LINK_SHARED) != 0 ? LANEPOOL_I_LANE_SHARED : 0;
     store_relaxed(&lane->word, (word & ~LANEPOOL_I_LANE_SHARED) | shared | 1);
@@ -175,12 +193,18 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
 }
 
 /*
- * A gate holds a lane up in front of all that wait there: an entry of no task's, with a block of
- * its own, for which the role's holder makes room at the head. When it is granted it keeps the
- * lane, as a running task would, until it is opened; a gate that was opened before that passes like
- * a mark. Both swap the state away from WAITS, and whoever comes second lets the lane go on. The
- * opener is the role's holder, who also frees it; the advancer says last that it has PASSED, by a
- * release that the look before the freeing acquires. Guards: R role's holder, A atomic.
+ * A gate blocks a lane in front of all waiting entries. It is an entry that belongs to no task and
+ * has a block of its own. The role's holder inserts it at the head, opens it, and frees it.
+ *
+ * When a gate is granted before it is opened, it keeps the lane, as a running task would, until it
+ * is opened. A gate that is opened first passes like a tombstone when its turn comes.
+ *
+ * The opener and the advancer both try to swap the state away from WAITS. The one that comes second
+ * fails and makes the lane advance: the opener by a release, the advancer by passing the gate. The
+ * advancer's last access is to set PASSED, with release. The check before the gate is freed reads
+ * PASSED with acquire.
+ *
+ * Guards: R role's holder, A atomic.
  */
 typedef enum lanepool_i_gate_state {
     LANEPOOL_I_GATE_WAITS,
@@ -190,53 +214,58 @@ typedef enum lanepool_i_gate_state {
 } lanepool_i_gate_state;
 
 typedef struct lanepool_i_gate {
-    lanepool_i_task block;        /* R: no task, but it has a ticket to be compared with others' */
-    lanepool_i_wide_entry entry;  /* R */
-    _Atomic uint32_t state;       /* A: a lanepool_i_gate_state */
-    bool is_of_failure;           /* R: a task has failed there; a drain does not open it */
-    lanepool_i_lane *lane;        /* R */
-    struct lanepool_i_gate *next; /* R: among the pool's */
+    lanepool_i_task block;       /* R: no task; its ticket is compared with those of tasks */
+    lanepool_i_wide_entry entry; /* R */
+    _Atomic uint32_t state;      /* A: a lanepool_i_gate_state */
+    bool is_of_failure;          /* R: closed because a task has failed; a drain does not open it */
+    lanepool_i_lane *lane;       /* R */
+    struct lanepool_i_gate *next; /* R: in the pool's list of gates */
 } lanepool_i_gate;
 
-/* Role's holder: in front of all that waits; `ticket` comes after those of
- * all that has a place, and not after those of what will get one. */
+/* Inserts a gate in front of all waiting entries. Role's holder only. `ticket` is later than those
+ * of all tasks that have entries, and not later than those of tasks that will get entries. */
 void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, uint64_t ticket,
                                 lanepool_i_grants *grants);
-/* Role's holder: once for each gate. When it has passed, its memory is free. */
+/* Opens a gate; once for each gate. Role's holder only. Once the gate has passed, its memory may be
+ * freed. */
 void lanepool_i_lane_open_gate(lanepool_i_gate *gate, lanepool_i_grants *grants);
 bool lanepool_i_gate_has_passed(const lanepool_i_gate *gate);
-/* Whether a link's block is a gate's. */
+/* Returns true if the block that a link leads to is a gate's. */
 static inline bool lanepool_i_is_gate(const lanepool_i_task *block)
 {
     return (load_relaxed(&block->word) & (LANEPOOL_I_MESSAGE | LANEPOOL_I_BARRIER)) ==
            LANEPOOL_I_MESSAGE;
 }
 
-/* Whoever finished a task with a granted entry here; the entry is not touched. */
+/* Releases the lane: gives up one granted entry, without accessing it. Called by the thread that
+ * finished the entry's task, or by the role's holder. */
 static inline void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
-    /* Release: what the task did happens before whoever is granted next. Acquire: this may be an
-     * advance, which reads what the appender wrote. */
+    /* Release: what the task did happens before the next granted task runs. Acquire: the release
+     * may become an advance, which reads what the appender wrote. */
     uint64_t word = load_acquire(&lane->word);
     if ((word & LANEPOOL_I_LANE_BLOCKED) != 0 || !cas_acq_rel(&lane->word, &word, word - 1))
-        lanepool_i_lane_release_before(lane, word, grants);
+        lanepool_i_lane_release_slowly(lane, word, grants);
 }
 
-/* Role's holder: nothing active, nothing waiting, and no other thread will touch it. */
+/* Returns true if no entry is granted or waits; then no other thread accesses the lane. Role's
+ * holder only. */
 bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane);
 
-/* Freezing, by the role's holder: until the thaw, what waits here stays, in order. */
-bool lanepool_i_lane_freeze(lanepool_i_lane *lane); /* false: nothing waits, nothing is frozen */
+/* Freezes a lane in which entries wait: until the thaw they stay where they are. Tasks may still
+ * release the lane. Returns false, without freezing, if no entry waits. Role's holder only. */
+bool lanepool_i_lane_freeze(lanepool_i_lane *lane);
 void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants);
 bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
-/* Role's holder, of a frozen lane in which something is granted that stayed so when the lane was
- * frozen already: a waiting entry leaves the list. */
+/* Takes a waiting entry out of a frozen lane. Role's holder only. The lane must have a granted
+ * entry whose release has not begun: then no thread was about to advance the lane when it was
+ * frozen. */
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry);
-/* In the same lane, when no more leave: SHARED entries that have come to the head so join granted
- * SHARED ones. */
+/* Grants the SHARED entries at the head if the granted entries are SHARED, too. Called after the
+ * last lanepool_i_lane_take_out(), under the same conditions. */
 void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants);
-/* Where the link to the first waiting entry of a frozen lane stands. A thread that tried to
- * advance before the freeze may still read links, but can no longer change anything. */
+/* Returns the address of the link to the first waiting entry of a frozen lane. A thread that tried
+ * to advance before the freeze may still read links, but its swap fails. */
 _Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane);
 
 #endif

@@ -1,20 +1,20 @@
-/* Owns the regions that lanes live in; see lane_memory.h. */
+/* Owns the regions of lanes; see lane_memory.h. */
 #include "lane/lane_memory.h"
 
 #define REGION_SIZE  LANEPOOL_I_LANE_REGION
 #define REGION_LANES (REGION_SIZE / sizeof(lanepool_i_lane) - 1)
 
-/* The first lane's place is the header's. Guards as in lane_memory.h. */
+/* A region's header, in the place of its first lane. Guards as in lane_memory.h. */
 struct lanepool_i_lane_region {
-    lanepool_i_lane_region *next; /* L while fresh, then R */
-    lanepool_i_lane *free;        /* R: given back */
-    size_t cut;                   /* R: lanes ever taken, from the front */
-    size_t live;                  /* R */
+    lanepool_i_lane_region *next; /* L while in `fresh`, then R */
+    lanepool_i_lane *free;        /* R: lanes given back */
+    size_t cut;                   /* R: lanes ever taken, counted from the front */
+    size_t live;                  /* R: lanes in use */
 };
 
 _Static_assert(sizeof(lanepool_i_lane_region) <= sizeof(lanepool_i_lane), "the header fits");
 
-static lanepool_i_lane_region *region_of(const lanepool_i_lane *lane)
+static lanepool_i_lane_region *region_of_lane(const lanepool_i_lane *lane)
 {
     return (lanepool_i_lane_region *)((uintptr_t)lane & ~(uintptr_t)(REGION_SIZE - 1));
 }
@@ -34,7 +34,7 @@ bool lanepool_i_lane_memory_init(lanepool_i_lane_memory *store, const lanepool_a
     return lanepool_i_mutex_init(&store->lock);
 }
 
-static void free_regions(const lanepool_i_lane_memory *store, lanepool_i_lane_region *region)
+static void free_lane_regions(const lanepool_i_lane_memory *store, lanepool_i_lane_region *region)
 {
     while (region != NULL) {
         lanepool_i_lane_region *next = region->next;
@@ -45,13 +45,13 @@ static void free_regions(const lanepool_i_lane_memory *store, lanepool_i_lane_re
 
 void lanepool_i_lane_memory_fini(lanepool_i_lane_memory *store)
 {
-    free_regions(store, store->fresh);
-    free_regions(store, store->partial);
-    free_regions(store, store->full);
+    free_lane_regions(store, store->fresh);
+    free_lane_regions(store, store->partial);
+    free_lane_regions(store, store->full);
     lanepool_i_mutex_fini(&store->lock);
 }
 
-/* True if the capacity covers them, and they are then reserved. */
+/* Returns true, and reserves the lanes, if the capacity covers them. */
 static bool try_reserve(lanepool_i_lane_memory *store, uint64_t count)
 {
     lanepool_i_mutex_lock(&store->lock);
@@ -86,7 +86,8 @@ void lanepool_i_lane_memory_give_back(lanepool_i_lane_memory *store, uint64_t co
     lanepool_i_mutex_unlock(&store->lock);
 }
 
-/* The lock pairs with the reservation: the region was added before the claim was submitted. */
+/* Moves the fresh regions to the partial ones. The region that covers a claim was added under the
+ * lock before the claim was submitted, so it is found here. */
 static void take_fresh(lanepool_i_lane_memory *store)
 {
     lanepool_i_mutex_lock(&store->lock);
@@ -131,7 +132,7 @@ static void move_to_partial(lanepool_i_lane_memory *store, lanepool_i_lane_regio
 
 void lanepool_i_lane_memory_give(lanepool_i_lane_memory *store, lanepool_i_lane *lane)
 {
-    lanepool_i_lane_region *region = region_of(lane);
+    lanepool_i_lane_region *region = region_of_lane(lane);
     lane->use.link = region->free;
     region->free = lane;
     if (region->live-- == REGION_LANES)
@@ -139,7 +140,7 @@ void lanepool_i_lane_memory_give(lanepool_i_lane_memory *store, lanepool_i_lane 
     store->settled_so_far++;
 }
 
-/* Only as much as the reservations that are still open do not need. */
+/* Takes one region off the capacity. Returns false if open reservations need it. */
 static bool try_uncover(lanepool_i_lane_memory *store)
 {
     lanepool_i_mutex_lock(&store->lock);
