@@ -112,7 +112,7 @@ static bool grant_entry(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_
         pass_tombstone(lane, task, grants);
         return true;
     }
-    if (lanepool_i_countdown_arrive_narrow(task, 1))
+    if (lanepool_i_countdown_arrive_plain(task, 1))
         arrive_ready(task, grants);
     else
         grants->latched++;

@@ -1,11 +1,12 @@
 /*
- * The countdown that makes a task ready: it starts at the number of things the
- * task waits for, plus one that the router holds until it has placed them all.
+ * The countdown that makes a task ready. It starts at the number of grants that the task waits for,
+ * plus one that the router holds until it has routed the task. Under a predicate it counts the
+ * tasks to wait for, in place of grants.
  *
- * Only the decrement that reaches zero schedules the task. It is acquire and
- * release: what every arrival did before it happens before the task runs. A
- * decrement that can see that it is the last one need not be made: the value 1
- * was left by the other arrivals, and reading it with acquire orders the same.
+ * Only the decrement that reaches zero schedules the task. It is acquire and release: what each
+ * arrival did before its decrement happens before the task runs. The last arrival need not
+ * decrement: if it reads, with acquire, exactly what it would subtract, all others have arrived,
+ * and it is ordered after them.
  */
 #ifndef LANEPOOL_SRC_TASK_COUNTDOWN_H
 #define LANEPOOL_SRC_TASK_COUNTDOWN_H
@@ -13,14 +14,14 @@
 #include "base/planted.h"
 #include "task/task.h"
 
-/* What the latch of a narrow task with so many claims starts at. A single grant that finds 1 need
- * not count: with one claim there is nothing that the router would have to hold back. */
+/* Returns where a plain task's countdown starts. With one claim it is 1: the router holds nothing
+ * back, and the only grant finds 1 and need not count. */
 static inline uint32_t lanepool_i_countdown_start(size_t claim_count)
 {
     return claim_count <= 1 ? 1 : (uint32_t)claim_count + 1;
 }
 
-/* By the role's holder, before the first place is taken. */
+/* Sets the countdown before the first entry is appended. Role's holder only. */
 static inline void lanepool_i_countdown_set(lanepool_i_task *task, uint32_t count)
 {
     uint64_t word = load_relaxed(&task->word);
@@ -30,8 +31,8 @@ static inline void lanepool_i_countdown_set(lanepool_i_task *task, uint32_t coun
         store_relaxed(&task->word, (word & ~LANEPOOL_I_WAIT_MASK) | count);
 }
 
-/* Where tasks are reaped: what the latch of one that has started says. A plain store: who wants to
- * know has all others pass a barrier; see census.h. */
+/* Records in the countdown that the task has started, under rules that reap tasks. A plain store:
+ * before a thread reads it, it calls lanepool_i_membarrier_others(); see census.h. */
 #define LANEPOOL_I_COUNTDOWN_STARTED UINT32_MAX
 
 static inline void lanepool_i_countdown_set_started(lanepool_i_task *task)
@@ -44,7 +45,7 @@ static inline bool lanepool_i_countdown_has_started(const lanepool_i_task *task)
     return load_relaxed(&task->as.wide.wait) == LANEPOOL_I_COUNTDOWN_STARTED;
 }
 
-/* Of a task that waits, by the role's holder: it waits for one thing more. */
+/* Makes a waiting task wait for one thing more. Role's holder only. */
 static inline void lanepool_i_countdown_hold(lanepool_i_task *task)
 {
     if (lanepool_i_task_is_wide(task))
@@ -62,21 +63,21 @@ static inline bool lanepool_i_countdown_arrive_wide(lanepool_i_task *task, uint3
     return fetch_sub_acq_rel(&task->as.wide.wait, arrivals) == arrivals;
 }
 
-static inline bool lanepool_i_countdown_arrive_narrow(lanepool_i_task *task, uint32_t arrivals)
+static inline bool lanepool_i_countdown_arrive_plain(lanepool_i_task *task, uint32_t arrivals)
 {
     if ((load_acquire(&task->word) & LANEPOOL_I_WAIT_MASK) == arrivals)
         return true;
     return (fetch_sub_acq_rel(&task->word, arrivals) & LANEPOOL_I_WAIT_MASK) == arrivals;
 }
 
-/* Counts `arrivals` down at once; true: the task is ready, and the caller schedules it. */
+/* Counts down by `arrivals`. Returns true if the task is ready; then the caller schedules it. */
 static inline bool lanepool_i_countdown_arrive(lanepool_i_task *task, uint32_t arrivals)
 {
     if (PLANTED(COUNTDOWN_TWICE) && arrivals == 1)
         arrivals = 2;
     if (lanepool_i_task_is_wide(task))
         return lanepool_i_countdown_arrive_wide(task, arrivals);
-    return lanepool_i_countdown_arrive_narrow(task, arrivals);
+    return lanepool_i_countdown_arrive_plain(task, arrivals);
 }
 
 #endif

@@ -12,7 +12,7 @@ bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker
     atomic_init(&rings->first, NULL);
     if (events > 0)
         for (rings->capacity = 1; rings->capacity <= events;)
-            rings->capacity *= 2; /* one more: the next to be written cannot be read */
+            rings->capacity *= 2; /* one event more: the slot written next cannot be read */
     if (events > 0 && lanepool_i_counter_is_usable() &&
         (rings->anchors = lanepool_i_clock_anchors_create()) == NULL)
         return false;
@@ -36,8 +36,9 @@ void lanepool_i_rings_fini(lanepool_i_rings *rings)
 
 /* --- joining and leaving --- */
 
-/* Acquire: what the ring's last thread wrote stays before what this one will. */
-static lanepool_i_ring *take_left(const lanepool_i_rings *rings)
+/* Takes a ring that its thread has left, or returns NULL. Acquire: that thread's events come before
+ * this thread's. */
+static lanepool_i_ring *take_free_ring(const lanepool_i_rings *rings)
 {
     lanepool_i_ring *ring = load_acquire(&rings->first);
     while (ring != NULL && exchange_acquire(&ring->taken, true))
@@ -45,8 +46,8 @@ static lanepool_i_ring *take_left(const lanepool_i_rings *rings)
     return ring;
 }
 
-/* Not cleared: nothing of it is read before it is written. */
-static lanepool_i_ring *make(const lanepool_i_rings *rings)
+/* The words are not cleared: none is read before it is written. */
+static lanepool_i_ring *create_ring(const lanepool_i_rings *rings)
 {
     size_t words = rings->capacity * LANEPOOL_I_EVENT_WORDS;
     lanepool_i_ring *ring = lanepool_i_memory_alloc(sizeof *ring + words * sizeof ring->words[0]);
@@ -60,7 +61,7 @@ static lanepool_i_ring *make(const lanepool_i_rings *rings)
     return ring;
 }
 
-static void add_locked(lanepool_i_rings *rings, lanepool_i_ring *ring)
+static void add_ring_locked(lanepool_i_rings *rings, lanepool_i_ring *ring)
 {
     ring->next = load_relaxed(&rings->first);
     ring->number = ring->next == NULL ? 0 : ring->next->number + 1;
@@ -77,14 +78,14 @@ bool lanepool_i_rings_join(lanepool_i_rings *rings, lanepool_i_ring **ring)
     *ring = NULL;
     if (rings->capacity == 0)
         return true;
-    *ring = take_left(rings);
+    *ring = take_free_ring(rings);
     if (*ring != NULL)
         return true;
-    *ring = make(rings);
+    *ring = create_ring(rings);
     if (*ring == NULL)
         return false;
     lanepool_i_mutex_lock(&rings->lock);
-    add_locked(rings, *ring);
+    add_ring_locked(rings, *ring);
     lanepool_i_mutex_unlock(&rings->lock);
     return true;
 }
@@ -97,8 +98,8 @@ void lanepool_i_rings_leave(lanepool_i_ring *ring)
 
 /* --- writing --- */
 
-/* The system's probes, by the names of the events. */
-static void probe(lanepool_event_type type, uint64_t ticket, uint64_t object, uint32_t detail)
+/* Fires the system's static probe of the event's type. */
+static void fire_probe(lanepool_event_type type, uint64_t ticket, uint64_t object, uint32_t detail)
 {
 #if defined(LANEPOOL_I_PROBE)
     switch (type) {
@@ -136,10 +137,11 @@ static _Atomic uint64_t *words_of(lanepool_i_ring *ring, uint64_t number)
     return &ring->words[(size_t)(number & (ring->capacity - 1)) * LANEPOOL_I_EVENT_WORDS];
 }
 
-static inline void write(lanepool_i_ring *ring, uint64_t time, lanepool_event_type type,
-                         uint64_t ticket, uint64_t object, uint8_t object_type, uint32_t detail)
+static inline void write_event(lanepool_i_ring *ring, uint64_t time, lanepool_event_type type,
+                               uint64_t ticket, uint64_t object, uint8_t object_type,
+                               uint32_t detail)
 {
-    probe(type, ticket, object, detail);
+    fire_probe(type, ticket, object, detail);
     uint64_t number = load_relaxed(&ring->written);
     _Atomic uint64_t *words = words_of(ring, number);
     store_release(&words[0], time);
@@ -153,10 +155,11 @@ static inline void write(lanepool_i_ring *ring, uint64_t time, lanepool_event_ty
 void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type, uint64_t ticket,
                            uint64_t object, uint8_t object_type, uint32_t detail)
 {
-    write(ring, lanepool_i_ticks_now(ring->by_counter), type, ticket, object, object_type, detail);
+    write_event(ring, lanepool_i_ticks_now(ring->by_counter), type, ticket, object, object_type,
+                detail);
 }
 
-static bool is_nowhere(uint64_t object, uint8_t object_type)
+static bool is_void_lane(uint64_t object, uint8_t object_type)
 {
     return object == LANEPOOL_I_NO_LANE && object_type == LANEPOOL_EVENT_LANE_WORKER;
 }
@@ -165,15 +168,15 @@ void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
                                 const lanepool_i_task *task, uint64_t object, uint8_t object_type,
                                 uint32_t detail)
 {
-    if (!is_nowhere(object, object_type))
+    if (!is_void_lane(object, object_type))
         lanepool_i_ring_write(ring, type, lanepool_i_task_ticket(task), object, object_type,
                               detail);
 }
 
 /* --- events that follow --- */
 
-/* Whether the ring's last event is the one that the caller means: in between it may have called the
- * program, or other types are not recorded, which would have taken a time. */
+/* Returns true if the ring's last event is the one that the new event follows. Otherwise that one
+ * was not recorded, or the thread has called the program since: its time cannot be reused. */
 static bool leads_to(const _Atomic uint64_t *last, lanepool_event_type type, uint64_t ticket)
 {
     uint64_t last_ticket = load_relaxed(&last[1]);
@@ -205,10 +208,10 @@ static uint64_t time_of_next(lanepool_i_ring *ring, lanepool_event_type type, ui
 void lanepool_i_ring_write_next(lanepool_i_ring *ring, lanepool_event_type type,
                                 const lanepool_i_task *task, uint64_t object, uint8_t object_type)
 {
-    if (is_nowhere(object, object_type))
+    if (is_void_lane(object, object_type))
         return;
     uint64_t ticket = lanepool_i_task_ticket(task);
-    write(ring, time_of_next(ring, type, ticket), type, ticket, object, object_type, 0);
+    write_event(ring, time_of_next(ring, type, ticket), type, ticket, object, object_type, 0);
 }
 
 void lanepool_i_ring_write_route(lanepool_i_ring *ring, const lanepool_i_task *task, uint64_t news)
@@ -217,7 +220,8 @@ void lanepool_i_ring_write_route(lanepool_i_ring *ring, const lanepool_i_task *t
     uint64_t time = ring->news == news ? time_of_next(ring, LANEPOOL_EVENT_ROUTE, ticket)
                                        : lanepool_i_ticks_now(ring->by_counter);
     ring->news = news;
-    write(ring, time, LANEPOOL_EVENT_ROUTE, ticket, (uintptr_t)task, 0, lanepool_i_task_tag(task));
+    write_event(ring, time, LANEPOOL_EVENT_ROUTE, ticket, (uintptr_t)task, 0,
+                lanepool_i_task_tag(task));
 }
 
 void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_type,

@@ -1,25 +1,22 @@
 /*
  * The events of a pool: one ring for each thread, written by that thread alone.
  *
- * `written` counts the events that were ever written. A writer stores the words
- * of the next one over the oldest, then counts it. A reader copies events,
- * and then looks at the count: what may have been overwritten meanwhile it has
- * missed. Each word is stored with release and loaded with acquire, so that a
- * reader which has seen a word of event n also sees that n were counted.
+ * `written` counts the events ever written. The writer stores the words of the next event over the
+ * oldest event, then counts it. A reader copies events and then reads the count: it discards those
+ * that may have been overwritten since. Words are stored with release and loaded with acquire. So a
+ * reader that has seen a word of event n also sees that n events were counted before it.
  *
- * An event is written before other threads can see what it tells of. So what
- * caused it, on whichever thread, was written before its time was taken; on this
- * readers build (trace.c).
+ * A thread writes an event before other threads can see the step that it records. So the events
+ * that caused a step, on whichever thread, were written before the time of that step's event was
+ * taken. Readers rely on this (trace.c).
  *
- * Times are ticks (clock_anchors.h). To take one means to wait until all is there that the
- * thread was reading, which is most of what an event costs. An event that *follows*
- * gets the time of the one before it in the ring: when that one's was taken, the
- * thread had seen all of others that may have caused the new one, and the two are
- * but some instructions apart. It stands behind in the ring; that is enough for the
- * rule above.
+ * Times are ticks (clock_anchors.h). To take a time, the thread waits for all its outstanding
+ * loads, which is most of the cost of an event. An event that *follows* another one of its thread
+ * within a few instructions therefore reuses that one's time. That time was taken after the thread
+ * had seen whatever may have caused the new event, and the ring keeps the two in order. So the rule
+ * above still holds.
  *
- * A thread that goes leaves its ring to the next one that comes; rings stay until
- * the pool ends.
+ * A thread that ends leaves its ring to the next new thread. Rings are freed with the pool.
  */
 #ifndef LANEPOOL_SRC_TASK_EVENT_RING_H
 #define LANEPOOL_SRC_TASK_EVENT_RING_H
@@ -31,61 +28,62 @@
 
 #define LANEPOOL_I_EVENT_WORDS 4
 
-/* As the number of a lane, of which nothing is recorded. */
+/* The number of the void lane, of which nothing is recorded. */
 #define LANEPOOL_I_NO_LANE UINT64_MAX
 
 /* Guards: I immutable, A atomic, T the thread that has the ring. */
 typedef struct lanepool_i_ring {
-    _Atomic uint64_t choice; /* A: a bit for each type that is wanted | of tickets, from bit 32, the
-                                lowest bits that have to be 0 */
-    _Atomic bool taken;      /* A: a thread has it */
-    bool by_counter;         /* I: time is the counter's ticks, not the clock's */
-    uint16_t thread;         /* I: its number in events */
-    size_t number;           /* I: its place among the rings, from 0 */
+    _Atomic uint64_t choice; /* A: a bit for each type recorded; from bit 32: the bits that must be
+                                0 in a ticket */
+    _Atomic bool taken;      /* A: a thread uses it */
+    bool by_counter;         /* I: ticks are the counter's, not the clock's */
+    uint16_t thread;         /* I: the number that its events carry */
+    size_t number;           /* I: its number among the rings, from 0 */
     size_t capacity;         /* I: in events, a power of two */
-    struct lanepool_i_ring *next;                             /* I: the one made before */
+    struct lanepool_i_ring *next;                             /* I: the ring made before this one */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t written; /* A: T writes */
-    uint64_t news; /* T: the inbox's, when the last ROUTE was written */
-    /* A: T writes. No event lies on two lines. */
+    uint64_t news; /* T: the inbox's `news` at the last ROUTE event */
+    /* A: T writes. No event crosses a cache line. */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t words[];
 } lanepool_i_ring;
 
-/* Guards: I immutable, A atomic, L the lock, which is a leaf. */
+/* Guards: I immutable, A atomic, L the lock. No other lock is taken under it. */
 typedef struct lanepool_i_rings {
     lanepool_i_mutex lock;
-    size_t capacity;                   /* I: of each ring; 0: nothing is recorded */
-    lanepool_i_clock_anchors *anchors; /* I: NULL: time is the clock's */
+    size_t capacity;                   /* I: of each ring; 0 if nothing is recorded */
+    lanepool_i_clock_anchors *anchors; /* I: NULL if ticks are the clock's */
     size_t worker_count;               /* I */
-    _Atomic(lanepool_i_ring *) first;  /* A: L writes: the newest */
-    uint64_t choice;                   /* L: for rings to come */
+    _Atomic(lanepool_i_ring *) first;  /* A: L writes: the newest ring */
+    uint64_t choice;                   /* L: for new rings */
 } lanepool_i_rings;
 
 bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker_count);
 void lanepool_i_rings_fini(lanepool_i_rings *rings);
 
-/* A ring for the calling thread, or for the worker to come; false: memory is lacking. NULL without
- * rings. */
+/* Gets a ring for the calling thread, or for a worker before it starts; NULL if nothing is
+ * recorded. Returns false if memory cannot be allocated. */
 bool lanepool_i_rings_join(lanepool_i_rings *rings, lanepool_i_ring **ring);
-/* The ring's thread is gone. */
+/* Gives up the ring of a thread that ends. `ring` may be NULL. */
 void lanepool_i_rings_leave(lanepool_i_ring *ring);
 
-/* Later than whatever this thread has seen of others. */
+/* Returns a time later than everything this thread has seen of others. */
 static inline uint64_t lanepool_i_ticks_now(bool by_counter)
 {
     return by_counter ? lanepool_i_counter() : lanepool_i_clock_now();
 }
 
-/* Out of the way of pools that record nothing. */
+/* For functions that a pool which records nothing never calls. */
 #define LANEPOOL_I_COLD __attribute__((cold, noinline))
 
-/* Where it happens, the look at the ring is all that it costs a pool that records nothing: what the
- * event says is found out behind it. */
+/* Returns true if the ring records events of this type. The inline check is all that an event costs
+ * a pool that records nothing, so callers compute the event's contents only after it. */
 static inline bool lanepool_i_records(const lanepool_i_ring *ring, lanepool_event_type type)
 {
     return __builtin_expect(ring != NULL, 0) && (load_relaxed(&ring->choice) >> type & 1) != 0;
 }
 
-/* The same for a task's event, where not all tasks are chosen. */
+/* Returns true if the ring records events of this type for this task; not all tasks may be
+ * chosen. */
 static inline bool lanepool_i_records_task(const lanepool_i_ring *ring, lanepool_event_type type,
                                            const lanepool_i_task *task)
 {
@@ -93,26 +91,28 @@ static inline bool lanepool_i_records_task(const lanepool_i_ring *ring, lanepool
            (lanepool_i_task_ticket(task) & load_relaxed(&ring->choice) >> 32) == 0;
 }
 
-/* Writes an event; `ticket` is the task's, or 0. */
+/* Writes an event. `ticket` is 0 if the event is of no task. */
 LANEPOOL_I_COLD void lanepool_i_ring_write(lanepool_i_ring *ring, lanepool_event_type type,
                                            uint64_t ticket, uint64_t object, uint8_t object_type,
                                            uint32_t detail);
-/* The same for a task. */
+/* Writes a task's event, unless the object is the void lane. */
 LANEPOOL_I_COLD void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_event_type type,
                                                 const lanepool_i_task *task, uint64_t object,
                                                 uint8_t object_type, uint32_t detail);
 
-/* The same for a task's event that follows: READY, when the task entered its last lane and all of
- * them were granted at once; RELEASE, when it has ended. */
+/* Writes a task's event that follows the thread's last one. READY follows ENTER, if the task
+ * entered its last lane and all its entries were granted at once. RELEASE follows END or another
+ * RELEASE. */
 LANEPOOL_I_COLD void lanepool_i_ring_write_next(lanepool_i_ring *ring, lanepool_event_type type,
                                                 const lanepool_i_task *task, uint64_t object,
                                                 uint8_t object_type);
-/* ROUTE, by the role's holder; it follows what was written of the task before, if `news` (inbox.h)
- * are the same: then this one, too, was taken from the inbox before that. */
+/* Writes ROUTE; role's holder only. The event follows the previous task's events if `news`
+ * (inbox.h) has not changed since: then this task, too, was taken from the inbox before those were
+ * written. */
 LANEPOOL_I_COLD void lanepool_i_ring_write_route(lanepool_i_ring *ring, const lanepool_i_task *task,
                                                  uint64_t news);
 
-/* A worker's event, or one of a task that has no ticket yet. */
+/* Records a worker's event, or one of a task that has no ticket yet. */
 static inline void lanepool_i_trace(lanepool_i_ring *ring, lanepool_event_type type,
                                     uint64_t object, uint32_t detail)
 {
@@ -127,7 +127,7 @@ static inline void lanepool_i_trace_task(lanepool_i_ring *ring, lanepool_event_t
         lanepool_i_ring_write_task(ring, type, task, 0, 0, detail);
 }
 
-/* A task at a lane, or at what stands for one. */
+/* Records an event of a task in a lane, or in what an event names like a lane. */
 static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_type type,
                                        const lanepool_i_task *task, uint64_t object,
                                        uint8_t object_type, uint32_t detail)
@@ -136,7 +136,7 @@ static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_typ
         lanepool_i_ring_write_task(ring, type, task, object, object_type, detail);
 }
 
-/* See lanepool_i_ring_write_next(). */
+/* Records an event that follows; see lanepool_i_ring_write_next(). */
 static inline void lanepool_i_trace_next(lanepool_i_ring *ring, lanepool_event_type type,
                                          const lanepool_i_task *task, uint64_t object,
                                          uint8_t object_type)
@@ -145,7 +145,7 @@ static inline void lanepool_i_trace_next(lanepool_i_ring *ring, lanepool_event_t
         lanepool_i_ring_write_next(ring, type, task, object, object_type);
 }
 
-/* The name of a lane, in as many events as it takes. */
+/* Writes the name of a lane, in as many events as needed. */
 LANEPOOL_I_COLD void lanepool_i_trace_name(lanepool_i_ring *ring, uint64_t lane, uint8_t lane_type,
                                            const char *name, size_t size);
 

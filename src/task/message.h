@@ -1,5 +1,6 @@
 /*
- * A message to the router: it goes through the inbox like a task.
+ * A message: a request to the router. It goes through the inbox like a task, and the role's holder
+ * carries it out in its turn.
  */
 #ifndef LANEPOOL_SRC_TASK_MESSAGE_H
 #define LANEPOOL_SRC_TASK_MESSAGE_H
@@ -10,12 +11,10 @@ struct lanepool_i_thread_record;
 struct lanepool_i_grants;
 typedef struct lanepool_i_message lanepool_i_message;
 
-/* An order to the router, which stands in the inbox like a task and is carried
- * out in its turn, by the role's holder. */
 struct lanepool_i_message {
     lanepool_i_task node; /* its word says MESSAGE */
-    bool urgent;          /* not to be held back behind a barrier; see barrier.h */
-    /* May free the message. */
+    bool urgent;          /* not held back behind a barrier; see barrier.h */
+    /* Carries the request out. May free the message. */
     void (*carry_out)(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                       lanepool_i_message *message, struct lanepool_i_grants *grants);
 };

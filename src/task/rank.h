@@ -1,18 +1,19 @@
 /*
- * What a task of a pool with priorities has besides its block's usual parts.
+ * The rank: what a task of a pool with priorities has besides the usual parts of its block.
  *
- * Its *priority* is what the program asked for. Its *level* is the highest of that and of what was
- * lent to it by tasks that wait for it. Where it stands among the ready tasks is its level, or
- * higher if it has waited there for long (priority_queue.h).
+ * Its *priority* is the one it was submitted with. Its *level* is the highest of that and of what
+ * it inherited from tasks that wait for it. Its level among the ready tasks may be higher still, if
+ * it has waited there for long (priority_queue.h).
  *
- * Each of its places in a lane is a *borrower*: linked to the one ahead of it, granted or not, so
- * that whoever comes behind finds all whom it has to wait for (priority.h).
+ * Each entry of the task in a lane has a *rank entry*, which is linked to the one ahead of it,
+ * granted or not. So a later task finds all tasks that it has to wait for (priority.h).
  *
- * Tasks of such a pool are all wide. With claims the rank stands behind the entries, and the block
- * says where, in the place of a kind, which they cannot have; with a rule of the program's it ends
- * the block's extension.
+ * All tasks of such a pool are wide. A task with claims has its rank behind its entries;
+ * `as.wide.rank` leads to it, since tasks with claims have no kind. Under a predicate the rank is
+ * at the end of the block's extension.
  *
- * Guards: I immutable, P the spill's lock, S the submitter until the append, W who runs it.
+ * Guards: I immutable, P the overflow list's lock, S the submitter until the append, W the worker
+ * that runs the task.
  */
 #ifndef LANEPOOL_SRC_TASK_RANK_H
 #define LANEPOOL_SRC_TASK_RANK_H
@@ -24,38 +25,36 @@
 typedef struct lanepool_i_rank lanepool_i_rank;
 typedef struct lanepool_i_rank_entry lanepool_i_rank_entry;
 
-/* A task's place in a lane, as those behind it see it. */
+/* A task's entry in a lane, as the tasks behind it see it. */
 struct lanepool_i_rank_entry {
-    lanepool_i_rank_entry *ahead; /* P: the next one towards the lane's front */
-    lanepool_i_rank_entry *
-        *at;               /* P: what points here: the one behind, or the lane's newest; or NULL */
-    lanepool_i_rank *rank; /* I */
-    bool shared;           /* P */
+    lanepool_i_rank_entry *ahead; /* P: the next one towards the lane's head */
+    lanepool_i_rank_entry **at;   /* P: the link that leads here, or NULL */
+    lanepool_i_rank *rank;        /* I */
+    bool shared;                  /* P */
 };
 
 struct lanepool_i_rank {
-    lanepool_i_task *task;                /* I */
-    lanepool_i_rank *next;                /* P: among the ready ones of its level */
-    lanepool_i_rank *before;              /* P: likewise */
-    uint64_t since_ns;                    /* P: when it became ready, or rose in the ready order */
-    lanepool_i_rank *raised_next;         /* P: among those that have just been lent something */
-    const lanepool_i_rank_entry *through; /* P: the place through which they were */
-    struct lanepool_i_charge *charge;     /* S, W: with limits per lane: what it counts against */
+    lanepool_i_task *task;        /* I */
+    lanepool_i_rank *next;        /* P: the next ready one of its level */
+    lanepool_i_rank *before;      /* P: the previous ready one of its level */
+    uint64_t since_ns;            /* P: when it became ready, or was last raised while ready */
+    lanepool_i_rank *raised_next; /* P: in the list of tasks whose level was just raised */
+    const lanepool_i_rank_entry *through; /* P: the rank entry through which it was raised */
+    struct lanepool_i_charge *charge;     /* S, W: with lane limits: its charge, or NULL */
     uint8_t priority;                     /* I */
     uint8_t level;                        /* P */
-    uint8_t standing;                     /* P: its level among the ready ones */
-    bool ready;                           /* P: it stands there */
-    uint32_t rank_entry_count;            /* P: places in lanes, from the front of: */
+    uint8_t standing;                     /* P: its level among the ready tasks */
+    bool ready;                           /* P: it is in the priority queue */
+    uint32_t rank_entry_count;            /* P: in use, from the front */
     lanepool_i_rank_entry rank_entries[]; /* P */
 };
 
-static inline size_t lanepool_i_rank_size(size_t place_count)
+static inline size_t lanepool_i_rank_size(size_t entry_count)
 {
-    return sizeof(lanepool_i_rank) + place_count * sizeof(lanepool_i_rank_entry);
+    return sizeof(lanepool_i_rank) + entry_count * sizeof(lanepool_i_rank_entry);
 }
 
-/* By the submitter, or with a task that its holder takes back: in memory of lanepool_i_rank_size().
- */
+/* Initialises a task's rank, in memory of lanepool_i_rank_size() bytes. Submitter only. */
 static inline void lanepool_i_rank_init(lanepool_i_rank *rank, lanepool_i_task *task,
                                         uint32_t priority)
 {

@@ -1,9 +1,9 @@
 /*
- * Successors: who waits for a task, or for a group of tasks, to finish.
+ * Successors: the tasks that wait for a task, or for a batch of a kind, to finish.
  *
- * A list that the role's holder pushes to, and that whoever finishes closes by
- * one exchange and then serves. An edge belongs to the task that waits; it has
- * been served before that task can run.
+ * The role's holder pushes edges to the list. The thread that finishes the task, or the last task
+ * of the batch, closes the list by one exchange and then serves the edges. An edge belongs to the
+ * task that waits, and is served before that task can run.
  */
 #ifndef LANEPOOL_SRC_TASK_SUCCESSORS_H
 #define LANEPOOL_SRC_TASK_SUCCESSORS_H
@@ -19,16 +19,18 @@ struct lanepool_i_edge {
 
 typedef _Atomic(lanepool_i_edge *) lanepool_i_successors;
 
-/* Stands for a closed list. Never dereferenced. */
+/* The value of a closed list. Never dereferenced. */
 #define LANEPOOL_I_CLOSED ((lanepool_i_edge *)1)
 
-/* Whether what the list belongs to has finished. Acquire: what it did is visible. */
+/* Returns true if the list is closed: its task or batch has finished. Acquire: what it did is
+ * visible. */
 static inline bool lanepool_i_successors_closed(const lanepool_i_successors *successors)
 {
     return load_acquire(successors) == LANEPOOL_I_CLOSED;
 }
 
-/* Role's holder. False: closed meanwhile. Release: the edge is whole when it is served. */
+/* Pushes an edge. Role's holder only. Returns false if the list is closed. Release: the thread that
+ * serves the list sees the whole edge. */
 static inline bool lanepool_i_successors_push(lanepool_i_successors *successors,
                                               lanepool_i_edge *edge)
 {

@@ -1,23 +1,24 @@
 /*
- * The block of memory that an accepted task lives in.
+ * The block: the memory of one accepted task.
  *
- * A task carries its entries inline. Up to two claims and nothing else fit into
- * 64 bytes (a *narrow* task); more claims, a future, a release callback or a
- * conflict rule of the user's make it *wide*: the same 64 bytes, with the
- * entries behind them.
+ * A task carries its entries inline. A *plain* task has at most two claims and nothing else, and
+ * fits into 64 bytes. A task with more claims, a future, a release callback, a tag, or a predicate
+ * of the program's is *wide*: the same 64 bytes, with the entries behind them.
  *
  * The task's word, from its highest bit:
  *
  *     ticket (40) | flags (20) | wait (4)
  *
- * `wait` is a narrow task's latch; a wide one has its own. The ticket and the
- * flags are written before the task is published and do not change after,
- * apart from MARKED, which belongs to the role's holder, and MARK and STARTED,
- * by which cancelling and starting meet (cancel.c). Tickets are compared
- * within one pool's pending tasks only, far less than 2^39 of them.
+ * `wait` is a plain task's countdown; a wide task has its own. Tickets are compared only within the
+ * pending tasks of one pool, which are far fewer than 2^39.
  *
- * Guard letters on fields: S the submitter until the append, R the role's
- * holder until the task is ready, A atomic, W who runs it.
+ * Ticket and flags are written before the task can become ready. Three kinds of bits change later:
+ *   - VISITED, which belongs to the role's holder;
+ *   - TOMBSTONE and STARTED, which decide between cancelling and starting (cancel.c);
+ *   - the number and modes of the entries, when the task gives an entry up (entries.c).
+ *
+ * Guard letters on fields: S the submitter until the append, R the role's holder until the task is
+ * ready, A atomic, W the worker that runs the task.
  */
 #ifndef LANEPOOL_SRC_TASK_TASK_H
 #define LANEPOOL_SRC_TASK_TASK_H
@@ -31,54 +32,53 @@ typedef struct lanepool_i_task lanepool_i_task;
 struct lanepool_i_lane;
 struct lanepool_i_rank;
 
-/* In a narrow task's place: its task is a mark, and it goes on as soon as it is granted. */
+/* In a plain task's entry: the task is a tombstone, and the entry passes as soon as it is
+ * granted. */
 #define LANEPOOL_I_ENTRY_TOMBSTONE ((uintptr_t)1)
 
-/* A task's place in one lane. */
+/* A task's position in one lane. */
 typedef struct lanepool_i_entry {
-    _Atomic(uintptr_t) next; /* A: link to the entry behind this one; see lane.h */
+    _Atomic(uintptr_t) next; /* A: link to the next entry; see lane.h */
     union {
         uint64_t id;                  /* S: TYPE_ID */
         const void *pointer;          /* S: TYPE_POINTER */
         lanepool_i_key_bytes *bytes;  /* S: TYPE_BYTES, owned */
         lanepool_lane *handle;        /* S: TYPE_LANE */
         struct lanepool_i_lane *lane; /* R: once routed */
-        uintptr_t mark;               /* R: with PLACE_MARK, the lane is not asked for any more */
+        uintptr_t mark;               /* R: holds ENTRY_TOMBSTONE; `lane` is not read any more */
     } at;
 } lanepool_i_entry;
 
-/* An entry that cannot find its task by its address. */
+/* An entry that does not lie in its task's first 64 bytes, so it names its task. */
 typedef struct lanepool_i_wide_entry {
     lanepool_i_entry entry;
-    uintptr_t owner; /* S: mode and type; R: the task and the mode, as OWNER_ bits */
+    uintptr_t owner; /* S: mode and type; R: the task, and OWNER_ bits */
 } lanepool_i_wide_entry;
 
 #define LANEPOOL_I_OWNER_SHARED     ((uintptr_t)1)
 #define LANEPOOL_I_OWNER_TYPE_SHIFT 1
-#define LANEPOOL_I_OWNER_GATE       ((uintptr_t)16) /* no task's: holds the lane until it is opened */
-#define LANEPOOL_I_OWNER_TOMBSTONE \
-    ((uintptr_t)8) /* R: goes on to the next as soon as it is granted */
-#define LANEPOOL_I_OWNER_SPECIAL (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_TOMBSTONE)
-#define LANEPOOL_I_OWNER_TASK    (~(uintptr_t)63)
+#define LANEPOOL_I_OWNER_GATE       ((uintptr_t)16) /* of no task: a gate's */
+#define LANEPOOL_I_OWNER_TOMBSTONE  ((uintptr_t)8)  /* R: passes as soon as it is granted */
+#define LANEPOOL_I_OWNER_SPECIAL    (LANEPOOL_I_OWNER_GATE | LANEPOOL_I_OWNER_TOMBSTONE)
+#define LANEPOOL_I_OWNER_TASK       (~(uintptr_t)63)
 
-/* Enough for LANEPOOL_CLAIMS_MAX; the mask is for the compiler. */
+/* Enough for LANEPOOL_CLAIMS_MAX. The mask only avoids a compiler warning. */
 #define LANEPOOL_I_WIDE_COUNT_BITS 24
 #define LANEPOOL_I_WIDE_COUNT_MASK (((uint32_t)1 << LANEPOOL_I_WIDE_COUNT_BITS) - 1)
 
 _Static_assert(LANEPOOL_CLAIMS_MAX <= LANEPOOL_I_WIDE_COUNT_MASK, "a task's claims are counted");
 
-/* What a wide task has in place of a narrow one's two entries. The kind follows function and
- * context, so that the block's front is a lanepool_task_view. */
+/* The part that a wide task has in place of a plain task's two entries. The kind follows function
+ * and context, so that the front of the block is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
     union {
         uint64_t kind;                    /* S */
-        struct lanepool_i_rank *rank;     /* S: with claims there are no kinds; see rank.h */
-        struct lanepool_i_charge *charge; /* S, W: with limits per lane, and without rank: what it
-                                      counts against, or NULL */
+        struct lanepool_i_rank *rank;     /* S: tasks with claims have no kind; see rank.h */
+        struct lanepool_i_charge *charge; /* S, W: with lane limits and no rank; or NULL */
     };
     lanepool_future *future;                     /* S: one reference, or NULL */
     lanepool_release_fn release;                 /* S */
-    _Atomic uint32_t wait;                       /* A: the latch */
+    _Atomic uint32_t wait;                       /* A: the countdown */
     uint32_t count : LANEPOOL_I_WIDE_COUNT_BITS; /* S, R: entries; routing merges duplicates */
     uint32_t tag : 8;                            /* S */
 } lanepool_i_wide;
@@ -90,37 +90,37 @@ struct lanepool_i_task {
         lanepool_i_entry narrow[2];
         lanepool_i_wide wide;
     } as;
-    _Atomic(lanepool_i_task *) next; /* A: in the inbox; then in whichever list holds the task */
+    _Atomic(lanepool_i_task *) next; /* A: in the inbox, then in the list that holds the task */
     _Atomic uint64_t word;           /* A: see above */
 };
 
 _Static_assert(offsetof(lanepool_i_task, as.wide.release) ==
                    offsetof(lanepool_i_task, as.narrow[1].next),
-               "the link of a block that is kept stands there");
+               "a retained block has its link there");
 _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is one line");
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
 
 #define LANEPOOL_I_WAIT_MASK    ((uint64_t)15)
-#define LANEPOOL_I_COUNT_SHIFT  4 /* two bits: a narrow task's entries */
+#define LANEPOOL_I_COUNT_SHIFT  4 /* two bits: a plain task's number of entries */
 #define LANEPOOL_I_COUNT_MASK   ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
 #define LANEPOOL_I_WIDE         ((uint64_t)1 << 6)
-#define LANEPOOL_I_FOR_PUMP     ((uint64_t)1 << 7) /* of a wide one: its pump runs it */
-#define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a narrow task's entries */
-#define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a narrow task's entries */
-#define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9) /* without entries: conflicts with all tasks */
-#define LANEPOOL_I_PERIODIC     ((uint64_t)1 << 12) /* wide, which has no types here: delay_every.h */
-#define LANEPOOL_I_MESSAGE      ((uint64_t)1 << 13) /* not to be routed: an order to the router */
+#define LANEPOOL_I_FOR_PUMP     ((uint64_t)1 << 7) /* of a wide task: a pump runs it */
+#define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a plain task's entries */
+#define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a plain task's entries */
+#define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9)  /* with no entries: conflicts with all tasks */
+#define LANEPOOL_I_PERIODIC     ((uint64_t)1 << 12) /* of a wide task: see delay_every.h */
+#define LANEPOOL_I_MESSAGE      ((uint64_t)1 << 13) /* in the inbox: not to be routed as usual */
 #define LANEPOOL_I_EPOCH_SHIFT  14                  /* two bits: which quiesce waits for it */
 #define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
 #define LANEPOOL_I_EPOCHS       4
-#define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it, or its pump */
-#define LANEPOOL_I_VISITED      ((uint64_t)1 << 17) /* seen by the walk that is going on */
+#define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it, or a pump */
+#define LANEPOOL_I_VISITED      ((uint64_t)1 << 17) /* the current walk has met it */
 #define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK   7
-#define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* memory was lacking to wait for all at once */
-#define LANEPOOL_I_TOMBSTONE    ((uint64_t)1 << 22) /* cancelled: only its places are left */
-#define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* not to be cancelled by its mark; cancel.c */
+#define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* to be scanned again: an allocation failed */
+#define LANEPOOL_I_TOMBSTONE    ((uint64_t)1 << 22) /* cancelled: only its entries remain */
+#define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* has started, TOMBSTONE is too late; cancel.c */
 #define LANEPOOL_I_TICKET_SHIFT 24
 #define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
 
@@ -129,7 +129,7 @@ static inline uint64_t lanepool_i_task_ticket(const lanepool_i_task *task)
     return load_relaxed(&task->word) >> LANEPOOL_I_TICKET_SHIFT;
 }
 
-/* Whether ticket a came before b; right across the wrap-around. */
+/* Returns true if ticket `a` is earlier than `b`, also across the wrap-around. */
 static inline bool lanepool_i_ticket_before(uint64_t a, uint64_t b)
 {
     return (int64_t)((a - b) << LANEPOOL_I_TICKET_SHIFT) < 0;
@@ -140,35 +140,37 @@ static inline bool lanepool_i_task_is_wide(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & LANEPOOL_I_WIDE) != 0;
 }
 
-/* Whether the task was cancelled: the rule is not to be asked about it. */
+/* Returns true if the task was cancelled; its rule does not decide about it any more. */
 static inline bool lanepool_i_task_is_tombstone(const lanepool_i_task *task)
 {
     return (load_relaxed(&task->word) & LANEPOOL_I_TOMBSTONE) != 0;
 }
 
-/* In the inbox it is a message, too. */
+/* Returns true for a barrier. In the inbox a barrier is a message, too. */
 static inline bool lanepool_i_task_is_barrier(const lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
     return (word & (LANEPOOL_I_BARRIER | LANEPOOL_I_COUNT_MASK)) == LANEPOOL_I_BARRIER;
 }
 
-/* Whether a task with this word is a run of a periodic one. */
+/* Returns true if a task with this word is a run of a periodic task. */
 static inline bool lanepool_i_word_is_periodic(uint64_t word)
 {
     uint64_t bits = LANEPOOL_I_WIDE | LANEPOOL_I_PERIODIC;
     return (word & bits) == bits;
 }
 
-/* Whether a pump is to run it: then it has a reference to its member until its block goes. */
+/* Returns true if a pump runs the task. Such a task has a reference to its member until its block
+ * is freed. */
 static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
 {
     uint64_t all = LANEPOOL_I_WIDE | LANEPOOL_I_FOR_PUMP;
     return (load_relaxed(&task->word) & all) == all;
 }
 
-/* Of a wide task, also while another thread may be letting its block go: what is read then, the
- * link of a block that is kept (census.h), is of no use; the task is a mark by then. */
+/* Returns a wide task's release callback. Another thread may be disposing of the task: then the
+ * field may hold the link of retained blocks (retention.h). The task is a tombstone by then, and
+ * the caller must not use the result. */
 static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
 {
     return (lanepool_release_fn)load_acquire(&task->as.narrow[1].next);
@@ -192,7 +194,7 @@ static inline size_t lanepool_i_task_class(const lanepool_i_task *task)
     return (size_t)(load_relaxed(&task->word) >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
 }
 
-/* Tasks that stand in one list, linked through `next`: one thread's. */
+/* Tasks in one list, linked through `next`. One thread uses it. */
 typedef struct lanepool_i_tasks {
     lanepool_i_task *first;
     lanepool_i_task *last;
@@ -210,7 +212,8 @@ static inline void lanepool_i_tasks_add(lanepool_i_tasks *tasks, lanepool_i_task
     tasks->count++;
 }
 
-/* Adds a task unless it was found before: a ready task may also be in what the rule keeps. */
+/* Adds a task that the current walk has not met yet. A ready task may also be in the rule's
+ * structures, and is met twice. */
 static inline void lanepool_i_tasks_collect(lanepool_i_tasks *tasks, lanepool_i_task *task)
 {
     if ((fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0)
