@@ -1,4 +1,4 @@
-/* Owns the sleepers and the word that counts them; the protocol is in sleep.h. */
+/* Owns the sleepers and the word that counts them; sleep.h explains the protocol. */
 #include "sched/sleep.h"
 
 #include "base/planted.h"
@@ -37,20 +37,22 @@ void lanepool_i_sleepers_fini(lanepool_i_sleepers *sleepers)
     lanepool_i_memory_free(sleepers->all);
 }
 
-/* A worker that sleeps may become absent, and one that is absent may come, at any moment. */
-static bool claim(lanepool_i_sleepers *sleepers, size_t index, uint32_t wanted, uint64_t now_counts)
+/* Claims the worker if its flag is `wanted`; it then counts as `counts_as`. The swap expects this
+ * exact value, since the flag may change from ASLEEP to ABSENT, or back, at any moment. */
+static bool claim_worker(lanepool_i_sleepers *sleepers, size_t index, uint32_t wanted,
+                         uint64_t counts_as)
 {
     lanepool_i_sleeper *sleeper = &sleepers->all[index];
     uint32_t flag = load_seq(&sleeper->flag);
     if (flag != wanted || !cas_seq(&sleeper->flag, &flag, LANEPOOL_I_AWAKE))
         return false;
-    fetch_add_seq(&sleepers->word, now_counts - ONE_SLEEPING);
+    fetch_add_seq(&sleepers->word, counts_as - ONE_SLEEPING);
     return true;
 }
 
 static bool try_wake(lanepool_i_sleepers *sleepers, size_t index)
 {
-    if (!claim(sleepers, index, LANEPOOL_I_ASLEEP, ONE_SEARCHING))
+    if (!claim_worker(sleepers, index, LANEPOOL_I_ASLEEP, ONE_SEARCHING))
         return false;
     lanepool_i_semaphore_post(&sleepers->all[index].semaphore);
     return true;
@@ -58,14 +60,14 @@ static bool try_wake(lanepool_i_sleepers *sleepers, size_t index)
 
 static bool try_start(lanepool_i_sleepers *sleepers, size_t index)
 {
-    if (!claim(sleepers, index, LANEPOOL_I_ABSENT, 0))
+    if (!claim_worker(sleepers, index, LANEPOOL_I_ABSENT, 0))
         return false;
     sleepers->start(sleepers->owner, index);
     return true;
 }
 
-/* A worker that passes from one of these states to the other behind this thread's look was awake in
- * between, and its last look comes after the publication. */
+/* A worker may change from asleep to absent, or back, after this thread has read its flag. Then it
+ * was awake in between, and its last check follows the publication. */
 void lanepool_i_sleepers_wake_slowly(lanepool_i_sleepers *sleepers)
 {
     for (size_t i = 0; i < sleepers->sleeper_count; i++)
@@ -122,7 +124,7 @@ void lanepool_i_sleepers_sleep(lanepool_i_sleepers *sleepers, size_t index)
     wait_for_post(&sleepers->all[index]);
 }
 
-/* Whoever takes the flag moves the counts; if a waker did, its post is on the way. */
+/* The thread that took the flag updates the counts. If a waker took it, its post will follow. */
 void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index)
 {
     lanepool_i_sleeper *sleeper = &sleepers->all[index];
@@ -132,7 +134,7 @@ void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index)
         wait_for_post(sleeper);
 }
 
-/* --- coming and going --- */
+/* --- leaving and returning --- */
 
 bool lanepool_i_sleepers_sleep_or_leave(lanepool_i_sleepers *sleepers, size_t index,
                                         uint64_t deadline_ns)
@@ -150,7 +152,7 @@ bool lanepool_i_sleepers_sleep_or_leave(lanepool_i_sleepers *sleepers, size_t in
     return true;
 }
 
-/* As who lies down: the count first, then the flag. */
+/* Same order as lanepool_i_sleepers_prepare(): the count first, then the flag. */
 void lanepool_i_sleepers_set_absent(lanepool_i_sleepers *sleepers, size_t index)
 {
     fetch_add_seq(&sleepers->word, ONE_SLEEPING);
@@ -159,22 +161,22 @@ void lanepool_i_sleepers_set_absent(lanepool_i_sleepers *sleepers, size_t index)
 
 bool lanepool_i_sleepers_take_back(lanepool_i_sleepers *sleepers, size_t index)
 {
-    return claim(sleepers, index, LANEPOOL_I_ABSENT, 0);
+    return claim_worker(sleepers, index, LANEPOOL_I_ABSENT, 0);
 }
 
 void lanepool_i_sleepers_thread_failed(lanepool_i_sleepers *sleepers, size_t index)
 {
     exchange_seq(&sleepers->all[index].flag, LANEPOOL_I_UNSTARTABLE);
     for (size_t i = sleepers->resident; i < sleepers->sleeper_count; i++)
-        if (claim(sleepers, i, LANEPOOL_I_ABSENT, 0))
+        if (claim_worker(sleepers, i, LANEPOOL_I_ABSENT, 0))
             exchange_seq(&sleepers->all[i].flag, LANEPOOL_I_UNSTARTABLE);
 }
 
 void lanepool_i_sleepers_retry_threads(lanepool_i_sleepers *sleepers)
 {
     for (size_t i = sleepers->resident; i < sleepers->sleeper_count; i++) {
-        uint32_t lacking = LANEPOOL_I_UNSTARTABLE;
-        if (cas_seq(&sleepers->all[i].flag, &lacking, LANEPOOL_I_AWAKE))
+        uint32_t unstartable = LANEPOOL_I_UNSTARTABLE;
+        if (cas_seq(&sleepers->all[i].flag, &unstartable, LANEPOOL_I_AWAKE))
             lanepool_i_sleepers_set_absent(sleepers, i);
     }
 }

@@ -1,38 +1,46 @@
 /*
- * Where workers sleep, and who wakes them.
+ * Sleeping and waking of workers.
  *
- * The word:  sleeping (32) | searching (32). A worker is busy, searching, or
- * sleeping with its flag set and a semaphore to wait on.
+ * The word: sleeping (32) | searching (32). A worker is busy, searching, or sleeping. A sleeping
+ * worker has its flag set and waits on its semaphore.
  *
- * The wake rule, for whoever has published work: if no worker searches, claim
- * the flag of one sleeper by exchange and post its semaphore; it counts as
- * searching from then on.
- * A worker that searched and leaves with work wakes one more, by the same rule,
- * if it was the last searcher and more work is left.
- * A worker that found nothing stops searching, sets its flag, looks once more
- * everywhere, and then waits.
+ * The wake rule, for a thread that has published work. If no worker searches and at least one
+ * sleeps, the thread claims one sleeper: it swaps the sleeper's flag to AWAKE and posts its
+ * semaphore. From then on the claimed worker counts as searching.
  *
- * Why no work is lost: publishing, the waker's looks at the word and at the
- * flags, the setting of a flag and the sleeper's last looks are all in the
- * total order of `seq` operations. If the waker saw a searcher, that one looks
- * again after it stopped searching. If it found no flag set, the sleeper's last
- * look comes after the publication.
+ * A searcher that has found a task stops searching. If it was the last searcher and more work is
+ * left, it wakes another worker by the same rule.
  *
+ * A searcher that has found nothing:
+ *   1. Stops searching and counts as sleeping, then sets its flag.
+ *   2. Checks everywhere for work once more.
+ *   3. Waits on its semaphore, unless it found some.
  *
- * Workers from `resident` on may be *absent*: they have no thread. An absent worker
- * counts as sleeping, and its flag says ABSENT; who claims that flag starts the
- * thread. Sleepers are woken first.
- * A worker that has slept for long leaves: it takes its own flag, unless a waker was
- * first, and counts as busy until its thread has nothing more to do than to end. Then
- * it becomes absent as others lie down: counted, flag, one more look everywhere. If
- * something is there it comes back, unless its flag was claimed meanwhile.
- * One that was claimed while it was absent counts as busy, too, until its thread
- * comes into its loop and begins to search: nobody leaves work to it. If no thread can be had all
- * that are absent become *lacking*, as good as busy for ever, until they are made absent again; who
- * tried sees to those who may have found a flag taken (pool.c).
+ * Why no work is lost. Four steps are in the total order of seq_cst operations: a publication of
+ * work, the waker's reads of the word and the flags, the setting of a flag, and the sleeper's last
+ * check. If the waker saw a searcher, the last searcher to stop checks for work after it has
+ * stopped. If the waker saw no sleeper, or found no flag set, then each worker sets its flag later,
+ * and its last check follows the publication.
  *
- * Who may call at once: wake functions and `absent`, any thread; the rest, worker `index`, or who
- * has claimed it.
+ * Elastic pools. Workers from `resident` on may be *absent*: they have no thread. An absent
+ * worker counts as sleeping, and its flag is ABSENT. The thread that claims this flag starts a
+ * thread for the worker. Wakers try sleeping workers first.
+ *
+ * A worker that has slept for its idle time leaves:
+ *   1. It swaps its own flag from ASLEEP to AWAKE, unless a waker was first. It counts as busy.
+ *   2. When its thread has nothing left to do but end, it becomes absent in the order of a worker
+ *      that goes to sleep: count, flag, one more check everywhere.
+ *   3. If it finds work, it claims its flag again and is back, unless another thread was first.
+ *
+ * An absent worker that was claimed counts as busy until its new thread begins to search: until
+ * then no thread leaves work to it.
+ *
+ * If the system refuses the thread, this worker and all absent ones become *unstartable*. They are
+ * not counted as sleeping, like busy workers, until a worker makes them absent again. Other threads
+ * may have found a flag claimed and left their work; the claimer acts for them (worker_loop.c).
+ *
+ * Callers: any thread for the wake functions and is_absent(); a worker for retry_threads(); for
+ * the rest worker `index`, or the thread that has claimed it.
  */
 #ifndef LANEPOOL_SRC_SCHED_SLEEP_H
 #define LANEPOOL_SRC_SCHED_SLEEP_H
@@ -40,12 +48,12 @@
 #include "base/atomic.h"
 #include "platform/platform.h"
 
-/* What a worker's flag says. */
+/* The values of a worker's flag. */
 enum {
     LANEPOOL_I_AWAKE = 0, /* busy, searching, or claimed */
     LANEPOOL_I_ASLEEP = 1,
-    LANEPOOL_I_ABSENT = 2,     /* it has no thread, and one can be started */
-    LANEPOOL_I_UNSTARTABLE = 3 /* it has none, and none could be had */
+    LANEPOOL_I_ABSENT = 2,     /* has no thread; one can be started */
+    LANEPOOL_I_UNSTARTABLE = 3 /* has no thread; the system refused one */
 };
 
 /* Guard: A atomic, W the worker. */
@@ -59,23 +67,24 @@ typedef struct lanepool_i_sleepers {
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t word;
     lanepool_i_sleeper *all; /* I */
     size_t sleeper_count;    /* I */
-    size_t resident;         /* I: workers below are never absent */
+    size_t resident;         /* I: workers below this index are never absent */
     /* Starts the thread of an absent worker, which the caller has claimed. */
     void (*start)(void *owner, size_t index); /* I */
     void *owner;                              /* I */
 } lanepool_i_sleepers;
 
-/* Workers from `resident` on are absent; without any of these `start` may be NULL. */
+/* Workers from `resident` on are absent. If there are none, `start` may be NULL. */
 bool lanepool_i_sleepers_init(lanepool_i_sleepers *sleepers, size_t worker_count, size_t resident,
                               void (*start)(void *owner, size_t index), void *owner);
 void lanepool_i_sleepers_fini(lanepool_i_sleepers *sleepers);
 
+/* Wakes one sleeping worker, or else starts an absent one. */
 void lanepool_i_sleepers_wake_slowly(lanepool_i_sleepers *sleepers);
-/* Wakes worker `index` if it sleeps, whoever searches. */
+/* Wakes worker `index` if it sleeps, even if other workers search. */
 void lanepool_i_sleepers_wake_one(lanepool_i_sleepers *sleepers, size_t index);
-/* Wakes who sleeps; starts nobody. */
+/* Wakes all sleeping workers; starts no absent ones. */
 void lanepool_i_sleepers_wake_all(lanepool_i_sleepers *sleepers);
-/* Whether a worker has no thread. */
+/* Returns true if the worker has no thread. */
 static inline bool lanepool_i_sleepers_is_absent(const lanepool_i_sleepers *sleepers, size_t index)
 {
     return load_seq(&sleepers->all[index].flag) >= LANEPOOL_I_ABSENT;
@@ -86,22 +95,22 @@ static inline uint32_t lanepool_i_sleepers_searching(uint64_t word)
     return (uint32_t)word;
 }
 
-/* Absent ones included. */
+/* Includes absent workers. */
 static inline uint32_t lanepool_i_sleepers_sleeping(uint64_t word)
 {
     return (uint32_t)(word >> 32);
 }
 
-/* The word, read in the total order of `seq` operations. */
+/* The word, read in the total order of seq_cst operations. */
 static inline uint64_t lanepool_i_sleepers_load(const lanepool_i_sleepers *sleepers)
 {
     return load_seq(&sleepers->word);
 }
 
-/* The word while no worker searches or sleeps. */
+/* The word when no worker searches or sleeps. */
 #define LANEPOOL_I_ALL_BUSY ((uint64_t)0)
 
-/* The wake rule, with the word as it was seen after the publication of work. */
+/* Applies the wake rule. `seen` is the word, read after the work was published. */
 static inline void lanepool_i_sleepers_wake_if(lanepool_i_sleepers *sleepers, uint64_t seen)
 {
     if (lanepool_i_sleepers_searching(seen) == 0 && lanepool_i_sleepers_sleeping(seen) != 0)
@@ -119,24 +128,28 @@ static inline bool lanepool_i_sleepers_all_busy(const lanepool_i_sleepers *sleep
 }
 
 void lanepool_i_sleepers_start_search(lanepool_i_sleepers *sleepers);
-/* True: this was the last searcher. */
+/* Returns true if this was the last searcher. */
 bool lanepool_i_sleepers_end_search(lanepool_i_sleepers *sleepers);
-/* Stops searching and sets the flag. Then look once more, and either sleep or stay. */
+/* Stops searching and sets the flag. Then the worker checks for work once more, and either sleeps
+ * or stays awake. */
 void lanepool_i_sleepers_prepare(lanepool_i_sleepers *sleepers, size_t index);
-/* Both return searching. */
+/* After both of these the worker counts as searching. */
 void lanepool_i_sleepers_sleep(lanepool_i_sleepers *sleepers, size_t index);
 void lanepool_i_sleepers_stay_awake(lanepool_i_sleepers *sleepers, size_t index);
-/* Sleeps until the deadline at most, and returns searching; false: it counts as busy, and leaves.
- */
+/* Sleeps until the deadline at most. Returns true if the worker was woken and counts as searching;
+ * false if it counts as busy and is to leave. */
 bool lanepool_i_sleepers_sleep_or_leave(lanepool_i_sleepers *sleepers, size_t index,
                                         uint64_t deadline_ns);
-/* Of a worker that leaves: from now on another thread may be started. Then look once more. */
+/* Makes a leaving worker absent: from then on its next thread may be started. Then the caller
+ * checks for work once more. */
 void lanepool_i_sleepers_set_absent(lanepool_i_sleepers *sleepers, size_t index);
-/* Returns busy; false: another thread is coming. */
+/* Claims an absent worker for its old thread; it counts as busy. Returns false if another thread
+ * has claimed it. */
 bool lanepool_i_sleepers_take_back(lanepool_i_sleepers *sleepers, size_t index);
-/* Of a claimed worker: no thread could be had. Nor is one tried for in place of the others. */
+/* Makes a claimed worker unstartable, since the system refused a thread, and all absent ones
+ * too. */
 void lanepool_i_sleepers_thread_failed(lanepool_i_sleepers *sleepers, size_t index);
-/* Makes what is lacking absent again. Then look once more. */
+/* Makes unstartable workers absent again. Then the caller checks for work once more. */
 void lanepool_i_sleepers_retry_threads(lanepool_i_sleepers *sleepers);
 
 #endif

@@ -1,10 +1,10 @@
-/* Owns the workers' loop and the spill; see worker.h, and sleep.h for sleeping and waking. */
+/* Owns the workers' loop and the overflow list; see worker.h. Sleeping and waking is in sleep.h. */
 #include "sched/worker.h"
 
 #include "base/deadline.h"
 #include "base/planted.h"
 
-/* --- the spill --- */
+/* --- the overflow list --- */
 
 size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers)
 {
@@ -27,7 +27,7 @@ void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
     }
 }
 
-static void add_locked(lanepool_i_workers *workers, lanepool_i_tasks *ready)
+static void add_overflow_locked(lanepool_i_workers *workers, lanepool_i_tasks *ready)
 {
     uint64_t now_ns = workers->priority_queue != NULL ? lanepool_i_clock_coarse() : 0;
     while (ready->count > 0) {
@@ -39,15 +39,15 @@ static void add_locked(lanepool_i_workers *workers, lanepool_i_tasks *ready)
     }
 }
 
-static void overflow(lanepool_i_workers *workers, lanepool_i_tasks *ready)
+static void put_into_overflow(lanepool_i_workers *workers, lanepool_i_tasks *ready)
 {
     lanepool_i_mutex_lock(&workers->overflow_lock);
-    add_locked(workers, ready);
+    add_overflow_locked(workers, ready);
     store_seq(&workers->overflow_count, lanepool_i_workers_overflow_count_locked(workers));
     lanepool_i_mutex_unlock(&workers->overflow_lock);
 }
 
-static lanepool_i_task *take_spilled(lanepool_i_workers *workers)
+static lanepool_i_task *take_overflow(lanepool_i_workers *workers)
 {
     if (load_relaxed(&workers->overflow_count) == 0)
         return NULL;
@@ -67,21 +67,21 @@ void lanepool_i_workers_put(lanepool_i_workers *workers, size_t index, lanepool_
         return;
     lanepool_i_ready_ring_put(&workers->all[index].queue, ready);
     if (ready->count > 0)
-        overflow(workers, ready);
+        put_into_overflow(workers, ready);
     if (!PLANTED(IDLE_BESIDE_WORK))
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
-/* What stands in a paused pool wakes nobody: who was woken, or came, for it would look for it in
- * vain and leave, and the wait inside a task that it wakes in leaving would take it out and put it
- * back again, without end. A resume that this look misses finds it, and wakes. */
+/* In a paused pool this wakes no worker. A woken worker would find nothing to take, and leave. In
+ * leaving it wakes waits inside tasks; such a wait takes the ready tasks out and puts them back
+ * here, without end. If a resume follows the second check here, the resume wakes the workers. */
 void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready)
 {
     if (!lanepool_i_workers_is_paused(workers)) {
         lanepool_i_workers_put(workers, index, ready);
         return;
     }
-    overflow(workers, ready);
+    put_into_overflow(workers, ready);
     if (!lanepool_i_workers_is_paused(workers))
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
@@ -116,7 +116,7 @@ void lanepool_i_workers_take_all(lanepool_i_workers *workers, lanepool_i_tasks *
     for (size_t i = 0; i < workers->worker_count; i++)
         while ((task = lanepool_i_ready_ring_take(&workers->all[i].queue)) != NULL)
             lanepool_i_tasks_add(tasks, task);
-    while ((task = take_spilled(workers)) != NULL)
+    while ((task = take_overflow(workers)) != NULL)
         lanepool_i_tasks_add(tasks, task);
 }
 
@@ -128,7 +128,7 @@ static void count_taken(lanepool_i_worker *worker, const lanepool_i_worker *othe
     store_relaxed(&worker->taken_from_others, load_relaxed(&worker->taken_from_others) + count);
 }
 
-static lanepool_i_worker *neighbour(lanepool_i_worker *worker, size_t distance)
+static lanepool_i_worker *worker_at(lanepool_i_worker *worker, size_t distance)
 {
     lanepool_i_workers *workers = worker->workers;
     return &workers->all[(worker->index + distance) % workers->worker_count];
@@ -150,47 +150,50 @@ static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
 {
     lanepool_i_task *task = NULL;
     for (size_t i = 1; i < worker->workers->worker_count && task == NULL; i++)
-        task = take_half_of(worker, neighbour(worker, i));
+        task = take_half_of(worker, worker_at(worker, i));
     return task;
 }
 
-/* What stands before a worker that is held up, by a long task or for want of a processor, has
- * waited longer than what is not routed yet. */
-static lanepool_i_task *relieve_neighbour(lanepool_i_worker *worker)
+/* Takes from the next worker's ring if that worker has taken nothing from it since the last call.
+ * It is in a long task, or has no processor: its tasks have waited longer than those not routed
+ * yet. */
+static lanepool_i_task *relieve_next_worker(lanepool_i_worker *worker)
 {
-    lanepool_i_worker *other = neighbour(worker, 1);
+    lanepool_i_worker *other = worker_at(worker, 1);
     uint32_t took = lanepool_i_ready_ring_taken(&other->queue);
-    bool is_held_up = took == worker->neighbour_took;
-    worker->neighbour_took = took;
-    return is_held_up && other != worker ? take_half_of(worker, other) : NULL;
+    bool is_stuck = took == worker->next_worker_took;
+    worker->next_worker_took = took;
+    return is_stuck && other != worker ? take_half_of(worker, other) : NULL;
 }
 
-/* The spill comes before the worker's own queue: a key with a long backlog, whose next task goes to
- * the spill each time, must not keep it from there for longer than a quantum. */
+/* Takes from the worker's own ring if nothing was taken from it since the last call. A key with a
+ * long backlog may put its next task into the overflow list each time. The overflow list comes
+ * before the worker's ring, but must not keep the worker from it for more than a quantum. */
 static lanepool_i_task *take_own_if_passed_over(lanepool_i_worker *worker)
 {
     bool was_passed_over =
-        worker->took_elsewhere && lanepool_i_ready_ring_taken(&worker->queue) == worker->own_took;
-    worker->took_elsewhere = false;
+        worker->looked_elsewhere && lanepool_i_ready_ring_taken(&worker->queue) == worker->own_took;
+    worker->looked_elsewhere = false;
     lanepool_i_task *task = was_passed_over ? lanepool_i_ready_ring_take(&worker->queue) : NULL;
     worker->own_took = lanepool_i_ready_ring_taken(&worker->queue);
     return task;
 }
 
-/* So that work which only others would find does not wait for as long as this one has its own. */
+/* Looks for work that only other workers would find, even while this worker has tasks of its
+ * own. */
 static lanepool_i_task *look_around(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     worker->ran = 0;
-    worker->looked_at_ns = worker->now_ns;
+    worker->quantum_start_ns = worker->now_ns;
     workers->work->look(workers->owner, worker);
     lanepool_i_task *task = take_own_if_passed_over(worker);
     if (task != NULL)
         return task;
-    worker->took_elsewhere = true;
+    worker->looked_elsewhere = true;
     worker->turn = (worker->turn + 1) % workers->worker_count;
     if (worker->turn == worker->index)
-        return take_spilled(workers);
+        return take_overflow(workers);
     lanepool_i_worker *other = &workers->all[worker->turn];
     task = lanepool_i_ready_ring_take(&other->queue);
     if (task != NULL)
@@ -198,7 +201,7 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     return task;
 }
 
-lanepool_i_task *lanepool_i_worker_leave(lanepool_i_worker *worker, lanepool_i_task *task)
+lanepool_i_task *lanepool_i_worker_return_task(lanepool_i_worker *worker, lanepool_i_task *task)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     lanepool_i_tasks_add(&ready, task);
@@ -209,12 +212,12 @@ lanepool_i_task *lanepool_i_worker_leave(lanepool_i_worker *worker, lanepool_i_t
 static lanepool_i_task *find_ready(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
-    lanepool_i_task *task = take_spilled(workers);
-    worker->took_elsewhere |= task != NULL;
+    lanepool_i_task *task = take_overflow(workers);
+    worker->looked_elsewhere |= task != NULL;
     if (task == NULL)
         task = lanepool_i_ready_ring_take(&worker->queue);
     if (task == NULL)
-        task = relieve_neighbour(worker);
+        task = relieve_next_worker(worker);
     if (task == NULL) {
         workers->work->look(workers->owner, worker);
         task = lanepool_i_ready_ring_take(&worker->queue);
@@ -224,8 +227,8 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
     return task;
 }
 
-/* What comes from the worker's own lane was taken there with a look whether to halt. */
-static lanepool_i_task *find(lanepool_i_worker *worker)
+/* A task from the worker's own lane needs no check of `halt` here: `own` has made one. */
+static lanepool_i_task *find_task(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     if (__builtin_expect(load_relaxed(&workers->halt) != 0, 0)) {
@@ -244,7 +247,7 @@ static lanepool_i_task *find(lanepool_i_worker *worker)
 
 /* --- searching and sleeping --- */
 
-static bool anything_left(lanepool_i_worker *worker)
+static bool is_work_left(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     uint32_t halt = load_seq(&workers->halt);
@@ -268,17 +271,17 @@ static void end_search(lanepool_i_worker *worker)
     worker->searching = false;
     lanepool_i_workers *workers = worker->workers;
     if (lanepool_i_sleepers_end_search(&workers->sleepers) &&
-        (anything_left(worker) || workers->work->uncertain(workers->owner, worker)))
+        (is_work_left(worker) || workers->work->uncertain(workers->owner, worker)))
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
-static void is_back(lanepool_i_worker *worker)
+static void restart_quantum(lanepool_i_worker *worker)
 {
     worker->now_ns = lanepool_i_clock_coarse();
-    worker->looked_at_ns = worker->now_ns;
+    worker->quantum_start_ns = worker->now_ns;
 }
 
-/* False: the worker leaves. */
+/* Returns false if the worker is to leave. */
 static bool sleep_until_woken(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
@@ -292,15 +295,16 @@ static bool sleep_until_woken(lanepool_i_worker *worker)
     return true;
 }
 
-/* The program is told before: from then on another thread may be there. False: the thread ends. */
-static bool comes_back(lanepool_i_worker *worker)
+/* Makes the worker absent. Returns true if it has found work and is back; false if its thread ends.
+ * Calls the program first: as soon as the worker is absent, another thread may run it. */
+static bool leave_or_return(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     worker->searching = false;
     workers->work->leave(workers->owner, worker);
     lanepool_i_sleepers_set_absent(&workers->sleepers, worker->index);
     workers->work->idle(workers->owner, worker);
-    if (lanepool_i_workers_is_stopped(workers) || !anything_left(worker) ||
+    if (lanepool_i_workers_is_stopped(workers) || !is_work_left(worker) ||
         !lanepool_i_sleepers_take_back(&workers->sleepers, worker->index))
         return false;
     workers->work->come_back(workers->owner, worker);
@@ -309,18 +313,18 @@ static bool comes_back(lanepool_i_worker *worker)
     return true;
 }
 
-static void lie_down(lanepool_i_worker *worker)
+static void go_to_sleep(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     lanepool_i_sleepers_prepare(&workers->sleepers, worker->index);
     workers->work->idle(workers->owner, worker);
-    if (anything_left(worker) && !PLANTED(LOST_WAKE_UP)) {
+    if (is_work_left(worker) && !PLANTED(LOST_WAKE_UP)) {
         lanepool_i_sleepers_stay_awake(&workers->sleepers, worker->index);
-    } else if (!sleep_until_woken(worker) && !comes_back(worker)) {
+    } else if (!sleep_until_woken(worker) && !leave_or_return(worker)) {
         worker->leaves = true;
         return;
     }
-    is_back(worker);
+    restart_quantum(worker);
 }
 
 void lanepool_i_worker_retry_threads(lanepool_i_worker *worker)
@@ -331,36 +335,36 @@ void lanepool_i_worker_retry_threads(lanepool_i_worker *worker)
         !cas_seq(&workers->refused_ns, &refused_ns, 0))
         return;
     lanepool_i_sleepers_retry_threads(&workers->sleepers);
-    if (anything_left(worker))
+    if (is_work_left(worker))
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
-/* Looks for a while, then sleeps; returns when there may be something. It never yields: a searcher
- * that stands behind a busy worker on its core would still count as searching, and nobody would be
- * woken. */
-static lanepool_i_task *search(lanepool_i_worker *worker)
+/* Looks for a task for a while, then sleeps. Returns NULL when there may be work again, or when the
+ * worker leaves. A searcher never yields: if it waited for its core behind a busy worker, it would
+ * still count as searching, and no worker would be woken. */
+static lanepool_i_task *search_for_task(lanepool_i_worker *worker)
 {
     start_search(worker);
     for (int round = 0; round < LANEPOOL_I_SEARCH_ROUNDS; round++) {
-        lanepool_i_task *task = find(worker);
+        lanepool_i_task *task = find_task(worker);
         if (task != NULL || (load_relaxed(&worker->workers->halt) & LANEPOOL_I_HALT_STOP) != 0)
             return task;
         for (int i = 0; i < LANEPOOL_I_SEARCH_PAUSES && i < 4 << round; i++)
             lanepool_i_pause();
     }
-    lie_down(worker);
+    go_to_sleep(worker);
     return NULL;
 }
 
 /* --- the thread --- */
 
-static void work(lanepool_i_worker *worker)
+static void run_loop(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     while ((load_acquire(&workers->halt) & LANEPOOL_I_HALT_STOP) == 0) {
-        lanepool_i_task *task = find(worker);
+        lanepool_i_task *task = find_task(worker);
         if (task == NULL)
-            task = search(worker);
+            task = search_for_task(worker);
         if (task == NULL) {
             if (worker->leaves)
                 return;
@@ -376,10 +380,10 @@ static void work(lanepool_i_worker *worker)
 
 static void run_guarded(lanepool_i_worker *worker);
 
-/* A task ended the thread (pthread_exit). This runs while the thread is on its way out; the
- * worker's work simply goes on from here, and the thread ends when the pool does. If that happened
- * more than once, the outer ones are still on their way out then, and come here again. */
-static void thread_ends(void *argument)
+/* Runs when a task has ended the thread (pthread_exit), while the thread unwinds. The worker
+ * continues its loop from here, and the thread ends when the pool does. If this happened more than
+ * once, the outer calls unwind after that and are called here again. */
+static void continue_after_thread_end(void *argument)
 {
     lanepool_i_worker *worker = argument;
     if (worker->ended)
@@ -390,8 +394,8 @@ static void thread_ends(void *argument)
 
 static void run_guarded(lanepool_i_worker *worker)
 {
-    LANEPOOL_I_THREAD_END_PUSH(thread_ends, worker);
-    work(worker);
+    LANEPOOL_I_THREAD_END_PUSH(continue_after_thread_end, worker);
+    run_loop(worker);
     LANEPOOL_I_THREAD_END_POP();
     worker->ended = true;
     worker->workers->work->end(worker->workers->owner, worker);
@@ -405,40 +409,40 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Then it searches like one that was woken: it may have to wake another. That it had slept is what
- * its events say. */
+/* The worker begins by searching, as if woken, since it may have to wake another one. Its events
+ * record a sleep that ends now. */
 static void *thread_main_of_absent(void *argument)
 {
     lanepool_i_worker *worker = argument;
     lanepool_i_semaphore_wait(&worker->workers->sleepers.all[worker->index].semaphore);
-    if (worker->has_before) {
-        lanepool_i_thread_join(&worker->before);
+    if (worker->has_previous_thread) {
+        lanepool_i_thread_join(&worker->previous_thread);
         lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
     }
     worker->leaves = false;
     worker->ended = false;
-    is_back(worker);
+    restart_quantum(worker);
     worker->workers->work->begin(worker->workers->owner, worker);
     start_search(worker);
     run_guarded(worker);
     return NULL;
 }
 
-/* --- the crew --- */
+/* --- all workers --- */
 
-static void start_absent(void *owner, size_t index)
+static void start_absent_worker(void *owner, size_t index)
 {
     const lanepool_i_workers *workers = owner;
     workers->work->start(workers->owner, index);
 }
 
 bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
-                             const lanepool_i_work *work_for, void *owner,
+                             const lanepool_i_work *work, void *owner,
                              lanepool_i_priority_queue *queue)
 {
     workers->worker_count = worker_count;
     atomic_init(&workers->refused_ns, 0);
-    workers->work = work_for;
+    workers->work = work;
     workers->owner = owner;
     workers->overflow = (lanepool_i_tasks){ NULL, NULL, 0 };
     workers->priority_queue = queue;
@@ -449,7 +453,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         return false;
     if (!lanepool_i_mutex_init(&workers->overflow_lock))
         goto free_workers;
-    if (!lanepool_i_sleepers_init(&workers->sleepers, worker_count, resident, start_absent,
+    if (!lanepool_i_sleepers_init(&workers->sleepers, worker_count, resident, start_absent_worker,
                                   workers))
         goto fini_lock;
     for (size_t i = 0; i < worker_count; i++) {
@@ -461,18 +465,18 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->ring = NULL;
         worker->context = NULL;
         worker->ran = 0;
-        worker->looked_at_ns = 0;
+        worker->quantum_start_ns = 0;
         worker->now_ns = 0;
         worker->turn = i;
-        worker->neighbour_took = 0;
+        worker->next_worker_took = 0;
         worker->put_off = 0;
         worker->own_took = 0;
-        worker->took_elsewhere = false;
+        worker->looked_elsewhere = false;
         worker->searching = false;
         worker->ended = false;
         worker->leaves = false;
         worker->has_thread = false;
-        worker->has_before = false;
+        worker->has_previous_thread = false;
         atomic_init(&worker->taken_from_others, 0);
     }
     return true;
@@ -504,22 +508,23 @@ bool lanepool_i_workers_start(lanepool_i_workers *workers)
     return true;
 }
 
-/* The post comes last: then the next one to claim this worker finds all of it written. */
+/* The post comes last: the new thread waits for it, so that thread and any later claimer find these
+ * fields written. */
 bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index)
 {
     lanepool_i_worker *worker = &workers->all[index];
     lanepool_i_thread thread;
     if (!lanepool_i_thread_start(&thread, thread_main_of_absent, worker))
         return false;
-    worker->before = worker->thread;
-    worker->has_before = worker->has_thread;
+    worker->previous_thread = worker->thread;
+    worker->has_previous_thread = worker->has_thread;
     worker->thread = thread;
     worker->has_thread = true;
     lanepool_i_semaphore_post(&workers->sleepers.all[index].semaphore);
     return true;
 }
 
-/* The time is never 0: that would say that nothing is lacking. */
+/* The time is made odd, so never 0: that would mean that no thread was refused. */
 void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index)
 {
     lanepool_i_sleepers_thread_failed(&workers->sleepers, index);

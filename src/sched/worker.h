@@ -1,23 +1,28 @@
 /*
- * The workers: threads, their queues of ready tasks, and the loop that finds
- * the next one. A worker knows nothing of keys or lanes; what it works for is
- * behind lanepool_i_work.
+ * The workers: threads, their rings of ready tasks, and the loop that finds the next task. A worker
+ * knows nothing of keys or lanes; it reaches the pool through lanepool_i_work.
  *
- * Where a worker looks, in this order: the spill, where ready tasks stand that
- * fitted into no queue, and have waited longest; its own queue; the older half of
- * the next worker's, if that has taken nothing since this one last looked; what
- * `look` brings (it may route); the older half of another's queue. After each quantum it looks
- * first at what others would find: it calls `look`, and runs the oldest task of the spill or of
- * another queue, each in its turn.
+ * A worker looks for a task in this order:
+ *   1. Its own lane, with lanes per worker.
+ *   2. The overflow list, whose tasks fitted into no ring and have waited longest.
+ *   3. Its own ring.
+ *   4. The older half of the next worker's ring, if nothing was taken from that ring since this
+ *      worker last checked.
+ *   5. Its own ring again, after `look`, which may route.
+ *   6. The older half of any other worker's ring.
  *
- * In an elastic crew workers may be absent (sleep.h). Who claims one starts its thread at once, on
- * its own, holding no lock: it may hold the router role. The new thread first waits until its
- * starter has written down its handle, and joins the thread that the worker had before, which has
- * nothing more to do than to end: from then on the worker is its own.
+ * After each quantum the worker *looks around* first, for work that only other workers would find:
+ * it calls `look`, then takes the oldest task of the overflow list or of another worker's ring,
+ * each in turn.
  *
- * With priorities all ready tasks stand in the spill, which is in their order then
- * (priority_queue.h), and no queue takes any: a worker that has run one looks around each time, and
- * takes the first of the highest.
+ * In an elastic pool workers may be absent (sleep.h). A thread that claims an absent worker starts
+ * its new thread at once. The claimer holds no lock then, but may hold the router role. The new
+ * thread waits until the claimer has stored its handle, and joins the worker's previous thread,
+ * which has nothing left to do but end. From then on the worker belongs to the new thread.
+ *
+ * With priorities all ready tasks are in the overflow list, which is then a priority queue
+ * (priority_queue.h); the rings take none. A worker looks around after each task, and takes the
+ * first task of the highest level.
  */
 #ifndef LANEPOOL_SRC_SCHED_WORKER_H
 #define LANEPOOL_SRC_SCHED_WORKER_H
@@ -30,105 +35,111 @@
 typedef struct lanepool_i_workers lanepool_i_workers;
 typedef struct lanepool_i_worker lanepool_i_worker;
 
-/* What workers work for. All calls come on the worker's thread; `left` must be quick. */
+/* The pool, as its workers see it. All calls are made on the worker's thread, except `start`.
+ * `left` must be quick. */
 typedef struct lanepool_i_work {
     /* The thread begins. */
     void (*begin)(void *owner, lanepool_i_worker *worker);
-    /* Runs a ready task, and what it makes ready, up to a quantum. */
+    /* Runs a ready task, and tasks that it makes ready, for at most a quantum. */
     void (*run)(void *owner, lanepool_i_worker *worker, lanepool_i_task *task);
-    /* Brings ready tasks into the worker's queue, if there are some to be routed. */
+    /* Brings ready tasks into the worker's ring, if there are tasks to route. */
     void (*look)(void *owner, lanepool_i_worker *worker);
-    /* The worker's own next task before all others, or NULL (lanes per worker). */
+    /* Takes the next task of the worker's own lane, or returns NULL. */
     lanepool_i_task *(*own)(void *owner, lanepool_i_worker *worker);
-    /* Whether `look`, or `own`, would find something; in the total order of `seq` operations. */
+    /* Return true if `look` or `own` would find something, in the total order of seq_cst
+     * operations. */
     bool (*left)(void *owner, lanepool_i_worker *worker);
     bool (*has_own)(void *owner, lanepool_i_worker *worker);
-    /* The last searcher leaves with a task and has seen nothing left: whether there may be
-     * something all the same that only `idle` can tell, so that another worker is to find out. */
+    /* Called when the last searcher stops with a task and has seen no work left. Returns true if
+     * there may be work that only `idle` can detect; then another worker is woken to do so. */
     bool (*uncertain)(void *owner, lanepool_i_worker *worker);
-    /* The worker has found nothing and has its flag set; it is about to sleep. */
+    /* The worker has found nothing and has set its flag; it is about to sleep. */
     void (*idle)(void *owner, lanepool_i_worker *worker);
-    /* The task that runs has ended the thread: to be treated as having returned. */
+    /* The running task has ended the thread. Treats the task as if it had returned. */
     void (*abandoned)(void *owner, lanepool_i_worker *worker);
-    /* The thread ends. The last thing that it does. */
+    /* The thread ends; its last call. */
     void (*end)(void *owner, lanepool_i_worker *worker);
-    /* The worker leaves, or comes back to its loop after all. */
+    /* The worker leaves its loop; or, after that, it is back in its loop. */
     void (*leave)(void *owner, lanepool_i_worker *worker);
     void (*come_back)(void *owner, lanepool_i_worker *worker);
-    /* The calling thread has claimed this absent worker: calls lanepool_i_workers_start_absent(),
-     * or lanepool_i_workers_thread_failed(). */
+    /* Starts a thread for an absent worker, which the calling thread has claimed. Calls
+     * lanepool_i_workers_start_absent() or lanepool_i_workers_thread_failed(). */
     void (*start)(void *owner, size_t index);
 } lanepool_i_work;
 
-/* Guards: I immutable, W the worker, A atomic, C who has claimed it while it was absent, and, when
- * no worker is left, who joins. */
+/* Guards: I immutable, W the worker, A atomic, C the thread that has claimed the worker while it
+ * was absent, and, when no worker is left, the thread that joins them. */
 struct lanepool_i_worker {
     lanepool_i_ready_ring queue;
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_workers *workers; /* I */
     size_t index;                                                /* I */
-    void *record;                       /* I: what the owner keeps for the thread */
-    lanepool_i_ring *ring;              /* I: its events, or NULL */
-    void *context;                      /* W: the program's, for its tasks */
-    uint32_t ran;                       /* W: tasks run since the last look around */
-    uint64_t looked_at_ns;              /* W: when that was */
-    uint64_t now_ns;                    /* W: when it last ran a task or slept */
-    size_t turn;                        /* W: whose turn it is in looking around */
-    uint32_t neighbour_took;            /* W: what the next worker had taken then */
-    uint32_t own_took;                  /* W: the same of its own queue */
-    uint32_t put_off;                   /* W: how often in a row it did not route */
-    bool took_elsewhere;                /* W: since then it has, or has tried */
-    bool searching;                     /* W: counted as searching in the park */
-    bool ended;                         /* W: `end` has been called */
-    bool leaves;                        /* W: its thread ends, and not the pool */
+    void *record;                                                /* I: the owner's thread record */
+    lanepool_i_ring *ring;                                       /* I: its events, or NULL */
+    void *context;             /* W: the program's, for the worker's tasks */
+    uint32_t ran;              /* W: tasks run since it last looked around */
+    uint64_t quantum_start_ns; /* W: when it last looked around */
+    uint64_t now_ns;           /* W: when it last ran a task or slept */
+    size_t turn;               /* W: the worker whose turn it is at looking around */
+    uint32_t next_worker_took; /* W: tasks taken from the next worker's ring, when last checked */
+    uint32_t own_took;         /* W: tasks taken from its own ring, when last checked */
+    uint32_t put_off;          /* W: quanta in a row in which it did not route */
+    bool looked_elsewhere;     /* W: it has looked elsewhere since */
+    bool searching;            /* W: it counts as searching (sleep.h) */
+    bool ended;                /* W: `end` has been called */
+    bool leaves;               /* W: its thread ends, but the pool does not */
     _Atomic uint64_t taken_from_others; /* A: W writes */
     lanepool_i_thread thread;           /* C */
-    lanepool_i_thread before;           /* C: the one that `thread` joins */
-    bool has_thread;                    /* C: which nobody has joined */
-    bool has_before;                    /* C */
+    lanepool_i_thread previous_thread;  /* C: the previous one, which `thread` joins */
+    bool has_thread;                    /* C: `thread` is not joined yet */
+    bool has_previous_thread;           /* C */
 };
 
-#define LANEPOOL_I_HALT_STOP  1u /* the workers leave their loop as soon as nothing runs */
-#define LANEPOOL_I_HALT_PAUSE 2u /* no task is taken: the workers only route */
+#define LANEPOOL_I_HALT_STOP  1u /* leave the loop as soon as nothing runs */
+#define LANEPOOL_I_HALT_PAUSE 2u /* take no task; only route */
 
 struct lanepool_i_workers {
     lanepool_i_sleepers sleepers;
     lanepool_i_worker *all;      /* I */
     size_t worker_count;         /* I */
-    uint64_t idle_ns;            /* I: then a worker may leave */
-    _Atomic uint64_t refused_ns; /* A: when no thread could be had, or 0 */
+    uint64_t idle_ns;            /* I: a worker that has slept for this long may leave */
+    _Atomic uint64_t refused_ns; /* A: when the system refused a thread, or 0 */
     uint32_t quantum_tasks;      /* I */
     uint64_t quantum_ns;         /* I */
     const lanepool_i_work *work; /* I */
     void *owner;                 /* I */
-    _Atomic uint32_t halt;       /* A: HALT_ bits; 0: tasks are run */
+    _Atomic uint32_t halt;       /* A: HALT_ bits; 0 while tasks are run */
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_mutex overflow_lock; /* P */
     lanepool_i_tasks overflow;                                      /* P */
-    lanepool_i_priority_queue *priority_queue;                      /* I: in its place, or NULL */
-    _Atomic size_t overflow_count;                                  /* A: P writes */
+    lanepool_i_priority_queue *priority_queue; /* I: replaces `overflow`, or NULL */
+    _Atomic size_t overflow_count;             /* A: P writes */
 };
 
-/* The first `resident` workers never leave, the others are absent at first. `levels`: with
- * priorities; NULL: without. */
+/* The first `resident` workers never leave; the others are absent at first. `queue` is NULL in a
+ * pool without priorities. */
 bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
                              const lanepool_i_work *work, void *owner,
                              lanepool_i_priority_queue *queue);
 void lanepool_i_workers_fini(lanepool_i_workers *workers);
-/* Starts the residents' threads; false: not all could be had, and none is left. */
+/* Starts the residents' threads. Returns false if the system refuses one; then none is left
+ * running. */
 bool lanepool_i_workers_start(lanepool_i_workers *workers);
-/* Of an absent worker that the caller has claimed: starts its thread; false: it cannot be had. */
+/* Starts the thread of an absent worker that the caller has claimed. Returns false if the system
+ * refuses it. */
 bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index);
-/* The same: a thread could not be had. It is tried again when a worker looks around later. */
+/* Records that the system refused a thread for a worker that the caller has claimed. A worker that
+ * looks around later tries again. */
 void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index);
-/* The worker sees whether threads are to be tried for again, of an elastic crew. */
+/* Allows threads to be tried for again, if the last refusal is long enough ago. Elastic pools
+ * only. */
 void lanepool_i_worker_retry_threads(lanepool_i_worker *worker);
-/* Any thread: makes the workers leave once what they run has returned. */
+/* Makes the workers leave their loop once their tasks have returned. Any thread. */
 void lanepool_i_workers_stop(lanepool_i_workers *workers);
 static inline bool lanepool_i_workers_is_stopped(const lanepool_i_workers *workers)
 {
     return (load_seq(&workers->halt) & LANEPOOL_I_HALT_STOP) != 0;
 }
 
-/* Any thread: the workers take no task any more, or go on. */
+/* Make the workers take no more tasks, or take tasks again. Any thread. */
 void lanepool_i_workers_pause(lanepool_i_workers *workers);
 void lanepool_i_workers_resume(lanepool_i_workers *workers);
 static inline bool lanepool_i_workers_is_paused(const lanepool_i_workers *workers)
@@ -138,35 +149,36 @@ static inline bool lanepool_i_workers_is_paused(const lanepool_i_workers *worker
 
 void lanepool_i_workers_join(lanepool_i_workers *workers);
 
-/* The worker has run a task. */
+/* Counts a task that the worker has run. */
 static inline void lanepool_i_worker_ran_one(lanepool_i_worker *worker)
 {
     worker->ran++;
     worker->now_ns = lanepool_i_clock_coarse();
 }
 
-/* Whether it is time to look around: counted in tasks and in time. */
+/* Returns true if it is time to look around, by tasks run or by time. */
 static inline bool lanepool_i_worker_quantum_is_over(const lanepool_i_worker *worker)
 {
     return worker->ran >= worker->workers->quantum_tasks ||
-           worker->now_ns - worker->looked_at_ns > worker->workers->quantum_ns;
+           worker->now_ns - worker->quantum_start_ns > worker->workers->quantum_ns;
 }
 
-/* Puts a task back that the worker has found; returns NULL. */
-lanepool_i_task *lanepool_i_worker_leave(lanepool_i_worker *worker, lanepool_i_task *task);
+/* Puts a task that the worker has found back among the ready ones. Returns NULL. */
+lanepool_i_task *lanepool_i_worker_return_task(lanepool_i_worker *worker, lanepool_i_task *task);
 
-/* What a worker has found, or NULL, unless the crew has been halted. Who finds a task has seen the
- * end that made it ready: so none starts that became ready only after a call that halts. */
+/* Returns `task`. If the workers were halted, puts it back and returns NULL. Taking the task from
+ * its queue made visible the end that made the task ready, and all before that end. So if the end
+ * came after a call that halts, this relaxed load sees `halt`, and the task does not start. */
 static inline lanepool_i_task *lanepool_i_worker_unless_halted(lanepool_i_worker *worker,
                                                                lanepool_i_task *task)
 {
     if (task != NULL && __builtin_expect(load_relaxed(&worker->workers->halt) != 0, 0))
-        return lanepool_i_worker_leave(worker, task);
+        return lanepool_i_worker_return_task(worker, task);
     return task;
 }
 
-/* The next task of a worker that has run one, if it stands in its own queue and nothing comes
- * before that: else NULL, and the worker is to look everywhere. */
+/* Returns the next task of a worker that has run one, from its own ring. Returns NULL if the ring
+ * is empty or other tasks come first; then the worker looks everywhere. */
 static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
 {
     const lanepool_i_workers *workers = worker->workers;
@@ -175,22 +187,23 @@ static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
     return lanepool_i_worker_unless_halted(worker, lanepool_i_ready_ring_take(&worker->queue));
 }
 
-/* Puts ready tasks into worker `index`'s queue, the rest into the spill, and wakes by the rule.
- * Any thread. */
+/* Puts ready tasks into worker `index`'s ring and the rest into the overflow list, then applies the
+ * wake rule. Any thread. */
 void lanepool_i_workers_put(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready);
-/* The same for tasks that have stood ready before. */
+/* Puts back tasks that were ready before. While the pool is paused, wakes no worker. */
 void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index,
                                  lanepool_i_tasks *ready);
-/* The worker whose queue holds the fewest tasks. O(workers). */
+/* Returns the worker whose ring holds the fewest tasks. O(workers). */
 size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers);
-/* Whether a queue or the spill holds something; in the total order of `seq` operations. */
+/* Returns true if a ring or the overflow list holds a task. Reads in the total order of seq_cst
+ * operations. */
 bool lanepool_i_workers_has_ready(const lanepool_i_workers *workers);
-/* Under the spill's lock: how many stand there, and each of them. */
+/* Count, and visit, the tasks in the overflow list. The caller holds the overflow list's lock. */
 size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers);
 void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
                                              void (*found)(lanepool_i_task *task, void *context),
                                              void *context);
-/* Takes everything out of queues and spill, once no worker is left. */
+/* Takes all tasks out of the rings and the overflow list, once no worker is left. */
 void lanepool_i_workers_take_all(lanepool_i_workers *workers, lanepool_i_tasks *tasks);
 
 #endif
