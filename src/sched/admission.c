@@ -4,17 +4,17 @@
 #include "lanepool/pool.h"
 
 #define BATCH_MAX 64u
-/* A credit is at most this part of the limit: what threads hold unused hardly matters. */
+/* A credit is at most this part of the limit, so unused credits of threads hardly matter. */
 #define CREDITS_TO_LIMIT 1024u
 #define UNLIMITED_CREDIT ((uint64_t)1 << 62)
 
-/* One blocked submitter; on its stack. */
+/* A blocked submitter; on its own stack. */
 struct lanepool_i_blocked_submitter {
     lanepool_i_blocked_submitter *next; /* L */
     lanepool_i_charge *charge;          /* I */
-    uint64_t credit;                    /* L: given when served; 0: refused */
+    uint64_t credit;                    /* L: given when served; 0 if refused */
     bool served;                        /* L */
-    lanepool_i_semaphore semaphore;     /* posted after it was served */
+    lanepool_i_semaphore semaphore;     /* posted after the submitter was served */
 };
 
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_thread_records *records,
@@ -41,8 +41,8 @@ void lanepool_i_admission_fini(lanepool_i_admission *admission)
     lanepool_i_mutex_fini(&admission->lock);
 }
 
-/* Credits that ended threads left unused come back here. */
-static void take_back_locked(lanepool_i_admission *admission)
+/* Takes back the credits that ended threads have not used. */
+static void take_back_credits_locked(lanepool_i_admission *admission)
 {
     lanepool_i_thread_records *records = admission->records;
     lanepool_i_mutex_lock(&records->lock);
@@ -55,13 +55,14 @@ static uint64_t room_locked(lanepool_i_admission *admission)
 {
     if (admission->limit == UINT64_MAX)
         return UNLIMITED_CREDIT;
-    take_back_locked(admission);
+    take_back_credits_locked(admission);
     uint64_t pending = admission->admitted - lanepool_i_thread_records_finished(admission->records);
     return pending < admission->limit ? admission->limit - pending : 0;
 }
 
-/* Up to a batch of the room; a whole large credit where there is no limit at all. */
-static uint64_t give_locked(lanepool_i_admission *admission, uint64_t room)
+/* Gives a credit: a batch, or less if there is less room. Without any limit: one very large
+ * credit. */
+static uint64_t give_credit_locked(lanepool_i_admission *admission, uint64_t room)
 {
     bool unlimited = admission->limit == UINT64_MAX && admission->quotas == NULL;
     uint64_t most = unlimited ? room : admission->batch;
@@ -72,67 +73,70 @@ static uint64_t give_locked(lanepool_i_admission *admission, uint64_t room)
 
 /* --- waiting --- */
 
-static void join_locked(lanepool_i_admission *admission, lanepool_i_blocked_submitter *applicant)
+static void join_queue_locked(lanepool_i_admission *admission,
+                              lanepool_i_blocked_submitter *submitter)
 {
-    applicant->next = NULL;
-    *admission->last = applicant;
-    admission->last = &applicant->next;
+    submitter->next = NULL;
+    *admission->last = submitter;
+    admission->last = &submitter->next;
     store_seq(&admission->waiting, load_relaxed(&admission->waiting) + 1);
 }
 
-static void leave_locked(lanepool_i_admission *admission, lanepool_i_blocked_submitter *applicant)
+static void leave_queue_locked(lanepool_i_admission *admission,
+                               lanepool_i_blocked_submitter *submitter)
 {
     lanepool_i_blocked_submitter **at = &admission->first;
-    while (*at != applicant)
+    while (*at != submitter)
         at = &(*at)->next;
-    *at = applicant->next;
-    if (admission->last == &applicant->next)
+    *at = submitter->next;
+    if (admission->last == &submitter->next)
         admission->last = at;
     store_seq(&admission->waiting, load_relaxed(&admission->waiting) - 1);
 }
 
-/* The applicant may be gone as soon as it is posted, so this comes last. */
+/* The post comes last: the submitter's stack frame may be gone after it. */
 static void serve_one_locked(lanepool_i_admission *admission,
-                             lanepool_i_blocked_submitter *applicant, uint64_t credit)
+                             lanepool_i_blocked_submitter *submitter, uint64_t credit)
 {
-    leave_locked(admission, applicant);
-    applicant->credit = credit;
-    applicant->served = true;
+    leave_queue_locked(admission, submitter);
+    submitter->credit = credit;
+    submitter->served = true;
     if (credit > 0)
-        lanepool_i_lane_quotas_count(applicant->charge);
-    lanepool_i_semaphore_post(&applicant->semaphore);
+        lanepool_i_lane_quotas_count(submitter->charge);
+    lanepool_i_semaphore_post(&submitter->semaphore);
 }
 
-/* From the oldest on; who has to wait for a lane stands in the way of those behind it who want one
- * of its lanes, too. Returns the room that is left; if there is none, some were not looked at. */
-static uint64_t serve_locked(lanepool_i_admission *admission, bool any)
+/* Serves blocked submitters, oldest first. A submitter that waits for a lane also blocks every
+ * later one that wants that lane. Returns the room that is left; if there is none, not all
+ * submitters were checked. */
+static uint64_t serve_waiting_locked(lanepool_i_admission *admission, bool any)
 {
     uint64_t least = any ? 1 : admission->batch;
-    lanepool_i_blocked_submitter *applicant = admission->first;
+    lanepool_i_blocked_submitter *submitter = admission->first;
     if (admission->quotas != NULL)
         lanepool_i_lane_quotas_begin_walk(admission->quotas);
     uint64_t room = room_locked(admission);
-    while (applicant != NULL && room >= least) {
-        lanepool_i_blocked_submitter *next = applicant->next;
+    while (submitter != NULL && room >= least) {
+        lanepool_i_blocked_submitter *next = submitter->next;
         if (admission->quotas == NULL ||
-            lanepool_i_lane_quotas_fit(admission->quotas, applicant->charge)) {
-            serve_one_locked(admission, applicant, give_locked(admission, room));
+            lanepool_i_lane_quotas_fit(admission->quotas, submitter->charge)) {
+            serve_one_locked(admission, submitter, give_credit_locked(admission, room));
             room = room_locked(admission);
         }
-        applicant = next;
+        submitter = next;
     }
     return room;
 }
 
-/* --- coming --- */
+/* --- admitting --- */
 
-/* For whoever comes after all who wait. What becomes free after these were looked at is theirs: it
- * is not looked for again. */
+/* Returns the room for a new submitter, which is behind all that wait. Those are served first. Room
+ * that becomes free after they were checked belongs to them, so it is not counted. */
 static uint64_t room_behind_locked(lanepool_i_admission *admission, lanepool_i_charge *charge)
 {
     if (admission->quotas == NULL)
         return admission->first == NULL ? room_locked(admission) : 0;
-    uint64_t room = serve_locked(admission, true);
+    uint64_t room = serve_waiting_locked(admission, true);
     return lanepool_i_lane_quotas_fit(admission->quotas, charge) ? room : 0;
 }
 
@@ -143,7 +147,7 @@ bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread
         lanepool_i_mutex_lock(&admission->lock);
         bool open = !admission->closed || lanepool_i_thread_is_inside_pool(record);
         if (open)
-            record->admitted = give_locked(admission, room_behind_locked(admission, charge));
+            record->admitted = give_credit_locked(admission, room_behind_locked(admission, charge));
         if (record->admitted > 0)
             lanepool_i_lane_quotas_count(charge);
         lanepool_i_mutex_unlock(&admission->lock);
@@ -167,7 +171,7 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thre
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
-/* --- going --- */
+/* --- leaving --- */
 
 void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record)
 {
@@ -182,14 +186,14 @@ void lanepool_i_admission_give_back(lanepool_i_admission *admission)
 {
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted--;
-    (void)serve_locked(admission, true);
+    (void)serve_waiting_locked(admission, true);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
 void lanepool_i_admission_serve(lanepool_i_admission *admission, bool any)
 {
     lanepool_i_mutex_lock(&admission->lock);
-    (void)serve_locked(admission, any);
+    (void)serve_waiting_locked(admission, any);
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
@@ -202,17 +206,18 @@ void lanepool_i_admission_close(lanepool_i_admission *admission)
     lanepool_i_mutex_unlock(&admission->lock);
 }
 
-/* False: its time had passed and it had not been served. It may have been in others' way. */
-static bool stand_in_queue(lanepool_i_admission *admission, lanepool_i_blocked_submitter *applicant,
-                           uint64_t deadline_ns)
+/* Returns false if the deadline has passed and the submitter was not served. It may have blocked
+ * later ones, so these are served. */
+static bool wait_in_queue(lanepool_i_admission *admission, lanepool_i_blocked_submitter *submitter,
+                          uint64_t deadline_ns)
 {
-    if (lanepool_i_semaphore_wait_until(&applicant->semaphore, deadline_ns))
+    if (lanepool_i_semaphore_wait_until(&submitter->semaphore, deadline_ns))
         return true;
     lanepool_i_mutex_lock(&admission->lock);
-    bool served = applicant->served;
+    bool served = submitter->served;
     if (!served) {
-        leave_locked(admission, applicant);
-        (void)serve_locked(admission, true);
+        leave_queue_locked(admission, submitter);
+        (void)serve_waiting_locked(admission, true);
     }
     lanepool_i_mutex_unlock(&admission->lock);
     return served;
@@ -222,20 +227,20 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
                                           lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns)
 {
-    lanepool_i_blocked_submitter applicant = { .charge = charge };
-    if (!lanepool_i_semaphore_init(&applicant.semaphore))
+    lanepool_i_blocked_submitter submitter = { .charge = charge };
+    if (!lanepool_i_semaphore_init(&submitter.semaphore))
         return LANEPOOL_NO_THREAD;
     lanepool_i_mutex_lock(&admission->lock);
     bool closed = admission->closed;
     if (!closed) {
-        join_locked(admission, &applicant);
-        (void)serve_locked(admission, true);
+        join_queue_locked(admission, &submitter);
+        (void)serve_waiting_locked(admission, true);
     }
     lanepool_i_mutex_unlock(&admission->lock);
-    bool served = !closed && stand_in_queue(admission, &applicant, deadline_ns);
-    lanepool_i_semaphore_fini(&applicant.semaphore);
-    if (applicant.credit > 0) {
-        record->admitted += applicant.credit - 1;
+    bool served = !closed && wait_in_queue(admission, &submitter, deadline_ns);
+    lanepool_i_semaphore_fini(&submitter.semaphore);
+    if (submitter.credit > 0) {
+        record->admitted += submitter.credit - 1;
         return LANEPOOL_OK;
     }
     return closed || served ? LANEPOOL_SHUT_DOWN : LANEPOOL_TIMED_OUT;

@@ -1,24 +1,24 @@
 /*
- * The limit on pending tasks.
+ * Admission: the limit on pending tasks.
  *
- * Pending is what was admitted less what has finished. Threads are admitted in
- * credits of up to 64 tasks, so that no shared counter is touched each time;
- * with a small limit a credit is one task, and the limit is exact.
+ * Pending tasks are those admitted less those finished. A thread is admitted in credits of up to 64
+ * tasks, so that it does not use a shared counter for each task. With a small limit a credit is one
+ * task, and the limit is exact.
  *
- * Who must wait stands in a queue and is served in turn: by whoever finishes
- * tasks, which hands credits over, so that no one can slip in between.
+ * A submitter that finds no room is blocked in a queue. Threads that finish tasks hand credits to
+ * the blocked submitters in turn, so no later submitter can take the room first.
  *
- * With limits per lane (lane_quota.h) a task is admitted for the pool and for all its
- * lanes at once, or waits. Who waits is served in turn among those who want the
- * same lane: the oldest goes first who finds room and whom nobody before it is in
- * the way of. So one who waits for a lane that is full keeps neither another
- * lane nor the pool from others, but no one overtakes it in any lane of its own.
- * Then a credit is one task, and a thread keeps none, so that all ask here.
+ * With lane limits (lane_quota.h) a task is admitted for the pool and for all its lanes at once, or
+ * not at all. Blocked submitters are then served in turn among those that want the same lane: the
+ * oldest one is served first that finds room and wants no lane that an earlier one waits for. So a
+ * submitter that waits for a full lane blocks neither other lanes nor the pool, and no submitter
+ * overtakes it in any lane of its own. In such a pool a credit is one task, and threads keep none,
+ * so every submitter asks here.
  *
- * Lost wake-ups: a waiter announces itself in `waiting` and then looks at the
- * finished count once more; a finisher counts and then looks at `waiting`; both
- * in the total order of `seq` operations where a credit is one task. Where
- * credits are larger a finisher may see the waiter one task late.
+ * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
+ * counts once more. A thread that finishes a task counts it, then reads `waiting`. Where a credit
+ * is one task, all four are in the total order of seq_cst operations. Where credits are larger, a
+ * finishing thread may see the blocked submitter one task late.
  */
 #ifndef LANEPOOL_SRC_SCHED_ADMISSION_H
 #define LANEPOOL_SRC_SCHED_ADMISSION_H
@@ -30,56 +30,57 @@ typedef struct lanepool_i_blocked_submitter lanepool_i_blocked_submitter;
 
 /* Guards: I immutable, A atomic, L the lock. */
 typedef struct lanepool_i_admission {
-    uint64_t limit;                      /* I: UINT64_MAX: none */
-    uint64_t batch;                      /* I: the most tasks to a credit */
-    lanepool_i_thread_records *records;  /* I: counts what has finished */
-    lanepool_i_lane_quotas *quotas;      /* I: limits per lane; NULL: there are none */
-    lanepool_i_mutex lock;               /* L; taken before the locals' */
+    uint64_t limit;                      /* I: UINT64_MAX without a limit */
+    uint64_t batch;                      /* I: the most tasks in a credit */
+    lanepool_i_thread_records *records;  /* I: count finished tasks */
+    lanepool_i_lane_quotas *quotas;      /* I: lane limits, or NULL */
+    lanepool_i_mutex lock;               /* L; taken before the thread records' lock */
     uint64_t admitted;                   /* L: credits given, less credits that came back */
-    lanepool_i_blocked_submitter *first; /* L: who waits, oldest first */
+    lanepool_i_blocked_submitter *first; /* L: blocked submitters, oldest first */
     lanepool_i_blocked_submitter **last; /* L */
-    bool closed;                         /* L: nobody is admitted from outside any more */
+    bool closed;                         /* L: only threads inside the pool are admitted */
     _Atomic uint32_t waiting;            /* A: L writes */
 } lanepool_i_admission;
 
-/* `quotas` may be NULL. */
+/* `quotas` is NULL without lane limits. */
 bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_thread_records *records,
                                size_t pending_max, lanepool_i_lane_quotas *quotas);
 void lanepool_i_admission_fini(lanepool_i_admission *admission);
 
-/* What the task is charged to has entered the quotas; NULL: it claims nothing, or there are none.
- */
+/* In these functions `charge` has entered the quotas; NULL if the task claims nothing, or there are
+ * no lane limits. */
 
-/* False: full, or others wait for their turn. */
+/* Admits a task. Returns false if the pool is full, or earlier submitters wait. */
 bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                               lanepool_i_charge *charge);
-/* Waits for its turn. OK, TIMED_OUT, SHUT_DOWN or NO_THREAD. */
+/* Admits a task, after waiting in turn. Returns OK, TIMED_OUT, SHUT_DOWN or NO_THREAD. */
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
                                           lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns);
-/* Admits over the limits; counted all the same. */
+/* Admits a task over the limits. The task is counted. */
 void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                                 lanepool_i_charge *charge);
-/* A task that was admitted was not accepted after all: its credit is the thread's again, or, if
- * each counts, that of whoever waits. */
+/* Returns the credit of a task that was admitted but not accepted: to the thread, or, if the limit
+ * is exact, to the blocked submitters. */
 void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record);
-/* A task ended without having been counted as finished: its credit is whoever's waits. Not the
- * thread's: that one may never submit. */
+/* Returns the credit of a task that has ended and is not counted as finished. The credit goes to
+ * the blocked submitters, not to the thread, which may never submit. */
 void lanepool_i_admission_give_back(lanepool_i_admission *admission);
-/* Refuses all who wait and who will come. */
+/* Refuses all blocked submitters, and later ones. */
 void lanepool_i_admission_close(lanepool_i_admission *admission);
 
-/* Serves those who wait, as far as there is room for a whole credit, or `any` room. */
+/* Serves blocked submitters while there is room for a whole credit, or, with `any`, any room. */
 void lanepool_i_admission_serve(lanepool_i_admission *admission, bool any);
 
-/* The thread has finished a task and counted it. */
+/* Called by a thread that has counted a finished task. */
 static inline void lanepool_i_admission_finished(lanepool_i_admission *admission)
 {
     if (load_seq(&admission->waiting) != 0)
         lanepool_i_admission_serve(admission, false);
 }
 
-/* A worker is about to sleep: what room there is, it will not grow by waiting for more. */
+/* Called by a worker that is about to sleep. Serves with any room, since waiting would not make it
+ * larger. */
 static inline void lanepool_i_admission_idle(lanepool_i_admission *admission)
 {
     if (load_seq(&admission->waiting) != 0)

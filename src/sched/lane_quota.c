@@ -18,7 +18,7 @@ void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
     lanepool_i_key_index_fini(&quotas->index);
 }
 
-static void put_aside(lanepool_i_lane_quota *quota, lanepool_i_key **spare)
+static void chain_spare(lanepool_i_lane_quota *quota, lanepool_i_key **spare)
 {
     quota->key.next = *spare;
     *spare = &quota->key;
@@ -34,42 +34,42 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quota
         quota = candidate;
         lanepool_i_key_index_add(&quotas->index, &quota->key);
     } else {
-        put_aside(candidate, spare);
+        chain_spare(candidate, spare);
     }
-    quota->keepers++;
+    quota->references++;
     return quota;
 }
 
 void lanepool_i_lane_quotas_unkeep(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
                                    lanepool_i_key **spare)
 {
-    if (--quota->keepers > 0 || quota->pending_max != 0)
+    if (--quota->references > 0 || quota->pending_max != 0)
         return;
     lanepool_i_key_index_remove(&quotas->index, &quota->key);
-    put_aside(quota, spare);
+    chain_spare(quota, spare);
 }
 
-/* Those that nobody keeps are new; the others came by handles, which keep them. The number of a
- * walk that passes nobody tells duplicates. */
+/* A quota without a reference is new; the others were named by handles, which have references. A
+ * walk number of its own detects duplicates. */
 void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
                                   lanepool_i_key **spare)
 {
-    size_t kept = 0;
+    size_t count = 0;
     lanepool_i_lane_quotas_begin_walk(quotas);
     for (size_t i = 0; i < charge->count; i++) {
         lanepool_i_lane_quota *quota = charge->quotas[i];
-        if (quota->keepers == 0)
+        if (quota->references == 0)
             quota = lanepool_i_lane_quotas_keep(quotas, quota, spare);
         else
-            quota->keepers++;
+            quota->references++;
         if (quota->seen == quotas->walk) {
-            quota->keepers--;
+            quota->references--;
             continue;
         }
         quota->seen = quotas->walk;
-        charge->quotas[kept++] = quota;
+        charge->quotas[count++] = quota;
     }
-    charge->count = kept;
+    charge->count = count;
 }
 
 void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,

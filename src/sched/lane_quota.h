@@ -1,14 +1,14 @@
 /*
- * For each key, how many accepted, unfinished tasks claim it, and how many may.
+ * Lane limits: for each key, how many pending tasks claim it, and how many may.
  *
- * A task is *charged* to the quotas of its keys, to each once, before it asks to
- * be admitted. It counts in all of them from when it is admitted, together,
- * until it ends. A quota is in the table while a task is charged to it, a handle
- * keeps it, or it has a limit of its own; so keys that nobody uses leave nothing.
+ * A task is *charged* to the quotas of its keys, once to each, before it asks to be admitted. From
+ * when it is admitted until it ends it counts in all of them. A quota stays in the table while a
+ * task is charged to it, a handle refers to it, or it has a limit of its own. So keys that are not
+ * used leave nothing behind.
  *
- * Who may call at once: whoever holds the admission's lock. What a charge is made
- * of is prepared before, and given back after, without it (lane_limit.c); only
- * the table's buckets are allocated and freed under the lock, a few at a time.
+ * Callers hold the admission's lock. The memory of charges and quotas is allocated before, and
+ * freed after, without the lock (lane_limit.c). Only the table's buckets are allocated and freed
+ * under the lock, a few at a time.
  */
 #ifndef LANEPOOL_SRC_SCHED_LANE_QUOTA_H
 #define LANEPOOL_SRC_SCHED_LANE_QUOTA_H
@@ -17,60 +17,63 @@
 
 /* Guards: I immutable, L the admission's lock. */
 typedef struct lanepool_i_lane_quota {
-    lanepool_i_key key;   /* L: its link; else I; owns its bytes */
+    lanepool_i_key key;   /* L: its `next`; else I; owns its bytes */
     uint64_t pending;     /* L: tasks that were admitted and have not ended */
-    uint64_t pending_max; /* L: its own limit; 0: the table's */
-    uint64_t keepers;     /* L: tasks that are charged to it, and handles */
-    uint64_t seen;        /* L: the last walk in which somebody who has to wait wanted it */
+    uint64_t pending_max; /* L: its own limit; 0 for the table's */
+    uint64_t references;  /* L: tasks charged to it, and handles */
+    uint64_t seen;        /* L: the last walk in which a submitter had to wait for it */
 } lanepool_i_lane_quota;
 
-/* What one task is charged to. Guards: I immutable, L the admission's lock. */
+/* The quotas that one task is charged to. Guards: I immutable, L the admission's lock. */
 typedef struct lanepool_i_charge {
-    size_t class;                    /* I: of its block */
-    size_t count;                    /* I once it has entered */
+    size_t class;                    /* I: the slab class of its block */
+    size_t count;                    /* I once entered */
     bool counted;                    /* L: the task was admitted */
-    lanepool_i_lane_quota *quotas[]; /* I once it has entered */
+    lanepool_i_lane_quota *quotas[]; /* I once entered */
 } lanepool_i_charge;
 
-/* All of a pool. Guard: L the admission's lock. */
+/* The quotas of a pool. Guard: L the admission's lock. */
 typedef struct lanepool_i_lane_quotas {
     lanepool_i_key_index index; /* L */
-    uint64_t pending_max;       /* I: UINT64_MAX: none */
-    uint64_t walk;              /* L: number of the last walk over those who wait */
+    uint64_t pending_max;       /* I: UINT64_MAX without a limit */
+    uint64_t walk;              /* L: the number of the last walk over blocked submitters */
 } lanepool_i_lane_quotas;
 
-/* The seed is the pool's, so that hashes of keys serve here, too. False: memory is lacking. */
+/* `seed` is the pool's, so the hashes of its keys are valid here, too. Returns false if memory
+ * cannot be allocated. */
 bool lanepool_i_lane_quotas_init(lanepool_i_lane_quotas *quotas, uint64_t seed, size_t pending_max,
                                  const lanepool_allocator *allocator);
-/* Calls `visit` for what is left: quotas with limits of their own. */
+/* Calls `visit` for the quotas that are left: those with limits of their own. */
 void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
                                  void (*visit)(lanepool_i_key *key, void *context), void *context);
 
-/* L: a new quota of nobody's gives way to the one that its key has, and is then chained in *spare;
- * or is that from now on. Returns the key's quota, which has one keeper more. */
+/* Adds a reference to the quota of the candidate's key, and returns it. If the key has no quota
+ * yet, the candidate becomes it; otherwise the candidate is chained in *spare. Under the lock. */
 lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quotas,
                                                    lanepool_i_lane_quota *candidate,
                                                    lanepool_i_key **spare);
-/* L: one keeper less; a quota that is of no use any more is chained in *spare. */
+/* Drops a reference. A quota that is no longer needed is chained in *spare. Under the lock. */
 void lanepool_i_lane_quotas_unkeep(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
                                    lanepool_i_key **spare);
 
-/* L: the same for all that a charge names, new quotas and others; duplicates are merged. */
+/* Adds a reference to each quota that the charge names, as lanepool_i_lane_quotas_keep() does.
+ * Merges duplicates. Under the lock. */
 void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
                                   lanepool_i_key **spare);
-/* L: likewise; from now on the task does not count. */
+/* Drops the references of a charge; its task no longer counts. Under the lock. */
 void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
                                   lanepool_i_key **spare);
 
-/* L: a walk over those who wait begins, oldest first. */
+/* Begins a walk over blocked submitters, oldest first. Under the lock. */
 void lanepool_i_lane_quotas_begin_walk(lanepool_i_lane_quotas *quotas);
-/* L: whether there is room in all its quotas, and nobody whom the walk passed before has to wait
- * for one of them. If not, it is one of those from now on. */
+/* Returns true if all quotas of the charge have room, and no submitter that this walk has passed
+ * waits for one of them. Otherwise the charge's submitter counts as one that waits for all of them.
+ * Under the lock. */
 bool lanepool_i_lane_quotas_fit(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
-/* L: the task is admitted. */
+/* Counts an admitted task in its quotas. Under the lock. */
 void lanepool_i_lane_quotas_count(lanepool_i_charge *charge);
 
-/* L: a key's quota, or NULL. */
+/* Returns a key's quota, or NULL. Under the lock. */
 const lanepool_i_lane_quota *lanepool_i_lane_quotas_find(const lanepool_i_lane_quotas *quotas,
                                                          const lanepool_i_key *key);
 

@@ -47,8 +47,9 @@ void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_
     link_last(queue, rank, level, rank->since_ns != 0 ? rank->since_ns : now_ns);
 }
 
-/* From the top, so that who rises does so once; it waits from then on as if it had just come. */
-static void let_rise(lanepool_i_priority_queue *queue, uint64_t now_ns)
+/* Raises each task that has been in its level for the age, by one level. Starts at the top, so no
+ * task rises twice; its time starts anew. */
+static void raise_aged(lanepool_i_priority_queue *queue, uint64_t now_ns)
 {
     for (uint8_t level = LANEPOOL_PRIORITY_MAX; level-- > 0;) {
         lanepool_i_rank *rank = queue->lists[level].first;
@@ -65,7 +66,7 @@ lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue
     if (queue->count == 0)
         return NULL;
     if (queue->age_ns != LANEPOOL_FOREVER)
-        let_rise(queue, now_ns);
+        raise_aged(queue, now_ns);
     size_t level = LANEPOOL_PRIORITY_MAX;
     while (queue->lists[level].first == NULL)
         level--;

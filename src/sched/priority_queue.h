@@ -1,34 +1,34 @@
 /*
- * The ready tasks of a pool with priorities: a list for each level, first in first out. They are in
- * the place of the workers' rings and of the spill, so that there is one order for all workers, and
- * whoever takes a task takes the highest that is ready at that moment.
+ * The ready tasks of a pool with priorities: a first-in first-out list for each level. It replaces
+ * the workers' rings and the overflow list, so there is one order for all workers: a worker takes
+ * the first task of the highest level.
  *
- * A ready task that was lent something moves to the end of its new level. So does, one level up,
- * whoever has stood in its level for as long as the age: nothing starves. A task that was taken out
- * and is put back keeps how high it had risen; one that is tried again begins anew.
+ * A ready task that inherits a level moves to the end of the list of that level. A task that has
+ * been in its level for the *age* moves one level up, so no task starves. A task that was taken out
+ * and is put back keeps the level to which it had risen. A task that is retried starts anew.
  *
- * *Bound.* Let d be the longest time between two takings. Taking looks at the oldest of each level,
- * and they stand in the order of their times there, so a task rises no later than d after its age.
- * A task of priority p is therefore at the top after (max - p) * (age + d) at most; from then on
- * nothing that becomes ready later comes before it.
+ * Bound. Let d be the longest time between two takes. Each take checks the oldest task of every
+ * level, and the tasks of a level are in the order of their times. So a task rises at most d after
+ * its age, and a task of priority p is at the top level after at most (max - p) * (age + d). From
+ * then on no task that becomes ready later is taken before it.
  *
- * All is under the spill's lock. Cost: adding and raising O(1); taking O(levels), and O(1) for each
- * task that rises, which it does seven times at most.
+ * The overflow list's lock guards everything. Adding and raising are O(1). Taking is O(levels),
+ * plus O(1) for each task that rises; a task rises seven times at most.
  */
 #ifndef LANEPOOL_SRC_SCHED_PRIORITY_QUEUE_H
 #define LANEPOOL_SRC_SCHED_PRIORITY_QUEUE_H
 
 #include "task/rank.h"
 
-/* Guards: I immutable, P the spill's lock. */
+/* Guards: I immutable, P the overflow list's lock. */
 typedef struct lanepool_i_priority_queue {
     struct {
         lanepool_i_rank *first;
         lanepool_i_rank *last;
     } lists[LANEPOOL_I_LEVELS]; /* P */
     size_t count;               /* P */
-    uint64_t age_ns;            /* I: LANEPOOL_FOREVER: nothing rises by waiting */
-    size_t rank_at;             /* I: where ranks stand in blocks; 0: the block says where */
+    uint64_t age_ns;            /* I: LANEPOOL_FOREVER: no task rises by waiting */
+    size_t rank_at;             /* I: the offset of ranks in blocks; 0: use as.wide.rank */
 } lanepool_i_priority_queue;
 
 void lanepool_i_priority_queue_init(lanepool_i_priority_queue *queue, uint64_t age_ns,
@@ -42,15 +42,15 @@ lanepool_i_priority_queue_rank_of(const lanepool_i_priority_queue *queue, lanepo
     return task->as.wide.rank;
 }
 
-/* A task has become ready, or is put back. */
+/* Adds a task that has become ready, or is put back. */
 void lanepool_i_priority_queue_add(lanepool_i_priority_queue *queue, lanepool_i_task *task,
                                    uint64_t now_ns);
-/* The first of the highest level; NULL: there is none. */
+/* Takes the first task of the highest level. Returns NULL if there is none. */
 lanepool_i_task *lanepool_i_priority_queue_take(lanepool_i_priority_queue *queue, uint64_t now_ns);
-/* The task's level is now this one, which is higher than before. */
+/* Sets the task's level, which must be higher than before. */
 void lanepool_i_priority_queue_raise(lanepool_i_priority_queue *queue, lanepool_i_rank *rank,
                                      uint8_t level, uint64_t now_ns);
-/* Highest first. */
+/* Calls `found` for each task, highest level first. */
 void lanepool_i_priority_queue_each(const lanepool_i_priority_queue *queue,
                                     void (*found)(lanepool_i_task *task, void *context),
                                     void *context);

@@ -15,8 +15,9 @@ bool lanepool_i_thread_records_init(lanepool_i_thread_records *records, lanepool
     return lanepool_i_mutex_init(&records->lock);
 }
 
-/* Acquire and release: whoever frees comes after the other's last use. */
-static void disown(lanepool_i_thread_record *record, uint32_t owner)
+/* Frees the record if `owner` was its last owner. Acquire and release: it is freed after the other
+ * owner's last use. */
+static void drop_owner(lanepool_i_thread_record *record, uint32_t owner)
 {
     if (fetch_and_acq_rel(&record->owners, ~owner) == owner)
         lanepool_i_memory_free(record);
@@ -28,20 +29,20 @@ void lanepool_i_thread_records_fini(lanepool_i_thread_records *records)
         lanepool_i_thread_record *record = records->first;
         records->first = record->next_of_pool;
         store_relaxed(&record->pool, NULL);
-        disown(record, OF_POOL);
+        drop_owner(record, OF_POOL);
     }
     lanepool_i_mutex_fini(&records->lock);
 }
 
 /* --- the thread's list --- */
 
-static void thread_ends(void *slot)
+static void drop_records_of_thread(void *slot)
 {
     lanepool_i_thread_record *record = slot;
     lanepool_i_thread_slot_set(NULL);
     while (record != NULL) {
         lanepool_i_thread_record *next = record->next_of_thread;
-        disown(record, OF_THREAD);
+        drop_owner(record, OF_THREAD);
         record = next;
     }
 }
@@ -71,10 +72,10 @@ void lanepool_i_thread_record_leave(lanepool_i_thread_record *record)
 
 void lanepool_i_thread_record_retire(lanepool_i_thread_record *record)
 {
-    disown(record, OF_THREAD);
+    drop_owner(record, OF_THREAD);
 }
 
-/* Moves the wanted record to the front; frees those of pools that are gone. */
+/* Moves the wanted record to the front, and drops the records of pools that are gone. */
 lanepool_i_thread_record *lanepool_i_thread_record_find(const lanepool_pool *pool)
 {
     lanepool_i_thread_record *front = lanepool_i_thread_slot();
@@ -83,7 +84,7 @@ lanepool_i_thread_record *lanepool_i_thread_record_find(const lanepool_pool *poo
     while (*at != NULL) {
         const lanepool_pool *of = load_relaxed(&(*at)->pool);
         if (of == NULL)
-            disown(unlink_from_thread(at), OF_THREAD);
+            drop_owner(unlink_from_thread(at), OF_THREAD);
         else if (of == pool)
             found = unlink_from_thread(at);
         else
@@ -114,7 +115,8 @@ void lanepool_i_thread_record_leave_behind(const lanepool_pool *pool)
 
 /* --- the pool's list --- */
 
-static void collect_locked(lanepool_i_thread_records *records, lanepool_i_thread_record *gone)
+static void collect_record_locked(lanepool_i_thread_records *records,
+                                  lanepool_i_thread_record *gone)
 {
     records->accepted += load_relaxed(&gone->accepted);
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
@@ -127,7 +129,8 @@ static void collect_locked(lanepool_i_thread_records *records, lanepool_i_thread
     lanepool_i_memory_free(gone);
 }
 
-/* Acquire: a thread that is gone has done its last with the record. Workers' records stay. */
+/* Collects the records of threads that are gone, but not those of workers. Acquire: such a thread's
+ * last use of its record happens before this. */
 static void collect_gone_locked(lanepool_i_thread_records *records)
 {
     lanepool_i_thread_record **at = &records->first;
@@ -138,7 +141,7 @@ static void collect_gone_locked(lanepool_i_thread_records *records)
             continue;
         }
         *at = record->next_of_pool;
-        collect_locked(records, record);
+        collect_record_locked(records, record);
     }
 }
 
@@ -176,7 +179,7 @@ lanepool_i_thread_record *lanepool_i_thread_record_create(lanepool_pool *pool,
     lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
     if (record != NULL)
         return record;
-    if (!lanepool_i_thread_slot_hook(thread_ends))
+    if (!lanepool_i_thread_slot_hook(drop_records_of_thread))
         return NULL;
     record = lanepool_i_thread_record_create_for_worker(pool, records, NULL);
     if (record != NULL)
@@ -227,7 +230,7 @@ uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records)
     return sum;
 }
 
-/* Never dereferenced: the task may be gone. */
+/* Compares pointers only: the task may be freed. */
 bool lanepool_i_thread_records_have_moved(lanepool_i_thread_records *records, size_t *inside)
 {
     bool moved = false;

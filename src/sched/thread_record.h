@@ -1,13 +1,14 @@
 /*
- * What one thread keeps for one pool: free blocks, credits, its share of the
- * counters, and where it stands in the pool's calls.
+ * The thread record: what one thread stores for one pool. That is free blocks, credits, its share
+ * of the counters, and the pool's calls that the thread is inside of.
  *
- * A thread finds its record through its slot, the head of a list with one
- * record per pool that it has used. A record belongs to its thread and to its
- * pool, and whichever ends last frees it: the thread's exit leaves the record to
- * the pool, which collects it when the next thread comes or at the end; the
- * pool's end leaves it to the thread, which frees it when it next looks through
- * its list or exits. A worker's record is the pool's alone: it outlives the thread.
+ * A thread finds its record through its slot: the head of a list with one record for each pool that
+ * it has used. A record is owned by its thread and by its pool; the owner that ends last frees it.
+ * When the thread ends first, the pool collects the record when the next record is created, or when
+ * the pool ends. When the pool ends first, the thread frees the record when it next walks its list,
+ * or when the thread ends.
+ *
+ * A worker's record is owned by the pool alone and outlives the thread.
  *
  * Guards: T the thread, A atomic, L the list's lock, I immutable.
  */
@@ -25,104 +26,109 @@ typedef struct lanepool_i_thread_record lanepool_i_thread_record;
 struct lanepool_i_thread_record {
     _Atomic(lanepool_pool *) pool;            /* A: NULL once the pool is gone */
     lanepool_i_thread_record *next_of_thread; /* T */
-    lanepool_i_worker *worker;                /* I: NULL for threads that are not the pool's */
-    size_t worker_index;                      /* I: SIZE_MAX likewise */
+    lanepool_i_worker *worker;                /* I: NULL unless the thread is a worker */
+    size_t worker_index;                      /* I: SIZE_MAX unless the thread is a worker */
     lanepool_i_ring *ring;                    /* I: its events, or NULL */
     lanepool_i_cache cache;                   /* T */
-    uint64_t admitted;                        /* T: tasks that may be submitted without asking */
-    uint64_t lanes;                           /* T: lanes reserved and not yet used for a claim */
-    lanepool_i_charge *charge;          /* T: of the task that was admitted and is being built */
-    lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; not dereferenced */
-    lanepool_run *run;                  /* T: the innermost task call of this pool */
-    _Atomic(lanepool_i_task *) running; /* A: T writes: the tasks of those calls, innermost first */
-    uint32_t callbacks;                 /* T: other callbacks of this pool that it is in */
-    uint32_t watch_callbacks; /* T: of these the watchdog's, under which nothing is held */
-    uint32_t waits;           /* T: waits inside tasks, nested */
-    uint64_t epoch;           /* T: bits of the task that it ran last; see pool_quiesce.h */
+    uint64_t admitted;                  /* T: credits: tasks that it may submit without asking */
+    uint64_t lanes;                     /* T: lanes reserved and not used yet */
+    lanepool_i_charge *charge;          /* T: the charge of an admitted task that is being built */
+    lanepool_i_task *last_appended;     /* T: a guess at the inbox's tail; never dereferenced */
+    lanepool_run *run;                  /* T: the innermost call of a task of this pool */
+    _Atomic(lanepool_i_task *) running; /* A: T writes: tasks being called, innermost first */
+    uint32_t callbacks;                 /* T: depth of the pool's other callbacks */
+    uint32_t watch_callbacks;           /* T: of these the watchdog's, called without the role */
+    uint32_t waits;                     /* T: depth of waits inside tasks */
+    uint64_t epoch; /* T: epoch bits of the last task it ran; see pool_quiesce.h */
 
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t accepted; /* A: T writes */
-    _Atomic uint64_t ran;                         /* A: T writes: tasks that it called */
-    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS]; /* A: T writes: tasks it let go of */
-    _Atomic uint64_t latched;                     /* A: T writes: a difference */
-    _Atomic uint32_t owners;                      /* A: OF_THREAD, OF_POOL */
-    lanepool_i_thread_record *next_of_pool;       /* L */
-    const lanepool_i_task *was_running;           /* L: at the watchdog's last look */
+    _Atomic uint64_t ran;                         /* A: T writes: tasks that it has called */
+    _Atomic uint64_t finished[LANEPOOL_I_EPOCHS]; /* A: T writes: tasks that it has disposed of */
+    _Atomic uint64_t latched;               /* A: T writes: latches added less latches ended */
+    _Atomic uint32_t owners;                /* A: OF_THREAD, OF_POOL */
+    lanepool_i_thread_record *next_of_pool; /* L */
+    const lanepool_i_task *was_running;     /* L: at the watchdog's last check */
 };
 
-/* A pool's records. */
+/* The thread records of a pool. */
 typedef struct lanepool_i_thread_records {
     lanepool_i_mutex lock;                /* L */
     lanepool_i_thread_record *first;      /* L */
-    lanepool_i_slab *slab;                /* I: where collected records' blocks go */
-    lanepool_i_rings *rings;              /* I: where their rings come from */
-    uint64_t accepted;                    /* L: of threads that are gone */
-    uint64_t finished[LANEPOOL_I_EPOCHS]; /* L: likewise */
-    uint64_t latched;                     /* L: likewise */
-    uint64_t admitted;                    /* L: credits they left; the admission takes them back */
-    uint64_t lanes;                       /* L: reservations they left, for the next thread */
+    lanepool_i_slab *slab;                /* I: receives the blocks of collected records */
+    lanepool_i_rings *rings;              /* I: gives the records their rings */
+    uint64_t accepted;                    /* L: sum over collected records */
+    uint64_t finished[LANEPOOL_I_EPOCHS]; /* L: sum over collected records */
+    uint64_t latched;                     /* L: sum over collected records */
+    uint64_t admitted;                    /* L: unused credits; admission takes them back */
+    uint64_t lanes;                       /* L: unused reservations; the next thread gets them */
 } lanepool_i_thread_records;
 
 bool lanepool_i_thread_records_init(lanepool_i_thread_records *records, lanepool_i_slab *slab,
                                     lanepool_i_rings *rings);
-/* After the last use of the pool by any thread. */
+/* Called after the last use of the pool by any thread. */
 void lanepool_i_thread_records_fini(lanepool_i_thread_records *records);
 
-/* The calling thread's record, or NULL if it has none. */
+/* Returns the calling thread's record, or NULL if it has none. */
 lanepool_i_thread_record *lanepool_i_thread_record_find(const lanepool_pool *pool);
-/* The same, made if needed; NULL if memory is lacking. */
+/* Returns the calling thread's record, creating it if needed; NULL if memory cannot be
+ * allocated. */
 lanepool_i_thread_record *lanepool_i_thread_record_create(lanepool_pool *pool,
                                                           lanepool_i_thread_records *records);
 
-/* For a worker: made before its thread, entered and left by it. */
+/* Creates a worker's record before its thread. The thread enters the record into its list when it
+ * begins, and takes it out when it ends. */
 lanepool_i_thread_record *
 lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_thread_records *records,
                                            lanepool_i_worker *worker);
 void lanepool_i_thread_record_enter(lanepool_i_thread_record *record);
 void lanepool_i_thread_record_leave(lanepool_i_thread_record *record);
-/* In a child of fork(), before the pool's memory goes: frees the calling thread's record. */
+/* Frees the calling thread's record in a child of fork(), before the pool's memory is freed. */
 void lanepool_i_thread_record_leave_behind(const lanepool_pool *pool);
-/* A record made with no worker, for a thread that has left it, or never entered: it is the pool's
- * alone from now on. */
+/* Makes the pool the only owner of a record without a worker. The record's thread has left it, or
+ * has never entered it. */
 void lanepool_i_thread_record_retire(lanepool_i_thread_record *record);
 
-/* The calling thread's record if it is the first of its list; else NULL. */
+/* Returns the calling thread's record if it is the first of its list; else NULL. */
 static inline lanepool_i_thread_record *lanepool_i_thread_record_in_front(const lanepool_pool *pool)
 {
     lanepool_i_thread_record *front = lanepool_i_thread_slot();
     return front != NULL && load_relaxed(&front->pool) == pool ? front : NULL;
 }
 
-/* Whether the thread is inside one of the pool's tasks or callbacks. */
+/* Returns true if the thread is inside one of the pool's tasks or callbacks. */
 static inline bool lanepool_i_thread_is_inside_pool(const lanepool_i_thread_record *record)
 {
     return record->run != NULL || record->callbacks > 0;
 }
 
-/* Whether it may be the role's holder, inside one of the callbacks that are made under the role. */
+/* Returns true if the thread is inside a callback that may be made under the router role. */
 static inline bool lanepool_i_thread_record_may_hold_role(const lanepool_i_thread_record *record)
 {
     return record->callbacks > record->watch_callbacks;
 }
 
-/* The same of any pool. O(pools that the thread has used). */
+/* Returns true if the thread is inside a task or callback of any pool, or inside a drain. O(pools
+ * that the thread has used). */
 bool lanepool_i_thread_is_inside_any(void);
 
-/* One thread writes each counter; others add them up. */
+/* Adds to a counter that one thread writes and others read. */
 static inline void lanepool_i_count_up(_Atomic uint64_t *counter, uint64_t by)
 {
     store_relaxed(counter, load_relaxed(counter) + by);
 }
 
-/* Sums over all threads, past and present. O(threads). */
+/* Return sums over all threads, past and present. O(threads). */
 uint64_t lanepool_i_thread_records_accepted(lanepool_i_thread_records *records);
 uint64_t lanepool_i_thread_records_latched(lanepool_i_thread_records *records);
-/* Of one epoch; what those tasks did happens before the return. */
+/* Returns the number of finished tasks of one epoch. The work of those tasks happens before the
+ * return. */
 uint64_t lanepool_i_thread_records_finished_in(lanepool_i_thread_records *records, size_t epoch);
 uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records);
 
-/* Whether any thread has begun or ended a task call since this was last asked, as far as its list
- * of running tasks shows it; a task that followed another in the same block shows in the sum of
- * what has finished. For one thread. `inside` receives how many threads are inside of tasks. */
+/* Returns true if any thread has begun or ended a call of a task since the last call of this
+ * function, as far as the `running` fields show it. A task that followed another one in the same
+ * block shows only in the sum of finished tasks. One thread only. `inside` receives the number of
+ * threads inside tasks. */
 bool lanepool_i_thread_records_have_moved(lanepool_i_thread_records *records, size_t *inside);
 
 #endif
