@@ -1,6 +1,6 @@
 /*
- * Where the memory comes from that grows with a pool's load: from the program's
- * allocator, if the pool has one, else through the platform's door.
+ * Memory that grows with a pool's load. It comes from the program's allocator, if the pool has one,
+ * else from the platform.
  */
 #ifndef LANEPOOL_SRC_BASE_ALLOCATOR_H
 #define LANEPOOL_SRC_BASE_ALLOCATOR_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Aligned to LANEPOOL_I_CACHE_LINE, not cleared; NULL: lacking. */
+/* Aligned to LANEPOOL_I_CACHE_LINE, not cleared. Returns NULL if memory cannot be allocated. */
 static inline void *lanepool_i_allocate(const lanepool_allocator *allocator, size_t size)
 {
     return allocator != NULL ? allocator->allocate(allocator->user, size, LANEPOOL_I_CACHE_LINE)
@@ -26,7 +26,8 @@ static inline void lanepool_i_deallocate(const lanepool_allocator *allocator, vo
         allocator->deallocate(allocator->user, memory, size);
 }
 
-/* Pages: zeroed, aligned to `size`. The program's are resident from then on. */
+/* Allocates pages: zeroed, aligned to `size`. Pages from the program's allocator are resident at
+ * once. */
 static inline void *lanepool_i_region_alloc(const lanepool_allocator *allocator, size_t size)
 {
     if (allocator == NULL)
@@ -44,7 +45,7 @@ static inline void lanepool_i_region_free(const lanepool_allocator *allocator, v
         allocator->deallocate(allocator->user, region, size);
 }
 
-/* Of a part of a region: only the system takes a part. */
+/* Gives the memory of a part of a region back. Only the system takes a part. */
 static inline void lanepool_i_region_discard(const lanepool_allocator *allocator, void *pages,
                                              size_t size)
 {

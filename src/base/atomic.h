@@ -1,10 +1,9 @@
 /*
  * Atomic operations with the memory order in their name.
  *
- * The order is thereby a constant at each place, visible in review and in the
- * machine code. `seq` operations take part in one total order of all of them;
- * that is what sleeping and waking rest on. No fences are used: thread
- * sanitizers do not follow them. Each operation is a door of the platform.
+ * So the order is a constant at each place, visible in review and in the machine code. `seq`
+ * operations take part in one total order; sleeping and waking rely on that. No fences are used,
+ * since thread sanitizers do not follow them. Each operation goes through the platform.
  */
 #ifndef LANEPOOL_SRC_BASE_ATOMIC_H
 #define LANEPOOL_SRC_BASE_ATOMIC_H
@@ -44,11 +43,11 @@
 #define fetch_and_acq_rel(object, value) \
     LANEPOOL_I_CHANGE(object, atomic_fetch_and_explicit(object, value, memory_order_acq_rel))
 
-/* Compare and swap; on failure *expected holds what was there, read with the order's load part. */
 #define fetch_and_seq(object, value) \
     LANEPOOL_I_CHANGE(object, atomic_fetch_and_explicit(object, value, memory_order_seq_cst))
 
-/* Compare and swap; on failure *expected holds what was there, read with the order's load part. */
+/* Compare and swap. On failure *expected receives the value found, read with the load part of the
+ * order. */
 #define cas_relaxed(object, expected, desired)                                                   \
     LANEPOOL_I_CHANGE(object, atomic_compare_exchange_strong_explicit(object, expected, desired, \
                                                                       memory_order_relaxed,      \

@@ -1,19 +1,18 @@
 /*
- * How ticks become times. Events are stamped with ticks, of the processor's
- * counter where it is usable (platform.h), else of the monotonic clock itself. Whoever
- * reads them turns ticks into the clock's nanoseconds.
+ * Conversion of ticks to times. Events are stamped with ticks: of the processor's counter where it
+ * is usable (platform.h), else of the monotonic clock itself. Readers convert ticks to the clock's
+ * nanoseconds.
  *
- * An anchor is what counter and clock said at one moment. There is one from the
- * beginning, and whoever reads an event that is younger than the newest anchor
- * adds one. Between two anchors time goes evenly: so it follows the clock, which
- * the system may let go faster or slower. Anchors are never changed, and each
- * is younger than the one before, so the same ticks are the same time to all who
- * find the same anchors around them.
+ * An anchor is what counter and clock said at one moment. The first one is taken at the start. A
+ * reader of an event that is later than the newest anchor adds one. Between two anchors time is
+ * interpolated, so it follows the clock, which the system may speed up or slow down. Anchors are
+ * never changed, and each is later than the one before. So readers that find the same anchors
+ * around the same ticks compute the same time.
  *
- * They stand in a ring, which is written and read like those of events (event_ring.h).
- * Whoever finds another one adding goes without: nobody waits here, since a reader
- * may be a signal handler that has stopped the other. A reader that has missed
- * anchors takes those that there are: what lies between them is less exact.
+ * The anchors are in a ring, which is written and read like a ring of events (event_ring.h). A
+ * reader that finds another one adding uses its own anchor without storing it. It does not wait,
+ * since it may be a signal handler that has interrupted the other. A reader that has missed
+ * overwritten anchors uses those that are left; times between them are less exact.
  */
 #ifndef LANEPOOL_SRC_BASE_CLOCK_ANCHORS_H
 #define LANEPOOL_SRC_BASE_CLOCK_ANCHORS_H
@@ -28,25 +27,25 @@ typedef struct lanepool_i_clock_anchor {
 
 /* Guards: I immutable, A atomic. */
 typedef struct lanepool_i_clock_anchors {
-    lanepool_i_clock_anchor first;                        /* I */
-    _Atomic bool taken;                                   /* A: someone is adding one */
-    _Atomic uint64_t written;                             /* A: who has it taken writes */
-    _Atomic uint64_t words[2 * LANEPOOL_I_CLOCK_ANCHORS]; /* A: likewise */
+    lanepool_i_clock_anchor first; /* I */
+    _Atomic bool taken;            /* A: a reader is adding an anchor */
+    _Atomic uint64_t written;      /* A: written by the reader that has set `taken` */
+    _Atomic uint64_t words[2 * LANEPOOL_I_CLOCK_ANCHORS]; /* A: as `written` */
 } lanepool_i_clock_anchors;
 
-/* A reader's place among them. Guards: one reader's. */
+/* A reader's position among the anchors. One reader uses it. */
 typedef struct lanepool_i_clock_time {
-    lanepool_i_clock_anchors *anchors; /* NULL: ticks are the clock's */
-    uint64_t next;                     /* the anchor to be looked at */
+    lanepool_i_clock_anchors *anchors; /* NULL if ticks are the clock's */
+    uint64_t next;                     /* number of the next anchor to read */
     lanepool_i_clock_anchor before, after;
 } lanepool_i_clock_time;
 
-/* Takes the first one; NULL: memory is lacking. */
+/* Takes the first anchor. Returns NULL if memory cannot be allocated. */
 lanepool_i_clock_anchors *lanepool_i_clock_anchors_create(void);
 void lanepool_i_clock_anchors_free(lanepool_i_clock_anchors *anchors);
 
 lanepool_i_clock_time lanepool_i_clock_time_begin(lanepool_i_clock_anchors *anchors);
-/* The time of ticks that were taken before this call. */
+/* Returns the time of ticks that were taken before this call. */
 uint64_t lanepool_i_clock_time_of(lanepool_i_clock_time *time, uint64_t ticks);
 
 #endif

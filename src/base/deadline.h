@@ -1,10 +1,11 @@
-/* Turns "at most so long" into a moment of the monotonic clock. */
+/* Conversion between durations and deadlines of the monotonic clock. */
 #ifndef LANEPOOL_SRC_BASE_DEADLINE_H
 #define LANEPOOL_SRC_BASE_DEADLINE_H
 
 #include "platform/platform.h"
 
-/* 0 gives a moment that has passed; what does not fit, and UINT64_MAX, one that never comes. */
+/* Returns the deadline after this wait. 0 gives a deadline that has passed. UINT64_MAX, or a wait
+ * beyond the clock's range, gives one that never passes. */
 static inline uint64_t lanepool_i_deadline(uint64_t wait_ns_max)
 {
     if (wait_ns_max == 0 || wait_ns_max == UINT64_MAX)
@@ -13,7 +14,7 @@ static inline uint64_t lanepool_i_deadline(uint64_t wait_ns_max)
     return wait_ns_max < UINT64_MAX - now_ns ? now_ns + wait_ns_max : UINT64_MAX;
 }
 
-/* The way back: how long one may still wait; 0 once the moment has come. */
+/* Returns how long to wait until the deadline; 0 if it has passed. */
 static inline uint64_t lanepool_i_deadline_left(uint64_t deadline_ns)
 {
     if (deadline_ns == 0 || deadline_ns == UINT64_MAX)

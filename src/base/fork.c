@@ -1,9 +1,9 @@
-/* Owns the look at a lock that was found taken; see fork.h. */
+/* Owns the check of a lock that was found taken; see fork.h. */
 #include "base/fork.h"
 
-#define TRIES 10000 /* some milliseconds: no thread that is there holds the lock for so long */
+#define TRIES 10000 /* some milliseconds: a live thread holds the lock for less */
 
-bool lanepool_i_creator_has_lock(lanepool_i_creator creator, lanepool_i_mutex *lock)
+bool lanepool_i_creator_retry_lock(lanepool_i_creator creator, lanepool_i_mutex *lock)
 {
     bool is_free = false;
     if (creator.process == lanepool_i_process())

@@ -1,13 +1,14 @@
 /*
- * How long a key's context lingers: what is known of how soon the key comes back.
+ * The idle time of a key's context: how long an unused context stays open. It is estimated from how
+ * soon the key was used again in the past.
  *
- * To let a context go and open another one costs the same whether the key comes often or rarely;
- * to keep it costs its memory for as long as it stands idle. So the memory is to be spent on keys
- * that are likely to come back in little time. If the times between are spread as by chance (an
- * exponential distribution), 98 in 100 are shorter than four times their mean, and a mean of the
- * last few may be half of the true one; what has not come back within eight times it has probably
- * changed its ways. A gap beyond the upper bound says that keeping would
- * not have helped: the key counts as one that nothing is known of, and those are let go early.
+ * Closing a context and opening another one costs the same for every key. Leaving it open costs its
+ * memory for as long as it is unused. So memory is spent on keys that are likely to be used again
+ * soon. If the gaps between uses are exponentially distributed, 98 in 100 are shorter than four
+ * times their mean, and the mean of the last few gaps may be half of the true mean. So a key that
+ * is not used within eight times the mean has probably changed its behaviour. After a gap beyond
+ * the upper bound, leaving the context open would not have helped. Then nothing is known of the key
+ * any more, and its contexts are closed early.
  */
 #ifndef LANEPOOL_SRC_BASE_IDLE_TIME_H
 #define LANEPOOL_SRC_BASE_IDLE_TIME_H
@@ -15,16 +16,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LANEPOOL_I_GAPS_BRIDGED 8u /* how many mean gaps it lingers */
-#define LANEPOOL_I_GAP_WEIGHT   4u /* one over the weight of the last gap in the mean */
+#define LANEPOOL_I_GAPS_BRIDGED 8u /* the idle time in mean gaps */
+#define LANEPOOL_I_GAP_WEIGHT   4u /* the last gap has 1/4 of the weight in the mean */
 
-/* Of one key; zeroed: nothing is known. */
+/* The gaps between the uses of one key. All zero: none is known. */
 typedef struct lanepool_i_pace {
     uint64_t mean_ns; /* of the gaps */
     bool known;
 } lanepool_i_pace;
 
-/* A context, or the key that had one, was idle for so long before it was used again. */
+/* Records that a context, or a key whose context was closed, was idle for `gap_ns` before it was
+ * used again. */
 static inline void lanepool_i_pace_note(lanepool_i_pace *pace, uint64_t gap_ns, uint64_t max_ns)
 {
     if (gap_ns > max_ns)
@@ -44,8 +46,8 @@ static inline uint64_t lanepool_i_pace_idle_time(const lanepool_i_pace *pace, ui
         return min_ns;
     if (pace->mean_ns > max_ns / LANEPOOL_I_GAPS_BRIDGED)
         return max_ns;
-    uint64_t linger_ns = pace->mean_ns * LANEPOOL_I_GAPS_BRIDGED;
-    return linger_ns > min_ns ? linger_ns : min_ns;
+    uint64_t idle_ns = pace->mean_ns * LANEPOOL_I_GAPS_BRIDGED;
+    return idle_ns > min_ns ? idle_ns : min_ns;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the buckets: how they are made, split, joined and swept; see key_index.h. */
+/* Owns the buckets: creates, splits, joins and sweeps them; see key_index.h. */
 #include "base/key_index.h"
 
 uint32_t lanepool_i_key_index_hash_bytes(uint64_t seed, const void *data, size_t size)
@@ -22,7 +22,7 @@ static size_t segment_size(size_t segment)
     return size < LANEPOOL_I_FIRST_BUCKETS ? LANEPOOL_I_FIRST_BUCKETS : size;
 }
 
-static bool have_segment(lanepool_i_key_index *index, size_t segment)
+static bool ensure_segment(lanepool_i_key_index *index, size_t segment)
 {
     if (segment >= LANEPOOL_I_SEGMENTS)
         return false;
@@ -45,7 +45,7 @@ bool lanepool_i_key_index_init(lanepool_i_key_index *index, uint64_t seed,
     memset(index, 0, sizeof *index);
     index->seed = seed;
     index->allocator = allocator;
-    if (!have_segment(index, lanepool_i_key_index_segment(0)))
+    if (!ensure_segment(index, lanepool_i_key_index_segment(0)))
         return false;
     index->bucket_count = LANEPOOL_I_FIRST_BUCKETS;
     index->half = LANEPOOL_I_FIRST_BUCKETS;
@@ -60,52 +60,52 @@ void lanepool_i_key_index_fini(lanepool_i_key_index *index)
         free_segment(index, i);
 }
 
-/* Distributes one bucket's keys over itself and the bucket just added, or joins them. */
-static void rehash(lanepool_i_key_index *index, lanepool_i_key *table)
+/* Puts the keys of a chain into the buckets that their hashes belong to now. */
+static void redistribute_keys(lanepool_i_key_index *index, lanepool_i_key *chain)
 {
-    while (table != NULL) {
-        lanepool_i_key *next = table->next;
-        lanepool_i_key **bucket = lanepool_i_key_index_bucket_of(index, table->hash);
-        table->next = *bucket;
-        *bucket = table;
-        table = next;
+    while (chain != NULL) {
+        lanepool_i_key *next = chain->next;
+        lanepool_i_key **bucket = lanepool_i_key_index_bucket_of(index, chain->hash);
+        chain->next = *bucket;
+        *bucket = chain;
+        chain = next;
     }
 }
 
-/* Keeps `half` right. */
+/* Sets the number of buckets, and `half` with it. */
 static void set_bucket_count(lanepool_i_key_index *index, size_t count)
 {
     index->bucket_count = count;
     index->half = (size_t)1 << (63 - __builtin_clzll(count));
 }
 
-static void grow(lanepool_i_key_index *index)
+static void add_bucket(lanepool_i_key_index *index)
 {
     size_t added = index->bucket_count;
-    if (!have_segment(index, lanepool_i_key_index_segment(added)))
+    if (!ensure_segment(index, lanepool_i_key_index_segment(added)))
         return;
     lanepool_i_key **split = lanepool_i_key_index_bucket(index, added - index->half);
-    lanepool_i_key *table = *split;
+    lanepool_i_key *chain = *split;
     *split = NULL;
     *lanepool_i_key_index_bucket(index, added) = NULL;
     set_bucket_count(index, added + 1);
-    rehash(index, table);
+    redistribute_keys(index, chain);
 }
 
 void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key)
 {
     if (index->key_count >= index->bucket_count)
-        grow(index);
+        add_bucket(index);
     lanepool_i_key **bucket = lanepool_i_key_index_bucket_of(index, key->hash);
     key->next = *bucket;
     *bucket = key;
     index->key_count++;
 }
 
-/* A second chance for what is in use: without it, the lanes of cool keys would be made and removed
- * all the time. */
-static bool may_go(lanepool_i_key *key, bool all,
-                   bool (*is_idle)(const struct lanepool_i_lane *lane))
+/* Returns true if the key may be removed. A key found since the last sweep gets a second chance;
+ * otherwise lanes of rarely used keys would be created and removed all the time. */
+static bool may_be_removed(lanepool_i_key *key, bool all,
+                           bool (*is_idle)(const struct lanepool_i_lane *lane))
 {
     bool used = key->used;
     key->used = 0;
@@ -122,7 +122,7 @@ void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count
         lanepool_i_key **at = lanepool_i_key_index_bucket(index, index->hand++);
         while (*at != NULL) {
             lanepool_i_key *key = *at;
-            if (!may_go(key, all, is_idle)) {
+            if (!may_be_removed(key, all, is_idle)) {
                 at = &key->next;
                 continue;
             }
@@ -134,15 +134,14 @@ void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count
     }
 }
 
-/* Joins the last bucket with the one that it was split from. The memory goes with a segment's
- * first.
- */
-static void join(lanepool_i_key_index *index)
+/* Joins the last bucket with the one that it was split from. Frees a segment with its first
+ * bucket. */
+static void join_last_bucket(lanepool_i_key_index *index)
 {
     size_t last = index->bucket_count - 1;
-    lanepool_i_key *table = *lanepool_i_key_index_bucket(index, last);
+    lanepool_i_key *chain = *lanepool_i_key_index_bucket(index, last);
     set_bucket_count(index, last);
-    rehash(index, table);
+    redistribute_keys(index, chain);
     size_t segment = lanepool_i_key_index_segment(last);
     if (segment != lanepool_i_key_index_segment(last - 1))
         free_segment(index, segment);
@@ -157,10 +156,11 @@ static bool has_buckets_for(const lanepool_i_key_index *index, size_t times)
 void lanepool_i_key_index_shrink(lanepool_i_key_index *index)
 {
     while (has_buckets_for(index, 2))
-        join(index);
+        join_last_bucket(index);
 }
 
-/* As many as keep pace with the bound, when all keys go. */
+/* Joins up to BUCKETS_PER_KEY buckets for each key removed. That keeps the bound even if all keys
+ * are removed. */
 void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key)
 {
     lanepool_i_key **at = lanepool_i_key_index_bucket_of(index, key->hash);
@@ -170,7 +170,7 @@ void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *ke
     index->key_count--;
     for (int i = 0;
          i < LANEPOOL_I_BUCKETS_PER_KEY && has_buckets_for(index, LANEPOOL_I_BUCKETS_PER_KEY); i++)
-        join(index);
+        join_last_bucket(index);
 }
 
 void lanepool_i_key_index_each(lanepool_i_key_index *index,

@@ -1,20 +1,19 @@
 /*
- * The exact index from keys to lanes: a hash table that grows and shrinks by
- * one bucket at a time (linear hashing, W. Litwin, VLDB 1980), so that no
- * insertion has to move everything.
+ * The exact index from keys to lanes: a hash table that grows and shrinks by one bucket at a time
+ * (linear hashing, W. Litwin, VLDB 1980), so no insertion moves all keys.
  *
- * Keys stand in the lanes themselves, chained per bucket. The hash, seeded per
- * pool, only finds the bucket; equality decides. If memory for a further bucket
- * is lacking the chains get longer and nothing fails.
+ * Keys are embedded in their lanes and chained per bucket. The hash, seeded per pool, only finds
+ * the bucket; equality decides. If a further bucket cannot be allocated, chains get longer and
+ * nothing fails.
  *
- * With n buckets, let m be the largest power of two that is at most n. A hash
- * belongs to bucket h mod 2m if that exists, else to h mod m. Adding bucket n
- * splits bucket n - m alone; taking it away joins the two again.
+ * With n buckets, let m be the largest power of two that is at most n. A hash h belongs to bucket
+ * h mod 2m if that exists, else to h mod m. Adding bucket n splits only bucket n - m; removing it
+ * joins the two again.
  *
- * Buckets live in segments that never move: segment s has the buckets whose
- * number has s as its highest bit; the first ones are all in one segment.
+ * Buckets are in segments that never move: segment s has the buckets whose number has s as its
+ * highest bit. The first buckets are all in one segment.
  *
- * Who may call at once: the role's holder only.
+ * Callers: one at a time. For the index of lanes that is the role's holder.
  */
 #ifndef LANEPOOL_SRC_BASE_KEY_INDEX_H
 #define LANEPOOL_SRC_BASE_KEY_INDEX_H
@@ -25,13 +24,13 @@
 
 #include <string.h>
 
-/* Which key it is; LANE is a held lane, which stands for one of the others. */
+/* The type of a key. LANE is a handle, which stands for a key of another type. */
 enum { LANEPOOL_I_TYPE_ID, LANEPOOL_I_TYPE_POINTER, LANEPOOL_I_TYPE_BYTES, LANEPOOL_I_TYPE_LANE };
 
 #define LANEPOOL_I_HASH_BITS 30
 #define LANEPOOL_I_HASH_MASK (((uint32_t)1 << LANEPOOL_I_HASH_BITS) - 1)
 
-/* A byte string key's copy, in a block of its own. */
+/* The copy of a byte string key, in a block of its own. */
 typedef struct lanepool_i_key_bytes {
     uint32_t hash;
     uint32_t size;
@@ -40,7 +39,7 @@ typedef struct lanepool_i_key_bytes {
 
 struct lanepool_i_lane;
 
-/* A key in the index, or one that is looked for. */
+/* A key in the index, or one to be found. */
 typedef struct lanepool_i_key lanepool_i_key;
 struct lanepool_i_key {
     lanepool_i_key *next; /* in its bucket */
@@ -49,22 +48,23 @@ struct lanepool_i_key {
         const void *pointer;
         lanepool_i_key_bytes *bytes;
     } value;
-    /* Apart from what changes: who releases a lane reads the key, too. */
+    /* A memory location of its own, because of the `: 0` below: a thread that releases the lane
+     * reads it while the role's holder changes `used` and `handle_count`. */
     uint32_t hash : LANEPOOL_I_HASH_BITS;
     uint32_t type : 2; /* LANEPOOL_I_TYPE_ */
     uint32_t : 0;
-    uint32_t used : 1;          /* found since the hand last passed */
-    uint32_t handle_count : 31; /* handles that keep the lane */
+    uint32_t used : 1;          /* found since the last sweep of its bucket */
+    uint32_t handle_count : 31; /* handles that refer to the lane */
 };
 
-/* Hashes have no more bits than the field: the mask is for the compiler. */
+/* A hash fits into the field. The mask only avoids a compiler warning. */
 static inline void lanepool_i_key_set_hash(lanepool_i_key *key, uint32_t hash)
 {
     key->hash = hash & LANEPOOL_I_HASH_MASK;
 }
 
 #define LANEPOOL_I_SEGMENTS 32
-/* Beyond so many to a key, removing keys takes buckets away. */
+/* With more buckets than this for each key, removing a key removes buckets. */
 #define LANEPOOL_I_BUCKETS_PER_KEY 4
 
 typedef struct lanepool_i_key_index {
@@ -72,9 +72,9 @@ typedef struct lanepool_i_key_index {
     size_t bucket_count;
     size_t half; /* the largest power of two that is at most bucket_count */
     size_t key_count;
-    size_t hand; /* where the sweep goes on */
+    size_t hand; /* the bucket where the next sweep begins */
     lanepool_i_key **segments[LANEPOOL_I_SEGMENTS];
-    const lanepool_allocator *allocator; /* NULL: the system */
+    const lanepool_allocator *allocator; /* NULL for the system's */
 } lanepool_i_key_index;
 
 bool lanepool_i_key_index_init(lanepool_i_key_index *index, uint64_t seed,
@@ -126,7 +126,7 @@ static inline bool lanepool_i_key_equals(const lanepool_i_key *a, const lanepool
            memcmp(a->value.bytes->data, b->value.bytes->data, a->value.bytes->size) == 0;
 }
 
-/* The indexed key that equals `wanted` (its hash set), or NULL. O(1) expected. */
+/* Returns the key in the index that equals `wanted`, whose hash is set, or NULL. O(1) expected. */
 static inline lanepool_i_key *lanepool_i_key_index_find(const lanepool_i_key_index *index,
                                                         const lanepool_i_key *wanted)
 {
@@ -138,7 +138,7 @@ static inline lanepool_i_key *lanepool_i_key_index_find(const lanepool_i_key_ind
     return key;
 }
 
-/* The same for a number or an address. */
+/* Finds a key that is a number or an address. */
 static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_key_index *index,
                                                              uint64_t value, uint32_t type)
 {
@@ -151,20 +151,21 @@ static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_ke
     return key;
 }
 
-/* Adds a key that is not there yet. */
+/* Adds a key that is not in the index yet. */
 void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key);
 
-/* Takes a key out, and joins buckets where there are far too many for what is left: as much at a
- * time as was added with it. */
+/* Removes a key. If there are far too many buckets for the keys that are left, joins a few of
+ * them. */
 void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key);
 
-/* Visits the buckets at the hand and moves it on. Keys that are not held, were not found since the
- * hand last passed (or `all`), and whose lane, of which the key is the front, is idle are taken out
- * and chained through `next` in *removed. O(keys in those buckets). */
+/* Sweeps `bucket_count` buckets, from where the last sweep ended. Removes the keys of idle lanes
+ * and chains them through `next` in *removed. A key with handles stays. So does a key found since
+ * the last sweep of its bucket, unless `all` is set. The key is the front of its lane. O(keys in
+ * those buckets). */
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
                                 bool (*is_idle)(const struct lanepool_i_lane *lane),
                                 lanepool_i_key **removed);
-/* Gives back the memory of buckets that are no longer needed. */
+/* Frees the memory of buckets that are no longer needed. */
 void lanepool_i_key_index_shrink(lanepool_i_key_index *index);
 
 /* Calls `visit` for every key, in no particular order. */

@@ -1,34 +1,33 @@
 /*
- * Errors that can be planted: the classical ones of such an engine. Test builds
- * compile them in and choose one by its number, to show that the tests find it;
- * elsewhere PLANTED() is false and nothing is left of them.
+ * Planted errors: the classical errors of such an engine. Test builds compile them in and select
+ * one by its number, to show that the tests find it. In other builds PLANTED() is false, and no
+ * code is left of them.
  */
 #ifndef LANEPOOL_SRC_BASE_PLANTED_H
 #define LANEPOOL_SRC_BASE_PLANTED_H
 
 enum {
-    LANEPOOL_I_RELAXED_COUNTDOWN = 1, /* a latch is counted down without an order */
-    LANEPOOL_I_LOST_WAKE_UP = 2,      /* a worker sleeps without a last look */
-    LANEPOOL_I_COUNTDOWN_TWICE = 3,   /* an arrival counts twice */
-    LANEPOOL_I_TWO_ROUTERS = 4,       /* two threads hold the router role */
-    LANEPOOL_I_IDLE_BESIDE_WORK = 5,  /* ready tasks wake nobody */
-    LANEPOOL_I_LATE_TOUCH = 6,        /* a task is touched after its block was given back */
-    LANEPOOL_I_WEAK_SLEEP_FLAG = 7,   /* the sleeper's flag is not in the total order */
-    LANEPOOL_I_LEAK = 8,              /* a future is never freed */
-    LANEPOOL_I_NO_BARRIER = 9,        /* a link that seems to be missing is not looked at again */
-    LANEPOOL_I_UNRETAINED = 10,       /* a finished task's block is given back beside a survey */
-    LANEPOOL_I_TOMBSTONE_KEEPS_LANE =
-        11,                         /* a cancelled rollup does not give up what it has latched */
-    LANEPOOL_I_CANCEL_RUNNING = 12, /* a cancel of several takes what runs, too */
-    LANEPOOL_I_UNLOCKED = 13,       /* a cancel decides without the future's lock */
-    LANEPOOL_I_PASSES_NO_PRIORITY = 14, /* who waits does not lend its level */
-    LANEPOOL_I_LANE_OVERFILLED = 15,    /* only the first of a task's lanes is asked for room */
-    LANEPOOL_I_HELD_TOO_SOON = 16,      /* a pool is said to be held up beside tasks that run */
+    LANEPOOL_I_RELAXED_COUNTDOWN = 1,     /* a countdown is decremented without an order */
+    LANEPOOL_I_LOST_WAKE_UP = 2,          /* a worker sleeps without a last check */
+    LANEPOOL_I_COUNTDOWN_TWICE = 3,       /* an arrival counts twice */
+    LANEPOOL_I_TWO_ROUTERS = 4,           /* two threads hold the router role */
+    LANEPOOL_I_IDLE_BESIDE_WORK = 5,      /* ready tasks wake no worker */
+    LANEPOOL_I_LATE_TOUCH = 6,            /* a task is accessed after its block was freed */
+    LANEPOOL_I_WEAK_SLEEP_FLAG = 7,       /* the sleeper's flag is not in the total order */
+    LANEPOOL_I_LEAK = 8,                  /* a future is never freed */
+    LANEPOOL_I_NO_BARRIER = 9,            /* a link that seems missing is not read again */
+    LANEPOOL_I_UNRETAINED = 10,           /* a finished task's block is reused during a census */
+    LANEPOOL_I_TOMBSTONE_KEEPS_LANE = 11, /* a cancelled rollup does not release its latches */
+    LANEPOOL_I_CANCEL_RUNNING = 12,       /* a cancel of several tasks cancels running ones, too */
+    LANEPOOL_I_UNLOCKED = 13,             /* a cancel decides without the future's lock */
+    LANEPOOL_I_PASSES_NO_PRIORITY = 14,   /* a waiting task does not pass its level on */
+    LANEPOOL_I_LANE_OVERFILLED = 15,      /* only the first of a task's lanes is checked for room */
+    LANEPOOL_I_HELD_TOO_SOON = 16,        /* a pool is reported as held while tasks run */
     LANEPOOL_I_PLANTED_COUNT = 16
 };
 
 #if defined(LANEPOOL_PLANTED)
-extern int lanepool_i_planted; /* the number of the one that is planted; 0: none */
+extern int lanepool_i_planted; /* the number of the planted error, or 0 */
 #define PLANTED(error) (lanepool_i_planted == LANEPOOL_I_##error)
 #else
 #define PLANTED(error) 0

@@ -1,7 +1,6 @@
 /*
- * The sizes at which parts of the engine behave differently: what fits, what
- * spills, what is done in one go. A test build makes them so small that a few
- * tasks reach every boundary; nothing but speed and memory depends on them.
+ * The sizes at which parts of the engine behave differently. A test build makes them so small that
+ * a few tasks reach every boundary. Only speed and memory depend on them.
  */
 #ifndef LANEPOOL_SRC_BASE_SIZES_H
 #define LANEPOOL_SRC_BASE_SIZES_H
@@ -11,54 +10,53 @@
 
 #if !defined(LANEPOOL_SMALL_SIZES)
 
-/* Ready tasks that a worker's queue holds: a power of two. */
+/* Tasks that a worker's ready ring holds: a power of two. */
 #define LANEPOOL_I_READY_SLOTS 256u
-/* How many a worker takes from another's queue at most. */
+/* The most tasks that a worker takes from another worker's ring at once. */
 #define LANEPOOL_I_TAKE_MAX 32u
-/* How many tasks are routed in one hold of the role; and how many by claims while none of them
- * became ready: behind a backlog of one key there may be others that could run. */
+/* The most tasks routed in one hold of the role. MAX applies to routing by claims while no task has
+ * become ready: behind a backlog of one key there may be tasks that can run. */
 #define LANEPOOL_I_ROUTE_BATCH 64u
 #define LANEPOOL_I_ROUTE_MAX   16384u
-/* With so many tasks in its queue a worker does not route; so often in a row, once a quantum. */
+/* A worker with this many ready tasks skips routing, at most PUT_OFF_MAX quanta in a row. */
 #define LANEPOOL_I_ENOUGH_READY 32u
 #define LANEPOOL_I_PUT_OFF_MAX  32u
-/* So many tasks of a batch are appended at once: workers get something to do while the rest is
- * built. */
+/* The tasks of a batch appended at once. Workers can start on them while the rest is built. */
 #define LANEPOOL_I_APPEND_BATCH 64u
-/* So many timers that are due fire before what came of them is passed on. */
+/* The most due timers that fire before their results are passed on. */
 #define LANEPOOL_I_FIRE_BATCH 64u
-/* How often a worker looks everywhere before it lies down. Between two looks it pauses, longer each
- * time, at most so often: who looks takes lines from those who work. */
+/* How often a worker searches everywhere before it sleeps. Between two rounds it pauses, each time
+ * longer, up to SEARCH_PAUSES: a searcher takes cache lines from threads that work. */
 #define LANEPOOL_I_SEARCH_ROUNDS 7
 #define LANEPOOL_I_SEARCH_PAUSES 32
-/* If a thread cannot be had for a worker, another one is tried for after so long. */
+/* How long after the system has refused a thread another one is tried for. */
 #define LANEPOOL_I_TRY_AGAIN_NS ((uint64_t)10000000)
-/* Pauses while a link in the inbox is expected to be made at any moment. */
+/* Pauses while a missing link in the inbox is expected at any moment. */
 #define LANEPOOL_I_LINK_PAUSES 8
 /* Bytes of a region of blocks and of lanes: powers of two. */
 #define LANEPOOL_I_BLOCK_REGION ((size_t)1 << 21)
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
-/* Chains of free blocks of each size that trimming leaves: half a MiB. */
+/* A block size with fewer chains of free blocks than this (half a MiB) is not trimmed. */
 #define LANEPOOL_I_RESERVE_CHAINS ((size_t)64)
-/* The table of poisoned lanes has two to the power of this many chains. */
+/* The table of poisoned lanes has 2 to this power chains. */
 #define LANEPOOL_I_POISON_BITS 9
-/* So many lanes (1 MiB) are kept, idle or not, until the pool is quiesced. */
+/* Lanes (1 MiB) that are not removed, idle or not, until the pool is quiesced. */
 #define LANEPOOL_I_RESERVE_LANES ((size_t)16384)
-/* Lanes that a thread reserves beyond what it needs at once. */
+/* Lanes that a thread reserves beyond those it needs at once. */
 #define LANEPOOL_I_LANE_CREDIT 256u
-/* Buckets of an index of keys when it is empty: a power of two. */
+/* Buckets of an empty key index: a power of two. */
 #define LANEPOOL_I_FIRST_BUCKETS ((size_t)256)
 #define LANEPOOL_I_FIRST_TICKET  ((uint64_t)0)
-/* Moments at which counter and clock were compared that are kept: a power of two. */
+/* Anchors of counter and clock that are stored: a power of two. */
 #define LANEPOOL_I_CLOCK_ANCHORS ((size_t)1024)
-/* The watchdog does not look more often than once in so many nanoseconds. */
+/* The shortest interval between two checks of the watchdog. */
 #define LANEPOOL_I_LOOK_NS_MIN UINT64_C(1000000)
-/* So many tasks of a sequence run before its errand is handed to the executor anew. */
+/* The tasks of a sequence that run before its work is handed to the executor again. */
 #define LANEPOOL_I_DRAIN_BATCH 64u
 
 #else
 
-/* The smallest pages that the build's platform has. */
+/* The smallest pages of the build's platform. */
 #if !defined(LANEPOOL_SMALL_PAGE)
 #define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
 #endif
@@ -82,7 +80,7 @@
 #define LANEPOOL_I_RESERVE_LANES  ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT    1u
 #define LANEPOOL_I_FIRST_BUCKETS  ((size_t)2)
-#define LANEPOOL_I_FIRST_TICKET   (((uint64_t)1 << 40) - 3) /* it wraps around soon */
+#define LANEPOOL_I_FIRST_TICKET   (((uint64_t)1 << 40) - 3) /* wraps around soon */
 #define LANEPOOL_I_CLOCK_ANCHORS  ((size_t)2)
 #define LANEPOOL_I_LOOK_NS_MIN    UINT64_C(1)
 #define LANEPOOL_I_DRAIN_BATCH    2u

@@ -1,12 +1,13 @@
 /*
  * Blocks of fixed sizes; see slab.h.
  *
- * Owns: regions of pages. The first page of a region is its header; each of
- * the others is cut into blocks of the region's size when it is first needed.
+ * Owns the regions of pages. The first page of a region is its header. Each other page is cut into
+ * blocks of the region's size when it is first needed.
  *
- * Protocol of the stack: a push is a compare-and-swap by any thread; a pop is
- * one under the lock. With one popper at a time, the chain below the top
- * cannot be taken and put back meanwhile, so the pop's swap cannot be fooled.
+ * Protocol of the stack. Any thread pushes by compare-and-swap. A pop is a compare-and-swap under
+ * the lock, so there is one popper at a time. Between its read of the top and its swap no other
+ * thread can pop the top chain. So the chain is not in use while its link is read, and it cannot be
+ * pushed again with another link: if the swap finds the same top, the link is right (no ABA).
  */
 #include "base/slab.h"
 
@@ -21,9 +22,9 @@
 /* Guard: L slab's lock. */
 struct lanepool_i_region {
     lanepool_i_region *next;        /* L */
-    size_t uncut_count;             /* L: of all pages but the header's */
-    uint64_t uncut[WORDS];          /* L: bit i of all: page i is not cut into blocks */
-    uint16_t free_in[REGION_PAGES]; /* L: free blocks a page, while trimming; else 0 */
+    size_t uncut_count;             /* L: pages not cut yet, without the header's */
+    uint64_t uncut[WORDS];          /* L: a bit for each page: not cut into blocks yet */
+    uint16_t free_in[REGION_PAGES]; /* L: free blocks in each page, while trimming; else 0 */
 };
 
 _Static_assert(sizeof(lanepool_i_region) <= LANEPOOL_I_PAGE_SIZE, "the header is one page");
@@ -41,7 +42,7 @@ static size_t page_blocks(size_t class)
     return LANEPOOL_I_PAGE_SIZE / (LANEPOOL_I_BLOCK_MIN << class);
 }
 
-static lanepool_i_region *region_of(const void *block)
+static lanepool_i_region *region_of_block(const void *block)
 {
     return (lanepool_i_region *)((uintptr_t)block & ~(uintptr_t)(REGION_SIZE - 1));
 }
@@ -62,7 +63,7 @@ bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *alloc
     return lanepool_i_mutex_init(&slab->lock);
 }
 
-static void free_regions(const lanepool_allocator *allocator, lanepool_i_region *region)
+static void free_block_regions(const lanepool_allocator *allocator, lanepool_i_region *region)
 {
     while (region != NULL) {
         lanepool_i_region *next = region->next;
@@ -75,13 +76,13 @@ static void free_regions(const lanepool_allocator *allocator, lanepool_i_region 
 void lanepool_i_slab_fini(lanepool_i_slab *slab)
 {
     for (size_t class = 0; class < LANEPOOL_I_SLAB_CLASSES; class ++) {
-        free_regions(slab->allocator, slab->classes[class].open);
-        free_regions(slab->allocator, slab->classes[class].full);
+        free_block_regions(slab->allocator, slab->classes[class].open);
+        free_block_regions(slab->allocator, slab->classes[class].full);
     }
     lanepool_i_mutex_fini(&slab->lock);
 }
 
-/* Release: what the giver did to the blocks happens before the taker's use. */
+/* Release: what the last owner did to the blocks happens before the next one uses them. */
 static void push_chain(lanepool_i_slab_class *of, lanepool_i_block *chain)
 {
     lanepool_i_block *top = load_relaxed(&of->chains);
@@ -90,7 +91,7 @@ static void push_chain(lanepool_i_slab_class *of, lanepool_i_block *chain)
     while (!cas_release(&of->chains, &top, chain));
 }
 
-/* Under the lock; acquire pairs with push_chain(). */
+/* Acquire: pairs with the release in push_chain(). */
 static lanepool_i_block *pop_chain_locked(lanepool_i_slab_class *of)
 {
     lanepool_i_block *top = load_acquire(&of->chains);
@@ -99,7 +100,7 @@ static lanepool_i_block *pop_chain_locked(lanepool_i_slab_class *of)
     return top;
 }
 
-static void mark_uncut(lanepool_i_region *region, size_t page)
+static void set_page_uncut(lanepool_i_region *region, size_t page)
 {
     region->uncut[page / 64] |= (uint64_t)1 << page % 64;
     region->uncut_count++;
@@ -116,8 +117,8 @@ static size_t take_lowest_uncut(lanepool_i_region *region)
     return page;
 }
 
-/* Cuts one page into a chain, lowest address first. What comes early after the last blocks is in
- * the page behind, which will probably be cut next. */
+/* Cuts a page into a chain, lowest address first. For the last blocks, `early` leads into the next
+ * page, which will probably be cut next. */
 static lanepool_i_block *cut_page_locked(lanepool_i_slab_class *of, size_t class)
 {
     lanepool_i_region *region = of->open;
@@ -148,7 +149,7 @@ static bool add_region(lanepool_i_slab *slab, lanepool_i_slab_class *of)
     if (region == NULL)
         return false;
     for (size_t page = 1; page < REGION_PAGES; page++)
-        mark_uncut(region, page);
+        set_page_uncut(region, page);
     lanepool_i_mutex_lock(&slab->lock);
     region->next = of->open;
     of->open = region;
@@ -156,7 +157,7 @@ static bool add_region(lanepool_i_slab *slab, lanepool_i_slab_class *of)
     return true;
 }
 
-static lanepool_i_block *refill(lanepool_i_slab *slab, size_t class)
+static lanepool_i_block *refill_cache(lanepool_i_slab *slab, size_t class)
 {
     lanepool_i_slab_class *of = &slab->classes[class];
     for (;;) {
@@ -182,7 +183,7 @@ void *lanepool_i_slab_take_slowly(lanepool_i_slab *slab, lanepool_i_cache *cache
     from->freed = NULL;
     from->freed_count = 0;
     if (from->spare == NULL)
-        from->spare = refill(slab, class);
+        from->spare = refill_cache(slab, class);
     return from->spare != NULL ? lanepool_i_slab_take(slab, cache, class, size) : NULL;
 }
 
@@ -206,39 +207,39 @@ void lanepool_i_slab_flush(lanepool_i_slab *slab, lanepool_i_cache *cache)
     }
 }
 
-/* --- trimming: pages of which every block is free become uncut again --- */
+/* --- trimming: pages with only free blocks become uncut again --- */
 
 static void count_free_locked(lanepool_i_block *chains)
 {
     for (lanepool_i_block *chain = chains; chain != NULL; chain = chain->next_chain)
         for (lanepool_i_block *block = chain; block != NULL; block = block->next)
-            region_of(block)->free_in[page_of(block)]++;
+            region_of_block(block)->free_in[page_of(block)]++;
 }
 
-/* Puts the blocks of pages that stay in use back on the stack; the others are dropped. */
-static void keep_used_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_block *chains)
+/* Pushes the blocks of pages that stay in use to the stack again, and drops the others. */
+static void push_used_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_block *chains)
 {
-    lanepool_i_block *kept = NULL;
-    size_t kept_count = 0;
+    lanepool_i_block *used = NULL;
+    size_t used_count = 0;
     while (chains != NULL) {
         lanepool_i_block *chain = chains;
         chains = chain->next_chain;
         while (chain != NULL) {
             lanepool_i_block *block = chain;
             chain = chain->next;
-            if (region_of(block)->free_in[page_of(block)] == page_blocks(class))
+            if (region_of_block(block)->free_in[page_of(block)] == page_blocks(class))
                 continue;
-            block->next = kept;
-            kept = block;
-            if (++kept_count < lanepool_i_slab_chain_blocks(class))
+            block->next = used;
+            used = block;
+            if (++used_count < lanepool_i_slab_chain_blocks(class))
                 continue;
-            push_chain(of, kept);
-            kept = NULL;
-            kept_count = 0;
+            push_chain(of, used);
+            used = NULL;
+            used_count = 0;
         }
     }
-    if (kept != NULL)
-        push_chain(of, kept);
+    if (used != NULL)
+        push_chain(of, used);
 }
 
 static void discard_free_pages_locked(const lanepool_allocator *allocator,
@@ -249,14 +250,14 @@ static void discard_free_pages_locked(const lanepool_allocator *allocator,
             char *start = (char *)region + page * LANEPOOL_I_PAGE_SIZE;
             LANEPOOL_I_UNPOISON(start, LANEPOOL_I_PAGE_SIZE);
             lanepool_i_region_discard(allocator, start, LANEPOOL_I_PAGE_SIZE);
-            mark_uncut(region, page);
+            set_page_uncut(region, page);
         }
         region->free_in[page] = 0;
     }
 }
 
-/* Sorts a class's regions anew into open and full; the wholly free ones are collected in *unused.
- */
+/* Sorts a class's regions into open and full again. Collects those with only uncut pages in
+ * *unused. */
 static void sort_regions_locked(lanepool_i_slab *slab, size_t class, lanepool_i_region *list,
                                 lanepool_i_region **unused)
 {
@@ -273,7 +274,8 @@ static void sort_regions_locked(lanepool_i_slab *slab, size_t class, lanepool_i_
     }
 }
 
-/* Giving back what is wanted again at once would cost more than it saves. */
+/* Returns true if the stack has the reserve of chains. With fewer, the memory would soon be needed
+ * again, and giving it back would cost more than it saves. */
 static bool is_worth_trimming_locked(const lanepool_i_slab_class *of)
 {
     size_t count = 0;
@@ -295,7 +297,7 @@ void lanepool_i_slab_trim(lanepool_i_slab *slab)
         }
         lanepool_i_block *chains = exchange_acquire(&of->chains, NULL);
         count_free_locked(chains);
-        keep_used_locked(of, class, chains);
+        push_used_locked(of, class, chains);
         lanepool_i_region *open = of->open;
         lanepool_i_region *full = of->full;
         of->open = NULL;
@@ -303,6 +305,6 @@ void lanepool_i_slab_trim(lanepool_i_slab *slab)
         sort_regions_locked(slab, class, open, &unused);
         sort_regions_locked(slab, class, full, &unused);
         lanepool_i_mutex_unlock(&slab->lock);
-        free_regions(slab->allocator, unused);
+        free_block_regions(slab->allocator, unused);
     }
 }

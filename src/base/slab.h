@@ -1,13 +1,13 @@
 /*
- * Blocks of fixed sizes for one pool: a shared stack of chains per size, and a
- * cache per thread.
+ * Blocks of fixed sizes for one pool: for each size a shared stack of chains, and a cache for each
+ * thread.
  *
- * A thread takes blocks from its cache and gives blocks back to its own,
- * whoever took them; the stack moves whole chains of LANEPOOL_I_CHAIN_BYTES
- * between threads. In steady state no memory comes from the system.
+ * A thread takes blocks from its own cache and gives blocks back to its own cache, no matter which
+ * thread took them. Between threads, whole chains of LANEPOOL_I_CHAIN_BYTES move through the stack.
+ * In steady state no memory comes from the system.
  *
- * Who may call at once: cache functions, the cache's thread; the rest, any
- * thread. Taking and trimming lock; giving back does not.
+ * Callers: a cache's thread for functions with a cache, any thread for the others. Taking from the
+ * stack and trimming lock; pushing to it does not.
  */
 #ifndef LANEPOOL_SRC_BASE_SLAB_H
 #define LANEPOOL_SRC_BASE_SLAB_H
@@ -16,7 +16,7 @@
 #include "base/atomic.h"
 #include "platform/platform.h"
 
-/* 64, 128, ... 2048 bytes; what is larger comes from the system. */
+/* 64, 128, ... 2048 bytes. Larger blocks come from the system. */
 #define LANEPOOL_I_SLAB_CLASSES 6
 #define LANEPOOL_I_SLAB_SYSTEM  LANEPOOL_I_SLAB_CLASSES
 #define LANEPOOL_I_BLOCK_MIN    ((size_t)64)
@@ -29,32 +29,32 @@ typedef struct lanepool_i_region lanepool_i_region;
 struct lanepool_i_block {
     lanepool_i_block *next;       /* in its chain */
     lanepool_i_block *next_chain; /* in a chain's first block: the stack's next chain */
-    lanepool_i_block *early;      /* one that will probably be taken a little later, or NULL */
+    lanepool_i_block *early;      /* a block that will probably be taken a little later, or NULL */
 };
 
-/* So many blocks later. */
+/* How many blocks later. */
 #define LANEPOOL_I_EARLY 8
 
-/* One size. Guards: A atomic, L slab's lock. */
+/* The blocks of one size. Guards: A atomic, L slab's lock. */
 typedef struct lanepool_i_slab_class {
-    _Alignas(
-        LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_block *) chains; /* A: push by all, pop under L */
-    lanepool_i_region *open;                                       /* L: with pages not yet cut */
-    lanepool_i_region *full;                                       /* L: without */
+    _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_block *)
+        chains;              /* A: pushed by all, popped under L */
+    lanepool_i_region *open; /* L: regions with uncut pages */
+    lanepool_i_region *full; /* L: regions without */
 } lanepool_i_slab_class;
 
 typedef struct lanepool_i_slab {
     lanepool_i_slab_class classes[LANEPOOL_I_SLAB_CLASSES];
     lanepool_i_mutex lock;               /* L */
-    const lanepool_allocator *allocator; /* I: NULL: the system */
+    const lanepool_allocator *allocator; /* I: NULL for the system's */
 } lanepool_i_slab;
 
-/* One thread's blocks of one size. */
+/* A thread's blocks of one size. */
 typedef struct lanepool_i_cache_class {
-    lanepool_i_block *spare; /* to take from */
-    lanepool_i_block *freed; /* given back, on the way to a whole chain */
+    lanepool_i_block *spare; /* blocks to take */
+    lanepool_i_block *freed; /* blocks given back, until they are a whole chain */
     size_t freed_count;
-    lanepool_i_block *recent[LANEPOOL_I_EARLY]; /* the last ones given back, in a ring */
+    lanepool_i_block *recent[LANEPOOL_I_EARLY]; /* ring of the last blocks given back */
 } lanepool_i_cache_class;
 
 typedef struct lanepool_i_cache {
@@ -62,18 +62,19 @@ typedef struct lanepool_i_cache {
 } lanepool_i_cache;
 
 bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *allocator);
-/* Frees every region: blocks in caches are gone too. */
+/* Frees all regions, and with them the blocks in caches. */
 void lanepool_i_slab_fini(lanepool_i_slab *slab);
-/* Gives memory of free blocks back to the system, page by page. O(free blocks). */
+/* Gives the memory of pages with only free blocks back to the system. O(free blocks). */
 void lanepool_i_slab_trim(lanepool_i_slab *slab);
 
-/* The class of blocks of `size` bytes; LANEPOOL_I_SLAB_SYSTEM beyond the largest. */
+/* Returns the class of blocks of `size` bytes; LANEPOOL_I_SLAB_SYSTEM beyond the largest. */
 size_t lanepool_i_slab_class_of(size_t size);
 
-/* The cache has none: from its given ones, the stack, or the system. */
+/* Takes a block when the cache has none to take: from the blocks given back, the stack, or the
+ * system. */
 void *lanepool_i_slab_take_slowly(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
                                   size_t size);
-/* The cache has a whole chain of blocks that were given back: it goes to the stack. */
+/* Pushes the blocks given back, which are a whole chain now, to the stack. */
 void lanepool_i_slab_give_chain(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class);
 
 static inline size_t lanepool_i_slab_chain_blocks(size_t class)
@@ -81,8 +82,8 @@ static inline size_t lanepool_i_slab_chain_blocks(size_t class)
     return LANEPOOL_I_CHAIN_BYTES / (LANEPOOL_I_BLOCK_MIN << class);
 }
 
-/* A block aligned to 64, not cleared; NULL if memory is lacking. `size` counts for blocks of the
- * system only. */
+/* Takes a block, aligned to 64, not cleared. Returns NULL if memory cannot be allocated. `size`
+ * matters only for blocks of the system. */
 static inline void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache *cache,
                                          size_t class, size_t size)
 {
@@ -95,14 +96,14 @@ static inline void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache
     return block;
 }
 
-/* Of a block that was taken and not yet written to: one that will probably be taken a little later,
- * or NULL; not dereferenced. */
+/* Returns a block that will probably be taken a little later, or NULL; never to be dereferenced.
+ * `block` was taken and not written to yet. */
 static inline const void *lanepool_i_slab_early(const void *block)
 {
     return ((const lanepool_i_block *)block)->early;
 }
 
-/* `class` as it was taken with. */
+/* Gives a block back. `class` is the one that it was taken with. */
 static inline void lanepool_i_slab_give(lanepool_i_slab *slab, lanepool_i_cache *cache,
                                         size_t class, void *memory)
 {
@@ -122,7 +123,7 @@ static inline void lanepool_i_slab_give(lanepool_i_slab *slab, lanepool_i_cache 
         lanepool_i_slab_give_chain(slab, cache, class);
 }
 
-/* Moves everything in a cache to the stack. */
+/* Moves all blocks of a cache to the stack. */
 void lanepool_i_slab_flush(lanepool_i_slab *slab, lanepool_i_cache *cache);
 
 #endif

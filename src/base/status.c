@@ -1,4 +1,4 @@
-/* Owns the texts of the statuses, all made from the one table in status.h. */
+/* Owns the names and texts of the statuses, made from the table in status.h. */
 #include "lanepool/status.h"
 
 const char *lanepool_status_name(lanepool_status status)

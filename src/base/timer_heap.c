@@ -5,36 +5,38 @@
 
 /* --- the heap --- */
 
-static bool comes_first(const lanepool_i_timer *a, const lanepool_i_timer *b)
+static bool is_due_first(const lanepool_i_timer *a, const lanepool_i_timer *b)
 {
     return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->number < b->number;
 }
 
-static uint32_t rank_of(const lanepool_i_timer *timer)
+static uint32_t timer_rank(const lanepool_i_timer *timer)
 {
     return timer != NULL ? timer->rank : 0;
 }
 
-/* Puts the nearer bottom to the right; true: the timer's rank has changed. */
+/* Makes the child with the smaller rank the right one. Returns true if the timer's own rank has
+ * changed. */
 static bool lean_left(lanepool_i_timer *timer)
 {
-    if (rank_of(timer->left) < rank_of(timer->right)) {
+    if (timer_rank(timer->left) < timer_rank(timer->right)) {
         lanepool_i_timer *left = timer->left;
         timer->left = timer->right;
         timer->right = left;
     }
     uint32_t before = timer->rank;
-    timer->rank = rank_of(timer->right) + 1;
+    timer->rank = timer_rank(timer->right) + 1;
     return timer->rank != before;
 }
 
-/* Goes down the right sides only, which are as long as the ranks: the logarithm of the timers. */
-static lanepool_i_timer *merge(lanepool_i_timer *a, lanepool_i_timer *b)
+/* Merges two heaps along their right paths only. A rank is the length of a right path, so at most
+ * the logarithm of the number of timers. */
+static lanepool_i_timer *merge_heaps(lanepool_i_timer *a, lanepool_i_timer *b)
 {
     lanepool_i_timer *root = NULL;
     lanepool_i_timer *last = NULL;
     while (a != NULL || b != NULL) {
-        bool take_a = b == NULL || (a != NULL && comes_first(a, b));
+        bool take_a = b == NULL || (a != NULL && is_due_first(a, b));
         lanepool_i_timer *next = take_a ? a : b;
         if (take_a)
             a = a->right;
@@ -57,12 +59,12 @@ static lanepool_i_timer **heap_of(lanepool_i_timers *timers, const lanepool_i_ti
     return &timers->first[timer->keeps_its_time];
 }
 
-/* Of both heaps; NULL: nothing waits. */
+/* Returns the earliest timer of both heaps, or NULL. */
 static lanepool_i_timer *earliest_locked(const lanepool_i_timers *timers)
 {
     lanepool_i_timer *a = timers->first[false];
     lanepool_i_timer *b = timers->first[true];
-    return b == NULL || (a != NULL && comes_first(a, b)) ? a : b;
+    return b == NULL || (a != NULL && is_due_first(a, b)) ? a : b;
 }
 
 static void insert_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
@@ -72,14 +74,15 @@ static void insert_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
     timer->rank = 1;
     timer->waits = true;
     lanepool_i_timer **first = heap_of(timers, timer);
-    *first = merge(*first, timer);
+    *first = merge_heaps(*first, timer);
 }
 
-/* Ranks that change on the way up grow with each step, so that there are few. */
+/* Takes a timer out and updates the ranks above it, until one does not change. Changed ranks grow
+ * on the way up, so there are O(log timers) of them. */
 static void take_out_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
 {
     lanepool_i_timer *parent = timer->parent;
-    lanepool_i_timer *below = merge(timer->left, timer->right);
+    lanepool_i_timer *below = merge_heaps(timer->left, timer->right);
     timer->waits = false;
     if (below != NULL)
         below->parent = parent;
@@ -95,7 +98,7 @@ static void take_out_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
 
 /* --- the clock thread --- */
 
-static void post_locked(lanepool_i_timers *timers)
+static void post_clock_locked(lanepool_i_timers *timers)
 {
     if (timers->sleeps_until_ns == 0)
         return;
@@ -103,7 +106,8 @@ static void post_locked(lanepool_i_timers *timers)
     lanepool_i_semaphore_post(&timers->semaphore);
 }
 
-/* Called with the lock, which it gives up meanwhile. */
+/* Waits until the earliest timer or the owner's `pause` is due, or for a post. Called with the
+ * lock, which it releases while it waits. */
 static void wait_for_earliest(lanepool_i_timers *timers)
 {
     const lanepool_i_timer *earliest = earliest_locked(timers);
@@ -121,8 +125,8 @@ static void wait_for_earliest(lanepool_i_timers *timers)
     timers->pauses = timers->pauses || (pauses_then && !posted);
 }
 
-/* The same. */
-static void let_owner_pause(lanepool_i_timers *timers)
+/* Calls the owner's `pause`. Called with the lock, which it releases during the call. */
+static void call_owner_pause(lanepool_i_timers *timers)
 {
     timers->pauses = false;
     if (timers->work == NULL)
@@ -133,7 +137,8 @@ static void let_owner_pause(lanepool_i_timers *timers)
     timers->pause_ns = pause_ns;
 }
 
-/* The same; true: the earliest timer was due and has fired. */
+/* Fires the earliest timer if it is due; returns false if not. Called with the lock, which it
+ * releases while the timer fires. */
 static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
 {
     lanepool_i_timer *timer = earliest_locked(timers);
@@ -151,7 +156,7 @@ static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
     return true;
 }
 
-static void fire_until_the_end(lanepool_i_timers *timers)
+static void fire_until_end(lanepool_i_timers *timers)
 {
     uint64_t now_ns = 0;
     uint32_t fired = 0;
@@ -160,23 +165,23 @@ static void fire_until_the_end(lanepool_i_timers *timers)
         if (fired < LANEPOOL_I_FIRE_BATCH && fire_one(timers, &now_ns)) {
             fired++;
         } else if (timers->pauses) {
-            let_owner_pause(timers);
+            call_owner_pause(timers);
             fired = 0;
         } else {
             wait_for_earliest(timers);
         }
     }
-    let_owner_pause(timers);
+    call_owner_pause(timers);
     lanepool_i_mutex_unlock(&timers->lock);
 }
 
-static void *main_of_clock(void *argument)
+static void *run_timers(void *argument)
 {
     lanepool_i_timers *timers = argument;
     const lanepool_i_clock_work *work = timers->work;
     if (work != NULL && !work->begin(timers->owner))
         return NULL;
-    fire_until_the_end(timers);
+    fire_until_end(timers);
     if (work != NULL)
         work->end(timers->owner);
     return NULL;
@@ -209,12 +214,13 @@ void lanepool_i_timers_end(lanepool_i_timers *timers)
 {
     lanepool_i_mutex_lock(&timers->lock);
     timers->ends = true;
-    post_locked(timers);
+    post_clock_locked(timers);
     lanepool_i_mutex_unlock(&timers->lock);
 }
 
-/* The state that it was in: what there is nothing of becomes `next`. */
-static lanepool_i_clock_state look_at_clock(lanepool_i_timers *timers, lanepool_i_clock_state next)
+/* Returns the state. If there is no clock thread, sets the state to `next`. */
+static lanepool_i_clock_state claim_clock_state(lanepool_i_timers *timers,
+                                                lanepool_i_clock_state next)
 {
     lanepool_i_mutex_lock(&timers->lock);
     lanepool_i_clock_state found = timers->state;
@@ -224,21 +230,22 @@ static lanepool_i_clock_state look_at_clock(lanepool_i_timers *timers, lanepool_
     return found;
 }
 
-/* A thread is started without the lock: who comes meanwhile has to wait until it is known whether
- * there is one. That happens once in a clock's life. */
-static lanepool_i_clock_state see_clock(lanepool_i_timers *timers, lanepool_i_clock_state next)
+/* Does this after a start in progress has ended. A thread is started without the lock, so another
+ * caller waits here to learn whether there is one. That happens once in a clock's life. */
+static lanepool_i_clock_state await_clock_state(lanepool_i_timers *timers,
+                                                lanepool_i_clock_state next)
 {
-    lanepool_i_clock_state found = look_at_clock(timers, next);
+    lanepool_i_clock_state found = claim_clock_state(timers, next);
     while (found == LANEPOOL_I_CLOCK_STARTING) {
         lanepool_i_yield();
-        found = look_at_clock(timers, next);
+        found = claim_clock_state(timers, next);
     }
     return found;
 }
 
 void lanepool_i_timers_join(lanepool_i_timers *timers)
 {
-    if (see_clock(timers, LANEPOOL_I_CLOCK_JOINED) != LANEPOOL_I_CLOCK_STARTED)
+    if (await_clock_state(timers, LANEPOOL_I_CLOCK_JOINED) != LANEPOOL_I_CLOCK_STARTED)
         return;
     lanepool_i_thread_join(&timers->thread);
     lanepool_i_mutex_lock(&timers->lock);
@@ -256,10 +263,10 @@ void lanepool_i_timers_fini(lanepool_i_timers *timers)
 
 bool lanepool_i_timers_start(lanepool_i_timers *timers)
 {
-    lanepool_i_clock_state found = see_clock(timers, LANEPOOL_I_CLOCK_STARTING);
+    lanepool_i_clock_state found = await_clock_state(timers, LANEPOOL_I_CLOCK_STARTING);
     if (found != LANEPOOL_I_CLOCK_NONE)
         return found == LANEPOOL_I_CLOCK_STARTED;
-    bool started = lanepool_i_thread_start(&timers->thread, main_of_clock, timers);
+    bool started = lanepool_i_thread_start(&timers->thread, run_timers, timers);
     lanepool_i_mutex_lock(&timers->lock);
     timers->state = started ? LANEPOOL_I_CLOCK_STARTED : LANEPOOL_I_CLOCK_NONE;
     lanepool_i_mutex_unlock(&timers->lock);
@@ -270,7 +277,7 @@ void lanepool_i_timers_interrupt(lanepool_i_timers *timers)
 {
     lanepool_i_mutex_lock(&timers->lock);
     timers->pauses = true;
-    post_locked(timers);
+    post_clock_locked(timers);
     lanepool_i_mutex_unlock(&timers->lock);
 }
 
@@ -283,7 +290,7 @@ void lanepool_i_timers_add(lanepool_i_timers *timers, lanepool_i_timer *timer, u
     timer->number = timers->next_number++;
     insert_locked(timers, timer);
     if (due_ns < timers->sleeps_until_ns)
-        post_locked(timers);
+        post_clock_locked(timers);
     lanepool_i_mutex_unlock(&timers->lock);
 }
 

@@ -1,6 +1,4 @@
-/*
- * An array that grows.
- */
+/* An array that grows. */
 #ifndef LANEPOOL_SRC_BASE_VECTOR_H
 #define LANEPOOL_SRC_BASE_VECTOR_H
 
@@ -13,9 +11,9 @@ typedef struct lanepool_i_vector {
     size_t capacity;
 } lanepool_i_vector;
 
-/* Room for one more item; NULL: memory is lacking. */
+/* Adds an item, not initialised. Returns NULL if memory cannot be allocated. */
 void *lanepool_i_vector_add(lanepool_i_vector *array, size_t size);
-/* Room for some more; false: likewise. */
+/* Makes room for `more` items. Returns false if memory cannot be allocated. */
 bool lanepool_i_vector_reserve(lanepool_i_vector *array, size_t more, size_t size);
 void lanepool_i_vector_fini(lanepool_i_vector *array);
 

@@ -1,4 +1,4 @@
-/* Owns the version that the library says it has. */
+/* Owns the library's version text. */
 #include "lanepool/version.h"
 
 #define TEXT_OF(number)                   #number

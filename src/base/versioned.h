@@ -1,12 +1,12 @@
-/* Descriptions and options carry their size: one of a later version may be longer than what this
- * library knows, as long as it asks for nothing more. */
+/* The check of structs that carry their size. A caller built for a later version may pass a longer
+ * struct, as long as the part that this library does not know is all zero. */
 #ifndef LANEPOOL_SRC_BASE_VERSIONED_H
 #define LANEPOOL_SRC_BASE_VERSIONED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `given_size` is what the caller says; `known_size` what this library has compiled in. */
+/* `given_size` is the caller's size, `known_size` the one this library was built with. */
 static inline bool lanepool_i_struct_is_valid(const void *given, size_t given_size,
                                               size_t known_size)
 {

@@ -120,7 +120,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_CLASS_MASK   7
 #define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* to be scanned again: an allocation failed */
 #define LANEPOOL_I_TOMBSTONE    ((uint64_t)1 << 22) /* cancelled: only its entries remain */
-#define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* has started, TOMBSTONE is too late; cancel.c */
+#define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
 #define LANEPOOL_I_TICKET_SHIFT 24
 #define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
 
