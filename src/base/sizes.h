@@ -40,7 +40,7 @@
 #define LANEPOOL_I_RESERVE_CHAINS ((size_t)64)
 /* The table of poisoned lanes has 2 to this power chains. */
 #define LANEPOOL_I_POISON_BITS 9
-/* Lanes (1 MiB) that are not removed, idle or not, until the pool is quiesced. */
+/* With no more lanes than this (1 MiB), idle ones are removed only when the pool is quiesced. */
 #define LANEPOOL_I_RESERVE_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond those it needs at once. */
 #define LANEPOOL_I_LANE_CREDIT 256u

@@ -1,10 +1,11 @@
 /*
- * Whether the processor's counter may stand for the clock. The system has to
- * find out the same for its own clock, from more than a process can see: how
- * the counters of all processors started, whether one of them once lagged, what
- * a hypervisor does to them. So the counter is used where the system's clock
- * goes by it just now: then it is as much in order as the clock is. That it
- * goes on evenly, whatever the processor does to save power, the processor itself has to say.
+ * Decides whether the processor's counter can replace the clock.
+ *
+ * The system decides the same for its own clock, and from more than a process can see: how the
+ * counters of all processors started, whether one of them ever lagged, what a hypervisor does to
+ * them. So the counter is used where the system's clock is based on it at this moment: then it is
+ * as reliable as the clock. Only the processor can tell whether the counter runs at a constant
+ * rate, whatever the processor does to save power.
  */
 #define _GNU_SOURCE
 #include "platform/platform.h"
@@ -22,8 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads no more than the name and the end of the line. */
-static bool the_clock_goes_by_it(void)
+/* Returns true if the system's clock is based on the counter. Reads at most the name and the end of
+ * the line. */
+static bool is_source_of_clock(void)
 {
     char name[sizeof SYSTEM_NAME] = "";
     int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -35,8 +37,9 @@ static bool the_clock_goes_by_it(void)
     return size > 0 && strcmp(name, SYSTEM_NAME) == 0;
 }
 
-/* On ARM the architecture itself promises an even counter, and how it is read in order. */
-static bool is_even(void)
+/* Returns true if the counter runs at a constant rate and can be read in order. On ARM the
+ * architecture guarantees both. */
+static bool has_constant_rate(void)
 {
 #if defined(__x86_64__)
     enum { HAS_RDTSCP = 1 << 27, IS_INVARIANT = 1 << 8 };
@@ -50,7 +53,7 @@ static bool is_even(void)
 
 bool lanepool_i_counter_is_usable(void)
 {
-    return is_even() && the_clock_goes_by_it();
+    return has_constant_rate() && is_source_of_clock();
 }
 
 #else

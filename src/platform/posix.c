@@ -1,7 +1,8 @@
 /*
- * The door on POSIX threads. Owns the process-wide key by which a thread's slot
- * is handed to its `at_exit` when the thread ends; the key lives as long as the
- * process, since a thread may end after every pool is gone.
+ * The platform on POSIX threads.
+ *
+ * Owns the process-wide key through which a thread's slot is passed to `at_exit` when the thread
+ * ends. The key is never deleted, since a thread may end after all pools are gone.
  */
 #define _GNU_SOURCE
 #include "platform/platform.h"
@@ -19,7 +20,7 @@
 
 #define NS_PER_S 1000000000u
 
-/* ThreadSanitizer does not know sem_clockwait(): it is told what a post and a wait mean. */
+/* ThreadSanitizer does not know sem_clockwait(), so posts and waits are announced to it. */
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #define TSAN_POST(semaphore)   __tsan_release(semaphore)
@@ -29,41 +30,43 @@
 #define TSAN_WAITED(semaphore) ((void)(semaphore))
 #endif
 
-/* The library never prints; a misused lock means that memory is already wrong. */
-static void must(bool ok)
+/* Aborts if a call has failed that cannot fail. The library never prints, and a misused lock means
+ * that memory is already corrupt. */
+static void check_ok(bool ok)
 {
     if (!ok)
         abort();
 }
 
-/* What a thread brings on itself is not blocked: the system kills a process that blocks a fault. */
+/* Makes the mask of a new thread. Faults that a thread causes itself stay unblocked, since the
+ * system kills a process that blocks them. */
 static void make_thread_mask(sigset_t *mask)
 {
     static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
-    must(sigfillset(mask) == 0);
+    check_ok(sigfillset(mask) == 0);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        must(sigdelset(mask, own[i]) == 0);
+        check_ok(sigdelset(mask, own[i]) == 0);
 }
 
-/* The new thread begins with the mask of this one, so that it is never without its own. */
+/* This thread has the new thread's mask during the call, so that the new thread starts with it. */
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument)
 {
     LANEPOOL_I_DOOR();
     sigset_t mask, before;
     make_thread_mask(&mask);
-    must(pthread_sigmask(SIG_SETMASK, &mask, &before) == 0);
+    check_ok(pthread_sigmask(SIG_SETMASK, &mask, &before) == 0);
     bool started = pthread_create(&thread->id, NULL, main, argument) == 0;
-    must(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    check_ok(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
     return started;
 }
 
 void lanepool_i_thread_join(lanepool_i_thread *thread)
 {
     LANEPOOL_I_DOOR();
-    must(pthread_join(thread->id, NULL) == 0);
+    check_ok(pthread_join(thread->id, NULL) == 0);
 }
 
-/* Whether the system takes the name changes nothing that the library promises. */
+/* A failure does not matter: no promise of the library depends on the name. */
 void lanepool_i_thread_set_name(const char *name)
 {
     (void)pthread_setname_np(pthread_self(), name);
@@ -76,19 +79,19 @@ bool lanepool_i_mutex_init(lanepool_i_mutex *mutex)
 
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
 {
-    must(pthread_mutex_destroy(&mutex->mutex) == 0);
+    check_ok(pthread_mutex_destroy(&mutex->mutex) == 0);
 }
 
 void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
 {
     LANEPOOL_I_DOOR();
-    must(pthread_mutex_lock(&mutex->mutex) == 0);
+    check_ok(pthread_mutex_lock(&mutex->mutex) == 0);
 }
 
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
 {
     LANEPOOL_I_DOOR();
-    must(pthread_mutex_unlock(&mutex->mutex) == 0);
+    check_ok(pthread_mutex_unlock(&mutex->mutex) == 0);
 }
 
 bool lanepool_i_mutex_try(lanepool_i_mutex *mutex)
@@ -104,21 +107,21 @@ bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore)
 
 void lanepool_i_semaphore_fini(lanepool_i_semaphore *semaphore)
 {
-    must(sem_destroy(&semaphore->semaphore) == 0);
+    check_ok(sem_destroy(&semaphore->semaphore) == 0);
 }
 
 void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
 {
     LANEPOOL_I_DOOR();
     TSAN_POST(semaphore);
-    must(sem_post(&semaphore->semaphore) == 0);
+    check_ok(sem_post(&semaphore->semaphore) == 0);
 }
 
 void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore)
 {
     LANEPOOL_I_DOOR();
     while (sem_wait(&semaphore->semaphore) != 0)
-        must(errno == EINTR);
+        check_ok(errno == EINTR);
 }
 
 bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns)
@@ -133,7 +136,7 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
     while (sem_clockwait(&semaphore->semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
         if (errno == ETIMEDOUT)
             return false;
-        must(errno == EINTR);
+        check_ok(errno == EINTR);
     }
     TSAN_WAITED(semaphore);
     return true;
@@ -147,22 +150,22 @@ bool lanepool_i_event_init(lanepool_i_event *event)
 
 void lanepool_i_event_fini(lanepool_i_event *event)
 {
-    must(close(event->fd) == 0);
+    check_ok(close(event->fd) == 0);
 }
 
-/* It is never set twice in a row, so that the counter cannot be full. */
+/* The flag is never set twice in a row, so the counter cannot be full. */
 void lanepool_i_event_set(lanepool_i_event *event)
 {
     LANEPOOL_I_DOOR();
-    must(eventfd_write(event->fd, 1) == 0);
+    check_ok(eventfd_write(event->fd, 1) == 0);
 }
 
-/* The program may have read it, though it should not. */
+/* The program may have read the counter, although it should not. */
 void lanepool_i_event_clear(lanepool_i_event *event)
 {
     LANEPOOL_I_DOOR();
     eventfd_t count;
-    must(eventfd_read(event->fd, &count) == 0 || errno == EAGAIN);
+    check_ok(eventfd_read(event->fd, &count) == 0 || errno == EAGAIN);
 }
 
 int lanepool_i_event_fd(const lanepool_i_event *event)
@@ -173,7 +176,7 @@ int lanepool_i_event_fd(const lanepool_i_event *event)
 static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    must(clock_gettime(clock, &now) == 0);
+    check_ok(clock_gettime(clock, &now) == 0);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
@@ -206,7 +209,8 @@ void lanepool_i_memory_free(void *memory)
     free(memory);
 }
 
-/* Maps twice the size and cuts the aligned part out: no allocator aligns this widely for less. */
+/* Maps twice the size and unmaps all but the aligned part. No allocator aligns to so much at less
+ * cost. */
 void *lanepool_i_pages_alloc(size_t size)
 {
     LANEPOOL_I_DOOR();
@@ -215,23 +219,23 @@ void *lanepool_i_pages_alloc(size_t size)
         return NULL;
     size_t before = (size - ((uintptr_t)mapped & (size - 1))) & (size - 1);
     if (before != 0)
-        must(munmap(mapped, before) == 0);
-    must(munmap(mapped + before + size, size - before) == 0);
+        check_ok(munmap(mapped, before) == 0);
+    check_ok(munmap(mapped + before + size, size - before) == 0);
     return mapped + before;
 }
 
 void lanepool_i_pages_free(void *pages, size_t size)
 {
     LANEPOOL_I_DOOR();
-    must(munmap(pages, size) == 0);
+    check_ok(munmap(pages, size) == 0);
 }
 
 void lanepool_i_pages_discard(void *pages, size_t size)
 {
-    must(madvise(pages, size, MADV_DONTNEED) == 0);
+    check_ok(madvise(pages, size, MADV_DONTNEED) == 0);
 }
 
-/* Linux has it since 4.14; whether it does changes nothing for a process that does not fork. */
+/* Linux has this since 4.14. A failure matters only to a process that forks. */
 void lanepool_i_pages_wipe_on_fork(void *pages, size_t size)
 {
 #ifdef MADV_WIPEONFORK
@@ -264,10 +268,10 @@ static void slot_make_key(void)
     slot_key_made = pthread_key_create(&slot_key, slot_thread_ends) == 0;
 }
 
-/* The key's value only asks for the call at the thread's end: the slot itself is the truth. */
+/* The key's value only requests the call at the thread's end; `at_exit` gets the slot's value. */
 bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value))
 {
-    must(pthread_once(&slot_once, slot_make_key) == 0);
+    check_ok(pthread_once(&slot_once, slot_make_key) == 0);
     if (!slot_key_made)
         return false;
     __atomic_store_n(&slot_at_exit, at_exit, __ATOMIC_RELEASE);
@@ -289,23 +293,23 @@ uint64_t lanepool_i_seed(void)
     return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ record ^ ((uint64_t)getpid() << 48);
 }
 
-/* Linux 4.14 and later, unless a sandbox forbids it. */
-static bool membarrier(int command)
+/* Linux 4.14 and later, unless a sandbox forbids the call. */
+static bool call_membarrier(int command)
 {
     return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
 bool lanepool_i_membarrier_init(void)
 {
-    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    return call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-/* A child process may have to register anew. */
+/* A child process may have to register again. */
 void lanepool_i_membarrier_others(void)
 {
     LANEPOOL_I_DOOR();
-    must(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
-         (lanepool_i_membarrier_init() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
+    check_ok(call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+             (lanepool_i_membarrier_init() && call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
 }
 
 void lanepool_i_yield(void)

@@ -1,9 +1,9 @@
 /*
- * The door on POSIX threads: the types behind it, and what is done in the
- * caller's place because a call would cost more than the work.
+ * The platform on POSIX threads: its types, and the functions that are inline because a call would
+ * cost more than the work.
  *
- * LANEPOOL_I_DOOR() stands at each door: nothing here. A test build that
- * defines it before it includes this header can disturb the threads there.
+ * LANEPOOL_I_DOOR() is at each door to the system, and does nothing here. A test build that defines
+ * it before it includes this header can disturb the threads there.
  */
 #ifndef LANEPOOL_SRC_PLATFORM_POSIX_H
 #define LANEPOOL_SRC_PLATFORM_POSIX_H
@@ -76,11 +76,12 @@ static inline void lanepool_i_pause(void)
 }
 
 /*
- * The processor's counter, as the system reads it for its clock: not before all loads are done that
- * stand before it. rdtsc alone may be carried out while they still wait for their lines; rdtscp
- * waits for them. Others see no later store before the counter was read: stores become visible when
- * everything before them is done (x86), or wait for the value (ARM: an event's time is stored
- * before what publishes the event).
+ * Reads the processor's counter, as the system does for its clock: after all earlier loads are
+ * done. rdtsc alone may execute while they still wait for their lines; rdtscp waits for them.
+ *
+ * No other thread sees a later store of this thread before the counter was read. On x86 a store
+ * becomes visible after everything before it is done. On ARM the stores wait for the value: an
+ * event's time is stored before the store that publishes the event.
  */
 static inline uint64_t lanepool_i_counter(void)
 {
@@ -93,7 +94,7 @@ static inline uint64_t lanepool_i_counter(void)
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
     return ticks;
 #else
-    return 0; /* nobody asks: lanepool_i_counter_is_usable() says no */
+    return 0; /* not called: lanepool_i_counter_is_usable() returns false */
 #endif
 }
 
@@ -104,7 +105,7 @@ static inline uint64_t lanepool_i_counter(void)
     DTRACE_PROBE3(lanepool, name, task, object, detail)
 #endif
 
-/* Free memory that stays mapped is marked, so that AddressSanitizer sees its use. */
+/* Free memory that stays mapped is poisoned, so that AddressSanitizer finds accesses to it. */
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #define LANEPOOL_I_POISON(address, size)   ASAN_POISON_MEMORY_REGION(address, size)
