@@ -34,7 +34,7 @@ struct lanepool_i_timer {
     lanepool_i_timer *parent;              /* L */
     lanepool_i_timer *left;                /* L */
     lanepool_i_timer *right;               /* L: its rank is never larger than the left one's */
-    uint32_t rank;                         /* L: nodes on the path that goes right until it ends */
+    uint32_t rank;                         /* L: length of the path of right children */
     bool waits;                            /* L: it is in a heap */
     bool keeps_its_time;                   /* I: it is not taken before it is due */
 };

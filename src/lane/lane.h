@@ -199,10 +199,10 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
  * When a gate is granted before it is opened, it keeps the lane, as a running task would, until it
  * is opened. A gate that is opened first passes like a tombstone when its turn comes.
  *
- * The opener and the advancer both try to swap the state away from WAITS. The one that comes second
- * fails and makes the lane advance: the opener by a release, the advancer by passing the gate. The
- * advancer's last access is to set PASSED, with release. The check before the gate is freed reads
- * PASSED with acquire.
+ * The opener and the advancer both try to swap the state away from WAITS. The second one fails and
+ * makes the lane advance: the opener by a release, the advancer by passing the gate. The advancer's
+ * last access is to set PASSED, with release. The check before the gate is freed reads PASSED with
+ * acquire.
  *
  * Guards: R role's holder, A atomic.
  */

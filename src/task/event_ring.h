@@ -13,8 +13,8 @@
  * Times are ticks (clock_anchors.h). To take a time, the thread waits for all its outstanding
  * loads, which is most of the cost of an event. An event that *follows* another one of its thread
  * within a few instructions therefore reuses that one's time. That time was taken after the thread
- * had seen whatever may have caused the new event, and the ring keeps the two in order. So the rule
- * above still holds.
+ * had seen everything that may have caused the new event, and the ring keeps the two in order. So
+ * the rule above still holds.
  *
  * A thread that ends leaves its ring to the next new thread. Rings are freed with the pool.
  */

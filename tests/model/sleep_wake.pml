@@ -243,7 +243,7 @@ inline find() {
   if :: count > 0 -> where = me; put() :: else fi
 }
 
-inline look_everywhere() { /* anything_left */
+inline look_everywhere() { /* is_work_left */
   if
   :: stop -> something = true
   :: atomic { !stop };
