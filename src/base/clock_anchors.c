@@ -125,8 +125,8 @@ static bool move_to_next_anchor(lanepool_i_clock_time *time)
 }
 
 /* Ticks may be earlier than those of the last call, if a delayed thread wrote their event: then the
- * walk starts again. Ticks later than now, or earlier than the first anchor, can only come from
- * another counter, and get the nearest anchor's time. */
+ * walk starts again. Ticks later than now, or before the first anchor, can only come from another
+ * counter; they get the nearest anchor's time. */
 uint64_t lanepool_i_clock_time_of(lanepool_i_clock_time *time, uint64_t ticks)
 {
     if (time->anchors == NULL)

@@ -3,16 +3,16 @@
  * is usable (platform.h), else of the monotonic clock itself. Readers convert ticks to the clock's
  * nanoseconds.
  *
- * An anchor is what counter and clock said at one moment. The first one is taken at the start. A
- * reader of an event that is later than the newest anchor adds one. Between two anchors time is
- * interpolated, so it follows the clock, which the system may speed up or slow down. Anchors are
- * never changed, and each is later than the one before. So readers that find the same anchors
- * around the same ticks compute the same time.
+ * An anchor is what counter and clock said at one moment. The first one is taken at the start; a
+ * reader of an event later than the newest anchor adds one. Times between two anchors are
+ * interpolated, so they follow the clock, which the system may speed up or slow down. Anchors never
+ * change, and each is later than the one before. So readers that find the same anchors around the
+ * same ticks compute the same time.
  *
  * The anchors are in a ring, which is written and read like a ring of events (event_ring.h). A
- * reader that finds another one adding uses its own anchor without storing it. It does not wait,
- * since it may be a signal handler that has interrupted the other. A reader that has missed
- * overwritten anchors uses those that are left; times between them are less exact.
+ * reader that finds another one adding does not store its own anchor. It does not wait either: it
+ * may be a signal handler that has interrupted the other. A reader that has missed anchors uses
+ * those that are left; times between them are less exact.
  */
 #ifndef LANEPOOL_SRC_BASE_CLOCK_ANCHORS_H
 #define LANEPOOL_SRC_BASE_CLOCK_ANCHORS_H

@@ -159,8 +159,8 @@ void lanepool_i_key_index_shrink(lanepool_i_key_index *index)
         join_last_bucket(index);
 }
 
-/* Joins up to BUCKETS_PER_KEY buckets for each key removed. That keeps the bound even if all keys
- * are removed. */
+/* Joins up to BUCKETS_PER_KEY buckets for each key, which keeps the bound even if all keys are
+ * removed. */
 void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key)
 {
     lanepool_i_key **at = lanepool_i_key_index_bucket_of(index, key->hash);

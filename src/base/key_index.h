@@ -48,8 +48,8 @@ struct lanepool_i_key {
         const void *pointer;
         lanepool_i_key_bytes *bytes;
     } value;
-    /* A memory location of its own, because of the `: 0` below: a thread that releases the lane
-     * reads it while the role's holder changes `used` and `handle_count`. */
+    /* A memory location of its own, due to the `: 0`: a thread that releases the lane reads it
+     * while the role's holder changes the fields below. */
     uint32_t hash : LANEPOOL_I_HASH_BITS;
     uint32_t type : 2; /* LANEPOOL_I_TYPE_ */
     uint32_t : 0;
@@ -154,14 +154,13 @@ static inline lanepool_i_key *lanepool_i_key_index_find_word(const lanepool_i_ke
 /* Adds a key that is not in the index yet. */
 void lanepool_i_key_index_add(lanepool_i_key_index *index, lanepool_i_key *key);
 
-/* Removes a key. If there are far too many buckets for the keys that are left, joins a few of
- * them. */
+/* Removes a key. Joins a few buckets if there are far too many for the keys left. */
 void lanepool_i_key_index_remove(lanepool_i_key_index *index, lanepool_i_key *key);
 
-/* Sweeps `bucket_count` buckets, from where the last sweep ended. Removes the keys of idle lanes
- * and chains them through `next` in *removed. A key with handles stays. So does a key found since
- * the last sweep of its bucket, unless `all` is set. The key is the front of its lane. O(keys in
- * those buckets). */
+/* Sweeps `bucket_count` buckets, from where the last sweep ended. Removes the keys of idle lanes (a
+ * key is the front of its lane) and chains them through `next` in *removed. Keys with handles stay.
+ * Unless `all` is set, so do keys found since the last sweep of their bucket. O(keys in those
+ * buckets). */
 void lanepool_i_key_index_sweep(lanepool_i_key_index *index, size_t bucket_count, bool all,
                                 bool (*is_idle)(const struct lanepool_i_lane *lane),
                                 lanepool_i_key **removed);

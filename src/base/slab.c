@@ -6,7 +6,7 @@
  *
  * Protocol of the stack. Any thread pushes by compare-and-swap. A pop is a compare-and-swap under
  * the lock, so there is one popper at a time. Between its read of the top and its swap no other
- * thread can pop the top chain. So the chain is not in use while its link is read, and it cannot be
+ * thread can pop the top chain. So the chain is not in use while its link is read, and cannot be
  * pushed again with another link: if the swap finds the same top, the link is right (no ABA).
  */
 #include "base/slab.h"
@@ -216,7 +216,7 @@ static void count_free_locked(lanepool_i_block *chains)
             region_of_block(block)->free_in[page_of(block)]++;
 }
 
-/* Pushes the blocks of pages that stay in use to the stack again, and drops the others. */
+/* Pushes the blocks of pages that stay in use to the stack again; drops the others. */
 static void push_used_locked(lanepool_i_slab_class *of, size_t class, lanepool_i_block *chains)
 {
     lanepool_i_block *used = NULL;
@@ -256,8 +256,7 @@ static void discard_free_pages_locked(const lanepool_allocator *allocator,
     }
 }
 
-/* Sorts a class's regions into open and full again. Collects those with only uncut pages in
- * *unused. */
+/* Sorts a class's regions into open and full again. Collects the wholly free ones in *unused. */
 static void sort_regions_locked(lanepool_i_slab *slab, size_t class, lanepool_i_region *list,
                                 lanepool_i_region **unused)
 {
@@ -274,8 +273,8 @@ static void sort_regions_locked(lanepool_i_slab *slab, size_t class, lanepool_i_
     }
 }
 
-/* Returns true if the stack has the reserve of chains. With fewer, the memory would soon be needed
- * again, and giving it back would cost more than it saves. */
+/* Returns true if the stack has the reserve of chains or more. To give back memory that is soon
+ * needed again would cost more than it saves. */
 static bool is_worth_trimming_locked(const lanepool_i_slab_class *of)
 {
     size_t count = 0;

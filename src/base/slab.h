@@ -1,10 +1,10 @@
 /*
- * Blocks of fixed sizes for one pool: for each size a shared stack of chains, and a cache for each
+ * Blocks of fixed sizes for one pool: a shared stack of chains for each size, a cache for each
  * thread.
  *
- * A thread takes blocks from its own cache and gives blocks back to its own cache, no matter which
- * thread took them. Between threads, whole chains of LANEPOOL_I_CHAIN_BYTES move through the stack.
- * In steady state no memory comes from the system.
+ * A thread takes blocks from its own cache and gives blocks back to it, no matter which thread took
+ * them. The stack moves whole chains of LANEPOOL_I_CHAIN_BYTES between threads. In steady state no
+ * memory comes from the system.
  *
  * Callers: a cache's thread for functions with a cache, any thread for the others. Taking from the
  * stack and trimming lock; pushing to it does not.
@@ -29,7 +29,7 @@ typedef struct lanepool_i_region lanepool_i_region;
 struct lanepool_i_block {
     lanepool_i_block *next;       /* in its chain */
     lanepool_i_block *next_chain; /* in a chain's first block: the stack's next chain */
-    lanepool_i_block *early;      /* a block that will probably be taken a little later, or NULL */
+    lanepool_i_block *early;      /* a block probably taken a little later, or NULL */
 };
 
 /* How many blocks later. */
@@ -70,11 +70,10 @@ void lanepool_i_slab_trim(lanepool_i_slab *slab);
 /* Returns the class of blocks of `size` bytes; LANEPOOL_I_SLAB_SYSTEM beyond the largest. */
 size_t lanepool_i_slab_class_of(size_t size);
 
-/* Takes a block when the cache has none to take: from the blocks given back, the stack, or the
- * system. */
+/* Takes a block if the cache has none to take: from those given back, the stack, or the system. */
 void *lanepool_i_slab_take_slowly(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class,
                                   size_t size);
-/* Pushes the blocks given back, which are a whole chain now, to the stack. */
+/* Pushes the blocks given back, now a whole chain, to the stack. */
 void lanepool_i_slab_give_chain(lanepool_i_slab *slab, lanepool_i_cache *cache, size_t class);
 
 static inline size_t lanepool_i_slab_chain_blocks(size_t class)
@@ -83,7 +82,7 @@ static inline size_t lanepool_i_slab_chain_blocks(size_t class)
 }
 
 /* Takes a block, aligned to 64, not cleared. Returns NULL if memory cannot be allocated. `size`
- * matters only for blocks of the system. */
+ * counts only for blocks of the system. */
 static inline void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache *cache,
                                          size_t class, size_t size)
 {
@@ -96,8 +95,8 @@ static inline void *lanepool_i_slab_take(lanepool_i_slab *slab, lanepool_i_cache
     return block;
 }
 
-/* Returns a block that will probably be taken a little later, or NULL; never to be dereferenced.
- * `block` was taken and not written to yet. */
+/* Returns a block that will probably be taken a little later, or NULL; never dereferenced. `block`
+ * was taken and not written to yet. */
 static inline const void *lanepool_i_slab_early(const void *block)
 {
     return ((const lanepool_i_block *)block)->early;

@@ -15,7 +15,7 @@ static uint32_t timer_rank(const lanepool_i_timer *timer)
     return timer != NULL ? timer->rank : 0;
 }
 
-/* Makes the child with the smaller rank the right one. Returns true if the timer's own rank has
+/* Makes the child with the smaller rank the right one. Returns true if the timer's rank has
  * changed. */
 static bool lean_left(lanepool_i_timer *timer)
 {
@@ -29,8 +29,8 @@ static bool lean_left(lanepool_i_timer *timer)
     return timer->rank != before;
 }
 
-/* Merges two heaps along their right paths only. A rank is the length of a right path, so at most
- * the logarithm of the number of timers. */
+/* Merges two heaps along their right paths. Their lengths are the ranks: at most the logarithm of
+ * the number of timers. */
 static lanepool_i_timer *merge_heaps(lanepool_i_timer *a, lanepool_i_timer *b)
 {
     lanepool_i_timer *root = NULL;
@@ -77,8 +77,8 @@ static void insert_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
     *first = merge_heaps(*first, timer);
 }
 
-/* Takes a timer out and updates the ranks above it, until one does not change. Changed ranks grow
- * on the way up, so there are O(log timers) of them. */
+/* Takes a timer out and updates the ranks above it until one does not change. Changed ranks grow on
+ * the way up, so they are few. */
 static void take_out_locked(lanepool_i_timers *timers, lanepool_i_timer *timer)
 {
     lanepool_i_timer *parent = timer->parent;
@@ -106,8 +106,8 @@ static void post_clock_locked(lanepool_i_timers *timers)
     lanepool_i_semaphore_post(&timers->semaphore);
 }
 
-/* Waits until the earliest timer or the owner's `pause` is due, or for a post. Called with the
- * lock, which it releases while it waits. */
+/* Waits until a timer or the owner's `pause` is due, or for a post. Releases the lock while it
+ * waits. */
 static void wait_for_earliest(lanepool_i_timers *timers)
 {
     const lanepool_i_timer *earliest = earliest_locked(timers);
@@ -125,7 +125,7 @@ static void wait_for_earliest(lanepool_i_timers *timers)
     timers->pauses = timers->pauses || (pauses_then && !posted);
 }
 
-/* Calls the owner's `pause`. Called with the lock, which it releases during the call. */
+/* Calls the owner's `pause`. Releases the lock during the call. */
 static void call_owner_pause(lanepool_i_timers *timers)
 {
     timers->pauses = false;
@@ -137,8 +137,7 @@ static void call_owner_pause(lanepool_i_timers *timers)
     timers->pause_ns = pause_ns;
 }
 
-/* Fires the earliest timer if it is due; returns false if not. Called with the lock, which it
- * releases while the timer fires. */
+/* Fires the earliest timer if it is due; returns false if not. Releases the lock while it fires. */
 static bool fire_one(lanepool_i_timers *timers, uint64_t *now_ns)
 {
     lanepool_i_timer *timer = earliest_locked(timers);
@@ -230,8 +229,8 @@ static lanepool_i_clock_state claim_clock_state(lanepool_i_timers *timers,
     return found;
 }
 
-/* Does this after a start in progress has ended. A thread is started without the lock, so another
- * caller waits here to learn whether there is one. That happens once in a clock's life. */
+/* Does this once no start is in progress. A thread is started without the lock, so a second caller
+ * waits here to learn whether there is one. That happens once in a clock's life. */
 static lanepool_i_clock_state await_clock_state(lanepool_i_timers *timers,
                                                 lanepool_i_clock_state next)
 {

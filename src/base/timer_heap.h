@@ -2,18 +2,17 @@
  * Timers, and the clock thread, on which they fire. The clock thread is started for the first timer
  * and sleeps until the earliest one is due.
  *
- * A timer is embedded in the object that waits for it, with its links. So adding and removing
- * allocate nothing, and a removed timer leaves nothing behind. Timers are in a leftist heap,
- * ordered by due time, then by number, which is the order in which they were added. Timers that
- * keep their time have a heap of their own.
+ * A timer is embedded in the object that waits for it, with its links, so adding and removing
+ * allocate nothing. Timers are in a leftist heap, ordered by due time, then by the order in which
+ * they were added. Timers that keep their time have a heap of their own.
  *
  * A timer fires with no lock held. From then on the clock thread does not access it: it may be
- * added again or freed, and others may be added and removed. A thread that removes a timer and the
- * clock thread that takes it both do so under the lock, so exactly one of them gets it.
+ * added again or freed. A thread that removes a timer and the clock thread that takes it both do so
+ * under the lock, so exactly one of them gets it.
  *
  * Before it sleeps, the clock thread stores the time at which it will wake up. A thread that adds
  * an earlier timer sets this time to 0 and posts the clock thread, which is so posted only once. If
- * the clock thread wakes up by itself and finds 0, a post has been made, and it takes that post.
+ * the clock thread wakes up by itself and finds 0, it takes the post that was made.
  *
  * Between timers the clock thread calls its owner's `pause`, which returns when it must be called
  * again at the latest.
@@ -42,8 +41,8 @@ struct lanepool_i_timer {
 /* The part of the clock thread's work that is its owner's. */
 typedef struct lanepool_i_clock_work {
     bool (*begin)(void *owner); /* returns false if the thread is to end at once, without `end` */
-    /* Called between timers: before a sleep, after a batch of timers, and at the end. Returns when
-     * it must be called again at the latest; UINT64_MAX if it need not. */
+    /* Called between timers: before a sleep, after a batch, and at the end. Returns when to call it
+     * again at the latest; UINT64_MAX if it need not be. */
     uint64_t (*pause)(void *owner);
     void (*end)(void *owner); /* the thread is about to end */
 } lanepool_i_clock_work;
@@ -56,17 +55,17 @@ typedef enum lanepool_i_clock_state {
 } lanepool_i_clock_state;
 
 typedef struct lanepool_i_timers {
-    lanepool_i_mutex lock;          /* L: no other lock is taken under it */
-    lanepool_i_timer *first[2];     /* L: the earliest timers: [true] of those that keep their time,
-                                       [false] of the others */
-    uint64_t next_number;           /* L */
-    uint64_t sleeps_until_ns;       /* L: 0 if the clock thread is awake, or was posted */
-    uint64_t pause_ns;              /* L: when `pause` must be called; UINT64_MAX for never */
-    lanepool_i_clock_state state;   /* L */
-    bool pauses;                    /* L: `pause` is called before the next sleep */
-    bool ends;                      /* L: the thread is to end, or not to be started */
-    lanepool_i_semaphore semaphore; /* posted under the lock */
-    lanepool_i_thread thread; /* of the thread that starts it, then of the one that joins it */
+    lanepool_i_mutex lock; /* L: no other lock is taken under it */
+    lanepool_i_timer
+        *first[2];        /* L: the earliest timers: [true] that keep their time, [false] others */
+    uint64_t next_number; /* L */
+    uint64_t sleeps_until_ns;          /* L: 0 if the clock thread is awake, or was posted */
+    uint64_t pause_ns;                 /* L: when `pause` must be called; UINT64_MAX for never */
+    lanepool_i_clock_state state;      /* L */
+    bool pauses;                       /* L: `pause` is called before the next sleep */
+    bool ends;                         /* L: the thread is to end, or not to be started */
+    lanepool_i_semaphore semaphore;    /* posted under the lock */
+    lanepool_i_thread thread;          /* of its starter, then of the thread that joins it */
     const lanepool_i_clock_work *work; /* I: or NULL */
     void *owner;                       /* I */
 } lanepool_i_timers;
@@ -74,12 +73,11 @@ typedef struct lanepool_i_timers {
 /* Returns false if a lock or a semaphore cannot be created. */
 bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_work *work,
                             void *owner);
-/* Ends and joins the clock thread, so not called on it. Timers that wait are left as they are. */
+/* Ends and joins the clock thread; not called on it. Waiting timers are left as they are. */
 void lanepool_i_timers_fini(lanepool_i_timers *timers);
-/* Makes the clock thread end after the timer that it is firing. No timer fires any more. Any
- * thread. */
+/* Makes the clock thread end after the timer that it is firing. Any thread. */
 void lanepool_i_timers_end(lanepool_i_timers *timers);
-/* Waits until a clock thread that was made to end is gone. One thread, once. */
+/* Joins a clock thread that was made to end. One thread, once. */
 void lanepool_i_timers_join(lanepool_i_timers *timers);
 
 /* Starts the clock thread, unless it has been started. Called before the first add. Returns false
@@ -87,17 +85,17 @@ void lanepool_i_timers_join(lanepool_i_timers *timers);
 bool lanepool_i_timers_start(lanepool_i_timers *timers);
 /* Makes the clock thread call its owner's `pause` soon. */
 void lanepool_i_timers_interrupt(lanepool_i_timers *timers);
-/* Adds a timer that is in no heap and has its `fire` set. It gets the next number. O(log
- * timers). */
+/* Adds a timer that is in no heap and has its `fire` set. O(log timers). */
 void lanepool_i_timers_add(lanepool_i_timers *timers, lanepool_i_timer *timer, uint64_t due_ns);
-/* Removes a timer. Returns true if it was waiting and will not fire; false if it fires, or has
- * fired. O(log timers). */
+/* Removes a timer. Returns true if it will not fire; false if it fires, or has fired. O(log
+ * timers). */
 bool lanepool_i_timers_remove(lanepool_i_timers *timers, lanepool_i_timer *timer);
-/* Takes the earliest timer if it is due. Otherwise returns NULL, and *next_ns is when it will be
- * due, UINT64_MAX if there is none. For an owner that fires its timers itself. O(log timers). */
+/* Takes the earliest timer if it is due. Otherwise returns NULL, and when it will be due in
+ * *next_ns; UINT64_MAX if there is none. For an owner that fires its timers itself. O(log
+ * timers). */
 lanepool_i_timer *lanepool_i_timers_take_due(lanepool_i_timers *timers, uint64_t *next_ns);
-/* Takes the earliest timer, due or not, of those that do not keep their time. Returns NULL if there
- * is none. O(log timers). */
+/* Takes the earliest timer that does not keep its time, due or not. Returns NULL if there is none.
+ * O(log timers). */
 lanepool_i_timer *lanepool_i_timers_take(lanepool_i_timers *timers);
 
 #endif

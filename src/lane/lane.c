@@ -44,8 +44,8 @@ void lanepool_i_lane_write_event(const lanepool_i_lane *lane, lanepool_event_typ
 
 /* --- advance --- */
 
-/* Adds a task whose last grant has arrived. Its other entries were counted as latches when they
- * were granted; those latches end here. */
+/* Adds a task whose last grant has arrived. Its other entries were counted as latches; those
+ * end. */
 static void arrive_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 {
     grants->latched -= lanepool_i_task_count(task) - 1;
@@ -62,8 +62,8 @@ static LANEPOOL_I_COLD void pass_tombstone(const lanepool_i_lane *lane, lanepool
         lanepool_i_tasks_add(&grants->ready, task);
 }
 
-/* Returns true if the gate was opened before: it passes, and may be freed from then on. Otherwise
- * the gate keeps the lane. */
+/* Returns true if the gate was opened before: it passes, and may be freed. Otherwise it keeps the
+ * lane. */
 static LANEPOOL_I_COLD bool grant_gate(lanepool_i_gate *gate)
 {
     uint32_t waits = LANEPOOL_I_GATE_WAITS;
@@ -73,7 +73,7 @@ static LANEPOOL_I_COLD bool grant_gate(lanepool_i_gate *gate)
     return true;
 }
 
-/* Grants an entry of a gate or of a wide tombstone. Returns true if the entry passes. */
+/* Grants an entry of a gate or of a wide tombstone. Returns true if it passes. */
 static LANEPOOL_I_COLD bool grant_special(const lanepool_i_lane *lane, uintptr_t link,
                                           uintptr_t owner, lanepool_i_grants *grants)
 {
@@ -85,7 +85,7 @@ static LANEPOOL_I_COLD bool grant_special(const lanepool_i_lane *lane, uintptr_t
     return true;
 }
 
-/* Grants a wide task's entry. Returns true if the entry passes: the caller releases it at once. */
+/* Grants a wide task's entry. Returns true if it passes: the caller releases it at once. */
 static bool grant_wide(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_grants *grants)
 {
     const lanepool_i_wide_entry *entry = (lanepool_i_wide_entry *)(link & LANEPOOL_I_LINK_ENTRY);
@@ -119,8 +119,8 @@ static bool grant_entry(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_
     return false;
 }
 
-/* Grants `count` entries. Reads each link before its grant, since the entry's block may be freed
- * afterwards. Returns how many of the entries passed. */
+/* Grants `count` entries and returns how many passed. Reads each link before its grant: the entry's
+ * block may be freed after it. */
 static uint64_t grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t count,
                           lanepool_i_grants *grants)
 {
@@ -141,9 +141,9 @@ static uint64_t grant_run(const lanepool_i_lane *lane, uintptr_t head, uint64_t 
  * Acquire on success: every link made before the turn became even is visible. Acquire on failure:
  * the caller decides by the new word.
  *
- * The head and the links are acquired, too: the role's holder may have inserted a gate at the head
- * after `word` was read. The swap then fails, but only after the gate's link was read. The gate's
- * memory is valid: it is freed after the gate has passed, and that needs this thread's release.
+ * Head and links are acquired, too: the role's holder may have inserted a gate at the head after
+ * `word` was read. The swap then fails, but only after the gate's link was read. The gate is still
+ * there: it is freed after it has passed, which needs this thread's release first.
  */
 static bool try_advance(lanepool_i_lane *lane, uint64_t *word, lanepool_i_grants *grants,
                         uint64_t *passed)
@@ -234,7 +234,8 @@ bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64
                                    lanepool_i_grants *grants)
 {
     bool shared = (link & LANEPOOL_I_LINK_SHARED) != 0;
-    /* Written before another thread can see the entry, so not yet known to be granted or not. */
+    /* Written before another thread can see the entry, so before it is known whether it is
+     * granted. */
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ENTER, link, 0, grants->ring);
     for (;;) {
         if ((word & BLOCKED) != 0) {
@@ -261,9 +262,9 @@ bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64
 
 /* --- gates --- */
 
-/* Inserts a gate at the head while the turn is odd, so that no advance succeeds. A thread that
- * tried to advance before may still read the gate, so the head is stored with release. The gate
- * gets the ticket of the entry behind it: tickets never decrease along a lane. */
+/* Inserts a gate at the head while the turn is odd: no advance succeeds. A thread that tried to
+ * advance before may read the gate, so the head is stored with release. Since tickets never
+ * decrease along a lane, the gate gets the ticket of the entry behind it. */
 static void link_before_first(lanepool_i_lane *lane, lanepool_i_gate *gate, uintptr_t link)
 {
     _Atomic(uintptr_t) *head = lanepool_i_lane_head(lane);
@@ -325,7 +326,7 @@ bool lanepool_i_lane_freeze(lanepool_i_lane *lane)
     return (load_acquire(&lane->word) & BLOCKED) != 0 && begin_turn(lane);
 }
 
-/* Makes the turn even after all waiting entries were taken out: there is nothing to advance to. */
+/* Ends the turn after all waiting entries were taken out: there is nothing to advance to. */
 static void end_empty_turn(lanepool_i_lane *lane)
 {
     uint64_t word = load_relaxed(&lane->word);
@@ -341,8 +342,8 @@ void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants)
         end_empty_turn(lane);
 }
 
-/* No other thread reads the list. A thread that began to advance before the freeze would be the
- * holder of the only granted entry, but another entry is granted whose release has not begun. */
+/* No other thread reads the list: one that began to advance before the freeze would hold the only
+ * granted entry, but another one is granted whose release has not begun. */
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
@@ -357,8 +358,8 @@ void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *ent
         lane->last = previous;
 }
 
-/* Only releases change the word of a frozen lane. If they have left no entry active, the advance is
- * due, and the thaw grants the run. */
+/* Only releases change the word of a frozen lane. If they have left no entry active, the thaw makes
+ * the due advance and grants the run. */
 void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);

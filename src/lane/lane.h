@@ -7,34 +7,30 @@
  *
  *     turn (36) | odd (1) | which (1) | due (1) | blocked (1) | shared (1) | active (23)
  *
- *     `active`     the number of entries granted and not yet released.
+ *     `active`     entries granted and not yet released.
  *     `shared`     the granted entries are SHARED.
  *     `blocked`    entries wait: a list from first[which] to `last`, linked through `next`.
  *     `due`        a release found the turn odd and left its advance to the role's holder.
- *     `which`      the index of the list's head: first[0] or first[1].
- *     `turn, odd`  one counter: it grows by one when an append or a freeze begins, and by one when
- *                  that ends. While it is odd, the end of the list cannot be relied on.
+ *     `which`      the head of the list is first[which].
+ *     `turn, odd`  one counter: plus one when an append or a freeze begins, and when it ends. While
+ *                  it is odd, the end of the list cannot be relied on.
  *
- * Writers. The role's holder writes `last`. It writes first[which] while no entry waits, and while
- * the turn is odd, to insert a gate or to take an entry out. The advancer writes first[!which];
- * there is at most one advancer at a time. No thread follows a link to a granted entry, so a task's
- * block may be freed as soon as the task has released its lanes.
+ * Writers. The role's holder writes `last`, and first[which] while no entry waits or the turn is
+ * odd. The advancer, at most one thread at a time, writes first[!which]. No thread follows a link
+ * to a granted entry, so a task's block may be freed as soon as its releases are done.
  *
  * Append, by the role's holder:
- *   - Nothing is active and nothing waits: store {1, mode}. The entry is granted. No other thread
- *     changes such a word.
- *   - Nothing waits, and the new entry and the granted ones are SHARED: swap in active + 1. The
- *     entry is granted.
- *   - Nothing waits otherwise: set first[which] and `last` to the entry, then swap in `blocked`.
+ *   - Nothing active, nothing waits: store {1, mode}, granted. No other thread changes such a word.
+ *   - Nothing waits, the new entry and the granted ones are SHARED: swap in active + 1, granted.
+ *   - Nothing waits otherwise: set first[which] and `last`, then swap in `blocked`.
  *   - Entries wait:
- *       1. Make the turn odd. If the list has become empty by then: make it even, and start over.
+ *       1. Make the turn odd. If the list is empty by then: make it even, and start over.
  *       2. Link the entry behind `last`.
- *       3. Make the turn even and clear `due`, in one swap.
- *       4. If `due` was set, advance.
- * Release, by the thread that finishes a task:
- *   - Others are active, or nothing waits: swap in active - 1.
- *   - Last active, entries wait, the turn is even: advance.
- *   - Last active, entries wait, the turn is odd: swap in {0, due}. The role's holder advances.
+ *       3. Make the turn even and clear `due`, in one swap. If `due` was set, advance.
+ * Release:
+ *   - Others active, or nothing waits: swap in active - 1.
+ *   - Last active, entries wait, turn even: advance.
+ *   - Last active, entries wait, turn odd: swap in {0, due}.
  * Advance, by the one thread for which active is 1, its own, or 0 after it took `due` over:
  *   1. Collect the head entry, or the run of SHARED entries at the head.
  *   2. Write the link to the entry behind them to first[!which].
@@ -44,13 +40,13 @@
  *   5. Release the entries that pass at once: those of tombstones, and opened gates.
  *
  * Why there is one advancer. Either active is 1 and counts the advancer's own entry, or active is 0
- * and the role's holder took `due` over in one swap. In both cases no other thread has a granted
- * entry that it could release. No entry can join either, since `blocked` is set.
+ * and the role's holder took `due` over in one swap. In both cases no other thread has an entry to
+ * release, and no entry can join, since `blocked` is set.
  *
  * Why the advancer sees the whole list. Its swap fails if the turn has changed. An even turn means
  * that every link up to `last` is made: the append releases them when it makes the turn even, and
  * the advancer acquires them when it reads the word. Only a turn that wraps around during one
- * advance, after 2^36 appends, could make the swap succeed wrongly.
+ * advance, after 2^36 appends, could fool it.
  */
 #ifndef LANEPOOL_SRC_LANE_LANE_H
 #define LANEPOOL_SRC_LANE_LANE_H
@@ -73,7 +69,7 @@ typedef struct lanepool_i_lane {
 
 _Static_assert(sizeof(lanepool_i_lane) == 64, "a lane is one line");
 
-/* A link holds an entry's address and, in its low bits, the entry's format and mode. */
+/* A link is an entry's address and, in its low bits, the entry's format and mode. */
 #define LANEPOOL_I_LINK_WIDE   ((uintptr_t)1)
 #define LANEPOOL_I_LINK_SHARED ((uintptr_t)2)
 #define LANEPOOL_I_LINK_FOUND  ((uintptr_t)4) /* frozen lane: the walk has been here */
@@ -121,17 +117,17 @@ static inline void lanepool_i_grants_add_at_once(lanepool_i_grants *grants, lane
 #define LANEPOOL_I_LANE_SHARED  ((uint64_t)1 << 23)
 #define LANEPOOL_I_LANE_BLOCKED ((uint64_t)1 << 24)
 
+/* Only the role's holder changes a lane, except by lanepool_i_lane_release(). */
 void lanepool_i_lane_init(lanepool_i_lane *lane);
 
-/* The uncontended paths are inline; these functions do the rest. `word` is the lane word as
- * read. */
+/* Do what the inline functions below leave to them. `word` is the lane word as read. */
 bool lanepool_i_lane_append_slowly(lanepool_i_lane *lane, uintptr_t link, uint64_t word,
                                    lanepool_i_grants *grants);
 void lanepool_i_lane_release_slowly(lanepool_i_lane *lane, uint64_t word,
                                     lanepool_i_grants *grants);
 
-/* Returns true for the void lane, which belongs to no key and is in no index. An entry in it does
- * not make its task wait for any other. */
+/* Returns true for the void lane, which belongs to no key. An entry in it does not make its task
+ * wait. */
 static inline bool lanepool_i_lane_is_void(const lanepool_i_lane *lane)
 {
     return lane->key.type == LANEPOOL_I_TYPE_LANE;
@@ -175,14 +171,13 @@ static inline void lanepool_i_lane_trace_early(const lanepool_i_lane *lane,
                         lanepool_i_lane_type(lane), LANEPOOL_EVENT_EARLY);
 }
 
-/* Appends an entry. Role's holder only. Returns true if the entry is granted at once. Otherwise the
- * entry is queued, and `grants` receives what a due advance has granted, perhaps this entry. */
+/* Appends an entry. Returns true if it is granted at once. Otherwise it is queued, and `grants`
+ * receives what a due advance has granted, perhaps this entry. */
 static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
                                           lanepool_i_grants *grants)
 {
     store_relaxed(&lanepool_i_link_entry(link)->next, 0);
-    /* Acquire: if the entry is granted now, what the lane's last task did happens before this
-     * task. */
+    /* Acquire: if the entry is granted now, the lane's last task happens before this one. */
     uint64_t word = load_acquire(&lane->word);
     if ((word & (LANEPOOL_I_LANE_ACTIVE | LANEPOOL_I_LANE_BLOCKED)) != 0)
         return lanepool_i_lane_append_slowly(lane, link, word, grants);
@@ -193,16 +188,15 @@ static inline bool lanepool_i_lane_append(lanepool_i_lane *lane, uintptr_t link,
 }
 
 /*
- * A gate blocks a lane in front of all waiting entries. It is an entry that belongs to no task and
- * has a block of its own. The role's holder inserts it at the head, opens it, and frees it.
+ * A gate blocks a lane in front of all waiting entries. It is an entry of no task, with a block of
+ * its own. The role's holder inserts it at the head, opens it, and frees it.
  *
- * When a gate is granted before it is opened, it keeps the lane, as a running task would, until it
- * is opened. A gate that is opened first passes like a tombstone when its turn comes.
+ * A gate that is granted before it is opened keeps the lane, as a running task would, until it is
+ * opened. A gate that is opened first passes like a tombstone when it is granted.
  *
- * The opener and the advancer both try to swap the state away from WAITS. The second one fails and
- * makes the lane advance: the opener by a release, the advancer by passing the gate. The advancer's
- * last access is to set PASSED, with release. The check before the gate is freed reads PASSED with
- * acquire.
+ * Opener and advancer both try to swap the state away from WAITS. The second one fails and makes
+ * the lane advance: the opener by a release, the advancer by passing the gate. The advancer's last
+ * access sets PASSED, with release; the check before the gate is freed acquires it.
  *
  * Guards: R role's holder, A atomic.
  */
@@ -214,7 +208,7 @@ typedef enum lanepool_i_gate_state {
 } lanepool_i_gate_state;
 
 typedef struct lanepool_i_gate {
-    lanepool_i_task block;       /* R: no task; its ticket is compared with those of tasks */
+    lanepool_i_task block;       /* R: no task, but its ticket is compared with others */
     lanepool_i_wide_entry entry; /* R */
     _Atomic uint32_t state;      /* A: a lanepool_i_gate_state */
     bool is_of_failure;          /* R: closed because a task has failed; a drain does not open it */
@@ -222,12 +216,11 @@ typedef struct lanepool_i_gate {
     struct lanepool_i_gate *next; /* R: in the pool's list of gates */
 } lanepool_i_gate;
 
-/* Inserts a gate in front of all waiting entries. Role's holder only. `ticket` is later than those
- * of all tasks that have entries, and not later than those of tasks that will get entries. */
+/* Inserts a gate in front of all waiting entries. `ticket` is later than those of all tasks with
+ * entries, and not later than those of tasks that will get entries. */
 void lanepool_i_lane_close_gate(lanepool_i_lane *lane, lanepool_i_gate *gate, uint64_t ticket,
                                 lanepool_i_grants *grants);
-/* Opens a gate; once for each gate. Role's holder only. Once the gate has passed, its memory may be
- * freed. */
+/* Opens a gate; once for each gate. The gate may be freed once it has passed. */
 void lanepool_i_lane_open_gate(lanepool_i_gate *gate, lanepool_i_grants *grants);
 bool lanepool_i_gate_has_passed(const lanepool_i_gate *gate);
 /* Returns true if the block that a link leads to is a gate's. */
@@ -237,8 +230,8 @@ static inline bool lanepool_i_is_gate(const lanepool_i_task *block)
            LANEPOOL_I_MESSAGE;
 }
 
-/* Releases the lane: gives up one granted entry, without accessing it. Called by the thread that
- * finished the entry's task, or by the role's holder. */
+/* Gives up one granted entry, without accessing it. Called by the thread that finished the entry's
+ * task, or by the role's holder. */
 static inline void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     /* Release: what the task did happens before the next granted task runs. Acquire: the release
@@ -252,14 +245,13 @@ static inline void lanepool_i_lane_release(lanepool_i_lane *lane, lanepool_i_gra
  * holder only. */
 bool lanepool_i_lane_is_idle(const lanepool_i_lane *lane);
 
-/* Freezes a lane in which entries wait: until the thaw they stay where they are. Tasks may still
- * release the lane. Returns false, without freezing, if no entry waits. Role's holder only. */
+/* Freezes a lane in which entries wait: they stay where they are until the thaw, while tasks may
+ * still release the lane. Returns false, without freezing, if no entry waits. */
 bool lanepool_i_lane_freeze(lanepool_i_lane *lane);
 void lanepool_i_lane_thaw(lanepool_i_lane *lane, lanepool_i_grants *grants);
 bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
-/* Takes a waiting entry out of a frozen lane. Role's holder only. The lane must have a granted
- * entry whose release has not begun: then no thread was about to advance the lane when it was
- * frozen. */
+/* Takes a waiting entry out of a frozen lane. The lane must have a granted entry whose release has
+ * not begun: then no thread was about to advance the lane when it was frozen. */
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry);
 /* Grants the SHARED entries at the head if the granted entries are SHARED, too. Called after the
  * last lanepool_i_lane_take_out(), under the same conditions. */

@@ -1,19 +1,18 @@
 /*
  * Admission: the limit on pending tasks.
  *
- * Pending tasks are those admitted less those finished. A thread is admitted in credits of up to 64
- * tasks, so that it does not use a shared counter for each task. With a small limit a credit is one
- * task, and the limit is exact.
+ * Pending tasks are those admitted less those finished. Threads are admitted in credits of up to 64
+ * tasks, so that not every task uses a shared counter. With a small limit a credit is one task, and
+ * the limit is exact.
  *
  * A submitter that finds no room is blocked in a queue. Threads that finish tasks hand credits to
  * the blocked submitters in turn, so no later submitter can take the room first.
  *
- * With lane limits (lane_quota.h) a task is admitted for the pool and for all its lanes at once, or
- * not at all. Blocked submitters are then served in turn among those that want the same lane: the
- * oldest one is served first that finds room and wants no lane that an earlier one waits for. So a
- * submitter that waits for a full lane blocks neither other lanes nor the pool, and no submitter
- * overtakes it in any lane of its own. In such a pool a credit is one task, and threads keep none,
- * so every submitter asks here.
+ * With lane limits (lane_quota.h) a task is admitted for the pool and all its lanes at once. The
+ * next submitter served is the oldest that finds room and wants no lane that an earlier one waits
+ * for. So a submitter that waits for a full lane blocks neither other lanes nor the pool, and none
+ * overtakes it in a lane of its own. In such a pool a credit is one task, and threads store no
+ * credits, so every submitter asks here.
  *
  * Why no wake-up is lost: a blocked submitter counts itself in `waiting`, then reads the finished
  * counts once more. A thread that finishes a task counts it, then reads `waiting`. Where a credit
@@ -63,8 +62,8 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thre
 /* Returns the credit of a task that was admitted but not accepted: to the thread, or, if the limit
  * is exact, to the blocked submitters. */
 void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record);
-/* Returns the credit of a task that has ended and is not counted as finished. The credit goes to
- * the blocked submitters, not to the thread, which may never submit. */
+/* Returns the credit of a task that ends without being counted as finished: to the blocked
+ * submitters, not to the thread, which may never submit. */
 void lanepool_i_admission_give_back(lanepool_i_admission *admission);
 /* Refuses all blocked submitters, and later ones. */
 void lanepool_i_admission_close(lanepool_i_admission *admission);
@@ -79,8 +78,7 @@ static inline void lanepool_i_admission_finished(lanepool_i_admission *admission
         lanepool_i_admission_serve(admission, false);
 }
 
-/* Called by a worker that is about to sleep. Serves with any room, since waiting would not make it
- * larger. */
+/* Called by a worker that is about to sleep. Serves with any room: waiting would not enlarge it. */
 static inline void lanepool_i_admission_idle(lanepool_i_admission *admission)
 {
     if (load_seq(&admission->waiting) != 0)

@@ -6,9 +6,9 @@
  * task is charged to it, a handle refers to it, or it has a limit of its own. So keys that are not
  * used leave nothing behind.
  *
- * Callers hold the admission's lock. The memory of charges and quotas is allocated before, and
- * freed after, without the lock (lane_limit.c). Only the table's buckets are allocated and freed
- * under the lock, a few at a time.
+ * Callers hold the admission's lock, except for init and fini. The memory of charges and quotas is
+ * allocated before, and freed after, without the lock (lane_limit.c). Only the table's buckets are
+ * allocated and freed under the lock, a few at a time.
  */
 #ifndef LANEPOOL_SRC_SCHED_LANE_QUOTA_H
 #define LANEPOOL_SRC_SCHED_LANE_QUOTA_H
@@ -48,32 +48,32 @@ void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
                                  void (*visit)(lanepool_i_key *key, void *context), void *context);
 
 /* Adds a reference to the quota of the candidate's key, and returns it. If the key has no quota
- * yet, the candidate becomes it; otherwise the candidate is chained in *spare. Under the lock. */
+ * yet, the candidate becomes it; otherwise the candidate is chained in *spare. */
 lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quotas,
                                                    lanepool_i_lane_quota *candidate,
                                                    lanepool_i_key **spare);
-/* Drops a reference. A quota that is no longer needed is chained in *spare. Under the lock. */
+/* Drops a reference. A quota that is no longer needed is chained in *spare. */
 void lanepool_i_lane_quotas_unkeep(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
                                    lanepool_i_key **spare);
 
 /* Adds a reference to each quota that the charge names, as lanepool_i_lane_quotas_keep() does.
- * Merges duplicates. Under the lock. */
+ * Merges duplicates. */
 void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
                                   lanepool_i_key **spare);
-/* Drops the references of a charge; its task no longer counts. Under the lock. */
+/* Drops the references of a charge; its task no longer counts. */
 void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
                                   lanepool_i_key **spare);
 
-/* Begins a walk over blocked submitters, oldest first. Under the lock. */
+/* Begins a walk over blocked submitters, oldest first. */
 void lanepool_i_lane_quotas_begin_walk(lanepool_i_lane_quotas *quotas);
 /* Returns true if all quotas of the charge have room, and no submitter that this walk has passed
  * waits for one of them. Otherwise the charge's submitter counts as one that waits for all of them.
- * Under the lock. */
+ */
 bool lanepool_i_lane_quotas_fit(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge);
-/* Counts an admitted task in its quotas. Under the lock. */
+/* Counts an admitted task in its quotas. */
 void lanepool_i_lane_quotas_count(lanepool_i_charge *charge);
 
-/* Returns a key's quota, or NULL. Under the lock. */
+/* Returns a key's quota, or NULL. */
 const lanepool_i_lane_quota *lanepool_i_lane_quotas_find(const lanepool_i_lane_quotas *quotas,
                                                          const lanepool_i_key *key);
 

@@ -3,13 +3,11 @@
  *
  * Any thread takes from the head by compare-and-swap, one task or several. It reads the slots
  * before the swap. If the swap succeeds, they still hold what was read, since no thread writes a
- * slot that the head has not passed.
+ * slot that the head has not passed. One thread at a time puts tasks in, decided by `putting`.
+ * Tasks that do not fit, or find another thread putting, go to the overflow list (worker.h).
  *
- * One thread at a time puts tasks in. `putting` decides which; the others do not wait, but put
- * their tasks into the overflow list, as they do with tasks that do not fit (worker.h).
- *
- * Progress: taking is lock-free, putting is wait-free. A thread that reads the head and swaps it
- * 2^32 takes later could mistake it for unchanged; nothing else wraps around.
+ * Progress: taking is lock-free, putting is wait-free. A head that is read before 2^32 takes and
+ * swapped after them could be mistaken for unchanged; nothing else wraps around.
  */
 #ifndef LANEPOOL_SRC_SCHED_READY_RING_H
 #define LANEPOOL_SRC_SCHED_READY_RING_H
@@ -40,7 +38,7 @@ static inline lanepool_i_task *lanepool_i_ready_ring_take(lanepool_i_ready_ring 
 {
     uint32_t head = load_acquire(&ring->head);
     for (;;) {
-        /* Acquire: the slots are visible, and what was done to the tasks. */
+        /* Acquire: the slots, and what was done to the tasks, are visible. */
         if (head == load_acquire(&ring->tail))
             return NULL;
         lanepool_i_task *task = load_relaxed(&ring->slots[LANEPOOL_I_READY_SLOT(head)]);
@@ -52,18 +50,18 @@ static inline lanepool_i_task *lanepool_i_ready_ring_take(lanepool_i_ready_ring 
 /* Takes the older half, at most LANEPOOL_I_TAKE_MAX tasks, oldest first. Returns how many. */
 size_t lanepool_i_ready_ring_take_half(lanepool_i_ready_ring *ring, lanepool_i_tasks *taken);
 
-/* Calls `found` for each task that was in the ring at one moment. The caller has blocks of finished
- * tasks retained. */
+/* Calls `found` for each task in the ring at one moment. The caller has blocks of finished tasks
+ * retained. */
 void lanepool_i_ready_ring_each(const lanepool_i_ready_ring *ring,
                                 void (*found)(lanepool_i_task *task, void *context), void *context);
 
-/* Returns how many tasks were ever taken, modulo 2^32: a change shows that some were. */
+/* Returns how many tasks were ever taken, modulo 2^32. */
 static inline uint32_t lanepool_i_ready_ring_taken(const lanepool_i_ready_ring *ring)
 {
     return load_relaxed(&ring->head);
 }
 
-/* Returns how many tasks were in the ring at one moment of the call. */
+/* Returns how many tasks are in the ring at one moment of the call. */
 static inline uint32_t lanepool_i_ready_ring_count(const lanepool_i_ready_ring *ring)
 {
     uint32_t head = load_seq(&ring->head);

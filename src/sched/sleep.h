@@ -1,20 +1,18 @@
 /*
  * Sleeping and waking of workers.
  *
- * The word: sleeping (32) | searching (32). A worker is busy, searching, or sleeping. A sleeping
- * worker has its flag set and waits on its semaphore.
+ * The word: sleeping (32) | searching (32). A worker is busy, searching, or sleeping with its flag
+ * set.
  *
- * The wake rule, for a thread that has published work. If no worker searches and at least one
- * sleeps, the thread claims one sleeper: it swaps the sleeper's flag to AWAKE and posts its
- * semaphore. From then on the claimed worker counts as searching.
+ * The wake rule, for a thread that has published work. If no worker searches and one sleeps, the
+ * thread claims a sleeper: it swaps the sleeper's flag to AWAKE and posts its semaphore. The
+ * claimed worker counts as searching from then on.
  *
  * A searcher that has found a task stops searching. If it was the last searcher and more work is
  * left, it wakes another worker by the same rule.
  *
- * A searcher that has found nothing:
- *   1. Stops searching and counts as sleeping, then sets its flag.
- *   2. Checks everywhere for work once more.
- *   3. Waits on its semaphore, unless it found some.
+ * A searcher that has found nothing stops searching, counts as sleeping, and sets its flag. Then it
+ * checks everywhere for work once more, and waits on its semaphore unless there is some.
  *
  * Why no work is lost. Four steps are in the total order of seq_cst operations: a publication of
  * work, the waker's reads of the word and the flags, the setting of a flag, and the sleeper's last
@@ -22,24 +20,24 @@
  * stopped. If the waker saw no sleeper, or found no flag set, then each worker sets its flag later,
  * and its last check follows the publication.
  *
- * Elastic pools. Workers from `resident` on may be *absent*: they have no thread. An absent
- * worker counts as sleeping, and its flag is ABSENT. The thread that claims this flag starts a
- * thread for the worker. Wakers try sleeping workers first.
+ * Elastic pools. Workers from `resident` on may be *absent*: they have no thread. An absent worker
+ * counts as sleeping, and its flag is ABSENT. The thread that claims this flag starts a thread for
+ * the worker. Wakers try sleeping workers first.
  *
  * A worker that has slept for its idle time leaves:
  *   1. It swaps its own flag from ASLEEP to AWAKE, unless a waker was first. It counts as busy.
- *   2. When its thread has nothing left to do but end, it becomes absent in the order of a worker
- *      that goes to sleep: count, flag, one more check everywhere.
+ *   2. When its thread has nothing left to do but end, it becomes absent in the same order as
+ * above: count, flag, one more check everywhere.
  *   3. If it finds work, it claims its flag again and is back, unless another thread was first.
  *
  * An absent worker that was claimed counts as busy until its new thread begins to search: until
  * then no thread leaves work to it.
  *
- * If the system refuses the thread, this worker and all absent ones become *unstartable*. They are
- * not counted as sleeping, like busy workers, until a worker makes them absent again. Other threads
- * may have found a flag claimed and left their work; the claimer acts for them (worker_loop.c).
+ * If the system refuses the thread, this worker and all absent ones become *unstartable*: not
+ * counted, like busy workers, until a worker makes them absent again. Other threads may have found
+ * the flag claimed and left their work; the claimer acts for them (worker_loop.c).
  *
- * Callers: any thread for the wake functions and is_absent(); a worker for retry_threads(); for
+ * Callers: any thread for the wake functions and is_absent(); any worker for retry_threads(); for
  * the rest worker `index`, or the thread that has claimed it.
  */
 #ifndef LANEPOOL_SRC_SCHED_SLEEP_H

@@ -3,12 +3,10 @@
  * of the counters, and the pool's calls that the thread is inside of.
  *
  * A thread finds its record through its slot: the head of a list with one record for each pool that
- * it has used. A record is owned by its thread and by its pool; the owner that ends last frees it.
- * When the thread ends first, the pool collects the record when the next record is created, or when
- * the pool ends. When the pool ends first, the thread frees the record when it next walks its list,
- * or when the thread ends.
- *
- * A worker's record is owned by the pool alone and outlives the thread.
+ * it has used. Thread and pool own a record together; the one that ends last frees it. The pool
+ * collects the records of ended threads when it creates one, and when it ends. The thread frees the
+ * records of ended pools when it walks its list, and when it ends. A worker's record is owned by
+ * the pool alone and outlives the thread.
  *
  * Guards: T the thread, A atomic, L the list's lock, I immutable.
  */
@@ -75,8 +73,8 @@ lanepool_i_thread_record *lanepool_i_thread_record_find(const lanepool_pool *poo
 lanepool_i_thread_record *lanepool_i_thread_record_create(lanepool_pool *pool,
                                                           lanepool_i_thread_records *records);
 
-/* Creates a worker's record before its thread. The thread enters the record into its list when it
- * begins, and takes it out when it ends. */
+/* Creates a worker's record, before its thread. The thread enters it when it begins, and leaves it
+ * when it ends. */
 lanepool_i_thread_record *
 lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_thread_records *records,
                                            lanepool_i_worker *worker);
@@ -84,8 +82,8 @@ void lanepool_i_thread_record_enter(lanepool_i_thread_record *record);
 void lanepool_i_thread_record_leave(lanepool_i_thread_record *record);
 /* Frees the calling thread's record in a child of fork(), before the pool's memory is freed. */
 void lanepool_i_thread_record_leave_behind(const lanepool_pool *pool);
-/* Makes the pool the only owner of a record without a worker. The record's thread has left it, or
- * has never entered it. */
+/* Makes the pool the only owner of a record without a worker. Its thread has left it, or never
+ * entered it. */
 void lanepool_i_thread_record_retire(lanepool_i_thread_record *record);
 
 /* Returns the calling thread's record if it is the first of its list; else NULL. */
@@ -95,7 +93,6 @@ static inline lanepool_i_thread_record *lanepool_i_thread_record_in_front(const 
     return front != NULL && load_relaxed(&front->pool) == pool ? front : NULL;
 }
 
-/* Returns true if the thread is inside one of the pool's tasks or callbacks. */
 static inline bool lanepool_i_thread_is_inside_pool(const lanepool_i_thread_record *record)
 {
     return record->run != NULL || record->callbacks > 0;
@@ -107,11 +104,11 @@ static inline bool lanepool_i_thread_record_may_hold_role(const lanepool_i_threa
     return record->callbacks > record->watch_callbacks;
 }
 
-/* Returns true if the thread is inside a task or callback of any pool, or inside a drain. O(pools
- * that the thread has used). */
+/* Returns true if the thread is inside a task or callback of any pool, or a drain. O(pools that the
+ * thread has used). */
 bool lanepool_i_thread_is_inside_any(void);
 
-/* Adds to a counter that one thread writes and others read. */
+/* One thread writes each counter; others read them. */
 static inline void lanepool_i_count_up(_Atomic uint64_t *counter, uint64_t by)
 {
     store_relaxed(counter, load_relaxed(counter) + by);
@@ -125,10 +122,9 @@ uint64_t lanepool_i_thread_records_latched(lanepool_i_thread_records *records);
 uint64_t lanepool_i_thread_records_finished_in(lanepool_i_thread_records *records, size_t epoch);
 uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records);
 
-/* Returns true if any thread has begun or ended a call of a task since the last call of this
- * function, as far as the `running` fields show it. A task that followed another one in the same
- * block shows only in the sum of finished tasks. One thread only. `inside` receives the number of
- * threads inside tasks. */
+/* Returns true if any thread has begun or ended a call of a task since the last call, as far as
+ * `running` shows it. A task that followed another one in the same block shows only in the sum of
+ * finished tasks. One thread only. `inside` receives the number of threads inside tasks. */
 bool lanepool_i_thread_records_have_moved(lanepool_i_thread_records *records, size_t *inside);
 
 #endif

@@ -73,8 +73,8 @@ void lanepool_i_workers_put(lanepool_i_workers *workers, size_t index, lanepool_
 }
 
 /* In a paused pool this wakes no worker. A woken worker would find nothing to take, and leave. In
- * leaving it wakes waits inside tasks; such a wait takes the ready tasks out and puts them back
- * here, without end. If a resume follows the second check here, the resume wakes the workers. */
+ * leaving it wakes waits inside tasks; these take the ready tasks out and put them back here,
+ * without end. A resume after the second check here wakes the workers itself. */
 void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready)
 {
     if (!lanepool_i_workers_is_paused(workers)) {
@@ -154,9 +154,9 @@ static lanepool_i_task *take_half_of_others(lanepool_i_worker *worker)
     return task;
 }
 
-/* Takes from the next worker's ring if that worker has taken nothing from it since the last call.
- * It is in a long task, or has no processor: its tasks have waited longer than those not routed
- * yet. */
+/* Takes from the next worker's ring if nothing was taken from it since the last call. That
+ * worker is in a long task, or has no processor: its tasks have waited longer than those not
+ * routed yet. */
 static lanepool_i_task *relieve_next_worker(lanepool_i_worker *worker)
 {
     lanepool_i_worker *other = worker_at(worker, 1);
@@ -166,9 +166,9 @@ static lanepool_i_task *relieve_next_worker(lanepool_i_worker *worker)
     return is_stuck && other != worker ? take_half_of(worker, other) : NULL;
 }
 
-/* Takes from the worker's own ring if nothing was taken from it since the last call. A key with a
- * long backlog may put its next task into the overflow list each time. The overflow list comes
- * before the worker's ring, but must not keep the worker from it for more than a quantum. */
+/* Takes from the worker's own ring if nothing was taken from it since the last call. The overflow
+ * list comes first, but must not keep the worker from its ring for more than a quantum: a key with
+ * a long backlog may put its next task there each time. */
 static lanepool_i_task *take_own_if_passed_over(lanepool_i_worker *worker)
 {
     bool was_passed_over =
@@ -227,7 +227,7 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
     return task;
 }
 
-/* A task from the worker's own lane needs no check of `halt` here: `own` has made one. */
+/* A task from the worker's own lane needs no check of `halt`: `own` has made one. */
 static lanepool_i_task *find_task(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
@@ -296,7 +296,7 @@ static bool sleep_until_woken(lanepool_i_worker *worker)
 }
 
 /* Makes the worker absent. Returns true if it has found work and is back; false if its thread ends.
- * Calls the program first: as soon as the worker is absent, another thread may run it. */
+ * Calls the program first: another thread may run the worker as soon as it is absent. */
 static bool leave_or_return(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
@@ -339,9 +339,9 @@ void lanepool_i_worker_retry_threads(lanepool_i_worker *worker)
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
-/* Looks for a task for a while, then sleeps. Returns NULL when there may be work again, or when the
- * worker leaves. A searcher never yields: if it waited for its core behind a busy worker, it would
- * still count as searching, and no worker would be woken. */
+/* Looks for a task for a while, then sleeps. Returns NULL after a sleep, or if the worker leaves. A
+ * searcher never yields: while it waited for its core behind a busy worker, it would still count as
+ * searching, and no worker would be woken. */
 static lanepool_i_task *search_for_task(lanepool_i_worker *worker)
 {
     start_search(worker);
@@ -381,8 +381,8 @@ static void run_loop(lanepool_i_worker *worker)
 static void run_guarded(lanepool_i_worker *worker);
 
 /* Runs when a task has ended the thread (pthread_exit), while the thread unwinds. The worker
- * continues its loop from here, and the thread ends when the pool does. If this happened more than
- * once, the outer calls unwind after that and are called here again. */
+ * continues its loop here, and the thread ends when the pool does. If several tasks have done so,
+ * the outer calls unwind then and are called here again. */
 static void continue_after_thread_end(void *argument)
 {
     lanepool_i_worker *worker = argument;
@@ -409,8 +409,7 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* The worker begins by searching, as if woken, since it may have to wake another one. Its events
- * record a sleep that ends now. */
+/* The worker begins by searching, as if woken, since it may have to wake another one. */
 static void *thread_main_of_absent(void *argument)
 {
     lanepool_i_worker *worker = argument;
@@ -508,8 +507,8 @@ bool lanepool_i_workers_start(lanepool_i_workers *workers)
     return true;
 }
 
-/* The post comes last: the new thread waits for it, so that thread and any later claimer find these
- * fields written. */
+/* The post comes last: the new thread waits for it, so it and any later claimer find these fields
+ * written. */
 bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index)
 {
     lanepool_i_worker *worker = &workers->all[index];
@@ -524,7 +523,7 @@ bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index)
     return true;
 }
 
-/* The time is made odd, so never 0: that would mean that no thread was refused. */
+/* The time is made odd, so never 0, which would mean that no thread was refused. */
 void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index)
 {
     lanepool_i_sleepers_thread_failed(&workers->sleepers, index);

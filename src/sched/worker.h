@@ -35,8 +35,8 @@
 typedef struct lanepool_i_workers lanepool_i_workers;
 typedef struct lanepool_i_worker lanepool_i_worker;
 
-/* The pool, as its workers see it. All calls are made on the worker's thread, except `start`.
- * `left` must be quick. */
+/* The pool, as its workers see it. Called on the worker's thread, except `start`. `left` must be
+ * quick. */
 typedef struct lanepool_i_work {
     /* The thread begins. */
     void (*begin)(void *owner, lanepool_i_worker *worker);
@@ -50,43 +50,43 @@ typedef struct lanepool_i_work {
      * operations. */
     bool (*left)(void *owner, lanepool_i_worker *worker);
     bool (*has_own)(void *owner, lanepool_i_worker *worker);
-    /* Called when the last searcher stops with a task and has seen no work left. Returns true if
-     * there may be work that only `idle` can detect; then another worker is woken to do so. */
+    /* The last searcher stops with a task and has seen no work left. Returns true if there may be
+     * work that only `idle` can detect; then another worker is woken for it. */
     bool (*uncertain)(void *owner, lanepool_i_worker *worker);
-    /* The worker has found nothing and has set its flag; it is about to sleep. */
+    /* The worker has set its flag and is about to sleep. */
     void (*idle)(void *owner, lanepool_i_worker *worker);
-    /* The running task has ended the thread. Treats the task as if it had returned. */
+    /* A task has ended the thread. Treats the task as if it had returned. */
     void (*abandoned)(void *owner, lanepool_i_worker *worker);
     /* The thread ends; its last call. */
     void (*end)(void *owner, lanepool_i_worker *worker);
     /* The worker leaves its loop; or, after that, it is back in its loop. */
     void (*leave)(void *owner, lanepool_i_worker *worker);
     void (*come_back)(void *owner, lanepool_i_worker *worker);
-    /* Starts a thread for an absent worker, which the calling thread has claimed. Calls
-     * lanepool_i_workers_start_absent() or lanepool_i_workers_thread_failed(). */
+    /* Starts a thread for an absent worker, which the calling thread has claimed, or calls
+     * lanepool_i_workers_thread_failed(). */
     void (*start)(void *owner, size_t index);
 } lanepool_i_work;
 
-/* Guards: I immutable, W the worker, A atomic, C the thread that has claimed the worker while it
- * was absent, and, when no worker is left, the thread that joins them. */
+/* Guards: I immutable, W the worker, A atomic, C the thread that has claimed the absent worker, or,
+ * when no worker is left, the one that joins. */
 struct lanepool_i_worker {
     lanepool_i_ready_ring queue;
     _Alignas(LANEPOOL_I_CACHE_LINE) lanepool_i_workers *workers; /* I */
     size_t index;                                                /* I */
     void *record;                                                /* I: the owner's thread record */
     lanepool_i_ring *ring;                                       /* I: its events, or NULL */
-    void *context;             /* W: the program's, for the worker's tasks */
-    uint32_t ran;              /* W: tasks run since it last looked around */
-    uint64_t quantum_start_ns; /* W: when it last looked around */
-    uint64_t now_ns;           /* W: when it last ran a task or slept */
-    size_t turn;               /* W: the worker whose turn it is at looking around */
-    uint32_t next_worker_took; /* W: tasks taken from the next worker's ring, when last checked */
-    uint32_t own_took;         /* W: tasks taken from its own ring, when last checked */
-    uint32_t put_off;          /* W: quanta in a row in which it did not route */
-    bool looked_elsewhere;     /* W: it has looked elsewhere since */
-    bool searching;            /* W: it counts as searching (sleep.h) */
-    bool ended;                /* W: `end` has been called */
-    bool leaves;               /* W: its thread ends, but the pool does not */
+    void *context;                      /* W: the program's, for the worker's tasks */
+    uint32_t ran;                       /* W: tasks run since it last looked around */
+    uint64_t quantum_start_ns;          /* W: when it last looked around */
+    uint64_t now_ns;                    /* W: when it last ran a task or slept */
+    size_t turn;                        /* W: whose turn it is at looking around */
+    uint32_t next_worker_took;          /* W: tasks taken from the next worker's ring by then */
+    uint32_t own_took;                  /* W: tasks taken from its own ring by then */
+    uint32_t put_off;                   /* W: quanta in a row in which it did not route */
+    bool looked_elsewhere;              /* W: it has looked elsewhere since */
+    bool searching;                     /* W: it counts as searching (sleep.h) */
+    bool ended;                         /* W: `end` has been called */
+    bool leaves;                        /* W: its thread ends, the pool does not */
     _Atomic uint64_t taken_from_others; /* A: W writes */
     lanepool_i_thread thread;           /* C */
     lanepool_i_thread previous_thread;  /* C: the previous one, which `thread` joins */
@@ -101,7 +101,7 @@ struct lanepool_i_workers {
     lanepool_i_sleepers sleepers;
     lanepool_i_worker *all;      /* I */
     size_t worker_count;         /* I */
-    uint64_t idle_ns;            /* I: a worker that has slept for this long may leave */
+    uint64_t idle_ns;            /* I: after so much sleep a worker may leave */
     _Atomic uint64_t refused_ns; /* A: when the system refused a thread, or 0 */
     uint32_t quantum_tasks;      /* I */
     uint64_t quantum_ns;         /* I */
@@ -114,23 +114,22 @@ struct lanepool_i_workers {
     _Atomic size_t overflow_count;             /* A: P writes */
 };
 
-/* The first `resident` workers never leave; the others are absent at first. `queue` is NULL in a
- * pool without priorities. */
+/* The first `resident` workers never leave; the others are absent at first. `queue`: with
+ * priorities, else NULL. */
 bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, size_t resident,
                              const lanepool_i_work *work, void *owner,
                              lanepool_i_priority_queue *queue);
 void lanepool_i_workers_fini(lanepool_i_workers *workers);
-/* Starts the residents' threads. Returns false if the system refuses one; then none is left
- * running. */
+/* Starts the residents' threads. Returns false, with none left running, if the system refuses
+ * one. */
 bool lanepool_i_workers_start(lanepool_i_workers *workers);
 /* Starts the thread of an absent worker that the caller has claimed. Returns false if the system
  * refuses it. */
 bool lanepool_i_workers_start_absent(lanepool_i_workers *workers, size_t index);
-/* Records that the system refused a thread for a worker that the caller has claimed. A worker that
- * looks around later tries again. */
+/* Records that the system refused a thread for a claimed worker. A worker that looks around later
+ * tries again. */
 void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index);
-/* Allows threads to be tried for again, if the last refusal is long enough ago. Elastic pools
- * only. */
+/* Lets refused threads be tried for again after a while. Elastic pools only. */
 void lanepool_i_worker_retry_threads(lanepool_i_worker *worker);
 /* Makes the workers leave their loop once their tasks have returned. Any thread. */
 void lanepool_i_workers_stop(lanepool_i_workers *workers);
@@ -149,26 +148,24 @@ static inline bool lanepool_i_workers_is_paused(const lanepool_i_workers *worker
 
 void lanepool_i_workers_join(lanepool_i_workers *workers);
 
-/* Counts a task that the worker has run. */
 static inline void lanepool_i_worker_ran_one(lanepool_i_worker *worker)
 {
     worker->ran++;
     worker->now_ns = lanepool_i_clock_coarse();
 }
 
-/* Returns true if it is time to look around, by tasks run or by time. */
 static inline bool lanepool_i_worker_quantum_is_over(const lanepool_i_worker *worker)
 {
     return worker->ran >= worker->workers->quantum_tasks ||
            worker->now_ns - worker->quantum_start_ns > worker->workers->quantum_ns;
 }
 
-/* Puts a task that the worker has found back among the ready ones. Returns NULL. */
+/* Puts a found task back among the ready ones. Returns NULL. */
 lanepool_i_task *lanepool_i_worker_return_task(lanepool_i_worker *worker, lanepool_i_task *task);
 
-/* Returns `task`. If the workers were halted, puts it back and returns NULL. Taking the task from
- * its queue made visible the end that made the task ready, and all before that end. So if the end
- * came after a call that halts, this relaxed load sees `halt`, and the task does not start. */
+/* Returns `task`; if the workers were halted, puts it back and returns NULL. Taking the task has
+ * made visible the end that made it ready, and all before that end. So if that end came after a
+ * call that halts, this relaxed load sees `halt`, and the task does not start. */
 static inline lanepool_i_task *lanepool_i_worker_unless_halted(lanepool_i_worker *worker,
                                                                lanepool_i_task *task)
 {
@@ -177,8 +174,8 @@ static inline lanepool_i_task *lanepool_i_worker_unless_halted(lanepool_i_worker
     return task;
 }
 
-/* Returns the next task of a worker that has run one, from its own ring. Returns NULL if the ring
- * is empty or other tasks come first; then the worker looks everywhere. */
+/* Returns the next task of a worker that has run one, from its own ring; NULL if other tasks come
+ * first, or there is none. Then the worker looks everywhere. */
 static inline lanepool_i_task *lanepool_i_worker_next(lanepool_i_worker *worker)
 {
     const lanepool_i_workers *workers = worker->workers;
@@ -195,10 +192,10 @@ void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index,
                                  lanepool_i_tasks *ready);
 /* Returns the worker whose ring holds the fewest tasks. O(workers). */
 size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers);
-/* Returns true if a ring or the overflow list holds a task. Reads in the total order of seq_cst
+/* Returns true if a ring or the overflow list holds a task, in the total order of seq_cst
  * operations. */
 bool lanepool_i_workers_has_ready(const lanepool_i_workers *workers);
-/* Count, and visit, the tasks in the overflow list. The caller holds the overflow list's lock. */
+/* Count, and visit, the tasks in the overflow list, under its lock. */
 size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers);
 void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,
                                              void (*found)(lanepool_i_task *task, void *context),

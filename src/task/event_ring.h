@@ -2,19 +2,19 @@
  * The events of a pool: one ring for each thread, written by that thread alone.
  *
  * `written` counts the events ever written. The writer stores the words of the next event over the
- * oldest event, then counts it. A reader copies events and then reads the count: it discards those
- * that may have been overwritten since. Words are stored with release and loaded with acquire. So a
+ * oldest event, then counts it. A reader copies events, then reads the count, and discards those
+ * that may have been overwritten since. Words are stored with release and loaded with acquire: a
  * reader that has seen a word of event n also sees that n events were counted before it.
  *
  * A thread writes an event before other threads can see the step that it records. So the events
- * that caused a step, on whichever thread, were written before the time of that step's event was
- * taken. Readers rely on this (trace.c).
+ * that caused a step, on any thread, were written before the time of its event was taken. Readers
+ * rely on this (trace.c).
  *
- * Times are ticks (clock_anchors.h). To take a time, the thread waits for all its outstanding
- * loads, which is most of the cost of an event. An event that *follows* another one of its thread
- * within a few instructions therefore reuses that one's time. That time was taken after the thread
- * had seen everything that may have caused the new event, and the ring keeps the two in order. So
- * the rule above still holds.
+ * Times are ticks (clock_anchors.h). To take one, a thread waits for all its outstanding loads,
+ * which is most of the cost of an event. So an event that *follows* another one of its thread
+ * within a few instructions reuses that one's time. When that was taken, the thread had seen
+ * everything that may have caused the new event, and the ring keeps the two in order: the rule
+ * above holds.
  *
  * A thread that ends leaves its ring to the next new thread. Rings are freed with the pool.
  */
@@ -75,15 +75,14 @@ static inline uint64_t lanepool_i_ticks_now(bool by_counter)
 /* For functions that a pool which records nothing never calls. */
 #define LANEPOOL_I_COLD __attribute__((cold, noinline))
 
-/* Returns true if the ring records events of this type. The inline check is all that an event costs
- * a pool that records nothing, so callers compute the event's contents only after it. */
+/* Returns true if the ring records events of this type. This check is all that an event costs a
+ * pool that records nothing, so callers compute the event's contents after it. */
 static inline bool lanepool_i_records(const lanepool_i_ring *ring, lanepool_event_type type)
 {
     return __builtin_expect(ring != NULL, 0) && (load_relaxed(&ring->choice) >> type & 1) != 0;
 }
 
-/* Returns true if the ring records events of this type for this task; not all tasks may be
- * chosen. */
+/* Returns true if the ring records events of this type for this task. */
 static inline bool lanepool_i_records_task(const lanepool_i_ring *ring, lanepool_event_type type,
                                            const lanepool_i_task *task)
 {
@@ -100,14 +99,13 @@ LANEPOOL_I_COLD void lanepool_i_ring_write_task(lanepool_i_ring *ring, lanepool_
                                                 const lanepool_i_task *task, uint64_t object,
                                                 uint8_t object_type, uint32_t detail);
 
-/* Writes a task's event that follows the thread's last one. READY follows ENTER, if the task
- * entered its last lane and all its entries were granted at once. RELEASE follows END or another
- * RELEASE. */
+/* Writes a task's event that follows the thread's last one: READY after ENTER, if all the task's
+ * entries were granted at once; RELEASE after END or another RELEASE. */
 LANEPOOL_I_COLD void lanepool_i_ring_write_next(lanepool_i_ring *ring, lanepool_event_type type,
                                                 const lanepool_i_task *task, uint64_t object,
                                                 uint8_t object_type);
 /* Writes ROUTE; role's holder only. The event follows the previous task's events if `news`
- * (inbox.h) has not changed since: then this task, too, was taken from the inbox before those were
+ * (inbox.h) is unchanged: then this task, too, was taken from the inbox before those were
  * written. */
 LANEPOOL_I_COLD void lanepool_i_ring_write_route(lanepool_i_ring *ring, const lanepool_i_task *task,
                                                  uint64_t news);
@@ -127,7 +125,7 @@ static inline void lanepool_i_trace_task(lanepool_i_ring *ring, lanepool_event_t
         lanepool_i_ring_write_task(ring, type, task, 0, 0, detail);
 }
 
-/* Records an event of a task in a lane, or in what an event names like a lane. */
+/* Records an event of a task in a lane, or in what is named like a lane. */
 static inline void lanepool_i_trace_at(lanepool_i_ring *ring, lanepool_event_type type,
                                        const lanepool_i_task *task, uint64_t object,
                                        uint8_t object_type, uint32_t detail)

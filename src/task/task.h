@@ -168,9 +168,9 @@ static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & all) == all;
 }
 
-/* Returns a wide task's release callback. Another thread may be disposing of the task: then the
- * field may hold the link of retained blocks (retention.h). The task is a tombstone by then, and
- * the caller must not use the result. */
+/* Returns a wide task's release callback. While another thread disposes of the task, this may be
+ * the link of retained blocks instead (retention.h). The task is a tombstone then, and the caller
+ * must not use the result. */
 static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
 {
     return (lanepool_release_fn)load_acquire(&task->as.narrow[1].next);
@@ -213,7 +213,7 @@ static inline void lanepool_i_tasks_add(lanepool_i_tasks *tasks, lanepool_i_task
 }
 
 /* Adds a task that the current walk has not met yet. A ready task may also be in the rule's
- * structures, and is met twice. */
+ * structures. */
 static inline void lanepool_i_tasks_collect(lanepool_i_tasks *tasks, lanepool_i_task *task)
 {
     if ((fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0)
