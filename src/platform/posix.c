@@ -289,8 +289,8 @@ unsigned lanepool_i_cpu_count(void)
 
 uint64_t lanepool_i_seed(void)
 {
-    uint64_t record = (uint64_t)(uintptr_t)&record;
-    return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ record ^ ((uint64_t)getpid() << 48);
+    uint64_t address = (uint64_t)(uintptr_t)&address;
+    return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ address ^ ((uint64_t)getpid() << 48);
 }
 
 /* Linux 4.14 and later, unless a sandbox forbids the call. */
