@@ -20,27 +20,28 @@
 #define LANEPOOL_I_GAP_WEIGHT   4u /* the last gap has 1/4 of the weight in the mean */
 
 /* The gaps between the uses of one key. All zero: none is known. */
-typedef struct lanepool_i_pace {
+typedef struct lanepool_i_gap_mean {
     uint64_t mean_ns; /* of the gaps */
     bool known;
-} lanepool_i_pace;
+} lanepool_i_gap_mean;
 
 /* Records that a context, or a key whose context was closed, was idle for `gap_ns` before it was
  * used again. */
-static inline void lanepool_i_pace_note(lanepool_i_pace *pace, uint64_t gap_ns, uint64_t max_ns)
+static inline void lanepool_i_gap_mean_note(lanepool_i_gap_mean *pace, uint64_t gap_ns,
+                                            uint64_t max_ns)
 {
     if (gap_ns > max_ns)
-        *pace = (lanepool_i_pace){ 0, false };
+        *pace = (lanepool_i_gap_mean){ 0, false };
     else if (!pace->known)
-        *pace = (lanepool_i_pace){ gap_ns, true };
+        *pace = (lanepool_i_gap_mean){ gap_ns, true };
     else if (gap_ns > pace->mean_ns)
         pace->mean_ns += (gap_ns - pace->mean_ns) / LANEPOOL_I_GAP_WEIGHT;
     else
         pace->mean_ns -= (pace->mean_ns - gap_ns) / LANEPOOL_I_GAP_WEIGHT;
 }
 
-static inline uint64_t lanepool_i_pace_idle_time(const lanepool_i_pace *pace, uint64_t min_ns,
-                                                 uint64_t max_ns)
+static inline uint64_t lanepool_i_gap_mean_idle_time(const lanepool_i_gap_mean *pace,
+                                                     uint64_t min_ns, uint64_t max_ns)
 {
     if (!pace->known)
         return min_ns;

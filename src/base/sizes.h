@@ -50,7 +50,7 @@
 /* Anchors of counter and clock that are stored: a power of two. */
 #define LANEPOOL_I_CLOCK_ANCHORS ((size_t)1024)
 /* The shortest interval between two checks of the watchdog. */
-#define LANEPOOL_I_LOOK_NS_MIN UINT64_C(1000000)
+#define LANEPOOL_I_WATCHDOG_NS_MIN UINT64_C(1000000)
 /* The tasks of a sequence that run before its work is handed to the executor again. */
 #define LANEPOOL_I_DRAIN_BATCH 64u
 
@@ -61,29 +61,29 @@
 #define LANEPOOL_SMALL_PAGE ((size_t)1 << 10)
 #endif
 
-#define LANEPOOL_I_READY_SLOTS    2u
-#define LANEPOOL_I_TAKE_MAX       2u
-#define LANEPOOL_I_ROUTE_BATCH    2u
-#define LANEPOOL_I_ROUTE_MAX      3u
-#define LANEPOOL_I_ENOUGH_READY   1u
-#define LANEPOOL_I_PUT_OFF_MAX    1u
-#define LANEPOOL_I_APPEND_BATCH   2u
-#define LANEPOOL_I_FIRE_BATCH     2u
-#define LANEPOOL_I_SEARCH_ROUNDS  1
-#define LANEPOOL_I_SEARCH_PAUSES  0
-#define LANEPOOL_I_LINK_PAUSES    0
-#define LANEPOOL_I_TRY_AGAIN_NS   ((uint64_t)10)
-#define LANEPOOL_I_BLOCK_REGION   ((size_t)1 << 14)
-#define LANEPOOL_I_LANE_REGION    LANEPOOL_SMALL_PAGE
-#define LANEPOOL_I_RESERVE_CHAINS ((size_t)1)
-#define LANEPOOL_I_POISON_BITS    1
-#define LANEPOOL_I_RESERVE_LANES  ((size_t)2)
-#define LANEPOOL_I_LANE_CREDIT    1u
-#define LANEPOOL_I_FIRST_BUCKETS  ((size_t)2)
-#define LANEPOOL_I_FIRST_TICKET   (((uint64_t)1 << 40) - 3) /* wraps around soon */
-#define LANEPOOL_I_CLOCK_ANCHORS  ((size_t)2)
-#define LANEPOOL_I_LOOK_NS_MIN    UINT64_C(1)
-#define LANEPOOL_I_DRAIN_BATCH    2u
+#define LANEPOOL_I_READY_SLOTS     2u
+#define LANEPOOL_I_TAKE_MAX        2u
+#define LANEPOOL_I_ROUTE_BATCH     2u
+#define LANEPOOL_I_ROUTE_MAX       3u
+#define LANEPOOL_I_ENOUGH_READY    1u
+#define LANEPOOL_I_PUT_OFF_MAX     1u
+#define LANEPOOL_I_APPEND_BATCH    2u
+#define LANEPOOL_I_FIRE_BATCH      2u
+#define LANEPOOL_I_SEARCH_ROUNDS   1
+#define LANEPOOL_I_SEARCH_PAUSES   0
+#define LANEPOOL_I_LINK_PAUSES     0
+#define LANEPOOL_I_TRY_AGAIN_NS    ((uint64_t)10)
+#define LANEPOOL_I_BLOCK_REGION    ((size_t)1 << 14)
+#define LANEPOOL_I_LANE_REGION     LANEPOOL_SMALL_PAGE
+#define LANEPOOL_I_RESERVE_CHAINS  ((size_t)1)
+#define LANEPOOL_I_POISON_BITS     1
+#define LANEPOOL_I_RESERVE_LANES   ((size_t)2)
+#define LANEPOOL_I_LANE_CREDIT     1u
+#define LANEPOOL_I_FIRST_BUCKETS   ((size_t)2)
+#define LANEPOOL_I_FIRST_TICKET    (((uint64_t)1 << 40) - 3) /* wraps around soon */
+#define LANEPOOL_I_CLOCK_ANCHORS   ((size_t)2)
+#define LANEPOOL_I_WATCHDOG_NS_MIN UINT64_C(1)
+#define LANEPOOL_I_DRAIN_BATCH     2u
 
 #endif
 

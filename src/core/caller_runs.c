@@ -41,7 +41,7 @@ bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_waits *waits = &pool->waits;
     if (lanepool_i_task_is_for_pump(task))
-        return lanepool_i_pump_put(pool, task);
+        return lanepool_i_pump_add_ready(pool, task);
     if (is_stopping(pool))
         return false;
     lanepool_i_mutex_lock(&waits->lock);
@@ -234,7 +234,7 @@ static bool wait_for_role(lanepool_pool *pool, lanepool_i_caller *caller, uint64
     return taken;
 }
 
-lanepool_status lanepool_i_with_role(
+lanepool_status lanepool_i_role_run_action(
     lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
     void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
     void *context)

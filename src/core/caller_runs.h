@@ -28,7 +28,7 @@ void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
 
 /* Waits for the role, calls `action`, and gives the role back. Returns NO_THREAD or TIMED_OUT if
  * `action` was not called. */
-lanepool_status lanepool_i_with_role(
+lanepool_status lanepool_i_role_run_action(
     lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
     void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
     void *context);

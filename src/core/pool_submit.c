@@ -98,7 +98,7 @@ static LANEPOOL_I_COLD void take_back_admission(lanepool_pool *pool,
     lanepool_i_charge *charge = record->charge;
     record->charge = NULL;
     lanepool_i_lane_limits_discharge(pool, record, charge);
-    lanepool_i_admission_return(&pool->admission, record);
+    lanepool_i_admission_return_to_thread(&pool->admission, record);
 }
 
 /* --- one task --- */
@@ -167,7 +167,7 @@ static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const 
         *task->future = NULL;
     if (pool == NULL || task == NULL || !lanepool_i_description_is_valid(pool, task, &lanes))
         return LANEPOOL_INVALID;
-    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     if (record == NULL)
         return lanepool_i_pool_entry_error(pool);
     lanepool_status admitted = admit_task(pool, record, task, terms);
@@ -248,8 +248,8 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread
     return LANEPOOL_OK;
 }
 
-void lanepool_i_submit_revoke(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              const lanepool_task *task, lanepool_i_task *prepared)
+void lanepool_i_submit_undo_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    const lanepool_task *task, lanepool_i_task *prepared)
 {
     lanepool_i_unbuild_without_entries(pool, record, prepared, task);
     take_back_admission(pool, record);
@@ -279,8 +279,8 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
     return status;
 }
 
-void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_task *block, const lanepool_task *task)
+void lanepool_i_submit_undo_for_later(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_task *block, const lanepool_task *task)
 {
     lanepool_i_unbuild(pool, record, block, task);
     take_back_admission(pool, record);

@@ -13,8 +13,8 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread
                                           const lanepool_task *task, size_t entry_count,
                                           lanepool_i_task **prepared);
 /* Undoes lanepool_i_submit_prepare(). */
-void lanepool_i_submit_revoke(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              const lanepool_task *task, lanepool_i_task *prepared);
+void lanepool_i_submit_undo_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    const lanepool_task *task, lanepool_i_task *prepared);
 
 /* Checks a description, admits the task (blocks while the pool is full) and builds it, so that
  * nothing can fail later. On OK the program has its future, and *record is the calling thread's
@@ -23,6 +23,6 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
                                             lanepool_i_thread_record **record,
                                             lanepool_i_task **block);
 /* Undoes lanepool_i_submit_for_later(). */
-void lanepool_i_submit_undo(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_task *block, const lanepool_task *task);
+void lanepool_i_submit_undo_for_later(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      lanepool_i_task *block, const lanepool_task *task);
 #endif

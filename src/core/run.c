@@ -56,7 +56,7 @@ static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record 
         store_seq(finished, count);
     else
         store_release(finished, count);
-    lanepool_i_admission_finished(&pool->admission);
+    lanepool_i_admission_serve_after_finish(&pool->admission);
 }
 
 /* `word` is a copy of the task's word, since the block cannot be read after it is given back. */
@@ -84,7 +84,7 @@ static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
                                                    lanepool_i_task *task, uint64_t word)
 {
     if (lanepool_i_word_is_periodic(word)) {
-        lanepool_i_periodic_ran(pool, record, task);
+        lanepool_i_periodic_after_run(pool, record, task);
         count_finished(pool, record, word);
         return;
     }
@@ -94,7 +94,7 @@ static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
         record->callbacks--;
     }
     release_pump_member(task);
-    lanepool_i_lane_limits_ended(pool, record, task);
+    lanepool_i_lane_limits_end_charge(pool, record, task);
     give_back_and_count(pool, record, task, word);
 }
 
@@ -114,7 +114,7 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
     if (lanepool_i_word_is_periodic(word))
         lanepool_i_periodic_free(pool, task);
     release_pump_member(task);
-    lanepool_i_lane_limits_ended(pool, record, task);
+    lanepool_i_lane_limits_end_charge(pool, record, task);
     give_back_and_count(pool, record, task, word);
 }
 
@@ -153,7 +153,7 @@ void lanepool_i_run_report_failure(lanepool_pool *pool, lanepool_i_thread_record
                                    bool is_last)
 {
     const lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    if (pool->options.on_error == NULL || (attempts != NULL && attempts->ends))
+    if (pool->options.on_error == NULL || (attempts != NULL && attempts->ends_uncalled))
         return;
     lanepool_error error = { task->function, task->context, lanepool_i_task_ticket(task),
                              result->status, result->code,  attempts != NULL ? attempts->failed : 1,
@@ -175,7 +175,7 @@ static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *recor
     record->callbacks++;
     lanepool_i_run_call_cancelled(pool, record, task, NULL);
     record->callbacks--;
-    lanepool_i_attempts_of(task)->ends = true;
+    lanepool_i_attempts_of(task)->ends_uncalled = true;
     end->result.status = LANEPOOL_POISONED;
 }
 
@@ -311,9 +311,9 @@ void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_t
 
 /* Releases a tombstone's lanes. Its canceller calls it, completes its future, and releases its
  * context. */
-static LANEPOOL_I_COLD void pass_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                           lanepool_i_task *task, const ending *end,
-                                           lanepool_i_grants *grants)
+static LANEPOOL_I_COLD void run_tombstone(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          lanepool_i_task *task, const ending *end,
+                                          lanepool_i_grants *grants)
 {
     *grants = lanepool_i_no_grants(record->ring);
     lanepool_i_run_set_tombstone(record, task);
@@ -386,7 +386,7 @@ static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record 
     else if (outcome == RETURNED_WITH_RECORD)
         return_with_record(pool, record, task, end, grants);
     else
-        pass_tombstone(pool, record, task, end, grants);
+        run_tombstone(pool, record, task, end, grants);
 }
 
 /* --- chains --- */

@@ -21,7 +21,7 @@ void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *r
         lanepool_i_entry *entry =
             lanepool_i_build_is_wide(pool, task, lanepool_i_description_is_member(task))
                 ? &wide_entry(pool, block, i)->entry
-                : &block->as.narrow[i];
+                : &block->as.plain[i];
         lanepool_i_key_bytes_give(pool, record, entry->at.bytes);
     }
 }
@@ -164,7 +164,7 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_rec
         return status;
     }
     if (lanepool_i_attempts_avoid_poison(block))
-        lanepool_i_poison_expect(pool, block);
+        lanepool_i_poison_require_check(pool, block);
     if (pool->limits_lanes)
         hand_over_charge(pool, record, block);
     *built = block;
@@ -202,8 +202,8 @@ lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_threa
     return status;
 }
 
-void lanepool_i_rebuild(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_task *block, const lanepool_task *task)
+void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *block, const lanepool_task *task)
 {
     init_wide(pool, block, task, lanepool_i_task_class(block));
     (void)fill_wide_entries(pool, record, block, task);
@@ -225,7 +225,7 @@ void lanepool_i_unbuild_without_entries(lanepool_pool *pool, lanepool_i_thread_r
                                         lanepool_i_task *block, const lanepool_task *task)
 {
     drop_future(pool, block, task);
-    record->charge = lanepool_i_lane_limits_take(pool, block);
+    record->charge = lanepool_i_lane_limits_take_charge(pool, block);
     give_block(pool, record, block);
 }
 

@@ -59,8 +59,8 @@ lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_threa
                                            lanepool_i_task **built);
 /* Refills the block of a periodic task for its next run. Its claims are handles, so this needs no
  * memory. */
-void lanepool_i_rebuild(lanepool_pool *pool, lanepool_i_thread_record *record,
-                        lanepool_i_task *block, const lanepool_task *task);
+void lanepool_i_build_again(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *block, const lanepool_task *task);
 /* Gives back a block that has no entries, and its future. The charge is the thread record's again,
  * as before the block was built. */
 void lanepool_i_unbuild_without_entries(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -84,14 +84,14 @@ static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
         lanepool_i_slab_take(&pool->slab, &record->cache, LANEPOOL_I_PLAIN_CLASS, sizeof *block);
     if (block == NULL)
         return LANEPOOL_NOMEM;
-    atomic_init(&block->as.narrow[0].next, (uintptr_t)lanepool_i_slab_early(block));
+    atomic_init(&block->as.plain[0].next, (uintptr_t)lanepool_i_slab_early(block));
     block->function = task->function;
     block->context = task->context;
     for (size_t i = 0; i < task->claim_count; i++) {
         const lanepool_claim *claim = &task->claims[i];
         word |= (uint64_t)claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
         word |= (uint64_t)lanepool_i_build_key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
-        if (!lanepool_i_build_entry(pool, record, &block->as.narrow[i], claim)) {
+        if (!lanepool_i_build_entry(pool, record, &block->as.plain[i], claim)) {
             lanepool_i_build_free_keys(pool, record, block, task, i);
             lanepool_i_slab_give(&pool->slab, &record->cache, LANEPOOL_I_PLAIN_CLASS, block);
             return LANEPOOL_NOMEM;

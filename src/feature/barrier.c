@@ -14,8 +14,8 @@ static void route_by_rule(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants)
 {
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
-    if (lanepool_i_task_is_tombstone(task) && pool->rule->route_mark != NULL)
-        pool->rule->route_mark(pool, record, task, grants);
+    if (lanepool_i_task_is_tombstone(task) && pool->rule->route_tombstone != NULL)
+        pool->rule->route_tombstone(pool, record, task, grants);
     else if (lanepool_i_poison_concerns(task))
         lanepool_i_poison_route(pool, record, task, grants);
     else
@@ -64,7 +64,7 @@ static void begin_barrier(lanepool_pool *pool, lanepool_i_thread_record *record,
     route_barrier_if_due(pool, record, grants);
 }
 
-void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_thread_record *record,
+void lanepool_i_barrier_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *task, lanepool_i_grants *grants)
 {
     if (lanepool_i_task_is_barrier(task) && !lanepool_i_task_is_tombstone(task))
@@ -87,12 +87,12 @@ static void route_held_back(lanepool_pool *pool, lanepool_i_thread_record *recor
         if (is_message(node))
             message->carry_out(pool, record, message, grants);
         else
-            lanepool_i_barrier_place(pool, record, node, grants);
+            lanepool_i_barrier_route(pool, record, node, grants);
     }
 }
 
 /* Under a rule that reaps, a task counts as finished only once it is reaped. */
-void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_barrier_check(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router *router = &pool->router;
     if (router->barrier == NULL)
@@ -123,7 +123,7 @@ void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_thread_record *reco
     route_held_back(pool, record, grants);
 }
 
-void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_barriers_route_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router *router = &pool->router;
     lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
@@ -142,7 +142,7 @@ bool lanepool_i_barrier_is_before(const lanepool_i_router *router, uint64_t tick
     return router->barrier != NULL && !lanepool_i_ticket_before(ticket, router->barrier_ticket);
 }
 
-bool lanepool_i_barrier_holds(const lanepool_i_router *router, const lanepool_i_task *task)
+bool lanepool_i_barrier_holds_back(const lanepool_i_router *router, const lanepool_i_task *task)
 {
     uint64_t ticket = lanepool_i_task_ticket(task);
     return lanepool_i_barrier_is_before(router, ticket) &&

@@ -23,20 +23,20 @@
 #include "route/router.h"
 
 /* Routes a task that has its ticket; a barrier waits first. */
-void lanepool_i_barrier_place(lanepool_pool *pool, lanepool_i_thread_record *record,
+void lanepool_i_barrier_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_task *task, lanepool_i_grants *grants);
 /* Routes the barrier if it is due, and the tasks held back if the barrier has finished. */
-void lanepool_i_barrier_look(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Returns true if lanepool_i_barrier_look() would find something to do. */
+void lanepool_i_barrier_check(lanepool_pool *pool, lanepool_i_thread_record *record);
+/* Returns true if lanepool_i_barrier_check() would find something to do. */
 bool lanepool_i_barrier_is_due(lanepool_pool *pool);
 /* If the barrier was cancelled before it was routed, ends the wait for it. */
 void lanepool_i_barrier_lift(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_grants *grants);
 /* Routes everything, when no worker is left. */
-void lanepool_i_barriers_end(lanepool_pool *pool, lanepool_i_thread_record *record);
+void lanepool_i_barriers_route_all(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 /* Returns true if the task has no entries yet. */
-bool lanepool_i_barrier_holds(const lanepool_i_router *router, const lanepool_i_task *task);
+bool lanepool_i_barrier_holds_back(const lanepool_i_router *router, const lanepool_i_task *task);
 /* Returns true if the ticket is that of an unfinished barrier, or a later one. */
 bool lanepool_i_barrier_is_before(const lanepool_i_router *router, uint64_t ticket);
 /* Calls `found` for each task without entries. */

@@ -43,7 +43,7 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
     *lane = handle;
     return LANEPOOL_OK;
 give_lane:
-    lanepool_i_lane_memory_give_back(&pool->lane_table.store, 1);
+    lanepool_i_lane_memory_unreserve(&pool->lane_table.store, 1);
 give_bytes:
     if (handle->has_own_bytes)
         lanepool_i_key_bytes_give(pool, record, handle->key.value.bytes);
@@ -78,7 +78,7 @@ void lanepool_lane_release(lanepool_lane *handle)
         lanepool_i_memory_free(handle);
         return;
     }
-    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     handle->message.carry_out = carry_out_release;
     if (lanepool_i_router_send(pool, record, &handle->message))
         return;

@@ -152,7 +152,7 @@ static void note_gap_locked(lanepool_i_context *context)
     if (context->idle_since_ns == 0)
         return;
     uint64_t gap_ns = now_ns > context->idle_since_ns ? now_ns - context->idle_since_ns : 0;
-    lanepool_i_pace_note(&context->pace, gap_ns, options->linger_ns_max);
+    lanepool_i_gap_mean_note(&context->pace, gap_ns, options->linger_ns_max);
 }
 
 /* Begins a use of a record that is not BUSY. Returns OPEN if the caller may use the context.
@@ -222,8 +222,8 @@ static void become_idle_locked(lanepool_i_contexts *contexts, lanepool_i_context
 {
     const lanepool_context_options *options = &contexts->options;
     context->idle_since_ns = lanepool_i_clock_now();
-    uint64_t idle_ns =
-        lanepool_i_pace_idle_time(&context->pace, options->linger_ns_min, options->linger_ns_max);
+    uint64_t idle_ns = lanepool_i_gap_mean_idle_time(&context->pace, options->linger_ns_min,
+                                                     options->linger_ns_max);
     context->due_ns = idle_ns < UINT64_MAX - context->idle_since_ns
                           ? context->idle_since_ns + idle_ns
                           : UINT64_MAX;

@@ -72,7 +72,7 @@ struct lanepool_i_context {
     void *value;     /* B: set by open */
     uint64_t idle_since_ns;             /* L: 0 if it was never used */
     uint64_t due_ns;                    /* L: while idle */
-    lanepool_i_pace pace;               /* L */
+    lanepool_i_gap_mean pace;           /* L */
     lanepool_i_context_list *list;      /* L: the list that it is in, or NULL */
     lanepool_i_context *earlier;        /* L: in that list */
     lanepool_i_context *later;          /* L */

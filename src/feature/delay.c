@@ -106,7 +106,7 @@ static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
     char *entries = (char *)(block + 1) + pool->extension;
     uint64_t reserved = 0;
     for (size_t i = 0; i < lanepool_i_task_count(block); i++, types >>= 2) {
-        const lanepool_i_entry *entry = &block->as.narrow[i & 1];
+        const lanepool_i_entry *entry = &block->as.plain[i & 1];
         if (wide) {
             const lanepool_i_wide_entry *wide_entry =
                 (lanepool_i_wide_entry *)(entries + i * pool->rule->entry_size);
@@ -118,7 +118,7 @@ static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
         reserved += (types & 3) != LANEPOOL_I_TYPE_LANE;
     }
     if (reserved > 0)
-        lanepool_i_lane_memory_give_back(&pool->lane_table.store, reserved);
+        lanepool_i_lane_memory_unreserve(&pool->lane_table.store, reserved);
 }
 
 /* A wait in these callbacks returns DEADLOCK: a task without entries cannot be checked. */
@@ -132,9 +132,9 @@ void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_reco
         release(context);
     record->callbacks--;
     give_back_claims(pool, record, task);
-    lanepool_i_lane_limits_ended(pool, record, task);
+    lanepool_i_lane_limits_end_charge(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
-    lanepool_i_admission_give_back(&pool->admission);
+    lanepool_i_admission_return_to_waiting(&pool->admission);
 }
 
 static void cancel_taken_task(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -279,7 +279,7 @@ static uint64_t pass_on_due(void *owner)
         else
             cancel_in_drain(pool, record);
     }
-    return lanepool_i_watchdog_look(pool, record);
+    return lanepool_i_watchdog_check(pool, record);
 }
 
 static void end_clock(void *owner)
@@ -316,7 +316,7 @@ static bool is_closed(lanepool_pool *pool)
     return closed;
 }
 
-lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool)
+lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool)
 {
     if (!make_clock_record(pool))
         return LANEPOOL_NOMEM;
@@ -391,7 +391,7 @@ bool lanepool_i_delays_stop(lanepool_pool *pool)
 /* The clock thread has left its loop, or never entered it. A thread that ends a periodic task
  * removes its timer and adds it again under the lock. So under the lock, all timers are in the
  * heap. */
-void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record)
+void lanepool_i_delays_append_all(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_timer *timer;
     lanepool_i_mutex_lock(&pool->delays->lock);
@@ -423,7 +423,7 @@ static bool add_delayed(lanepool_pool *pool, lanepool_i_delayed *delayed, uint64
 static lanepool_status delay_block(lanepool_pool *pool, lanepool_i_task *block, uint64_t delay_ns)
 {
     lanepool_future *future = delayed_task_future(block);
-    lanepool_status status = lanepool_i_delays_ready_clock(pool);
+    lanepool_status status = lanepool_i_delays_start_clock(pool);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_delayed *delayed = lanepool_i_memory_alloc(sizeof *delayed);
@@ -451,6 +451,6 @@ lanepool_status lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_t
         return status;
     status = delay_block(pool, block, (uint64_t)delay_ns);
     if (status != LANEPOOL_OK)
-        lanepool_i_submit_undo(pool, record, block, task);
+        lanepool_i_submit_undo_for_later(pool, record, block, task);
     return status;
 }

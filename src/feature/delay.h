@@ -55,7 +55,7 @@ bool lanepool_i_delays_init(lanepool_pool *pool);
 void lanepool_i_delays_fini(lanepool_pool *pool);
 
 /* Starts the clock thread if there is none: OK, NOMEM, NO_THREAD or SHUT_DOWN. */
-lanepool_status lanepool_i_delays_ready_clock(lanepool_pool *pool);
+lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool);
 /* Any thread that holds no lock: `count` fewer tasks are delayed. */
 void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   size_t count);
@@ -88,6 +88,6 @@ void lanepool_i_delays_reopen(lanepool_pool *pool);
 bool lanepool_i_delays_stop(lanepool_pool *pool);
 /* Role's holder, in the hand-back: appends all delayed tasks, in the order in which they are due.
  */
-void lanepool_i_delays_hand_in(lanepool_pool *pool, lanepool_i_thread_record *record);
+void lanepool_i_delays_append_all(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

@@ -125,7 +125,7 @@ static bool stop_run(lanepool_future *run_future)
     lanepool_i_mutex_lock(&run_future->lock);
     bool runs = run_future->started && !run_future->complete;
     run_future->stopped = true;
-    store_relaxed(&run_future->asked, true);
+    store_relaxed(&run_future->asked_to_end, true);
     lanepool_i_mutex_unlock(&run_future->lock);
     return runs;
 }
@@ -165,7 +165,7 @@ static void reset_run_future(lanepool_future *run_future, lanepool_i_task *task,
 static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task, const lanepool_i_periodic *periodic)
 {
-    lanepool_i_rebuild(pool, record, task, &periodic->description);
+    lanepool_i_build_again(pool, record, task, &periodic->description);
     if (pool->limits_lanes)
         *lanepool_i_lane_limits_charge_of(pool, task) = periodic->charge;
     task->as.wide.future = lanepool_future_retain(periodic->run_future);
@@ -183,7 +183,7 @@ static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *recor
         record->callbacks--;
     }
     retire_periodic(pool, periodic);
-    lanepool_i_lane_limits_ended(pool, record, task);
+    lanepool_i_lane_limits_end_charge(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
 }
 
@@ -205,8 +205,8 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
 }
 
 /* Raises `count` before the run counts as finished: a drain cannot end in between. */
-void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task)
+void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_task *task)
 {
     lanepool_i_delays *delays = pool->delays;
     if (task->as.wide.future->result.status == LANEPOOL_CANCELLED) {
@@ -216,7 +216,7 @@ void lanepool_i_periodic_ran(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_mutex_lock(&delays->lock);
     delays->count++;
     lanepool_i_mutex_unlock(&delays->lock);
-    periodic_of_run(task)->charge = lanepool_i_lane_limits_take(pool, task);
+    periodic_of_run(task)->charge = lanepool_i_lane_limits_take_charge(pool, task);
     if (load_seq(&pool->retention.word) == 0 || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_periodic_rearm(pool, record, task);
@@ -324,12 +324,12 @@ static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *
     periodic->delayed.task = block;
     periodic->description.claim_count =
         lanepool_i_task_count(block); /* 0 if it claims everything */
-    status = lanepool_i_delays_ready_clock(pool);
+    status = lanepool_i_delays_start_clock(pool);
     if (status == LANEPOOL_OK &&
         !add_periodic(pool->delays, periodic, lanepool_i_timer_first_due(delay_ns)))
         status = LANEPOOL_SHUT_DOWN;
     if (status != LANEPOOL_OK)
-        lanepool_i_submit_undo(pool, record, block, &description);
+        lanepool_i_submit_undo_for_later(pool, record, block, &description);
     return status;
 }
 

@@ -106,10 +106,10 @@ lanepool_i_task *lanepool_i_detach_end(lanepool_pool *pool, lanepool_i_detach *d
     lanepool_i_contexts_end_all_uses(pool, detach->uses);
     unlink_record(pool->detaches, detach);
     if (receiver != NULL) {
-        pool->rule->inherit(pool, detach->task, receiver);
+        pool->rule->hand_over_lanes(pool, detach->task, receiver);
         if (pool->limits_lanes)
             *lanepool_i_lane_limits_charge_of(pool, receiver) =
-                lanepool_i_lane_limits_take(pool, detach->task);
+                lanepool_i_lane_limits_take_charge(pool, detach->task);
     }
     lanepool_i_memory_free(detach);
     return receiver;
@@ -161,14 +161,14 @@ bool lanepool_detached_is_cancelled(const lanepool_detached *detached)
 {
     const lanepool_i_task *task = detached->task;
     return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
-           load_relaxed(&task->as.wide.future->asked);
+           load_relaxed(&task->as.wide.future->asked_to_end);
 }
 
 /* --- early release --- */
 
 static bool has_own_lanes(const lanepool_run *run)
 {
-    return lanepool_i_detach_is_run(run) && run->pool->rule->inherit != NULL;
+    return lanepool_i_detach_is_run(run) && run->pool->rule->hand_over_lanes != NULL;
 }
 
 /* One early release; on the caller's stack. */
@@ -201,8 +201,8 @@ lanepool_status lanepool_run_release(lanepool_run *run, const lanepool_claim *cl
     if (run->record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     struct early_release early_release = { run->task, run->detach, claim, false };
-    lanepool_status status = lanepool_i_with_role(run->pool, run->record, UINT64_MAX,
-                                                  release_lane_early, &early_release);
+    lanepool_status status = lanepool_i_role_run_action(run->pool, run->record, UINT64_MAX,
+                                                        release_lane_early, &early_release);
     if (early_release.found)
         lanepool_i_retry_released_lane(run->task);
     return status == LANEPOOL_OK && !early_release.found ? LANEPOOL_INVALID : status;
@@ -260,12 +260,12 @@ static lanepool_status submit_receiver(lanepool_run *run, lanepool_i_detach *det
     if (status != LANEPOOL_OK)
         return status;
     struct hand_off hand_off = { run->task, receiver };
-    status = lanepool_i_with_role(pool, record, UINT64_MAX, count_receiver, &hand_off);
+    status = lanepool_i_role_run_action(pool, record, UINT64_MAX, count_receiver, &hand_off);
     if (status == LANEPOOL_OK) {
         join_group(task->group, receiver);
         set_receiver(pool->detaches, detach, receiver);
     } else {
-        lanepool_i_submit_revoke(pool, record, task, receiver);
+        lanepool_i_submit_undo_prepare(pool, record, task, receiver);
     }
     return status;
 }

@@ -122,7 +122,7 @@ lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *poo
         return NULL;
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
-    quota = lanepool_i_lane_quotas_keep(&pool->lane_quotas, quota, &spare);
+    quota = lanepool_i_lane_quotas_reference(&pool->lane_quotas, quota, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
     give_quotas(pool, record, spare);
     return quota;
@@ -133,7 +133,7 @@ void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_re
 {
     lanepool_i_key *spare = NULL;
     lanepool_i_mutex_lock(&pool->admission.lock);
-    lanepool_i_lane_quotas_unkeep(&pool->lane_quotas, quota, &spare);
+    lanepool_i_lane_quotas_unreference(&pool->lane_quotas, quota, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
     give_quotas(pool, record, spare);
 }

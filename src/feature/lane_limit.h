@@ -47,8 +47,8 @@ static inline lanepool_i_charge **lanepool_i_lane_limits_charge_of(const lanepoo
 }
 
 /* Takes the charge out of a block; the caller owns it. */
-static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool *pool,
-                                                             lanepool_i_task *block)
+static inline lanepool_i_charge *lanepool_i_lane_limits_take_charge(const lanepool_pool *pool,
+                                                                    lanepool_i_task *block)
 {
     if (!pool->limits_lanes)
         return NULL;
@@ -59,12 +59,13 @@ static inline lanepool_i_charge *lanepool_i_lane_limits_take(const lanepool_pool
 }
 
 /* Called before a block is freed and its task counts as finished. */
-static inline void lanepool_i_lane_limits_ended(lanepool_pool *pool,
-                                                lanepool_i_thread_record *record,
-                                                lanepool_i_task *block)
+static inline void lanepool_i_lane_limits_end_charge(lanepool_pool *pool,
+                                                     lanepool_i_thread_record *record,
+                                                     lanepool_i_task *block)
 {
     if (pool->limits_lanes)
-        lanepool_i_lane_limits_discharge(pool, record, lanepool_i_lane_limits_take(pool, block));
+        lanepool_i_lane_limits_discharge(pool, record,
+                                         lanepool_i_lane_limits_take_charge(pool, block));
 }
 
 #endif

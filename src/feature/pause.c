@@ -38,7 +38,7 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
 
 bool lanepool_pool_is_paused(const lanepool_pool *pool)
 {
-    return lanepool_i_workers_is_paused(&pool->workers);
+    return lanepool_i_workers_are_paused(&pool->workers);
 }
 
 /* --- gates --- */
@@ -64,7 +64,7 @@ static void free_passed_gates(lanepool_i_lane_table *table)
     }
 }
 
-bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table)
+bool lanepool_i_gates_any_closed(const lanepool_i_lane_table *table)
 {
     const lanepool_i_gate *gate = table->gates;
     while (gate != NULL && gate->lane == NULL)

@@ -13,7 +13,7 @@
 #include "route/router.h"
 
 /* Role's holder: returns true if any lane is paused. */
-bool lanepool_i_gates_some_closed(const lanepool_i_lane_table *table);
+bool lanepool_i_gates_any_closed(const lanepool_i_lane_table *table);
 /* Role's holder: pauses a lane. Returns false if it is paused already: the gate is still the
  * caller's. If the gate is of a failure, the lane is paused by a failure in either case. */
 bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_i_gate *gate,

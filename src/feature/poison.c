@@ -131,7 +131,7 @@ static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
         return;
     if (is_poisoned(pool->failures, lane)) {
         move_avoiders_to_void(lane, grants);
-        lanepool_i_lane_join(lane, grants);
+        lanepool_i_lane_grant_shared(lane, grants);
     }
     lanepool_i_lane_thaw(lane, grants);
 }
@@ -150,7 +150,7 @@ static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *att
 
 /* --- when a task is routed --- */
 
-void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_poison_require_check(lanepool_pool *pool, lanepool_i_task *task)
 {
     store_seq(&pool->failures->is_avoided, true);
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_MESSAGE);
@@ -159,7 +159,7 @@ void lanepool_i_poison_expect(lanepool_pool *pool, lanepool_i_task *task)
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    pool->rule->route_held(pool, record, task, grants);
+    pool->rule->route_with_hold(pool, record, task, grants);
     lanepool_i_attempts *attempts = avoider_attempts(task);
     size_t count = lanepool_i_task_count(task);
     for (size_t i = 0; i < count && attempts != NULL; i++)

@@ -191,7 +191,7 @@ void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool)
 
 /* --- steps in the life of a task --- */
 
-void lanepool_i_priority_enter(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_link_task(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
@@ -205,14 +205,14 @@ void lanepool_i_priority_enter(lanepool_pool *pool, lanepool_i_task *task)
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
-void lanepool_i_priority_leave(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_unlink_task(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     unlink_all_entries(task_rank(pool, task));
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_drop(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+void lanepool_i_priority_unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
@@ -257,7 +257,7 @@ void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task)
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_bury(lanepool_pool *pool, lanepool_i_task *task)
+void lanepool_i_priority_unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);

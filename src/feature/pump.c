@@ -39,7 +39,7 @@ static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
             lanepool_i_waiter_post_locked(&wait->waiter, LANEPOOL_I_EVERYONE);
 }
 
-void lanepool_i_pump_took_locked(lanepool_pump *pump)
+void lanepool_i_pump_update_event_locked(lanepool_pump *pump)
 {
     if (pump->ready.count == 0 && pump->has_event)
         lanepool_i_event_clear(&pump->event);
@@ -57,11 +57,11 @@ static lanepool_i_task *take_ready_locked(lanepool_pump *pump)
 {
     lanepool_i_task *task = lanepool_i_tasks_take(&pump->ready);
     if (task != NULL)
-        lanepool_i_pump_took_locked(pump);
+        lanepool_i_pump_update_event_locked(pump);
     return task;
 }
 
-bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
+bool lanepool_i_pump_add_ready(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_pump *pump = lanepool_i_task_member(task)->pump;
     lanepool_i_mutex_lock(&pool->waits.lock);
@@ -75,7 +75,7 @@ bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task)
 /* Returns true if the pool was stopped or has drained. */
 static bool is_pump_over(const lanepool_pump *pump)
 {
-    return lanepool_i_workers_is_stopped(&pump->pool->workers);
+    return lanepool_i_workers_are_stopped(&pump->pool->workers);
 }
 
 static lanepool_i_task *take_ready(lanepool_pump *pump)
@@ -146,8 +146,8 @@ static void take_tombstones_locked(lanepool_pump *pump, lanepool_i_tasks *tombst
         lanepool_i_tasks_add(lanepool_i_task_is_tombstone(task) ? tombstones : &pump->ready, task);
 }
 
-/* lanepool_i_pump_put() detects tombstones that reach a pump after this. */
-void lanepool_i_pumps_give_tombstones(lanepool_pool *pool)
+/* lanepool_i_pump_add_ready() detects tombstones that reach a pump after this. */
+void lanepool_i_pumps_move_tombstones(lanepool_pool *pool)
 {
     lanepool_i_tasks tombstones = { NULL, NULL, 0 };
     if (!lanepool_i_waits_have_callers(&pool->waits))
@@ -157,7 +157,7 @@ void lanepool_i_pumps_give_tombstones(lanepool_pool *pool)
         if (pump->ready.count == 0)
             continue;
         take_tombstones_locked(pump, &tombstones);
-        lanepool_i_pump_took_locked(pump);
+        lanepool_i_pump_update_event_locked(pump);
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     if (tombstones.count > 0)

@@ -8,10 +8,10 @@
 #include "route/waiters.h"
 
 /* Puts a ready task into its pump. Returns false if it is a tombstone, or the pump is destroyed. */
-bool lanepool_i_pump_put(lanepool_pool *pool, lanepool_i_task *task);
+bool lanepool_i_pump_add_ready(lanepool_pool *pool, lanepool_i_task *task);
 /* With the waits' lock: a ready task has been taken. Clears the pump's event if it was the last
  * one. */
-void lanepool_i_pump_took_locked(lanepool_pump *pump);
+void lanepool_i_pump_update_event_locked(lanepool_pump *pump);
 /* Returns the pump that the thread of a call is in, or NULL. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
 /* With the waits' lock: posts the threads that wait in pumps. */
@@ -22,7 +22,7 @@ void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,
                                         void (*found)(lanepool_i_task *task, void *context),
                                         void *context);
 /* Role's holder: gives cancelled tasks in pumps to the workers. */
-void lanepool_i_pumps_give_tombstones(lanepool_pool *pool);
+void lanepool_i_pumps_move_tombstones(lanepool_pool *pool);
 /* Takes all tasks out of the pumps, when no thread runs them any more. */
 void lanepool_i_pumps_take_all(lanepool_i_waits *waits, lanepool_i_tasks *tasks);
 

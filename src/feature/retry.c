@@ -59,7 +59,7 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     const lanepool_failure_policy *policy =
         is_own ? description->on_failure : &pool->failures->policy;
     if (policy->retries > 0 && policy->delay_ns > 0) {
-        *status = lanepool_i_delays_ready_clock(pool);
+        *status = lanepool_i_delays_start_clock(pool);
         if (*status != LANEPOOL_OK)
             return NULL;
     }
@@ -72,9 +72,9 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->member.has_policy = true;
     attempts->policy = *policy;
     attempts->is_own = is_own;
-    attempts->has_given_up = false;
-    attempts->ends = false;
-    attempts->is_called_off = false;
+    attempts->has_released_lane = false;
+    attempts->ends_uncalled = false;
+    attempts->is_retry_cancelled = false;
     attempts->failed = 0;
     attempts->pool = pool;
     attempts->task = task;
@@ -117,7 +117,7 @@ static void link_attempts_locked(lanepool_i_failures *failures, lanepool_i_attem
     failures->first = attempts;
 }
 
-bool lanepool_i_retry_some_parked(lanepool_pool *pool)
+bool lanepool_i_retry_some_blocked(lanepool_pool *pool)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     bool some = pool->failures->parked + pool->failures->paused > 0;
@@ -155,7 +155,7 @@ void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_at
 {
     failures->parked -= attempts->is_parked;
     failures->changes += attempts->is_parked;
-    if (attempts->is_parked && attempts->pool->rule->route_held != NULL)
+    if (attempts->is_parked && attempts->pool->rule->route_with_hold != NULL)
         lanepool_i_poison_remove_locked(failures, attempts->task);
     attempts->is_parked = false;
     *attempts->link = attempts->next;
@@ -168,13 +168,13 @@ void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_at
 
 static bool was_asked_to_stop(const lanepool_i_attempts *attempts)
 {
-    return load_relaxed(&attempts->member.future.asked);
+    return load_relaxed(&attempts->member.future.asked_to_end);
 }
 
 static bool may_retry(const lanepool_i_attempts *attempts)
 {
     return attempts->failed <= attempts->policy.retries && !was_asked_to_stop(attempts) &&
-           !attempts->has_given_up;
+           !attempts->has_released_lane;
 }
 
 static uint64_t retry_delay(const lanepool_i_attempts *attempts)
@@ -226,8 +226,8 @@ static void set_not_running(lanepool_pool *pool, lanepool_i_attempts *attempts)
  * counted from 0, an earlier request does not count. */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
 {
-    attempts->is_called_off = attempts->failed > 0 && was_asked_to_stop(attempts);
-    if (attempts->ends || attempts->is_called_off)
+    attempts->is_retry_cancelled = attempts->failed > 0 && was_asked_to_stop(attempts);
+    if (attempts->ends_uncalled || attempts->is_retry_cancelled)
         return false;
     if (attempts->member.future.awaits_retry)
         set_awaits_retry(attempts, false);
@@ -249,7 +249,7 @@ static void park_task(lanepool_pool *pool, lanepool_i_thread_record *record,
     attempts->is_parked = true;
     pool->failures->parked++;
     pool->failures->changes++;
-    if (pool->rule->route_held != NULL)
+    if (pool->rule->route_with_hold != NULL)
         lanepool_i_poison_add_locked(pool->failures, attempts->task);
     bool notifies = lanepool_i_poison_begin_notify_locked(attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
@@ -265,8 +265,8 @@ static void put_task_ready(lanepool_pool *pool, lanepool_i_thread_record *record
     lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
-void lanepool_i_retry_from_anew(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                lanepool_i_attempts *attempts)
+void lanepool_i_retry_reset(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_attempts *attempts)
 {
     attempts->failed = 0;
     put_task_ready(pool, record, attempts);
@@ -280,7 +280,7 @@ static void end_on_worker(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_tasks ready = { NULL, NULL, 0 };
     size_t index = record->worker != NULL ? record->worker->index
                                           : lanepool_i_workers_least_loaded(&pool->workers);
-    attempts->ends = true;
+    attempts->ends_uncalled = true;
     lanepool_i_tasks_add(&ready, attempts->task);
     lanepool_i_workers_put(&pool->workers, index, &ready);
     if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
@@ -370,8 +370,8 @@ static bool handle_called_off(lanepool_pool *pool, lanepool_i_thread_record *rec
 {
     bool stays =
         attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON && policy_applies(pool, attempts->task);
-    attempts->is_called_off = false;
-    attempts->ends = !stays;
+    attempts->is_retry_cancelled = false;
+    attempts->ends_uncalled = !stays;
     if (stays)
         apply_final_policy(pool, record, attempts);
     return stays;
@@ -382,9 +382,9 @@ bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *reco
                              lanepool_i_grants *grants)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    if (attempts == NULL || attempts->ends)
+    if (attempts == NULL || attempts->ends_uncalled)
         return false;
-    if (attempts->is_called_off)
+    if (attempts->is_retry_cancelled)
         return handle_called_off(pool, record, attempts);
     attempts->failed++;
     attempts->result = *result;
@@ -410,7 +410,7 @@ void lanepool_i_retry_released_lane(const lanepool_i_task *task)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts != NULL)
-        attempts->has_given_up = true;
+        attempts->has_released_lane = true;
 }
 
 /* --- asked to stop --- */
@@ -439,7 +439,7 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
          attempts = attempts->next) {
         if (attempts->is_parked)
             continue;
-        store_relaxed(&attempts->member.future.asked, true);
+        store_relaxed(&attempts->member.future.asked_to_end, true);
         hasten_locked(pool, attempts);
     }
     lanepool_i_mutex_unlock(&pool->failures->lock);
@@ -452,7 +452,7 @@ void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     while (pool->failures->first != NULL) {
-        lanepool_i_tasks_collect(tasks, pool->failures->first->task);
+        lanepool_i_tasks_add_unvisited(tasks, pool->failures->first->task);
         lanepool_i_retry_unlist_locked(pool->failures, pool->failures->first);
     }
     lanepool_i_mutex_unlock(&pool->failures->lock);

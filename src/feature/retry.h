@@ -36,7 +36,7 @@ void lanepool_i_retry_asked_to_stop(lanepool_future *future);
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 
 /* Returns true if a task is parked, or a lane is paused by a failure. */
-bool lanepool_i_retry_some_parked(lanepool_pool *pool);
+bool lanepool_i_retry_some_blocked(lanepool_pool *pool);
 /* Sends the task's message. Returns false if the pool has ended. */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                    lanepool_i_attempts *attempts);
@@ -47,8 +47,8 @@ void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by);
 /* With the failures' lock: removes the task from the list. */
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
 /* Retries a parked task, with its attempts counted from 0. */
-void lanepool_i_retry_from_anew(lanepool_pool *pool, struct lanepool_i_thread_record *record,
-                                lanepool_i_attempts *attempts);
+void lanepool_i_retry_reset(lanepool_pool *pool, struct lanepool_i_thread_record *record,
+                            lanepool_i_attempts *attempts);
 
 /* Role's holder, no worker left: collects the tasks that wait for a retry or are parked. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);

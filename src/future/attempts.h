@@ -38,9 +38,9 @@ struct lanepool_i_attempts {
     lanepool_i_member member;       /* must be first: the task's future leads to this record */
     lanepool_failure_policy policy; /* I */
     bool is_own;                    /* I: the policy is the task's own, not the pool's */
-    bool has_given_up;              /* W: the task has released a lane early: no retry */
-    bool ends;                      /* W: the task ends without another call */
-    bool is_called_off;             /* W: the task was ready for a retry that is not made */
+    bool has_released_lane;         /* W: the task has released a lane early: no retry */
+    bool ends_uncalled;             /* W: the task ends without another call */
+    bool is_retry_cancelled;        /* W: the task was ready for a retry that is not made */
     unsigned failed;                /* W: failed attempts */
     lanepool_result result;         /* W: of the last attempt */
     lanepool_pool *pool;            /* I */

@@ -35,13 +35,13 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->pool = pool;
     future->delayed = NULL;
     future->stopped = false;
-    future->item = NULL;
+    future->sequence_task = NULL;
     memset(&future->result, 0, sizeof future->result);
     future->listeners = NULL;
     future->last = &future->listeners;
     future->cancelled = false;
-    future->mark = NULL;
-    atomic_init(&future->asked, false);
+    future->tombstone = NULL;
+    atomic_init(&future->asked_to_end, false);
     return future;
 }
 
@@ -86,7 +86,7 @@ bool lanepool_i_future_give_up(lanepool_future *future)
 void lanepool_i_future_drop_tombstone(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
-    future->mark = NULL;
+    future->tombstone = NULL;
     lanepool_i_mutex_unlock(&future->lock);
     lanepool_future_release(future);
 }
@@ -130,7 +130,7 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
     future->complete = true;
     future->task = NULL;
     future->pool = NULL;
-    future->item = NULL;
+    future->sequence_task = NULL;
     future->result = *result;
     lanepool_i_listener *listeners = future->listeners;
     future->listeners = NULL;

@@ -107,8 +107,8 @@ static bool grant_entry(const lanepool_i_lane *lane, uintptr_t link, lanepool_i_
         return grant_wide(lane, link, grants);
     lanepool_i_task *task = (lanepool_i_task *)(link & ~(uintptr_t)63);
     lanepool_i_lane_trace(lane, LANEPOOL_EVENT_ARRIVE, link, 0, grants->ring);
-    if (__builtin_expect((lanepool_i_link_entry(link)->at.mark & LANEPOOL_I_ENTRY_TOMBSTONE) != 0,
-                         0)) {
+    if (__builtin_expect(
+            (lanepool_i_link_entry(link)->at.tombstone & LANEPOOL_I_ENTRY_TOMBSTONE) != 0, 0)) {
         pass_tombstone(lane, task, grants);
         return true;
     }
@@ -360,7 +360,7 @@ void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *ent
 
 /* Only releases change the word of a frozen lane. If they have left no entry active, the thaw makes
  * the due advance and grants the run. */
-void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants)
+void lanepool_i_lane_grant_shared(lanepool_i_lane *lane, lanepool_i_grants *grants)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
     uintptr_t head = load_relaxed(at);

@@ -70,10 +70,10 @@ typedef struct lanepool_i_lane {
 _Static_assert(sizeof(lanepool_i_lane) == 64, "a lane is one line");
 
 /* A link is an entry's address and, in its low bits, the entry's format and mode. */
-#define LANEPOOL_I_LINK_WIDE   ((uintptr_t)1)
-#define LANEPOOL_I_LINK_SHARED ((uintptr_t)2)
-#define LANEPOOL_I_LINK_FOUND  ((uintptr_t)4) /* frozen lane: the walk has been here */
-#define LANEPOOL_I_LINK_ENTRY  (~(uintptr_t)7)
+#define LANEPOOL_I_LINK_WIDE    ((uintptr_t)1)
+#define LANEPOOL_I_LINK_SHARED  ((uintptr_t)2)
+#define LANEPOOL_I_LINK_VISITED ((uintptr_t)4) /* frozen lane: the walk has been here */
+#define LANEPOOL_I_LINK_ENTRY   (~(uintptr_t)7)
 
 static inline lanepool_i_entry *lanepool_i_link_entry(uintptr_t link)
 {
@@ -107,7 +107,8 @@ static inline void lanepool_i_grants_add(lanepool_i_grants *grants, lanepool_i_t
 }
 
 /* Adds a task whose entries were all granted as they were appended. */
-static inline void lanepool_i_grants_add_at_once(lanepool_i_grants *grants, lanepool_i_task *task)
+static inline void lanepool_i_grants_add_granted_at_once(lanepool_i_grants *grants,
+                                                         lanepool_i_task *task)
 {
     lanepool_i_trace_next(grants->ring, LANEPOOL_EVENT_READY, task, 0, 0);
     lanepool_i_tasks_add(&grants->ready, task);
@@ -255,7 +256,7 @@ bool lanepool_i_lane_is_frozen(const lanepool_i_lane *lane);
 void lanepool_i_lane_take_out(lanepool_i_lane *lane, const lanepool_i_entry *entry);
 /* Grants the SHARED entries at the head if the granted entries are SHARED, too. Called after the
  * last lanepool_i_lane_take_out(), under the same conditions. */
-void lanepool_i_lane_join(lanepool_i_lane *lane, lanepool_i_grants *grants);
+void lanepool_i_lane_grant_shared(lanepool_i_lane *lane, lanepool_i_grants *grants);
 /* Returns the address of the link to the first waiting entry of a frozen lane. A thread that tried
  * to advance before the freeze may still read links, but its swap fails. */
 _Atomic(uintptr_t) *lanepool_i_lane_head(lanepool_i_lane *lane);

@@ -79,7 +79,7 @@ bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t coun
     return true;
 }
 
-void lanepool_i_lane_memory_give_back(lanepool_i_lane_memory *store, uint64_t count)
+void lanepool_i_lane_memory_unreserve(lanepool_i_lane_memory *store, uint64_t count)
 {
     lanepool_i_mutex_lock(&store->lock);
     store->reserved -= count;
@@ -130,7 +130,7 @@ static void move_to_partial(lanepool_i_lane_memory *store, lanepool_i_lane_regio
     store->partial = region;
 }
 
-void lanepool_i_lane_memory_give(lanepool_i_lane_memory *store, lanepool_i_lane *lane)
+void lanepool_i_lane_memory_return(lanepool_i_lane_memory *store, lanepool_i_lane *lane)
 {
     lanepool_i_lane_region *region = region_of_lane(lane);
     lane->use.link = region->free;

@@ -53,7 +53,7 @@ static inline void *lanepool_i_lane_memory_beside(const lanepool_i_lane *lane)
 bool lanepool_i_lane_memory_reserve(lanepool_i_lane_memory *store, uint64_t count);
 
 /* Takes back `count` reservations that no task will use. Any thread. */
-void lanepool_i_lane_memory_give_back(lanepool_i_lane_memory *store, uint64_t count);
+void lanepool_i_lane_memory_unreserve(lanepool_i_lane_memory *store, uint64_t count);
 
 /* Settles `count` reservations that were not needed. Role's holder only. */
 static inline void lanepool_i_lane_memory_settle(lanepool_i_lane_memory *store, uint64_t count)
@@ -70,7 +70,7 @@ static inline void lanepool_i_lane_memory_publish(lanepool_i_lane_memory *store)
 /* Takes a reserved lane; never fails. Role's holder only. */
 lanepool_i_lane *lanepool_i_lane_memory_take(lanepool_i_lane_memory *store);
 /* Gives back a lane that is no longer used, and settles its reservation. Role's holder only. */
-void lanepool_i_lane_memory_give(lanepool_i_lane_memory *store, lanepool_i_lane *lane);
+void lanepool_i_lane_memory_return(lanepool_i_lane_memory *store, lanepool_i_lane *lane);
 /* Gives unused regions back to the system. Role's holder only. */
 void lanepool_i_lane_memory_trim(lanepool_i_lane_memory *store);
 

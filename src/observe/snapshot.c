@@ -135,7 +135,7 @@ static int compare_addresses(const void *left, const void *right)
 /* Lists each lane once, by address. Returns false if memory cannot be allocated. */
 static bool collect_lanes(struct snapshot_call *call)
 {
-    const lanepool_i_vector *places = &call->census.places;
+    const lanepool_i_vector *places = &call->census.entry_lanes;
     call->lanes = lanepool_i_memory_alloc((places->count + 1) * sizeof *call->lanes);
     if (call->lanes == NULL)
         return false;
@@ -163,7 +163,7 @@ static size_t index_of_lane(const struct snapshot_call *call, const void *lane)
 /* Counts each lane's entries, and assigns its part of `order`. */
 static void count_lane_entries(const struct snapshot_call *call, struct owned_snapshot *owned)
 {
-    const void *const *places = call->census.places.items;
+    const void *const *places = call->census.entry_lanes.items;
     for (size_t i = 0; i < call->census.entries.count; i++) {
         lanepool_snapshot_entry *entry = &owned->entries[i];
         if (places[i] == NULL)
@@ -359,7 +359,7 @@ static lanepool_status take_with_role(lanepool_pool *pool, struct snapshot_call 
     if (record->run != NULL && load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
         return LANEPOOL_SHUT_DOWN;
     lanepool_status status =
-        lanepool_i_with_role(pool, record, UINT64_MAX, take_as_role_holder, call);
+        lanepool_i_role_run_action(pool, record, UINT64_MAX, take_as_role_holder, call);
     if (status == LANEPOOL_OK && call->owned == NULL)
         status = call->stopped ? LANEPOOL_SHUT_DOWN : LANEPOOL_NOMEM;
     return status;

@@ -135,7 +135,7 @@ static void unpin_contexts(struct contexts_call *call)
 /* Called without the lock, because the program is called to name keys. */
 static void name_contexts(const struct contexts_call *call)
 {
-    lanepool_i_thread_record *record = lanepool_i_pool_local(call->pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_thread_record(call->pool);
     for (size_t i = 0; i < call->contexts->count; i++) {
         char *name = call->contexts->names + i * NAME_SIZE;
         const lanepool_i_key *key = &call->pinned[i]->key;

@@ -16,7 +16,7 @@ static void read_worker_stats(lanepool_pool *pool, size_t index, lanepool_worker
     const lanepool_i_thread_record *record = worker->record;
     stats->finished = load_relaxed(&record->ran);
     stats->ready = count_ready_tasks(pool, index);
-    stats->taken_from_others = load_relaxed(&worker->taken_from_others);
+    stats->taken_from_others = load_relaxed(&worker->stolen);
     stats->wake_ups = load_relaxed(&pool->workers.sleepers.all[index].wake_ups);
 }
 

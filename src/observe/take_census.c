@@ -206,11 +206,11 @@ static void drop_finished_rows(lanepool_i_census *census)
     const lanepool_i_rule *rule = census->pool->rule;
     lanepool_i_census_row *rows = census->rows.items;
     size_t remaining = 0;
-    if (rule->census_is_over == NULL)
+    if (rule->census_is_finished == NULL)
         return;
     for (size_t i = 0; i < census->rows.count; i++)
-        if (lanepool_i_barrier_holds(&census->pool->router, rows[i].task) ||
-            !rule->census_is_over(rows[i].task))
+        if (lanepool_i_barrier_holds_back(&census->pool->router, rows[i].task) ||
+            !rule->census_is_finished(rows[i].task))
             rows[remaining++] = rows[i];
     census->rows.count = remaining;
 }
@@ -236,8 +236,8 @@ static void add_held_back_entries(lanepool_i_census *census, size_t index)
 
 static void add_task_entries(lanepool_i_census *census, size_t index)
 {
-    if (lanepool_i_barrier_holds(&census->pool->router,
-                                 lanepool_i_census_row_at(census, index)->task))
+    if (lanepool_i_barrier_holds_back(&census->pool->router,
+                                      lanepool_i_census_row_at(census, index)->task))
         add_held_back_entries(census, index);
     else
         census->pool->rule->census_entries(census, index);
@@ -276,10 +276,10 @@ static void count_held_back_task(lanepool_i_task *task, void *context)
 size_t lanepool_i_census_count_waiting(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_grants *grants)
 {
-    lanepool_i_census census = { .pool = pool, .record = record, .counts = true };
+    lanepool_i_census census = { .pool = pool, .record = record, .counts_only = true };
     pool->rule->census_begin(&census);
     lanepool_i_task *task;
-    while ((task = lanepool_i_tasks_take(&census.counted)) != NULL)
+    while ((task = lanepool_i_tasks_take(&census.visited)) != NULL)
         fetch_and_acq_rel(&task->word, ~LANEPOOL_I_VISITED);
     pool->rule->census_end(&census, grants);
     lanepool_i_barrier_each(&pool->router, count_held_back_task, &census.waiting);
@@ -314,5 +314,5 @@ void lanepool_i_census_fini(lanepool_i_census *census)
 {
     lanepool_i_vector_fini(&census->rows);
     lanepool_i_vector_fini(&census->entries);
-    lanepool_i_vector_fini(&census->places);
+    lanepool_i_vector_fini(&census->entry_lanes);
 }

@@ -21,7 +21,7 @@ struct suspect {
 static uint64_t time_between_checks(uint64_t limit_ns)
 {
     uint64_t period_ns = limit_ns / 2 + limit_ns % 2;
-    return period_ns > LANEPOOL_I_LOOK_NS_MIN ? period_ns : LANEPOOL_I_LOOK_NS_MIN;
+    return period_ns > LANEPOOL_I_WATCHDOG_NS_MIN ? period_ns : LANEPOOL_I_WATCHDOG_NS_MIN;
 }
 
 static uint64_t moment_after(uint64_t moment_ns, uint64_t by_ns)
@@ -33,18 +33,18 @@ static uint64_t moment_after(uint64_t moment_ns, uint64_t by_ns)
 static bool pool_is_ending(const lanepool_pool *pool)
 {
     return load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING ||
-           lanepool_i_workers_is_stopped(&pool->workers);
+           lanepool_i_workers_are_stopped(&pool->workers);
 }
 
 static void enter_callback(lanepool_i_thread_record *record)
 {
     record->callbacks++;
-    record->watch_callbacks++;
+    record->watchdog_callbacks++;
 }
 
 static void leave_callback(lanepool_i_thread_record *record)
 {
-    record->watch_callbacks--;
+    record->watchdog_callbacks--;
     record->callbacks--;
 }
 
@@ -145,8 +145,8 @@ static void check_for_slow_tasks(lanepool_pool *pool, lanepool_i_thread_record *
 {
     uint64_t period_ns = time_between_checks(pool->options.slow_task_ns);
     struct slow_check check = { .began_ns = lanepool_i_clock_now() };
-    (void)lanepool_i_with_role(pool, record, moment_after(check.began_ns, period_ns),
-                               check_running_tasks, &check);
+    (void)lanepool_i_role_run_action(pool, record, moment_after(check.began_ns, period_ns),
+                                     check_running_tasks, &check);
     report_slow_tasks(pool, record, &check);
     lanepool_i_vector_fini(&check.slow);
     pool->watchdog->slow_check_ns = moment_after(lanepool_i_clock_now(), period_ns);
@@ -158,7 +158,7 @@ static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *reco
 {
     bool *closed = context;
     (void)record;
-    *closed = lanepool_i_gates_some_closed(&pool->lane_table);
+    *closed = lanepool_i_gates_any_closed(&pool->lane_table);
 }
 
 static bool has_detached_tasks(lanepool_i_detaches *detaches)
@@ -183,10 +183,10 @@ static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *
                                  size_t inside)
 {
     bool closed = false;
-    if (inside > 0 || lanepool_i_workers_has_ready(&pool->workers) ||
+    if (inside > 0 || lanepool_i_workers_have_ready(&pool->workers) ||
         has_detached_tasks(pool->detaches) || has_ready_in_pumps(&pool->waits))
         return false;
-    (void)lanepool_i_with_role(
+    (void)lanepool_i_role_run_action(
         pool, record,
         moment_after(lanepool_i_clock_now(), time_between_checks(pool->options.stalled_ns)),
         find_closed_gate, &closed);
@@ -207,7 +207,7 @@ static void report_stall(lanepool_pool *pool, lanepool_i_thread_record *record,
 static bool has_progressed(lanepool_pool *pool, lanepool_stall *stall)
 {
     uint64_t before = pool->watchdog->finished;
-    bool progressed = lanepool_i_thread_records_have_moved(&pool->records, &stall->threads);
+    bool progressed = lanepool_i_thread_records_have_progressed(&pool->records, &stall->threads);
     pool->watchdog->finished = lanepool_i_thread_records_finished(&pool->records);
     stall->pending = lanepool_i_thread_records_accepted(&pool->records) - pool->watchdog->finished;
     return progressed || pool->watchdog->finished != before;
@@ -220,7 +220,7 @@ static void check_for_stall(lanepool_pool *pool, lanepool_i_thread_record *recor
     uint64_t began_ns = lanepool_i_clock_now();
     bool progressed = has_progressed(pool, &stall);
     bool no_progress =
-        !progressed && stall.pending > 0 && !lanepool_i_workers_is_paused(&pool->workers);
+        !progressed && stall.pending > 0 && !lanepool_i_workers_are_paused(&pool->workers);
     if (progressed)
         watchdog->stall_reported = false;
     if (!no_progress) {
@@ -249,7 +249,7 @@ static uint64_t next_check_due(const lanepool_pool *pool)
     return slow_ns < stall_ns ? slow_ns : stall_ns;
 }
 
-uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_thread_record *record)
+uint64_t lanepool_i_watchdog_check(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_options *options = &pool->options;
     if ((options->on_slow_task == NULL && options->on_stalled == NULL) || pool_is_ending(pool))
@@ -267,7 +267,7 @@ lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool)
     if (pool->options.on_slow_task == NULL && pool->options.on_stalled == NULL)
         return LANEPOOL_OK;
     pool->watchdog->still_since_ns = lanepool_i_clock_now();
-    lanepool_status status = lanepool_i_delays_ready_clock(pool);
+    lanepool_status status = lanepool_i_delays_start_clock(pool);
     if (status == LANEPOOL_OK)
         lanepool_i_timers_interrupt(&pool->delays->timers);
     return status;

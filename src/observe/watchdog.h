@@ -35,6 +35,6 @@ lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool);
 void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog);
 
 /* Clock thread, holding no lock: runs due checks; returns when the next is due, or UINT64_MAX. */
-uint64_t lanepool_i_watchdog_look(lanepool_pool *pool, lanepool_i_thread_record *record);
+uint64_t lanepool_i_watchdog_check(lanepool_pool *pool, lanepool_i_thread_record *record);
 
 #endif

@@ -214,7 +214,7 @@ static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t 
         status = LANEPOOL_DONE;
     else if (attempts->is_resolved)
         status = LANEPOOL_BUSY;
-    else if (how == LANEPOOL_RESOLVE_RETRY && attempts->has_given_up)
+    else if (how == LANEPOOL_RESOLVE_RETRY && attempts->has_released_lane)
         status = LANEPOOL_INVALID;
     else if (how == LANEPOOL_RESOLVE_DROP)
         begin_drop_locked(failures, attempts);
@@ -229,7 +229,7 @@ static void end_parked_task(lanepool_pool *pool, lanepool_i_thread_record *recor
                             lanepool_i_attempts *attempts)
 {
     lanepool_result result = attempts->result;
-    attempts->ends = true;
+    attempts->ends_uncalled = true;
     lanepool_i_run_end_parked(pool, record, attempts->task, &result);
 }
 
@@ -261,7 +261,7 @@ static lanepool_status resolve_parked_task(lanepool_pool *pool, lanepool_i_threa
     if (status != LANEPOOL_OK)
         return status;
     if (how == LANEPOOL_RESOLVE_RETRY)
-        lanepool_i_retry_from_anew(pool, record, attempts);
+        lanepool_i_retry_reset(pool, record, attempts);
     else if (how == LANEPOOL_RESOLVE_SKIP)
         end_parked_task(pool, record, attempts);
     else
@@ -284,7 +284,7 @@ lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lane
     if (how == LANEPOOL_RESOLVE_DROP && record->callbacks > 0)
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
-    lanepool_status status = lanepool_i_workers_is_stopped(&pool->workers)
+    lanepool_status status = lanepool_i_workers_are_stopped(&pool->workers)
                                  ? LANEPOOL_SHUT_DOWN
                                  : resolve_parked_task(pool, record, ticket, how);
     lanepool_i_lifecycle_count_out(pool, record);

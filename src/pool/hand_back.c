@@ -20,7 +20,7 @@
 static void route_everything(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     lanepool_i_router_route(pool, record);
-    lanepool_i_barriers_end(pool, record);
+    lanepool_i_barriers_route_all(pool, record);
 }
 
 /* Routes everything in the inbox and closes it. If there is nothing to take and the inbox cannot be
@@ -93,7 +93,7 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
     lanepool_i_workers_take_all(&pool->workers, &ready);
     lanepool_i_pumps_take_all(&pool->waits, &ready);
     while ((task = lanepool_i_tasks_take(&ready)) != NULL)
-        lanepool_i_tasks_collect(tasks, task);
+        lanepool_i_tasks_add_unvisited(tasks, task);
 }
 
 /* --- handing back --- */
@@ -162,7 +162,7 @@ void lanepool_i_hand_back_tasks(lanepool_pool *pool, lanepool_i_thread_record *r
 {
     lanepool_i_tasks tasks = { NULL, NULL, 0 };
     lanepool_i_router_reap(pool, record); /* puts periodic tasks back into the timer heap */
-    lanepool_i_delays_hand_in(pool, record);
+    lanepool_i_delays_append_all(pool, record);
     empty_inbox(pool, record);
     collect_ready(pool, &tasks);
     lanepool_i_retry_collect(pool, &tasks);

@@ -159,12 +159,12 @@ static lanepool_status start_threads(lanepool_pool *pool)
 }
 
 static const lanepool_i_router_host host = {
-    .look = lanepool_i_pool_check_counters,
-    .call = lanepool_i_caller_notify,
-    .route_barrier = lanepool_i_barrier_place,
-    .route_special = lanepool_i_poison_route,
-    .let_go = lanepool_i_run_dispose,
-    .forget = lanepool_i_run_dispose_silently,
+    .check_counters = lanepool_i_pool_check_counters,
+    .notify_caller = lanepool_i_caller_notify,
+    .route_barrier = lanepool_i_barrier_route,
+    .route_avoiding_poison = lanepool_i_poison_route,
+    .dispose = lanepool_i_run_dispose,
+    .dispose_silently = lanepool_i_run_dispose_silently,
 };
 
 /* The pool and the parts of its features, in one piece of memory. */
@@ -245,7 +245,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
  * can be found and freed. */
 static void free_in_child(lanepool_pool *pool)
 {
-    lanepool_i_thread_record_leave_behind(pool);
+    lanepool_i_thread_record_free_in_child(pool);
     lanepool_i_sleepers_fini(&pool->workers.sleepers);
     lanepool_i_memory_free(pool->workers.all);
     lanepool_i_memory_free(pool->contexts->buckets);

@@ -126,7 +126,7 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
     lanepool_i_lifecycle *lifecycle = &pool->lifecycle;
     if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING)
         lanepool_i_gates_open(pool, record);
-    lanepool_i_barrier_look(pool, record);
+    lanepool_i_barrier_check(pool, record);
     lanepool_i_quiesce_check(pool, record);
     if (load_seq(&lifecycle->workers_left) == 0) {
         if (load_seq(&lifecycle->stopped))
@@ -144,10 +144,10 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
         lanepool_i_quiesce_check(pool, record);
         set_stopped(lifecycle);
     } else if (load_seq(lifecycle->state) == LANEPOOL_I_DRAINING &&
-               !lanepool_i_workers_is_stopped(&pool->workers)) {
+               !lanepool_i_workers_are_stopped(&pool->workers)) {
         try_to_end_drain(pool);
     }
-    if (lanepool_i_retry_some_parked(pool))
+    if (lanepool_i_retry_some_blocked(pool))
         notify_if_only_parked_left(pool, record);
 }
 
@@ -219,7 +219,7 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
         return LANEPOOL_INVALID;
     if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    if (lanepool_i_workers_is_stopped(&pool->workers) || !decide_to_stop(pool, handback, context))
+    if (lanepool_i_workers_are_stopped(&pool->workers) || !decide_to_stop(pool, handback, context))
         return LANEPOOL_SHUT_DOWN;
     make_workers_check(pool);
     lanepool_i_timers_end(&pool->delays->timers);
@@ -276,9 +276,9 @@ static void join_threads(lanepool_pool *pool)
  * this thread's record cannot be allocated, a worker checks. */
 static void request_parked_check(lanepool_pool *pool)
 {
-    if (!lanepool_i_retry_some_parked(pool))
+    if (!lanepool_i_retry_some_blocked(pool))
         return;
-    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     if (record != NULL)
         lanepool_i_lifecycle_attend(pool, record);
     else

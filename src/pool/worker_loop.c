@@ -26,7 +26,7 @@ static void pool_work_begin_thread(void *owner, lanepool_i_worker *worker)
 /* A link that was missing may be made by now. */
 static bool may_work_be_left(lanepool_pool *pool)
 {
-    return lanepool_i_workers_has_ready(&pool->workers) ||
+    return lanepool_i_workers_have_ready(&pool->workers) ||
            lanepool_i_router_has_work(&pool->router) ||
            lanepool_i_inbox_is_half_linked(&pool->router.inbox);
 }
@@ -51,9 +51,9 @@ static void pool_work_run_chain(void *owner, lanepool_i_worker *worker, lanepool
 static bool is_enough_ready(lanepool_i_worker *worker)
 {
     if (lanepool_i_ready_ring_count(&worker->queue) < LANEPOOL_I_ENOUGH_READY ||
-        ++worker->put_off > LANEPOOL_I_PUT_OFF_MAX)
-        worker->put_off = 0;
-    return worker->put_off > 0;
+        ++worker->routing_put_off > LANEPOOL_I_PUT_OFF_MAX)
+        worker->routing_put_off = 0;
+    return worker->routing_put_off > 0;
 }
 
 /* Routes and attends to the counters. In a paused pool, workers do nothing else. */
@@ -119,7 +119,7 @@ static void pool_work_before_sleep(void *owner, lanepool_i_worker *worker)
     lanepool_pool *pool = owner;
     lanepool_i_router_refresh(pool, worker->record);
     lanepool_i_lifecycle_attend(pool, worker->record);
-    lanepool_i_admission_idle(&pool->admission);
+    lanepool_i_admission_serve_before_sleep(&pool->admission);
 }
 
 static void pool_work_end_abandoned(void *owner, lanepool_i_worker *worker)
@@ -146,7 +146,7 @@ static void pool_work_end_thread(void *owner, lanepool_i_worker *worker)
     lanepool_pool *pool = owner;
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     lanepool_i_lifecycle_count_out(pool, worker->record);
-    if (!worker->leaves)
+    if (!worker->is_leaving)
         call_worker_stop(pool, worker);
     lanepool_i_thread_record_leave(worker->record);
 }
@@ -175,7 +175,7 @@ static bool is_thread_wanted(lanepool_pool *pool)
 static void start_thread(lanepool_pool *pool, lanepool_i_thread_record *record, size_t index)
 {
     fetch_add_seq(&pool->lifecycle.workers_left, 2);
-    if (lanepool_i_workers_is_stopped(&pool->workers) ||
+    if (lanepool_i_workers_are_stopped(&pool->workers) ||
         !lanepool_i_workers_start_absent(&pool->workers, index)) {
         handle_thread_failure(pool, record, index);
         fetch_sub_seq(&pool->lifecycle.workers_left, 1);
@@ -189,7 +189,7 @@ static void start_thread(lanepool_pool *pool, lanepool_i_thread_record *record, 
 static void pool_work_start_absent(void *owner, size_t index)
 {
     lanepool_pool *pool = owner;
-    lanepool_i_thread_record *record = lanepool_i_pool_local(pool);
+    lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     if (record == NULL) {
         handle_thread_failure(pool, record, index);
     } else if (is_thread_wanted(pool)) {
@@ -223,13 +223,15 @@ static void pool_work_retry_and_bring_all(void *owner, lanepool_i_worker *worker
     pool_work_bring_all_ready(owner, worker);
 }
 
-#define WORK(bring_function)                                                             \
-    .begin = pool_work_begin_thread, .run = pool_work_run_chain, .look = bring_function, \
-    .own = pool_work_take_own, .left = pool_work_is_left, .has_own = pool_work_has_own,  \
-    .uncertain = pool_work_may_be_hidden, .idle = pool_work_before_sleep,                \
-    .abandoned = pool_work_end_abandoned, .end = pool_work_end_thread
-#define ELASTIC \
-    .leave = pool_work_leave, .come_back = pool_work_come_back, .start = pool_work_start_absent
+#define WORK(bring_function)                                                                    \
+    .begin = pool_work_begin_thread, .run = pool_work_run_chain, .bring_ready = bring_function, \
+    .take_own = pool_work_take_own, .is_work_left = pool_work_is_left,                          \
+    .has_own = pool_work_has_own, .may_work_be_hidden = pool_work_may_be_hidden,                \
+    .before_sleep = pool_work_before_sleep, .end_abandoned = pool_work_end_abandoned,           \
+    .end = pool_work_end_thread
+#define ELASTIC                                                              \
+    .worker_leaves = pool_work_leave, .worker_returns = pool_work_come_back, \
+    .start = pool_work_start_absent
 
 static const lanepool_i_work fixed_work = { WORK(pool_work_bring_ready) };
 static const lanepool_i_work fixed_work_with_priorities = { WORK(pool_work_bring_all_ready) };

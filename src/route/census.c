@@ -24,7 +24,7 @@ void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
 static void count_unfrozen(lanepool_i_census *census, const lanepool_i_task *task)
 {
     census->waiting +=
-        load_relaxed(&task->as.wide.wait) != 0 && !lanepool_i_countdown_has_started(task);
+        load_relaxed(&task->as.wide.countdown) != 0 && !lanepool_i_countdown_has_started(task);
 }
 
 /* Counts a task of a frozen lane, once. The task can be linked into `counted`: a task that waits is
@@ -34,7 +34,7 @@ static void count_frozen(lanepool_i_census *census, lanepool_i_task *task)
     if (lanepool_i_is_gate(task) ||
         (fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) != 0)
         return;
-    lanepool_i_tasks_add(&census->counted, task);
+    lanepool_i_tasks_add(&census->visited, task);
     census->waiting++;
 }
 
@@ -42,7 +42,7 @@ static void add_census_entry(lanepool_i_census *census, const lanepool_snapshot_
                              const void *lane)
 {
     lanepool_snapshot_entry *added = lanepool_i_vector_add(&census->entries, sizeof *added);
-    const void **added_lane = lanepool_i_vector_add(&census->places, sizeof *added_lane);
+    const void **added_lane = lanepool_i_vector_add(&census->entry_lanes, sizeof *added_lane);
     if (added == NULL || added_lane == NULL) {
         census->out_of_memory = true;
         return;
@@ -76,9 +76,9 @@ void lanepool_i_census_add_behind(lanepool_i_census *census, size_t task, size_t
 /* A tombstone is counted but gets no row: it only waits to leave its lanes. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task)
 {
-    if (census->counts && census->pool->rule->reap != NULL)
+    if (census->counts_only && census->pool->rule->reap != NULL)
         count_unfrozen(census, task);
-    else if (census->counts)
+    else if (census->counts_only)
         count_frozen(census, task);
     else if (!lanepool_i_task_is_tombstone(task))
         lanepool_i_census_add_row(census, task, LANEPOOL_SNAPSHOT_WAITING, LANEPOOL_SNAPSHOT_NONE);

@@ -36,11 +36,12 @@ typedef struct lanepool_i_census {
     lanepool_i_thread_record *record;
     lanepool_i_vector rows;    /* lanepool_i_census_row; in the end one for each task, by ticket */
     lanepool_i_vector entries; /* lanepool_snapshot_entry */
-    lanepool_i_vector places;  /* const void *: each entry's lane, or NULL if it is in no lane */
-    bool out_of_memory;        /* the census is incomplete */
-    bool counts;    /* only count the tasks that wait, tombstones included; needs no memory */
-    size_t waiting; /* with `counts`: their number */
-    lanepool_i_tasks counted; /* with `counts`: those in frozen lanes, each once, VISITED */
+    lanepool_i_vector
+        entry_lanes;    /* const void *: each entry's lane, or NULL if it is in no lane */
+    bool out_of_memory; /* the census is incomplete */
+    bool counts_only;   /* only count the tasks that wait, tombstones included; needs no memory */
+    size_t waiting;     /* with `counts`: their number */
+    lanepool_i_tasks visited; /* with `counts`: those in frozen lanes, each once, VISITED */
 } lanepool_i_census;
 
 /* Adds a row for a task in the given state. */

@@ -23,7 +23,7 @@ static void set_entry_tombstone(lanepool_i_task *task, uint32_t i)
     if (lanepool_i_task_is_wide(task))
         lanepool_i_entries_wide(task)[i].owner |= LANEPOOL_I_OWNER_TOMBSTONE;
     else
-        task->as.narrow[i].at.mark |= LANEPOOL_I_ENTRY_TOMBSTONE;
+        task->as.plain[i].at.tombstone |= LANEPOOL_I_ENTRY_TOMBSTONE;
 }
 
 void lanepool_i_entries_drop_all(lanepool_i_task *task)
@@ -47,13 +47,14 @@ void lanepool_i_entries_drop_all(lanepool_i_task *task)
  * later, like any other grant. It also adds that lane to the number of latched lanes. The lane is
  * released here, so it is subtracted from that number here.
  */
-void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants)
+void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *task,
+                                        lanepool_i_grants *grants)
 {
     uint32_t count = (uint32_t)lanepool_i_task_count(task);
     if (count < 2)
         return;
     if (pool->options.priorities)
-        lanepool_i_priority_bury(pool, task);
+        lanepool_i_priority_unlink_tombstone(pool, task);
     uint32_t waiting = freeze_lanes(task, count);
     if (waiting > 0)
         lanepool_i_countdown_hold(task);
@@ -92,7 +93,7 @@ static void drop_entry(lanepool_i_task *task, size_t i)
         return;
     }
     if (i != last) {
-        task->as.narrow[i].at.lane = task->as.narrow[last].at.lane;
+        task->as.plain[i].at.lane = task->as.plain[last].at.lane;
         uint64_t bit = (uint64_t)1 << (LANEPOOL_I_SHARED_SHIFT + i);
         if (lanepool_i_entry_is_shared(task, last))
             fetch_or_relaxed(&task->word, bit);
@@ -113,7 +114,7 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task,
         return false;
     lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
     if (pool->options.priorities)
-        lanepool_i_priority_drop(pool, task, i);
+        lanepool_i_priority_unlink_entry(pool, task, i);
     drop_entry(task, i);
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     lanepool_i_lane_release(lane, grants);
@@ -134,7 +135,7 @@ static void copy_entries_to_receiver(lanepool_i_task *task, lanepool_i_task *rec
     }
     uint64_t bits = (uint64_t)count << LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++) {
-        receiver->as.narrow[i].at.lane = lanepool_i_entry_lane(task, i);
+        receiver->as.plain[i].at.lane = lanepool_i_entry_lane(task, i);
         bits |= (uint64_t)lanepool_i_entry_is_shared(task, i) << (LANEPOOL_I_SHARED_SHIFT + i);
     }
     fetch_or_relaxed(&receiver->word, bits);

@@ -26,7 +26,7 @@ static inline bool lanepool_i_entry_is_shared(lanepool_i_task *task, size_t i)
 static inline lanepool_i_lane *lanepool_i_entry_lane(lanepool_i_task *task, size_t i)
 {
     return lanepool_i_task_is_wide(task) ? lanepool_i_entries_wide(task)[i].entry.at.lane
-                                         : task->as.narrow[i].at.lane;
+                                         : task->as.plain[i].at.lane;
 }
 
 /* Role's holder: returns true if the task's entry is granted, in a lane that was frozen if entries
@@ -41,7 +41,8 @@ static inline bool lanepool_i_entry_is_granted(lanepool_i_lane *lane, const lane
 }
 
 /* R: makes the entries of a cancelled task block nothing more; see `mark` in rule.h. */
-void lanepool_i_entries_bury(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
+void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *task,
+                                        lanepool_i_grants *grants);
 /* R: sets the number of a tombstone's entries to 0. When the tombstone is ready, it has left all
  * its lanes already. */
 void lanepool_i_entries_drop_all(lanepool_i_task *task);

@@ -101,7 +101,7 @@ static inline bool lanepool_i_inbox_has_first(const lanepool_i_inbox *inbox)
 static inline void lanepool_i_inbox_prefetch_block(const lanepool_i_task *task)
 {
     if ((load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_MESSAGE)) == 0)
-        lanepool_i_prefetch((const void *)load_relaxed(&task->as.narrow[0].next));
+        lanepool_i_prefetch((const void *)load_relaxed(&task->as.plain[0].next));
 }
 
 /* Takes the whole list of appended nodes. Returns false if it is empty or its head is missing. */

@@ -266,7 +266,7 @@ bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_
             claimed = entry_names_lane(
                 lane, &entry->entry, (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
         } else {
-            claimed = entry_names_lane(lane, &task->as.narrow[i],
+            claimed = entry_names_lane(lane, &task->as.plain[i],
                                        (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u);
         }
     }
@@ -285,7 +285,7 @@ static void remove_idle_lanes(lanepool_pool *pool, lanepool_i_thread_record *rec
         lanepool_i_key *next = removed->next;
         if (removed->type == LANEPOOL_I_TYPE_BYTES)
             lanepool_i_key_bytes_give(pool, record, removed->value.bytes);
-        lanepool_i_lane_memory_give(&table->store, (lanepool_i_lane *)removed);
+        lanepool_i_lane_memory_return(&table->store, (lanepool_i_lane *)removed);
         removed = next;
     }
 }

@@ -37,7 +37,7 @@ void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
 
 /* --- entering the pool --- */
 
-lanepool_i_thread_record *lanepool_i_pool_local_slowly(lanepool_pool *pool)
+lanepool_i_thread_record *lanepool_i_pool_thread_record_slowly(lanepool_pool *pool)
 {
     return lanepool_i_pool_is_forked(pool) ? NULL
                                            : lanepool_i_thread_record_create(pool, &pool->records);
@@ -50,7 +50,7 @@ lanepool_status lanepool_i_pool_entry_error(const lanepool_pool *pool)
 
 lanepool_status lanepool_i_pool_enter(lanepool_pool *pool, lanepool_i_thread_record **record)
 {
-    *record = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_local(pool);
+    *record = lanepool_i_pool_is_forked(pool) ? NULL : lanepool_i_pool_thread_record(pool);
     return *record != NULL ? LANEPOOL_OK : lanepool_i_pool_entry_error(pool);
 }
 
@@ -69,7 +69,7 @@ void lanepool_i_lifecycle_attend(lanepool_pool *pool, lanepool_i_thread_record *
             return;
         if (was_asked)
             lanepool_i_router_route(pool, record);
-        pool->host->look(pool, record);
+        pool->host->check_counters(pool, record);
         if (!lanepool_i_role_give_back_quietly(pool, record))
             return;
         was_asked = true;

@@ -53,11 +53,11 @@ static inline bool lanepool_i_pool_is_forked(const lanepool_pool *pool)
 
 /* Returns the calling thread's record, made if needed. If it returns NULL,
  * lanepool_i_pool_entry_error() tells why. May return a record even in a child of fork(). */
-lanepool_i_thread_record *lanepool_i_pool_local_slowly(lanepool_pool *pool);
-static inline lanepool_i_thread_record *lanepool_i_pool_local(lanepool_pool *pool)
+lanepool_i_thread_record *lanepool_i_pool_thread_record_slowly(lanepool_pool *pool);
+static inline lanepool_i_thread_record *lanepool_i_pool_thread_record(lanepool_pool *pool)
 {
-    lanepool_i_thread_record *front = lanepool_i_thread_record_in_front(pool);
-    return front != NULL ? front : lanepool_i_pool_local_slowly(pool);
+    lanepool_i_thread_record *front = lanepool_i_thread_record_if_first(pool);
+    return front != NULL ? front : lanepool_i_pool_thread_record_slowly(pool);
 }
 
 /* Returns FORKED or NOMEM. */

@@ -16,7 +16,7 @@ void lanepool_i_retention_init(lanepool_i_retention *retention, bool has_barrier
  * was, which is not needed any more. */
 static _Atomic(uintptr_t) *retained_link(lanepool_i_task *task)
 {
-    return &task->as.narrow[1].next;
+    return &task->as.plain[1].next;
 }
 
 bool lanepool_i_retain_block(lanepool_pool *pool, lanepool_i_thread_record *record,

@@ -143,7 +143,7 @@ static LANEPOOL_I_COLD void route_special_node(lanepool_pool *pool,
     if (pool->router.barrier != NULL)
         lanepool_i_router_hold_back(&pool->router, node);
     else
-        pool->host->route_special(pool, record, node, grants);
+        pool->host->route_avoiding_poison(pool, record, node, grants);
 }
 
 static void route_node(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
@@ -182,9 +182,9 @@ static void reap_finished(lanepool_pool *pool, lanepool_i_thread_record *record,
         } else {
             pool->rule->reap(pool, record, task);
             if (lanepool_i_task_is_tombstone(task))
-                pool->host->forget(pool, record, task);
+                pool->host->dispose_silently(pool, record, task);
             else
-                pool->host->let_go(pool, record, task);
+                pool->host->dispose(pool, record, task);
         }
         task = next;
     }
@@ -327,7 +327,7 @@ static void give_to_callers(lanepool_pool *pool, lanepool_i_tasks *ready)
     lanepool_i_task *task;
     while ((task = lanepool_i_tasks_take(ready)) != NULL)
         if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) == 0 ||
-            !pool->host->call(pool, task))
+            !pool->host->notify_caller(pool, task))
             lanepool_i_tasks_add(&others, task);
     *ready = others;
 }

@@ -48,21 +48,22 @@ typedef struct lanepool_i_router {
  * them, except `call`. */
 typedef struct lanepool_i_router_host {
     /* Checks the pool's counters; see lifecycle.h. */
-    void (*look)(lanepool_pool *pool, lanepool_i_thread_record *record);
+    void (*check_counters)(lanepool_pool *pool, lanepool_i_thread_record *record);
     /* Any thread: gives a ready task to the caller, or to the pump, that must run it. Returns false
      * if a worker must take the task instead: its caller has given up or the pool is stopping; its
      * pump is gone or the task is a tombstone. */
-    bool (*call)(lanepool_pool *pool, lanepool_i_task *task);
+    bool (*notify_caller)(lanepool_pool *pool, lanepool_i_task *task);
     /* Routes a task that claims everything. */
     void (*route_barrier)(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_task *task, lanepool_i_grants *grants);
     /* Routes a task that does not wait in poisoned lanes. */
-    void (*route_special)(lanepool_pool *pool, lanepool_i_thread_record *record,
-                          lanepool_i_task *task, lanepool_i_grants *grants);
+    void (*route_avoiding_poison)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, lanepool_i_grants *grants);
     /* Disposes of a reaped task. `forget` is for a cancelled task: it does not call the release
      * callback. */
-    void (*let_go)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
-    void (*forget)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
+    void (*dispose)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
+    void (*dispose_silently)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task);
 } lanepool_i_router_host;
 
 void lanepool_i_router_init(lanepool_i_router *router);

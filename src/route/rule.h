@@ -31,8 +31,8 @@ typedef struct lanepool_i_rule {
                   lanepool_i_grants *grants);
     /* R: routes a wide task with one more count in its countdown, which is the caller's to count
      * down. Only with lanes for keys. */
-    void (*route_held)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                       lanepool_i_grants *grants);
+    void (*route_with_hold)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task, lanepool_i_grants *grants);
     /* How many tasks one hold of the role may route while none of them becomes ready. Larger than a
      * batch only if routing a task does not search through other tasks. */
     size_t route_max;
@@ -53,10 +53,10 @@ typedef struct lanepool_i_rule {
 
     /* R: makes the entries of a routed task that was cancelled block nothing more. The block is not
      * reused during the call. NULL if a tombstone's entries pass in their turn. */
-    void (*mark)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
+    void (*split_tombstone)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
     /* R: instead of `route`, if there is `mark`: routes a task that was cancelled before. */
-    void (*route_mark)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
-                       lanepool_i_grants *grants);
+    void (*route_tombstone)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                            lanepool_i_task *task, lanepool_i_grants *grants);
 
     /* --- claims and lanes of one task --- */
 
@@ -69,7 +69,7 @@ typedef struct lanepool_i_rule {
                     lanepool_i_grants *grants);
     /* W: hands the lanes of a task that ends over to a receiver, which has room for the entries.
      * The giver's entries do not change, and are not released. Only with lanes for keys. */
-    void (*inherit)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
+    void (*hand_over_lanes)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
 
     /* --- the whole pool --- */
 
@@ -102,7 +102,7 @@ typedef struct lanepool_i_rule {
     /* Thaws the lanes. */
     void (*census_end)(lanepool_i_census *census, lanepool_i_grants *grants);
     /* Returns true if the task has finished. For rules that do not see all tasks at one moment. */
-    bool (*census_is_over)(lanepool_i_task *task);
+    bool (*census_is_finished)(lanepool_i_task *task);
 } lanepool_i_rule;
 
 extern const lanepool_i_rule lanepool_i_rule_keys;

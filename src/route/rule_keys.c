@@ -16,7 +16,7 @@ static uint32_t plain_key_type(uint64_t word, size_t i)
 static uintptr_t plain_link(lanepool_i_task *task, uint64_t word, size_t i)
 {
     bool shared = (word >> (LANEPOOL_I_SHARED_SHIFT + i) & 1) != 0;
-    return (uintptr_t)&task->as.narrow[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
+    return (uintptr_t)&task->as.plain[i] | (shared ? LANEPOOL_I_LINK_SHARED : 0);
 }
 
 /* --- routing --- */
@@ -32,7 +32,7 @@ static void count_arrivals(lanepool_i_task *task, uint32_t lanes, uint32_t grant
                            lanepool_i_grants *grants)
 {
     if (granted == lanes) {
-        lanepool_i_grants_add_at_once(grants, task);
+        lanepool_i_grants_add_granted_at_once(grants, task);
     } else if (lanepool_i_countdown_arrive(task, granted + 1)) {
         grants->latched -= lanes - granted;
         lanepool_i_grants_add(grants, task);
@@ -47,13 +47,13 @@ static inline void append_only_entry(lanepool_i_task *task, uint64_t word, lanep
                                      lanepool_i_grants *grants)
 {
     if (lanepool_i_lane_append(lane, plain_link(task, word, 0), grants))
-        lanepool_i_grants_add_at_once(grants, task);
+        lanepool_i_grants_add_granted_at_once(grants, task);
 }
 
 static inline void route_one_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
-    lanepool_i_entry *entry = &task->as.narrow[0];
+    lanepool_i_entry *entry = &task->as.plain[0];
     entry->at.lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record, entry,
                                                          plain_key_type(word, 0));
     append_only_entry(task, word, entry->at.lane, grants);
@@ -68,13 +68,13 @@ static void route_merged(lanepool_i_task *task, uint64_t word, lanepool_i_grants
         word &= ~((uint64_t)1 << LANEPOOL_I_SHARED_SHIFT);
     store_relaxed(&task->word, word);
     lanepool_i_countdown_set(task, 1);
-    append_only_entry(task, word, task->as.narrow[0].at.lane, grants);
+    append_only_entry(task, word, task->as.plain[0].at.lane, grants);
 }
 
 static void route_two_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task, uint64_t word, lanepool_i_grants *grants)
 {
-    lanepool_i_entry *entries = task->as.narrow;
+    lanepool_i_entry *entries = task->as.plain;
     lanepool_i_lane *a = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
                                                              &entries[0], plain_key_type(word, 0));
     lanepool_i_lane *b = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
@@ -125,7 +125,7 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *rec
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t lanes = resolve_wide_claims(pool, record, task);
     if (with_priorities)
-        lanepool_i_priority_enter(pool, task);
+        lanepool_i_priority_link_task(pool, task);
     lanepool_i_countdown_set(task, lanes + 1 + extra_hold);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
@@ -192,13 +192,13 @@ static void keys_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
         return;
     }
     for (size_t i = 0; i < count; i++)
-        release_traced(task->as.narrow[i].at.lane, task, grants);
+        release_traced(task->as.plain[i].at.lane, task, grants);
 }
 
 static void keys_finish_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    lanepool_i_priority_leave(pool, task);
+    lanepool_i_priority_unlink_task(pool, task);
     keys_finish(pool, record, task, grants);
 }
 
@@ -213,7 +213,7 @@ static void collect_waiting_in_lane(lanepool_i_key *key, void *context)
         uintptr_t next = load_relaxed(&lanepool_i_link_entry(link)->next);
         lanepool_i_task *task = lanepool_i_link_task(link);
         if (!lanepool_i_is_gate(task))
-            lanepool_i_tasks_collect(context, task);
+            lanepool_i_tasks_add_unvisited(context, task);
         link = next;
     }
 }
@@ -233,7 +233,7 @@ static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepoo
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     lanepool_claim *result = wide ? (lanepool_claim *)entries : plain_claims;
     for (size_t i = 0; i < entry_count; i++) {
-        const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.narrow[i].at.lane;
+        const lanepool_i_lane *lane = wide ? entries[i].entry.at.lane : task->as.plain[i].at.lane;
         bool shared = lanepool_i_entry_is_shared(task, i);
         if (lanepool_i_lane_is_void(lane))
             continue;
@@ -257,14 +257,14 @@ static _Atomic(uintptr_t) *first_dependent_link(lanepool_i_lane *lane, lanepool_
                                                 size_t i)
 {
     lanepool_i_entry *own = lanepool_i_task_is_wide(task) ? &lanepool_i_entries_wide(task)[i].entry
-                                                          : &task->as.narrow[i];
+                                                          : &task->as.plain[i];
     const lanepool_i_task *head = lanepool_i_link_task(load_relaxed(lanepool_i_lane_head(lane)));
     bool granted =
         lanepool_i_ticket_before(lanepool_i_task_ticket(task), lanepool_i_task_ticket(head));
     _Atomic(uintptr_t) *at = granted ? lanepool_i_lane_head(lane) : &own->next;
     for (uintptr_t link = load_relaxed(at); lanepool_i_entry_is_shared(task, i) && link != 0;
          link = load_relaxed(at)) {
-        if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_FOUND) != 0)
+        if ((link & LANEPOOL_I_LINK_SHARED) == 0 || (link & LANEPOOL_I_LINK_VISITED) != 0)
             break;
         at = &lanepool_i_link_entry(link)->next;
     }
@@ -287,10 +287,10 @@ static void keys_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint
         _Atomic(uintptr_t) *at = first_dependent_link(lane, task, i);
         for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
             lanepool_i_task *other = lanepool_i_link_task(link);
-            if ((link & LANEPOOL_I_LINK_FOUND) != 0 ||
+            if ((link & LANEPOOL_I_LINK_VISITED) != 0 ||
                 !lanepool_i_ticket_before(lanepool_i_task_ticket(other), limit))
                 break;
-            store_release(at, link | LANEPOOL_I_LINK_FOUND);
+            store_release(at, link | LANEPOOL_I_LINK_VISITED);
             found(other, context);
             at = &lanepool_i_link_entry(link)->next;
         }
@@ -303,7 +303,7 @@ static void clear_found_bits(lanepool_i_lane *lane)
 {
     _Atomic(uintptr_t) *at = lanepool_i_lane_head(lane);
     for (uintptr_t link; (link = load_relaxed(at)) != 0;) {
-        store_release(at, link & ~LANEPOOL_I_LINK_FOUND);
+        store_release(at, link & ~LANEPOOL_I_LINK_VISITED);
         at = &lanepool_i_link_entry(link)->next;
     }
 }
@@ -334,7 +334,7 @@ static void keys_route_tombstone(lanepool_pool *pool, lanepool_i_thread_record *
     } else {
         for (size_t i = 0; i < lanepool_i_task_count(task); i++)
             (void)lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
-                                                      &task->as.narrow[i], plain_key_type(word, i));
+                                                      &task->as.plain[i], plain_key_type(word, i));
     }
     lanepool_i_entries_drop_all(task);
     lanepool_i_tasks_add(&grants->ready, task);
@@ -420,15 +420,16 @@ static void keys_fini(lanepool_pool *pool)
 }
 
 /* The part of the table that the rules with and without priorities share. */
-#define COMMON_FUNCTIONS                                                                           \
-    .route_held = keys_route_held, .entry_size = sizeof(lanepool_i_wide_entry), .init = keys_init, \
-    .fini = keys_fini, .route_max = LANEPOOL_I_ROUTE_MAX,                                          \
-    .batch_done = lanepool_i_lane_table_sweep, .reap = NULL, .mark = lanepool_i_entries_bury,      \
-    .route_mark = keys_route_tombstone, .claims_lane = keys_claims_lane,                           \
-    .release = lanepool_i_entries_release, .inherit = lanepool_i_entries_hand_over,                \
-    .trim = lanepool_i_lane_table_trim, .collect = keys_collect, .claims = keys_read_claims,       \
-    .each_dependent = keys_each_dependent, .end_walk = keys_end_walk,                              \
-    .census_begin = keys_census_begin, .census_entries = keys_census_entries,                      \
+#define COMMON_FUNCTIONS                                                                     \
+    .route_with_hold = keys_route_held, .entry_size = sizeof(lanepool_i_wide_entry),         \
+    .init = keys_init, .fini = keys_fini, .route_max = LANEPOOL_I_ROUTE_MAX,                 \
+    .batch_done = lanepool_i_lane_table_sweep, .reap = NULL,                                 \
+    .split_tombstone = lanepool_i_entries_split_tombstone,                                   \
+    .route_tombstone = keys_route_tombstone, .claims_lane = keys_claims_lane,                \
+    .release = lanepool_i_entries_release, .hand_over_lanes = lanepool_i_entries_hand_over,  \
+    .trim = lanepool_i_lane_table_trim, .collect = keys_collect, .claims = keys_read_claims, \
+    .each_dependent = keys_each_dependent, .end_walk = keys_end_walk,                        \
+    .census_begin = keys_census_begin, .census_entries = keys_census_entries,                \
     .census_lane = keys_census_lane, .census_end = keys_census_end
 
 const lanepool_i_rule lanepool_i_rule_keys = {

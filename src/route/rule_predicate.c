@@ -59,10 +59,10 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
     scan->edge_count++;
     lanepool_i_ring *ring = scan->record->ring;
     lanepool_i_trace_at(ring, LANEPOOL_EVENT_ENTER, scan->task, number, (uint8_t)type, 0);
-    fetch_add_relaxed(&scan->task->as.wide.wait, 1);
+    fetch_add_relaxed(&scan->task->as.wide.countdown, 1);
     if (!lanepool_i_successors_push(successors, edge)) {
         lanepool_i_trace_at(ring, LANEPOOL_EVENT_ARRIVE, scan->task, number, (uint8_t)type, 0);
-        fetch_sub_acq_rel(&scan->task->as.wide.wait, 1);
+        fetch_sub_acq_rel(&scan->task->as.wide.countdown, 1);
     }
 }
 
@@ -165,7 +165,7 @@ static void leave_chain(lanepool_i_tracked *tracked)
  * task with another value for waiting. */
 static void make_task_ready(lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    store_relaxed(&task->as.wide.wait, 0);
+    store_relaxed(&task->as.wide.countdown, 0);
     lanepool_i_grants_add(grants, task);
 }
 
@@ -296,7 +296,7 @@ static void each_pending(lanepool_pool *pool, void (*found)(lanepool_i_task *tas
 
 static void collect_task(lanepool_i_task *task, void *context)
 {
-    lanepool_i_tasks_collect(context, task);
+    lanepool_i_tasks_add_unvisited(context, task);
 }
 
 static void predicate_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
@@ -374,5 +374,5 @@ const lanepool_i_rule lanepool_i_rule_predicate = {
     .census_begin = predicate_census_begin,
     .census_entries = predicate_census_entries,
     .census_end = predicate_census_end,
-    .census_is_over = predicate_is_finished,
+    .census_is_finished = predicate_is_finished,
 };

@@ -87,7 +87,8 @@ static lanepool_i_task *workers_take_own_task(lanepool_pool *pool, lanepool_i_wo
     }
     lanepool_i_count_up(&record->latched, (uint64_t)1 - lanes);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_READY, task, 0);
-    if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 && pool->host->call(pool, task))
+    if ((load_relaxed(&task->word) & LANEPOOL_I_BY_CALLER) != 0 &&
+        pool->host->notify_caller(pool, task))
         return NULL;
     return task;
 }
@@ -401,7 +402,7 @@ static void workers_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
     for (size_t i = 0; i < pool->workers.worker_count; i++)
         for (lanepool_i_worker_lane_entry *entry = pool->worker_lanes.lanes[i].first; entry != NULL;
              entry = entry->next)
-            lanepool_i_tasks_collect(tasks, entry->task);
+            lanepool_i_tasks_add_unvisited(tasks, entry->task);
 }
 
 /* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten

@@ -173,16 +173,17 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thre
 
 /* --- leaving --- */
 
-void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record)
+void lanepool_i_admission_return_to_thread(lanepool_i_admission *admission,
+                                           lanepool_i_thread_record *record)
 {
     if (!lanepool_i_admission_is_exact(admission)) {
         record->admitted++;
         return;
     }
-    lanepool_i_admission_give_back(admission);
+    lanepool_i_admission_return_to_waiting(admission);
 }
 
-void lanepool_i_admission_give_back(lanepool_i_admission *admission)
+void lanepool_i_admission_return_to_waiting(lanepool_i_admission *admission)
 {
     lanepool_i_mutex_lock(&admission->lock);
     admission->admitted--;

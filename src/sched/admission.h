@@ -61,10 +61,11 @@ void lanepool_i_admission_force(lanepool_i_admission *admission, lanepool_i_thre
                                 lanepool_i_charge *charge);
 /* Returns the credit of a task that was admitted but not accepted: to the thread, or, if the limit
  * is exact, to the blocked submitters. */
-void lanepool_i_admission_return(lanepool_i_admission *admission, lanepool_i_thread_record *record);
+void lanepool_i_admission_return_to_thread(lanepool_i_admission *admission,
+                                           lanepool_i_thread_record *record);
 /* Returns the credit of a task that ends without being counted as finished: to the blocked
  * submitters, not to the thread, which may never submit. */
-void lanepool_i_admission_give_back(lanepool_i_admission *admission);
+void lanepool_i_admission_return_to_waiting(lanepool_i_admission *admission);
 /* Refuses all blocked submitters, and later ones. */
 void lanepool_i_admission_close(lanepool_i_admission *admission);
 
@@ -72,14 +73,14 @@ void lanepool_i_admission_close(lanepool_i_admission *admission);
 void lanepool_i_admission_serve(lanepool_i_admission *admission, bool any);
 
 /* Called by a thread that has counted a finished task. */
-static inline void lanepool_i_admission_finished(lanepool_i_admission *admission)
+static inline void lanepool_i_admission_serve_after_finish(lanepool_i_admission *admission)
 {
     if (load_seq(&admission->waiting) != 0)
         lanepool_i_admission_serve(admission, false);
 }
 
 /* Called by a worker that is about to sleep. Serves with any room: waiting would not enlarge it. */
-static inline void lanepool_i_admission_idle(lanepool_i_admission *admission)
+static inline void lanepool_i_admission_serve_before_sleep(lanepool_i_admission *admission)
 {
     if (load_seq(&admission->waiting) != 0)
         lanepool_i_admission_serve(admission, true);

@@ -24,9 +24,9 @@ static void chain_spare(lanepool_i_lane_quota *quota, lanepool_i_key **spare)
     *spare = &quota->key;
 }
 
-lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quotas,
-                                                   lanepool_i_lane_quota *candidate,
-                                                   lanepool_i_key **spare)
+lanepool_i_lane_quota *lanepool_i_lane_quotas_reference(lanepool_i_lane_quotas *quotas,
+                                                        lanepool_i_lane_quota *candidate,
+                                                        lanepool_i_key **spare)
 {
     lanepool_i_lane_quota *quota =
         (lanepool_i_lane_quota *)lanepool_i_key_index_find(&quotas->index, &candidate->key);
@@ -40,8 +40,8 @@ lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quota
     return quota;
 }
 
-void lanepool_i_lane_quotas_unkeep(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
-                                   lanepool_i_key **spare)
+void lanepool_i_lane_quotas_unreference(lanepool_i_lane_quotas *quotas,
+                                        lanepool_i_lane_quota *quota, lanepool_i_key **spare)
 {
     if (--quota->references > 0 || quota->pending_max != 0)
         return;
@@ -59,7 +59,7 @@ void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_cha
     for (size_t i = 0; i < charge->count; i++) {
         lanepool_i_lane_quota *quota = charge->quotas[i];
         if (quota->references == 0)
-            quota = lanepool_i_lane_quotas_keep(quotas, quota, spare);
+            quota = lanepool_i_lane_quotas_reference(quotas, quota, spare);
         else
             quota->references++;
         if (quota->seen == quotas->walk) {
@@ -77,7 +77,7 @@ void lanepool_i_lane_quotas_leave(lanepool_i_lane_quotas *quotas, lanepool_i_cha
 {
     for (size_t i = 0; i < charge->count; i++) {
         charge->quotas[i]->pending -= charge->counted;
-        lanepool_i_lane_quotas_unkeep(quotas, charge->quotas[i], spare);
+        lanepool_i_lane_quotas_unreference(quotas, charge->quotas[i], spare);
     }
 }
 

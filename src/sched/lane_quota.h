@@ -49,14 +49,14 @@ void lanepool_i_lane_quotas_fini(lanepool_i_lane_quotas *quotas,
 
 /* Adds a reference to the quota of the candidate's key, and returns it. If the key has no quota
  * yet, the candidate becomes it; otherwise the candidate is chained in *spare. */
-lanepool_i_lane_quota *lanepool_i_lane_quotas_keep(lanepool_i_lane_quotas *quotas,
-                                                   lanepool_i_lane_quota *candidate,
-                                                   lanepool_i_key **spare);
+lanepool_i_lane_quota *lanepool_i_lane_quotas_reference(lanepool_i_lane_quotas *quotas,
+                                                        lanepool_i_lane_quota *candidate,
+                                                        lanepool_i_key **spare);
 /* Drops a reference. A quota that is no longer needed is chained in *spare. */
-void lanepool_i_lane_quotas_unkeep(lanepool_i_lane_quotas *quotas, lanepool_i_lane_quota *quota,
-                                   lanepool_i_key **spare);
+void lanepool_i_lane_quotas_unreference(lanepool_i_lane_quotas *quotas,
+                                        lanepool_i_lane_quota *quota, lanepool_i_key **spare);
 
-/* Adds a reference to each quota that the charge names, as lanepool_i_lane_quotas_keep() does.
+/* Adds a reference to each quota that the charge names, as lanepool_i_lane_quotas_reference() does.
  * Merges duplicates. */
 void lanepool_i_lane_quotas_enter(lanepool_i_lane_quotas *quotas, lanepool_i_charge *charge,
                                   lanepool_i_key **spare);

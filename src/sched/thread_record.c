@@ -104,7 +104,7 @@ bool lanepool_i_thread_is_inside_any(void)
     return record != NULL || lanepool_i_thread_drains() != NULL;
 }
 
-void lanepool_i_thread_record_leave_behind(const lanepool_pool *pool)
+void lanepool_i_thread_record_free_in_child(const lanepool_pool *pool)
 {
     lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
     if (record == NULL)
@@ -231,7 +231,7 @@ uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records)
 }
 
 /* Compares pointers only: the task may be freed. */
-bool lanepool_i_thread_records_have_moved(lanepool_i_thread_records *records, size_t *inside)
+bool lanepool_i_thread_records_have_progressed(lanepool_i_thread_records *records, size_t *inside)
 {
     bool moved = false;
     *inside = 0;
@@ -239,8 +239,8 @@ bool lanepool_i_thread_records_have_moved(lanepool_i_thread_records *records, si
     for (lanepool_i_thread_record *record = records->first; record != NULL;
          record = record->next_of_pool) {
         const lanepool_i_task *running = load_relaxed(&record->running);
-        moved = moved || running != record->was_running;
-        record->was_running = running;
+        moved = moved || running != record->ran_at_last_check;
+        record->ran_at_last_check = running;
         *inside += running != NULL;
     }
     lanepool_i_mutex_unlock(&records->lock);

@@ -35,17 +35,17 @@ struct lanepool_i_thread_record {
     lanepool_run *run;                  /* T: the innermost call of a task of this pool */
     _Atomic(lanepool_i_task *) running; /* A: T writes: tasks being called, innermost first */
     uint32_t callbacks;                 /* T: depth of the pool's other callbacks */
-    uint32_t watch_callbacks;           /* T: of these the watchdog's, called without the role */
+    uint32_t watchdog_callbacks;        /* T: of these the watchdog's, called without the role */
     uint32_t waits;                     /* T: depth of waits inside tasks */
     uint64_t epoch; /* T: epoch bits of the last task it ran; see pool_quiesce.h */
 
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t accepted; /* A: T writes */
     _Atomic uint64_t ran;                         /* A: T writes: tasks that it has called */
     _Atomic uint64_t finished[LANEPOOL_I_EPOCHS]; /* A: T writes: tasks that it has disposed of */
-    _Atomic uint64_t latched;               /* A: T writes: latches added less latches ended */
-    _Atomic uint32_t owners;                /* A: OF_THREAD, OF_POOL */
-    lanepool_i_thread_record *next_of_pool; /* L */
-    const lanepool_i_task *was_running;     /* L: at the watchdog's last check */
+    _Atomic uint64_t latched;                 /* A: T writes: latches added less latches ended */
+    _Atomic uint32_t owners;                  /* A: OF_THREAD, OF_POOL */
+    lanepool_i_thread_record *next_of_pool;   /* L */
+    const lanepool_i_task *ran_at_last_check; /* L: at the watchdog's last check */
 };
 
 /* The thread records of a pool. */
@@ -81,13 +81,13 @@ lanepool_i_thread_record_create_for_worker(lanepool_pool *pool, lanepool_i_threa
 void lanepool_i_thread_record_enter(lanepool_i_thread_record *record);
 void lanepool_i_thread_record_leave(lanepool_i_thread_record *record);
 /* Frees the calling thread's record in a child of fork(), before the pool's memory is freed. */
-void lanepool_i_thread_record_leave_behind(const lanepool_pool *pool);
+void lanepool_i_thread_record_free_in_child(const lanepool_pool *pool);
 /* Makes the pool the only owner of a record without a worker. Its thread has left it, or never
  * entered it. */
 void lanepool_i_thread_record_retire(lanepool_i_thread_record *record);
 
 /* Returns the calling thread's record if it is the first of its list; else NULL. */
-static inline lanepool_i_thread_record *lanepool_i_thread_record_in_front(const lanepool_pool *pool)
+static inline lanepool_i_thread_record *lanepool_i_thread_record_if_first(const lanepool_pool *pool)
 {
     lanepool_i_thread_record *front = lanepool_i_thread_slot();
     return front != NULL && load_relaxed(&front->pool) == pool ? front : NULL;
@@ -101,7 +101,7 @@ static inline bool lanepool_i_thread_is_inside_pool(const lanepool_i_thread_reco
 /* Returns true if the thread is inside a callback that may be made under the router role. */
 static inline bool lanepool_i_thread_record_may_hold_role(const lanepool_i_thread_record *record)
 {
-    return record->callbacks > record->watch_callbacks;
+    return record->callbacks > record->watchdog_callbacks;
 }
 
 /* Returns true if the thread is inside a task or callback of any pool, or a drain. O(pools that the
@@ -125,6 +125,6 @@ uint64_t lanepool_i_thread_records_finished(lanepool_i_thread_records *records);
 /* Returns true if any thread has begun or ended a call of a task since the last call, as far as
  * `running` shows it. A task that followed another one in the same block shows only in the sum of
  * finished tasks. One thread only. `inside` receives the number of threads inside tasks. */
-bool lanepool_i_thread_records_have_moved(lanepool_i_thread_records *records, size_t *inside);
+bool lanepool_i_thread_records_have_progressed(lanepool_i_thread_records *records, size_t *inside);
 
 #endif

@@ -77,12 +77,12 @@ void lanepool_i_workers_put(lanepool_i_workers *workers, size_t index, lanepool_
  * without end. A resume after the second check here wakes the workers itself. */
 void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index, lanepool_i_tasks *ready)
 {
-    if (!lanepool_i_workers_is_paused(workers)) {
+    if (!lanepool_i_workers_are_paused(workers)) {
         lanepool_i_workers_put(workers, index, ready);
         return;
     }
     put_into_overflow(workers, ready);
-    if (!lanepool_i_workers_is_paused(workers))
+    if (!lanepool_i_workers_are_paused(workers))
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
@@ -100,7 +100,7 @@ size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers)
     return fewest;
 }
 
-bool lanepool_i_workers_has_ready(const lanepool_i_workers *workers)
+bool lanepool_i_workers_have_ready(const lanepool_i_workers *workers)
 {
     if (load_seq(&workers->overflow_count) > 0)
         return true;
@@ -125,7 +125,7 @@ void lanepool_i_workers_take_all(lanepool_i_workers *workers, lanepool_i_tasks *
 static void count_taken(lanepool_i_worker *worker, const lanepool_i_worker *other, size_t count)
 {
     lanepool_i_trace(worker->ring, LANEPOOL_EVENT_STEAL, other->index, (uint32_t)count);
-    store_relaxed(&worker->taken_from_others, load_relaxed(&worker->taken_from_others) + count);
+    store_relaxed(&worker->stolen, load_relaxed(&worker->stolen) + count);
 }
 
 static lanepool_i_worker *worker_at(lanepool_i_worker *worker, size_t distance)
@@ -186,7 +186,7 @@ static lanepool_i_task *look_around(lanepool_i_worker *worker)
     lanepool_i_workers *workers = worker->workers;
     worker->ran = 0;
     worker->quantum_start_ns = worker->now_ns;
-    workers->work->look(workers->owner, worker);
+    workers->work->bring_ready(workers->owner, worker);
     lanepool_i_task *task = take_own_if_passed_over(worker);
     if (task != NULL)
         return task;
@@ -219,7 +219,7 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
     if (task == NULL)
         task = relieve_next_worker(worker);
     if (task == NULL) {
-        workers->work->look(workers->owner, worker);
+        workers->work->bring_ready(workers->owner, worker);
         task = lanepool_i_ready_ring_take(&worker->queue);
     }
     if (task == NULL)
@@ -232,12 +232,12 @@ static lanepool_i_task *find_task(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     if (__builtin_expect(load_relaxed(&workers->halt) != 0, 0)) {
-        workers->work->look(workers->owner, worker);
+        workers->work->bring_ready(workers->owner, worker);
         return NULL;
     }
     lanepool_i_task *task = lanepool_i_worker_quantum_is_over(worker) ? look_around(worker) : NULL;
     if (task == NULL) {
-        task = workers->work->own(workers->owner, worker);
+        task = workers->work->take_own(workers->owner, worker);
         if (task != NULL)
             return task;
         task = find_ready(worker);
@@ -251,9 +251,9 @@ static bool is_work_left(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     uint32_t halt = load_seq(&workers->halt);
-    if ((halt & LANEPOOL_I_HALT_STOP) != 0 || workers->work->left(workers->owner, worker))
+    if ((halt & LANEPOOL_I_HALT_STOP) != 0 || workers->work->is_work_left(workers->owner, worker))
         return true;
-    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 && (lanepool_i_workers_has_ready(workers) ||
+    return (halt & LANEPOOL_I_HALT_PAUSE) == 0 && (lanepool_i_workers_have_ready(workers) ||
                                                    workers->work->has_own(workers->owner, worker));
 }
 
@@ -271,7 +271,7 @@ static void end_search(lanepool_i_worker *worker)
     worker->searching = false;
     lanepool_i_workers *workers = worker->workers;
     if (lanepool_i_sleepers_end_search(&workers->sleepers) &&
-        (is_work_left(worker) || workers->work->uncertain(workers->owner, worker)))
+        (is_work_left(worker) || workers->work->may_work_be_hidden(workers->owner, worker)))
         lanepool_i_sleepers_wake(&workers->sleepers);
 }
 
@@ -301,13 +301,13 @@ static bool leave_or_return(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     worker->searching = false;
-    workers->work->leave(workers->owner, worker);
+    workers->work->worker_leaves(workers->owner, worker);
     lanepool_i_sleepers_set_absent(&workers->sleepers, worker->index);
-    workers->work->idle(workers->owner, worker);
-    if (lanepool_i_workers_is_stopped(workers) || !is_work_left(worker) ||
+    workers->work->before_sleep(workers->owner, worker);
+    if (lanepool_i_workers_are_stopped(workers) || !is_work_left(worker) ||
         !lanepool_i_sleepers_take_back(&workers->sleepers, worker->index))
         return false;
-    workers->work->come_back(workers->owner, worker);
+    workers->work->worker_returns(workers->owner, worker);
     start_search(worker);
     lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
     return true;
@@ -317,11 +317,11 @@ static void go_to_sleep(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
     lanepool_i_sleepers_prepare(&workers->sleepers, worker->index);
-    workers->work->idle(workers->owner, worker);
+    workers->work->before_sleep(workers->owner, worker);
     if (is_work_left(worker) && !PLANTED(LOST_WAKE_UP)) {
         lanepool_i_sleepers_stay_awake(&workers->sleepers, worker->index);
     } else if (!sleep_until_woken(worker) && !leave_or_return(worker)) {
-        worker->leaves = true;
+        worker->is_leaving = true;
         return;
     }
     restart_quantum(worker);
@@ -366,7 +366,7 @@ static void run_loop(lanepool_i_worker *worker)
         if (task == NULL)
             task = search_for_task(worker);
         if (task == NULL) {
-            if (worker->leaves)
+            if (worker->is_leaving)
                 return;
             continue;
         }
@@ -388,7 +388,7 @@ static void continue_after_thread_end(void *argument)
     lanepool_i_worker *worker = argument;
     if (worker->ended)
         return;
-    worker->workers->work->abandoned(worker->workers->owner, worker);
+    worker->workers->work->end_abandoned(worker->workers->owner, worker);
     run_guarded(worker);
 }
 
@@ -418,7 +418,7 @@ static void *thread_main_of_absent(void *argument)
         lanepool_i_thread_join(&worker->previous_thread);
         lanepool_i_trace(worker->ring, LANEPOOL_EVENT_WAKE, 0, 0);
     }
-    worker->leaves = false;
+    worker->is_leaving = false;
     worker->ended = false;
     restart_quantum(worker);
     worker->workers->work->begin(worker->workers->owner, worker);
@@ -468,15 +468,15 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
         worker->now_ns = 0;
         worker->turn = i;
         worker->next_worker_took = 0;
-        worker->put_off = 0;
+        worker->routing_put_off = 0;
         worker->own_took = 0;
         worker->looked_elsewhere = false;
         worker->searching = false;
         worker->ended = false;
-        worker->leaves = false;
+        worker->is_leaving = false;
         worker->has_thread = false;
         worker->has_previous_thread = false;
-        atomic_init(&worker->taken_from_others, 0);
+        atomic_init(&worker->stolen, 0);
     }
     return true;
 fini_lock:

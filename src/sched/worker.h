@@ -43,25 +43,25 @@ typedef struct lanepool_i_work {
     /* Runs a ready task, and tasks that it makes ready, for at most a quantum. */
     void (*run)(void *owner, lanepool_i_worker *worker, lanepool_i_task *task);
     /* Brings ready tasks into the worker's ring, if there are tasks to route. */
-    void (*look)(void *owner, lanepool_i_worker *worker);
+    void (*bring_ready)(void *owner, lanepool_i_worker *worker);
     /* Takes the next task of the worker's own lane, or returns NULL. */
-    lanepool_i_task *(*own)(void *owner, lanepool_i_worker *worker);
+    lanepool_i_task *(*take_own)(void *owner, lanepool_i_worker *worker);
     /* Return true if `look` or `own` would find something, in the total order of seq_cst
      * operations. */
-    bool (*left)(void *owner, lanepool_i_worker *worker);
+    bool (*is_work_left)(void *owner, lanepool_i_worker *worker);
     bool (*has_own)(void *owner, lanepool_i_worker *worker);
     /* The last searcher stops with a task and has seen no work left. Returns true if there may be
      * work that only `idle` can detect; then another worker is woken for it. */
-    bool (*uncertain)(void *owner, lanepool_i_worker *worker);
+    bool (*may_work_be_hidden)(void *owner, lanepool_i_worker *worker);
     /* The worker has set its flag and is about to sleep. */
-    void (*idle)(void *owner, lanepool_i_worker *worker);
+    void (*before_sleep)(void *owner, lanepool_i_worker *worker);
     /* A task has ended the thread. Treats the task as if it had returned. */
-    void (*abandoned)(void *owner, lanepool_i_worker *worker);
+    void (*end_abandoned)(void *owner, lanepool_i_worker *worker);
     /* The thread ends; its last call. */
     void (*end)(void *owner, lanepool_i_worker *worker);
     /* The worker leaves its loop; or, after that, it is back in its loop. */
-    void (*leave)(void *owner, lanepool_i_worker *worker);
-    void (*come_back)(void *owner, lanepool_i_worker *worker);
+    void (*worker_leaves)(void *owner, lanepool_i_worker *worker);
+    void (*worker_returns)(void *owner, lanepool_i_worker *worker);
     /* Starts a thread for an absent worker, which the calling thread has claimed, or calls
      * lanepool_i_workers_thread_failed(). */
     void (*start)(void *owner, size_t index);
@@ -75,23 +75,23 @@ struct lanepool_i_worker {
     size_t index;                                                /* I */
     void *record;                                                /* I: the owner's thread record */
     lanepool_i_ring *ring;                                       /* I: its events, or NULL */
-    void *context;                      /* W: the program's, for the worker's tasks */
-    uint32_t ran;                       /* W: tasks run since it last looked around */
-    uint64_t quantum_start_ns;          /* W: when it last looked around */
-    uint64_t now_ns;                    /* W: when it last ran a task or slept */
-    size_t turn;                        /* W: whose turn it is at looking around */
-    uint32_t next_worker_took;          /* W: tasks taken from the next worker's ring by then */
-    uint32_t own_took;                  /* W: tasks taken from its own ring by then */
-    uint32_t put_off;                   /* W: quanta in a row in which it did not route */
-    bool looked_elsewhere;              /* W: it has looked elsewhere since */
-    bool searching;                     /* W: it counts as searching (sleep.h) */
-    bool ended;                         /* W: `end` has been called */
-    bool leaves;                        /* W: its thread ends, the pool does not */
-    _Atomic uint64_t taken_from_others; /* A: W writes */
-    lanepool_i_thread thread;           /* C */
-    lanepool_i_thread previous_thread;  /* C: the previous one, which `thread` joins */
-    bool has_thread;                    /* C: `thread` is not joined yet */
-    bool has_previous_thread;           /* C */
+    void *context;                     /* W: the program's, for the worker's tasks */
+    uint32_t ran;                      /* W: tasks run since it last looked around */
+    uint64_t quantum_start_ns;         /* W: when it last looked around */
+    uint64_t now_ns;                   /* W: when it last ran a task or slept */
+    size_t turn;                       /* W: whose turn it is at looking around */
+    uint32_t next_worker_took;         /* W: tasks taken from the next worker's ring by then */
+    uint32_t own_took;                 /* W: tasks taken from its own ring by then */
+    uint32_t routing_put_off;          /* W: quanta in a row in which it did not route */
+    bool looked_elsewhere;             /* W: it has looked elsewhere since */
+    bool searching;                    /* W: it counts as searching (sleep.h) */
+    bool ended;                        /* W: `end` has been called */
+    bool is_leaving;                   /* W: its thread ends, the pool does not */
+    _Atomic uint64_t stolen;           /* A: W writes */
+    lanepool_i_thread thread;          /* C */
+    lanepool_i_thread previous_thread; /* C: the previous one, which `thread` joins */
+    bool has_thread;                   /* C: `thread` is not joined yet */
+    bool has_previous_thread;          /* C */
 };
 
 #define LANEPOOL_I_HALT_STOP  1u /* leave the loop as soon as nothing runs */
@@ -133,7 +133,7 @@ void lanepool_i_workers_thread_failed(lanepool_i_workers *workers, size_t index)
 void lanepool_i_worker_retry_threads(lanepool_i_worker *worker);
 /* Makes the workers leave their loop once their tasks have returned. Any thread. */
 void lanepool_i_workers_stop(lanepool_i_workers *workers);
-static inline bool lanepool_i_workers_is_stopped(const lanepool_i_workers *workers)
+static inline bool lanepool_i_workers_are_stopped(const lanepool_i_workers *workers)
 {
     return (load_seq(&workers->halt) & LANEPOOL_I_HALT_STOP) != 0;
 }
@@ -141,7 +141,7 @@ static inline bool lanepool_i_workers_is_stopped(const lanepool_i_workers *worke
 /* Make the workers take no more tasks, or take tasks again. Any thread. */
 void lanepool_i_workers_pause(lanepool_i_workers *workers);
 void lanepool_i_workers_resume(lanepool_i_workers *workers);
-static inline bool lanepool_i_workers_is_paused(const lanepool_i_workers *workers)
+static inline bool lanepool_i_workers_are_paused(const lanepool_i_workers *workers)
 {
     return (load_seq(&workers->halt) & LANEPOOL_I_HALT_PAUSE) != 0;
 }
@@ -194,7 +194,7 @@ void lanepool_i_workers_put_back(lanepool_i_workers *workers, size_t index,
 size_t lanepool_i_workers_least_loaded(const lanepool_i_workers *workers);
 /* Returns true if a ring or the overflow list holds a task, in the total order of seq_cst
  * operations. */
-bool lanepool_i_workers_has_ready(const lanepool_i_workers *workers);
+bool lanepool_i_workers_have_ready(const lanepool_i_workers *workers);
 /* Count, and visit, the tasks in the overflow list, under its lock. */
 size_t lanepool_i_workers_overflow_count_locked(const lanepool_i_workers *workers);
 void lanepool_i_workers_each_overflow_locked(const lanepool_i_workers *workers,

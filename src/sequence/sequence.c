@@ -214,8 +214,8 @@ lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future)
 {
     lanepool_i_sequence_work *work = NULL;
     lanepool_i_mutex_lock(&future->lock);
-    if (future->item != NULL) {
-        work = future->item->work;
+    if (future->sequence_task != NULL) {
+        work = future->sequence_task->work;
         lanepool_i_executor_retain(work->executor);
     }
     lanepool_i_mutex_unlock(&future->lock);
@@ -231,11 +231,11 @@ lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
         return LANEPOOL_DONE;
     lanepool_i_mutex_lock(&work->lock);
     lanepool_i_mutex_lock(&future->lock);
-    lanepool_i_sequence_task *task = future->item;
+    lanepool_i_sequence_task *task = future->sequence_task;
     bool waits = task != NULL && task->state != LANEPOOL_I_SEQUENCE_TASK_TAKEN;
     bool runs = task != NULL && future->started;
     if (runs)
-        store_relaxed(&future->asked, true);
+        store_relaxed(&future->asked_to_end, true);
     lanepool_i_mutex_unlock(&future->lock);
     if (waits) {
         lanepool_i_sequence_task_take_locked(task);

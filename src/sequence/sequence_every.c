@@ -18,7 +18,7 @@ static lanepool_status cancel_periodic_task(lanepool_timer *timer)
     return lanepool_i_sequence_cancel_task(((lanepool_i_sequence_periodic *)timer)->future);
 }
 
-static void free_periodic_handle(lanepool_timer *timer)
+static void free_sequence_periodic_handle(lanepool_timer *timer)
 {
     lanepool_future_release(((lanepool_i_sequence_periodic *)timer)->future);
     lanepool_i_memory_free(timer);
@@ -34,7 +34,7 @@ bool lanepool_i_sequence_periodic_waits(lanepool_i_sequence_task *task)
     lanepool_i_mutex_lock(&task->call.future->lock);
     task->call.future->started = false;
     lanepool_i_mutex_unlock(&task->call.future->lock);
-    return !load_relaxed(&task->call.future->asked);
+    return !load_relaxed(&task->call.future->asked_to_end);
 }
 
 /* There is no next run if the task was asked to end, or no clock thread can be started. */
@@ -86,7 +86,7 @@ lanepool_status lanepool_sequence_submit_every(lanepool_sequence *sequence,
         return LANEPOOL_NOMEM;
     lanepool_i_timer_init(&periodic->timer, period_ns, period);
     periodic->timer.cancel = cancel_periodic_task;
-    periodic->timer.forget = free_periodic_handle;
+    periodic->timer.forget = free_sequence_periodic_handle;
     *timer = &periodic->timer; /* before the first run, which may read it */
     lanepool_status status = start_periodic_task(sequence, periodic, task, delay_ns);
     if (status != LANEPOOL_OK) {

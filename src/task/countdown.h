@@ -26,9 +26,9 @@ static inline void lanepool_i_countdown_set(lanepool_i_task *task, uint32_t coun
 {
     uint64_t word = load_relaxed(&task->word);
     if ((word & LANEPOOL_I_WIDE) != 0)
-        store_relaxed(&task->as.wide.wait, count);
+        store_relaxed(&task->as.wide.countdown, count);
     else
-        store_relaxed(&task->word, (word & ~LANEPOOL_I_WAIT_MASK) | count);
+        store_relaxed(&task->word, (word & ~LANEPOOL_I_COUNTDOWN_MASK) | count);
 }
 
 /* Records in the countdown that the task has started, under rules that reap tasks. A plain store:
@@ -37,37 +37,37 @@ static inline void lanepool_i_countdown_set(lanepool_i_task *task, uint32_t coun
 
 static inline void lanepool_i_countdown_set_started(lanepool_i_task *task)
 {
-    store_relaxed(&task->as.wide.wait, LANEPOOL_I_COUNTDOWN_STARTED);
+    store_relaxed(&task->as.wide.countdown, LANEPOOL_I_COUNTDOWN_STARTED);
 }
 
 static inline bool lanepool_i_countdown_has_started(const lanepool_i_task *task)
 {
-    return load_relaxed(&task->as.wide.wait) == LANEPOOL_I_COUNTDOWN_STARTED;
+    return load_relaxed(&task->as.wide.countdown) == LANEPOOL_I_COUNTDOWN_STARTED;
 }
 
 /* Makes a waiting task wait for one thing more. Role's holder only. */
 static inline void lanepool_i_countdown_hold(lanepool_i_task *task)
 {
     if (lanepool_i_task_is_wide(task))
-        fetch_add_relaxed(&task->as.wide.wait, 1);
+        fetch_add_relaxed(&task->as.wide.countdown, 1);
     else
         fetch_add_relaxed(&task->word, 1);
 }
 
 static inline bool lanepool_i_countdown_arrive_wide(lanepool_i_task *task, uint32_t arrivals)
 {
-    if (load_acquire(&task->as.wide.wait) == arrivals)
+    if (load_acquire(&task->as.wide.countdown) == arrivals)
         return true;
     if (PLANTED(RELAXED_COUNTDOWN))
-        return fetch_sub_relaxed(&task->as.wide.wait, arrivals) == arrivals;
-    return fetch_sub_acq_rel(&task->as.wide.wait, arrivals) == arrivals;
+        return fetch_sub_relaxed(&task->as.wide.countdown, arrivals) == arrivals;
+    return fetch_sub_acq_rel(&task->as.wide.countdown, arrivals) == arrivals;
 }
 
 static inline bool lanepool_i_countdown_arrive_plain(lanepool_i_task *task, uint32_t arrivals)
 {
-    if ((load_acquire(&task->word) & LANEPOOL_I_WAIT_MASK) == arrivals)
+    if ((load_acquire(&task->word) & LANEPOOL_I_COUNTDOWN_MASK) == arrivals)
         return true;
-    return (fetch_sub_acq_rel(&task->word, arrivals) & LANEPOOL_I_WAIT_MASK) == arrivals;
+    return (fetch_sub_acq_rel(&task->word, arrivals) & LANEPOOL_I_COUNTDOWN_MASK) == arrivals;
 }
 
 /* Counts down by `arrivals`. Returns true if the task is ready; then the caller schedules it. */

@@ -45,7 +45,7 @@ typedef struct lanepool_i_entry {
         lanepool_i_key_bytes *bytes;  /* S: TYPE_BYTES, owned */
         lanepool_lane *handle;        /* S: TYPE_LANE */
         struct lanepool_i_lane *lane; /* R: once routed */
-        uintptr_t mark;               /* R: holds ENTRY_TOMBSTONE; `lane` is not read any more */
+        uintptr_t tombstone;          /* R: holds ENTRY_TOMBSTONE; `lane` is not read any more */
     } at;
 } lanepool_i_entry;
 
@@ -78,7 +78,7 @@ typedef struct lanepool_i_wide {
     };
     lanepool_future *future;                     /* S: one reference, or NULL */
     lanepool_release_fn release;                 /* S */
-    _Atomic uint32_t wait;                       /* A: the countdown */
+    _Atomic uint32_t countdown;                  /* A: the countdown */
     uint32_t count : LANEPOOL_I_WIDE_COUNT_BITS; /* S, R: entries; routing merges duplicates */
     uint32_t tag : 8;                            /* S */
 } lanepool_i_wide;
@@ -87,7 +87,7 @@ struct lanepool_i_task {
     lanepool_task_fn function; /* S */
     void *context;             /* S */
     union {
-        lanepool_i_entry narrow[2];
+        lanepool_i_entry plain[2];
         lanepool_i_wide wide;
     } as;
     _Atomic(lanepool_i_task *) next; /* A: in the inbox, then in the list that holds the task */
@@ -95,34 +95,34 @@ struct lanepool_i_task {
 };
 
 _Static_assert(offsetof(lanepool_i_task, as.wide.release) ==
-                   offsetof(lanepool_i_task, as.narrow[1].next),
+                   offsetof(lanepool_i_task, as.plain[1].next),
                "a retained block has its link there");
 _Static_assert(sizeof(lanepool_i_task) == 64, "a task with up to two claims is one line");
 _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
                "entries become claims in place when a task is handed back");
 
-#define LANEPOOL_I_WAIT_MASK    ((uint64_t)15)
-#define LANEPOOL_I_COUNT_SHIFT  4 /* two bits: a plain task's number of entries */
-#define LANEPOOL_I_COUNT_MASK   ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
-#define LANEPOOL_I_WIDE         ((uint64_t)1 << 6)
-#define LANEPOOL_I_FOR_PUMP     ((uint64_t)1 << 7) /* of a wide task: a pump runs it */
-#define LANEPOOL_I_SHARED_SHIFT 7 /* two bits: the modes of a plain task's entries */
-#define LANEPOOL_I_TYPE_SHIFT   9 /* twice two bits: the key types of a plain task's entries */
-#define LANEPOOL_I_BARRIER      ((uint64_t)1 << 9)  /* with no entries: conflicts with all tasks */
-#define LANEPOOL_I_PERIODIC     ((uint64_t)1 << 12) /* of a wide task: see delay_every.h */
-#define LANEPOOL_I_MESSAGE      ((uint64_t)1 << 13) /* in the inbox: not to be routed as usual */
-#define LANEPOOL_I_EPOCH_SHIFT  14                  /* two bits: which quiesce waits for it */
-#define LANEPOOL_I_EPOCH_MASK   ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
-#define LANEPOOL_I_EPOCHS       4
-#define LANEPOOL_I_BY_CALLER    ((uint64_t)1 << 16) /* its submitter runs it, or a pump */
-#define LANEPOOL_I_VISITED      ((uint64_t)1 << 17) /* the current walk has met it */
-#define LANEPOOL_I_CLASS_SHIFT  18                  /* three bits: the block's slab class */
-#define LANEPOOL_I_CLASS_MASK   7
-#define LANEPOOL_I_RESCAN       ((uint64_t)1 << 21) /* to be scanned again: an allocation failed */
-#define LANEPOOL_I_TOMBSTONE    ((uint64_t)1 << 22) /* cancelled: only its entries remain */
-#define LANEPOOL_I_STARTED      ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
-#define LANEPOOL_I_TICKET_SHIFT 24
-#define LANEPOOL_I_TICKET_MASK  (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
+#define LANEPOOL_I_COUNTDOWN_MASK ((uint64_t)15)
+#define LANEPOOL_I_COUNT_SHIFT    4 /* two bits: a plain task's number of entries */
+#define LANEPOOL_I_COUNT_MASK     ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
+#define LANEPOOL_I_WIDE           ((uint64_t)1 << 6)
+#define LANEPOOL_I_FOR_PUMP       ((uint64_t)1 << 7) /* of a wide task: a pump runs it */
+#define LANEPOOL_I_SHARED_SHIFT   7 /* two bits: the modes of a plain task's entries */
+#define LANEPOOL_I_TYPE_SHIFT     9 /* twice two bits: the key types of a plain task's entries */
+#define LANEPOOL_I_BARRIER        ((uint64_t)1 << 9) /* with no entries: conflicts with all tasks */
+#define LANEPOOL_I_PERIODIC       ((uint64_t)1 << 12) /* of a wide task: see delay_every.h */
+#define LANEPOOL_I_MESSAGE        ((uint64_t)1 << 13) /* in the inbox: not to be routed as usual */
+#define LANEPOOL_I_EPOCH_SHIFT    14                  /* two bits: which quiesce waits for it */
+#define LANEPOOL_I_EPOCH_MASK     ((uint64_t)3 << LANEPOOL_I_EPOCH_SHIFT)
+#define LANEPOOL_I_EPOCHS         4
+#define LANEPOOL_I_BY_CALLER      ((uint64_t)1 << 16) /* its submitter runs it, or a pump */
+#define LANEPOOL_I_VISITED        ((uint64_t)1 << 17) /* the current walk has met it */
+#define LANEPOOL_I_CLASS_SHIFT    18                  /* three bits: the block's slab class */
+#define LANEPOOL_I_CLASS_MASK     7
+#define LANEPOOL_I_RESCAN         ((uint64_t)1 << 21) /* to be scanned again: an allocation failed */
+#define LANEPOOL_I_TOMBSTONE      ((uint64_t)1 << 22) /* cancelled: only its entries remain */
+#define LANEPOOL_I_STARTED        ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
+#define LANEPOOL_I_TICKET_SHIFT   24
+#define LANEPOOL_I_TICKET_MASK    (~(uint64_t)0 << LANEPOOL_I_TICKET_SHIFT)
 
 static inline uint64_t lanepool_i_task_ticket(const lanepool_i_task *task)
 {
@@ -173,7 +173,7 @@ static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
  * must not use the result. */
 static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
 {
-    return (lanepool_release_fn)load_acquire(&task->as.narrow[1].next);
+    return (lanepool_release_fn)load_acquire(&task->as.plain[1].next);
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)
@@ -214,7 +214,7 @@ static inline void lanepool_i_tasks_add(lanepool_i_tasks *tasks, lanepool_i_task
 
 /* Adds a task that the current walk has not met yet. A ready task may also be in the rule's
  * structures. */
-static inline void lanepool_i_tasks_collect(lanepool_i_tasks *tasks, lanepool_i_task *task)
+static inline void lanepool_i_tasks_add_unvisited(lanepool_i_tasks *tasks, lanepool_i_task *task)
 {
     if ((fetch_or_relaxed(&task->word, LANEPOOL_I_VISITED) & LANEPOOL_I_VISITED) == 0)
         lanepool_i_tasks_add(tasks, task);

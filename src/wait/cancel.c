@@ -107,7 +107,7 @@ static bool decide_to_cancel_locked(lanepool_pool *pool, lanepool_future *future
         return false;
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     future->cancelled = true;
-    future->mark = future->task;
+    future->tombstone = future->task;
     future->task = NULL;
     lanepool_future_retain(future);
     lanepool_future_retain(future);
@@ -123,7 +123,7 @@ static lanepool_status decide_to_cancel(lanepool_pool *pool, lanepool_future *fu
     if (future->complete || future->cancelled) {
         status = LANEPOOL_DONE;
     } else if (future->started) {
-        store_relaxed(&future->asked, true);
+        store_relaxed(&future->asked_to_end, true);
         status = LANEPOOL_RUNNING;
     } else if (!decide_to_cancel_locked(pool, future, cancelled)) {
         status = LANEPOOL_DONE;
@@ -139,19 +139,19 @@ static void make_tombstone_locked(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_i_task *task, lanepool_i_grants *grants)
 {
     lanepool_i_run_set_tombstone(record, task);
-    if (pool->rule->mark != NULL && !lanepool_i_barrier_holds(&pool->router, task))
-        pool->rule->mark(pool, task, grants);
+    if (pool->rule->split_tombstone != NULL && !lanepool_i_barrier_holds_back(&pool->router, task))
+        pool->rule->split_tombstone(pool, task, grants);
 }
 
 static lanepool_future *future_of_message(lanepool_i_message *message)
 {
-    return (lanepool_future *)((char *)message - offsetof(lanepool_future, marking));
+    return (lanepool_future *)((char *)message - offsetof(lanepool_future, tombstone_message));
 }
 
 static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_future *future)
 {
-    const lanepool_i_task *node = &future->marking.node;
+    const lanepool_i_task *node = &future->tombstone_message.node;
     release_context(record, node->as.wide.release, node->context);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_future_release(future);
@@ -163,11 +163,11 @@ static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_r
 {
     lanepool_future *future = future_of_message(message);
     lanepool_i_mutex_lock(&future->lock);
-    if (future->mark != NULL)
-        make_tombstone_locked(pool, record, future->mark, grants);
+    if (future->tombstone != NULL)
+        make_tombstone_locked(pool, record, future->tombstone, grants);
     lanepool_i_mutex_unlock(&future->lock);
     if (future->is_member)
-        lanepool_i_pumps_give_tombstones(pool);
+        lanepool_i_pumps_move_tombstones(pool);
     lanepool_i_barrier_lift(pool, record, grants);
     end_tombstone_message(pool, record, future);
 }
@@ -183,11 +183,11 @@ static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record
     bool has_rule = pool->options.is_compatible != NULL;
     if (!has_rule)
         release_context(record, cancelled->release, cancelled->front.context);
-    future->marking.node.context = cancelled->front.context;
-    future->marking.node.as.wide.release = has_rule ? cancelled->release : NULL;
-    future->marking.carry_out = carry_out_tombstone_message;
-    future->marking.urgent = true;
-    if (lanepool_i_router_send(pool, record, &future->marking))
+    future->tombstone_message.node.context = cancelled->front.context;
+    future->tombstone_message.node.as.wide.release = has_rule ? cancelled->release : NULL;
+    future->tombstone_message.carry_out = carry_out_tombstone_message;
+    future->tombstone_message.urgent = true;
+    if (lanepool_i_router_send(pool, record, &future->tombstone_message))
         return;
     end_tombstone_message(pool, record, future);
     lanepool_i_lifecycle_attend(pool, record);
@@ -232,9 +232,10 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
 {
     const lanepool_i_task *task = run->task;
     if (task == NULL)
-        return run->of_sequence->future != NULL && load_relaxed(&run->of_sequence->future->asked);
+        return run->of_sequence->future != NULL &&
+               load_relaxed(&run->of_sequence->future->asked_to_end);
     return lanepool_i_task_is_wide(task) && task->as.wide.future != NULL &&
-           load_relaxed(&task->as.wide.future->asked);
+           load_relaxed(&task->as.wide.future->asked_to_end);
 }
 
 /* --- several tasks --- */
@@ -262,7 +263,7 @@ static bool take_over_future(lanepool_future *future)
 /* Only where tasks are reaped. A task that a barrier holds back has no countdown yet. */
 static bool countdown_shows_start(const lanepool_pool *pool, const lanepool_i_task *task)
 {
-    return pool->rule->reap != NULL && !lanepool_i_barrier_holds(&pool->router, task) &&
+    return pool->rule->reap != NULL && !lanepool_i_barrier_holds_back(&pool->router, task) &&
            lanepool_i_countdown_has_started(task);
 }
 
@@ -298,7 +299,7 @@ static void add_tombstone(struct cancelling *cancelling, lanepool_i_task *task)
 static bool does_task_claim(const lanepool_pool *pool, lanepool_i_task *task,
                             const lanepool_i_lane *lane)
 {
-    if (lanepool_i_barrier_holds(&pool->router, task))
+    if (lanepool_i_barrier_holds_back(&pool->router, task))
         return lanepool_i_lane_table_is_claimed(pool, task, lane);
     return pool->rule->claims_lane(pool, task, lane);
 }
@@ -378,9 +379,9 @@ static void bury_tombstones(const struct cancelling *cancelling, lanepool_i_gran
     const lanepool_i_rule *rule = pool->rule;
     lanepool_i_task *const *tombstones = cancelling->tombstones.items;
     const lanepool_i_router *router = &pool->router;
-    for (size_t i = 0; i < cancelling->tombstones.count && rule->mark != NULL; i++)
-        if (!lanepool_i_barrier_holds(router, tombstones[i]))
-            rule->mark(pool, tombstones[i], grants);
+    for (size_t i = 0; i < cancelling->tombstones.count && rule->split_tombstone != NULL; i++)
+        if (!lanepool_i_barrier_holds_back(router, tombstones[i]))
+            rule->split_tombstone(pool, tombstones[i], grants);
 }
 
 /* By the role's holder. */
@@ -402,7 +403,7 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_thread_record *
     }
     lanepool_i_census_thaw(census, grants);
     bury_tombstones(cancelling, grants);
-    lanepool_i_pumps_give_tombstones(pool);
+    lanepool_i_pumps_move_tombstones(pool);
     lanepool_i_census_end(census);
     lanepool_i_census_fini(census);
     lanepool_i_barrier_lift(pool, record, grants);

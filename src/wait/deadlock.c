@@ -116,7 +116,7 @@ static lanepool_i_task *choose_from_pump_locked(lanepool_pool *pool,
     lanepool_pump *pump = wait->pump;
     lanepool_i_task *chosen = choose_needed_locked(pool, record, wait, &pump->ready, grants);
     if (chosen != NULL)
-        lanepool_i_pump_took_locked(pump);
+        lanepool_i_pump_update_event_locked(pump);
     return chosen;
 }
 
@@ -134,7 +134,7 @@ lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thr
     lanepool_i_workers_take_all(&pool->workers, &ready);
     lanepool_i_mutex_lock(&pool->waits.lock);
     /* Check for a stop only now: a task that became ready after a stop must not start. */
-    if (!lanepool_i_workers_is_stopped(&pool->workers) &&
+    if (!lanepool_i_workers_are_stopped(&pool->workers) &&
         load_relaxed(&wait->verdict) == LANEPOOL_I_MAY_WAIT && find_awaited(wait)) {
         chosen = choose_needed_locked(pool, record, wait, &ready, &grants);
         if (chosen == NULL && wait->pump != NULL)

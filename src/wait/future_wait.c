@@ -43,7 +43,7 @@ static bool has_message_to_route(const lanepool_pool *pool, const lanepool_i_wai
 static bool may_run_ready_tasks(const lanepool_pool *pool, const lanepool_i_wait *wait)
 {
     return (pool->options.layout != LANEPOOL_PER_WORKER || wait->pump != NULL) &&
-           !lanepool_i_workers_is_stopped(&pool->workers);
+           !lanepool_i_workers_are_stopped(&pool->workers);
 }
 
 /*
@@ -63,7 +63,7 @@ static bool route_and_find_needed(lanepool_pool *pool, lanepool_i_thread_record 
         return false;
     if (routes)
         lanepool_i_router_route(pool, record);
-    if (helps && (wait->pump != NULL || lanepool_i_workers_has_ready(&pool->workers)))
+    if (helps && (wait->pump != NULL || lanepool_i_workers_have_ready(&pool->workers)))
         *needed = lanepool_i_wait_take_needed(pool, record, wait);
     bool more = has_message_to_route(pool, wait) &&
                 lanepool_i_waiter_has_more(&wait->waiter, &pool->router);
