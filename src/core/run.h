@@ -47,7 +47,8 @@ LANEPOOL_I_COLD void lanepool_i_run_report_failure(lanepool_pool *pool,
                                                    lanepool_i_thread_record *record,
                                                    const lanepool_i_task *task,
                                                    const lanepool_result *result, bool is_last);
-/* Ends a parked task that was skipped or dropped; its record must say `ends`. Any thread. */
+/* Ends a parked task that was skipped or dropped; its record must say `ends_uncalled`. Any thread.
+ */
 void lanepool_i_run_end_parked(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task, const lanepool_result *result);
 /* Ends a task that has failed before: completes its future and disposes of it, but releases no

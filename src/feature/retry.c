@@ -186,8 +186,8 @@ static uint64_t retry_delay(const lanepool_i_attempts *attempts)
     return delay_ns;
 }
 
-/* A thread that asks the task to stop sets `asked`, and then takes the failures' lock. So either it
- * finds the task in the list, or this thread sees `asked`. */
+/* A thread that asks the task to stop sets `asked_to_end`, and then takes the failures' lock. So
+ * either it finds the task in the list, or this thread sees `asked_to_end`. */
 static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, uint64_t delay_ns)
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);

@@ -19,8 +19,8 @@
  * lock, owns it: the clock thread when the timer fires, the thread that resolves it, or the
  * hand-back.
  *
- * A task that must end without another call has `ends` set and is put among the ready tasks. The
- * worker that takes it ends it.
+ * A task that must end without another call has `ends_uncalled` set and is put among the ready
+ * tasks. The worker that takes it ends it.
  */
 #ifndef LANEPOOL_SRC_FUTURE_ATTEMPTS_H
 #define LANEPOOL_SRC_FUTURE_ATTEMPTS_H

@@ -27,7 +27,7 @@ static void count_unfrozen(lanepool_i_census *census, const lanepool_i_task *tas
         load_relaxed(&task->as.wide.countdown) != 0 && !lanepool_i_countdown_has_started(task);
 }
 
-/* Counts a task of a frozen lane, once. The task can be linked into `counted`: a task that waits is
+/* Counts a task of a frozen lane, once. The task can be linked into `visited`: a task that waits is
  * in no other list, and it waits until the thaw. */
 static void count_frozen(lanepool_i_census *census, lanepool_i_task *task)
 {

@@ -40,8 +40,8 @@ typedef struct lanepool_i_census {
         entry_lanes;    /* const void *: each entry's lane, or NULL if it is in no lane */
     bool out_of_memory; /* the census is incomplete */
     bool counts_only;   /* only count the tasks that wait, tombstones included; needs no memory */
-    size_t waiting;     /* with `counts`: their number */
-    lanepool_i_tasks visited; /* with `counts`: those in frozen lanes, each once, VISITED */
+    size_t waiting;     /* with `counts_only`: their number */
+    lanepool_i_tasks visited; /* with `counts_only`: those in frozen lanes, each once, VISITED */
 } lanepool_i_census;
 
 /* Adds a row for a task in the given state. */

@@ -40,7 +40,7 @@ static inline bool lanepool_i_entry_is_granted(lanepool_i_lane *lane, const lane
                                     lanepool_i_task_ticket(lanepool_i_link_task(head)));
 }
 
-/* R: makes the entries of a cancelled task block nothing more; see `mark` in rule.h. */
+/* R: makes the entries of a cancelled task block nothing more; see `split_tombstone` in rule.h. */
 void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *task,
                                         lanepool_i_grants *grants);
 /* R: sets the number of a tombstone's entries to 0. When the tombstone is ready, it has left all

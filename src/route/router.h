@@ -45,7 +45,7 @@ typedef struct lanepool_i_router {
 } lanepool_i_router;
 
 /* Functions of higher layers that routing calls; pool.c fills them in. Only the role's holder calls
- * them, except `call`. */
+ * them, except `notify_caller`. */
 typedef struct lanepool_i_router_host {
     /* Checks the pool's counters; see lifecycle.h. */
     void (*check_counters)(lanepool_pool *pool, lanepool_i_thread_record *record);
@@ -59,8 +59,8 @@ typedef struct lanepool_i_router_host {
     /* Routes a task that does not wait in poisoned lanes. */
     void (*route_avoiding_poison)(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task, lanepool_i_grants *grants);
-    /* Disposes of a reaped task. `forget` is for a cancelled task: it does not call the release
-     * callback. */
+    /* Disposes of a reaped task. `dispose_silently` is for a cancelled task: it does not call the
+     * release callback. */
     void (*dispose)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
     void (*dispose_silently)(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task);

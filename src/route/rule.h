@@ -54,7 +54,8 @@ typedef struct lanepool_i_rule {
     /* R: makes the entries of a routed task that was cancelled block nothing more. The block is not
      * reused during the call. NULL if a tombstone's entries pass in their turn. */
     void (*split_tombstone)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_grants *grants);
-    /* R: instead of `route`, if there is `mark`: routes a task that was cancelled before. */
+    /* R: instead of `route`, if there is `split_tombstone`: routes a task that was cancelled
+     * before. */
     void (*route_tombstone)(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task, lanepool_i_grants *grants);
 

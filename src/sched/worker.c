@@ -227,7 +227,7 @@ static lanepool_i_task *find_ready(lanepool_i_worker *worker)
     return task;
 }
 
-/* A task from the worker's own lane needs no check of `halt`: `own` has made one. */
+/* A task from the worker's own lane needs no check of `halt`: `take_own` has made one. */
 static lanepool_i_task *find_task(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;

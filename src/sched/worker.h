@@ -8,12 +8,12 @@
  *   3. Its own ring.
  *   4. The older half of the next worker's ring, if nothing was taken from that ring since this
  *      worker last checked.
- *   5. Its own ring again, after `look`, which may route.
+ *   5. Its own ring again, after `bring_ready`, which may route.
  *   6. The older half of any other worker's ring.
  *
  * After each quantum the worker *looks around* first, for work that only other workers would find:
- * it calls `look`, then takes the oldest task of the overflow list or of another worker's ring,
- * each in turn.
+ * it calls `bring_ready`, then takes the oldest task of the overflow list or of another worker's
+ * ring, each in turn.
  *
  * In an elastic pool workers may be absent (sleep.h). A thread that claims an absent worker starts
  * its new thread at once. The claimer holds no lock then, but may hold the router role. The new
@@ -35,8 +35,8 @@
 typedef struct lanepool_i_workers lanepool_i_workers;
 typedef struct lanepool_i_worker lanepool_i_worker;
 
-/* The pool, as its workers see it. Called on the worker's thread, except `start`. `left` must be
- * quick. */
+/* The pool, as its workers see it. Called on the worker's thread, except `start`. `is_work_left`
+ * must be quick. */
 typedef struct lanepool_i_work {
     /* The thread begins. */
     void (*begin)(void *owner, lanepool_i_worker *worker);
@@ -46,12 +46,12 @@ typedef struct lanepool_i_work {
     void (*bring_ready)(void *owner, lanepool_i_worker *worker);
     /* Takes the next task of the worker's own lane, or returns NULL. */
     lanepool_i_task *(*take_own)(void *owner, lanepool_i_worker *worker);
-    /* Return true if `look` or `own` would find something, in the total order of seq_cst
-     * operations. */
+    /* Return true if `bring_ready` or `take_own` would find something, in the total order of
+     * seq_cst operations. */
     bool (*is_work_left)(void *owner, lanepool_i_worker *worker);
     bool (*has_own)(void *owner, lanepool_i_worker *worker);
     /* The last searcher stops with a task and has seen no work left. Returns true if there may be
-     * work that only `idle` can detect; then another worker is woken for it. */
+     * work that only `before_sleep` can detect; then another worker is woken for it. */
     bool (*may_work_be_hidden)(void *owner, lanepool_i_worker *worker);
     /* The worker has set its flag and is about to sleep. */
     void (*before_sleep)(void *owner, lanepool_i_worker *worker);

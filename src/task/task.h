@@ -7,9 +7,9 @@
  *
  * The task's word, from its highest bit:
  *
- *     ticket (40) | flags (20) | wait (4)
+ *     ticket (40) | flags (20) | countdown (4)
  *
- * `wait` is a plain task's countdown; a wide task has its own. Tickets are compared only within the
+ * The countdown is a plain task's; a wide task has its own. Tickets are compared only within the
  * pending tasks of one pool, which are far fewer than 2^39.
  *
  * Ticket and flags are written before the task can become ready. Three kinds of bits change later:
