@@ -117,6 +117,37 @@ if command -v python3 >/dev/null; then
     fresh
 fi
 
+if command -v python3 >/dev/null; then
+    names_are_good() { python3 -B "$here/names.py" "$place/p/src" >/dev/null; }
+    prose_is_good() { python3 -B "$here/prose.py" "$place/p" src >/dev/null; }
+    if ! names_are_good; then
+        echo "names: refuses an orderly project"
+        failed=1
+    fi
+    printf 'static int look(void)\n{\n    return 1;\n}\n' >"$place/p/src/low/low.c"
+    if names_are_good; then
+        echo "names: does not find a name of one word"
+        failed=1
+    fi
+    cp "$place/p/src/high/high.c" "$place/p/src/low/low.c"
+    if names_are_good; then
+        echo "names: does not find a name that two files have"
+        failed=1
+    fi
+    fresh
+    echo '/* Takes a task from the ring. */' >>"$place/p/src/low/low.h"
+    if ! prose_is_good; then
+        echo "prose: refuses plain sentences"
+        failed=1
+    fi
+    echo '/* Who lies down is to''ld by whoever comes. */' >>"$place/p/src/low/low.h"
+    if prose_is_good; then
+        echo "prose: does not find a riddle"
+        failed=1
+    fi
+    fresh
+fi
+
 if command -v python3 >/dev/null && command -v dot >/dev/null; then
     drawn=$place/p/docs/diagrams
     fresh
