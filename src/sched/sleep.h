@@ -26,8 +26,8 @@
  *
  * A worker that has slept for its idle time leaves:
  *   1. It swaps its own flag from ASLEEP to AWAKE, unless a waker was first. It counts as busy.
- *   2. When its thread has nothing left to do but end, it becomes absent in the same order as
- * above: count, flag, one more check everywhere.
+ *   2. When its thread has nothing left to do but end, it becomes absent in the order above:
+ *      count, flag, one more check everywhere.
  *   3. If it finds work, it claims its flag again and is back, unless another thread was first.
  *
  * An absent worker that was claimed counts as busy until its new thread begins to search: until
