@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "amount.h"
-#include "cell_index.h"
-#include "names.h"
+#include "base/amount.h"
+#include "base/cell_index.h"
+#include "base/names.h"
+#include "base/slice.h"
 #include "problem.h"
-#include "slice.h"
 #include "sources.h"
 
 #define NO_INDEX UINT32_MAX

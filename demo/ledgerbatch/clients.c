@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "buffer.h"
+#include "base/buffer.h"
 #include "memory.h"
 
 struct finder {

@@ -5,8 +5,8 @@
 #ifndef LEDGERBATCH_COMMITTER_H
 #define LEDGERBATCH_COMMITTER_H
 
+#include "base/buffer.h"
 #include "batch.h"
-#include "buffer.h"
 #include "store.h"
 
 struct committer {

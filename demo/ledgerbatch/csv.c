@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "syntax.h"
+#include "base/syntax.h"
 
 #define CSV_COLUMNS 6
 

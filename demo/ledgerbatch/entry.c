@@ -1,8 +1,8 @@
 /* Owns the way in which transactions are written as journal text. */
 #include "entry.h"
 
-#include "amount.h"
-#include "syntax.h"
+#include "base/amount.h"
+#include "base/syntax.h"
 
 #define AMOUNT_COLUMN 52
 #define DATE_SIZE     10

@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_ENTRY_H
 #define LEDGERBATCH_ENTRY_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 #include "store.h"
 
 /* A plain amount without its commodity, exact. */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/syntax.h"
 #include "memory.h"
-#include "syntax.h"
 
 #define HOT_CUSTOMERS  100
 #define HOT_PER_CENT   25

@@ -1,7 +1,7 @@
 /* Owns the headers of tasks: dates, codes and texts. */
 #include "header.h"
 
-#include "syntax.h"
+#include "base/syntax.h"
 
 #define DATE_SIZE  10
 #define MONTH_SIZE 7

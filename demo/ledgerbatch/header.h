@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_HEADER_H
 #define LEDGERBATCH_HEADER_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 #include "plan.h"
 #include "store.h"
 

@@ -1,9 +1,9 @@
 /* Owns the directives of a journal: account, commodity, P, include, comment. */
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "journal_lex.h"
 #include "memory.h"
-#include "syntax.h"
 
 /* A tag's name begins a word; its value runs to a comma or the end of the line. */
 static bool find_group(struct slice comment, struct slice *group)

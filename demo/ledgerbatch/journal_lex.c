@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "syntax.h"
+#include "base/syntax.h"
 
 bool journal_problem(struct journal_parser *parser, const char *format, ...)
 {

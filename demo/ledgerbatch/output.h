@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_OUTPUT_H
 #define LEDGERBATCH_OUTPUT_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 #include "store.h"
 #include "stored_book.h"
 

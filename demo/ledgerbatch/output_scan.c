@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "entry.h"
 #include "memory.h"
-#include "syntax.h"
 
 #define DATE_SIZE 10
 

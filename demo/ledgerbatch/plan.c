@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "check.h"
 #include "csv.h"
 #include "journal.h"
 #include "memory.h"
 #include "publication.h"
-#include "syntax.h"
 
 /* Numbers of postings and tasks are kept in 32 bits; behind the plan, rollups may have others. */
 #define ITEMS_MAX ((size_t)UINT32_MAX / 2 - 1)

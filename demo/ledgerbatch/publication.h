@@ -5,7 +5,7 @@
 #ifndef LEDGERBATCH_PUBLICATION_H
 #define LEDGERBATCH_PUBLICATION_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 #include "problem.h"
 
 struct publication {

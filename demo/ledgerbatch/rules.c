@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/syntax.h"
 #include "memory.h"
-#include "syntax.h"
 
 /* Raised when the same input and rules would give another result than before. */
 #define RULES_VERSION "ledgerbatch 1"

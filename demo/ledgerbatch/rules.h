@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "amount.h"
+#include "base/amount.h"
 #include "book.h"
 
 struct patterns {

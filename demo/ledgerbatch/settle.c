@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "memory.h"
-#include "syntax.h"
 
 void settler_fini(struct settler *settler)
 {

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/sha256.h"
+#include "base/slice.h"
 #include "problem.h"
-#include "sha256.h"
-#include "slice.h"
 
 struct source {
     char *name; /* as the user named it; "-" is standard input */

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "problem.h"
-#include "slice.h"
 
 struct store;
 

@@ -1,9 +1,9 @@
 /* Owns the reading of rows: one prepared query for each kind. */
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "memory.h"
 #include "store_sqlite.h"
-#include "syntax.h"
 
 struct store_cursor {
     struct store *store;

@@ -1,8 +1,8 @@
 /* Owns the tables, and the writing of rows: one prepared statement for each kind. */
 #include <stdio.h>
 
+#include "base/syntax.h"
 #include "store_sqlite.h"
-#include "syntax.h"
 
 #define DATE_SIZE 10
 

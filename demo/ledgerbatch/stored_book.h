@@ -5,8 +5,8 @@
 #ifndef LEDGERBATCH_STORED_BOOK_H
 #define LEDGERBATCH_STORED_BOOK_H
 
-#include "cell_index.h"
-#include "names.h"
+#include "base/cell_index.h"
+#include "base/names.h"
 #include "store.h"
 
 /* One balance; in outputs they come by lane, account and commodity. */

@@ -8,11 +8,11 @@
  */
 #include <stdlib.h>
 
+#include "base/syntax.h"
 #include "input_files.h"
 #include "plan.h"
 #include "posted_book.h"
 #include "steps.h"
-#include "syntax.h"
 
 /* Month-ends follow every month from the first to the last, for every group. */
 #define MONTH_COUNT     ((9999 - 1400 + 1) * 12)

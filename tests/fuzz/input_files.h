@@ -7,7 +7,7 @@
 #ifndef TESTS_FUZZ_INPUT_FILES_H
 #define TESTS_FUZZ_INPUT_FILES_H
 
-#include "slice.h"
+#include "base/slice.h"
 
 #define INPUT_FILE_NAME "input"
 

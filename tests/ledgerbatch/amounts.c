@@ -1,5 +1,5 @@
 /* The arithmetic of money: reading, rounding, writing. */
-#include "amount.h"
+#include "base/amount.h"
 
 #include <string.h>
 

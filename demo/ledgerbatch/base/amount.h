@@ -2,8 +2,8 @@
  * Exact decimal arithmetic: an amount is an integer number of units of
  * 10^-scale. Sums and products use 128 bits; nothing is a floating-point number.
  */
-#ifndef LEDGERBATCH_AMOUNT_H
-#define LEDGERBATCH_AMOUNT_H
+#ifndef LEDGERBATCH_BASE_AMOUNT_H
+#define LEDGERBATCH_BASE_AMOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

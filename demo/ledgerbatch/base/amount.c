@@ -1,5 +1,5 @@
 /* Owns the arithmetic of money: reading, scaling, rounding and writing decimals. */
-#include "amount.h"
+#include "base/amount.h"
 
 #include <string.h>
 

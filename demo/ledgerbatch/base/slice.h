@@ -1,8 +1,8 @@
 /*
  * A piece of text inside a larger one: not zero-terminated, not owned.
  */
-#ifndef LEDGERBATCH_SLICE_H
-#define LEDGERBATCH_SLICE_H
+#ifndef LEDGERBATCH_BASE_SLICE_H
+#define LEDGERBATCH_BASE_SLICE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Owns the lexical rules that the readers share. */
-#include "syntax.h"
+#include "base/syntax.h"
 
 static bool is_digit(char c)
 {

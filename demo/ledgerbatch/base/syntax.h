@@ -2,14 +2,14 @@
  * What names, dates and amounts look like: shared by all readers of input.
  * Each function explains what is wrong in words that follow "FILE:LINE: ".
  */
-#ifndef LEDGERBATCH_SYNTAX_H
-#define LEDGERBATCH_SYNTAX_H
+#ifndef LEDGERBATCH_BASE_SYNTAX_H
+#define LEDGERBATCH_BASE_SYNTAX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "amount.h"
-#include "slice.h"
+#include "base/amount.h"
+#include "base/slice.h"
 
 /*
  * The longest account name and symbol, in bytes. ledger reads no line of more than 4095 bytes, and

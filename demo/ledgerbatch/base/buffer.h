@@ -1,10 +1,10 @@
 /*
  * A growing text.
  */
-#ifndef LEDGERBATCH_BUFFER_H
-#define LEDGERBATCH_BUFFER_H
+#ifndef LEDGERBATCH_BASE_BUFFER_H
+#define LEDGERBATCH_BASE_BUFFER_H
 
-#include "slice.h"
+#include "base/slice.h"
 
 struct buffer {
     char *data;

@@ -2,8 +2,8 @@
  * Finds the number of the cell of an account in a commodity. An account can be in any number of
  * commodities: looking through them one by one would take the square of it.
  */
-#ifndef LEDGERBATCH_CELL_INDEX_H
-#define LEDGERBATCH_CELL_INDEX_H
+#ifndef LEDGERBATCH_BASE_CELL_INDEX_H
+#define LEDGERBATCH_BASE_CELL_INDEX_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Owns the building of texts. */
-#include "buffer.h"
+#include "base/buffer.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SHA-256 (FIPS 180-4), which pins what a database was made from. */
-#ifndef LEDGERBATCH_SHA256_H
-#define LEDGERBATCH_SHA256_H
+#ifndef LEDGERBATCH_BASE_SHA256_H
+#define LEDGERBATCH_BASE_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

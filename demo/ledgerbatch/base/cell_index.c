@@ -1,5 +1,5 @@
 /* Owns the hash table from account and commodity to cell. */
-#include "cell_index.h"
+#include "base/cell_index.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,12 @@
  * Interned names: each distinct text gets a number, counted from 0 in the
  * order of first appearance.
  */
-#ifndef LEDGERBATCH_NAMES_H
-#define LEDGERBATCH_NAMES_H
+#ifndef LEDGERBATCH_BASE_NAMES_H
+#define LEDGERBATCH_BASE_NAMES_H
 
 #include <stdint.h>
 
-#include "slice.h"
+#include "base/slice.h"
 
 #define NAME_NONE UINT32_MAX
 

@@ -1,5 +1,5 @@
 /* Owns the SHA-256 computation, as FIPS 180-4 gives it. */
-#include "sha256.h"
+#include "base/sha256.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Owns the tables of interned names: an open-addressing hash table over an
  * array of slices whose bytes are kept in blocks that never move.
  */
-#include "names.h"
+#include "base/names.h"
 
 #include <stdlib.h>
 
