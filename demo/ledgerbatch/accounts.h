@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_ACCOUNTS_H
 #define LEDGERBATCH_ACCOUNTS_H
 
-#include "book.h"
+#include "book/book.h"
 #include "rules.h"
 
 enum account_flags {

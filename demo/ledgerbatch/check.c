@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "book/settle.h"
 #include "memory.h"
-#include "settle.h"
 
 struct checker {
     struct book *book;

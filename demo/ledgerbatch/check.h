@@ -6,7 +6,7 @@
 #define LEDGERBATCH_CHECK_H
 
 #include "accounts.h"
-#include "book.h"
+#include "book/book.h"
 
 /*
  * Puts the book in its final form: `order` is filled, every amount stands at

@@ -9,7 +9,7 @@
 #define LEDGERBATCH_CLIENTS_H
 
 #include "accounts.h"
-#include "book.h"
+#include "book/book.h"
 #include "rules.h"
 
 struct client_cell {

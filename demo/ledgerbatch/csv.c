@@ -1,6 +1,6 @@
 /*
  * Owns the reading of transfers. Quoted fields are unfolded in place: the
- * digest of a source is taken over its bytes before that, see sources.h.
+ * digest of a source is taken over its bytes before that, see book/sources.h.
  */
 #include "csv.h"
 

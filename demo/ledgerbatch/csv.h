@@ -5,7 +5,7 @@
 #ifndef LEDGERBATCH_CSV_H
 #define LEDGERBATCH_CSV_H
 
-#include "book.h"
+#include "book/book.h"
 
 /* Reads one file into the book. *last_seq is carried from file to file: it only rises. */
 bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem);

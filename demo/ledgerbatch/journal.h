@@ -5,7 +5,7 @@
 #ifndef LEDGERBATCH_JOURNAL_H
 #define LEDGERBATCH_JOURNAL_H
 
-#include "book.h"
+#include "book/book.h"
 
 /* Reads one journal, and what it includes, into the book. "-" is standard input. */
 bool journal_read(struct book *book, const char *name, struct problem *problem);

@@ -5,8 +5,8 @@
 #ifndef LEDGERBATCH_JOURNAL_LEX_H
 #define LEDGERBATCH_JOURNAL_LEX_H
 
-#include "book.h"
-#include "settle.h"
+#include "book/book.h"
+#include "book/settle.h"
 
 /* What an indented line belongs to. */
 enum journal_block { BLOCK_NONE, BLOCK_TRANSACTION, BLOCK_ACCOUNT, BLOCK_COMMODITY, BLOCK_COMMENT };

@@ -7,7 +7,7 @@
 #ifndef LEDGERBATCH_PLAN_H
 #define LEDGERBATCH_PLAN_H
 
-#include "book.h"
+#include "book/book.h"
 #include "clients.h"
 #include "rules.h"
 

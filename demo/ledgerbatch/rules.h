@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/amount.h"
-#include "book.h"
+#include "book/book.h"
 
 struct patterns {
     const char **items;

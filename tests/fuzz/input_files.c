@@ -1,8 +1,8 @@
 /* Owns the current input, and the reading of files from it. */
 #include "input_files.h"
 
+#include "book/sources.h"
 #include "memory.h"
-#include "sources.h"
 #include "steps.h"
 
 /* More files than this are refused, as if the disk failed: they would only take time. */

@@ -2,8 +2,8 @@
  * The input files, whole in memory: everything that is read from them later is
  * a slice of their bytes.
  */
-#ifndef LEDGERBATCH_SOURCES_H
-#define LEDGERBATCH_SOURCES_H
+#ifndef LEDGERBATCH_BOOK_SOURCES_H
+#define LEDGERBATCH_BOOK_SOURCES_H
 
 #include <pthread.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ struct sources {
     size_t count, capacity;
 };
 
-/* Reads a file; NULL, with the reason in problem, when that fails. See sources_file.c. */
+/* Reads a file; NULL, with the reason in problem, when that fails. See book/sources_file.c. */
 struct source *sources_read(struct sources *sources, const char *name, struct problem *problem);
 
 /* The two halves of reading: a source without bytes; the check of its bytes, once they are there.

@@ -5,8 +5,8 @@
  * changes one cell. Readers (journal.c, csv.c) fill the book; check.c settles
  * and verifies it; after that it never changes.
  */
-#ifndef LEDGERBATCH_BOOK_H
-#define LEDGERBATCH_BOOK_H
+#ifndef LEDGERBATCH_BOOK_BOOK_H
+#define LEDGERBATCH_BOOK_BOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@
 #include "base/cell_index.h"
 #include "base/names.h"
 #include "base/slice.h"
+#include "book/sources.h"
 #include "problem.h"
-#include "sources.h"
 
 #define NO_INDEX UINT32_MAX
 

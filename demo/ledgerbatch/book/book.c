@@ -1,5 +1,5 @@
 /* Owns the book's arrays: adding to them and freeing them. */
-#include "book.h"
+#include "book/book.h"
 
 #include <stdarg.h>
 #include <stdio.h>

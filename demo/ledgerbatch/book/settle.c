@@ -1,5 +1,5 @@
 /* Owns the balance rule: sums at cost, implied prices, elided amounts. */
-#include "settle.h"
+#include "book/settle.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * Owns the bytes of the input. Large files are hashed by a thread of their own
  * while the parser reads the same, unchanging bytes.
  */
-#include "sources.h"
+#include "book/sources.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * Settling a transaction: filling in what was left out, and its balance.
  */
-#ifndef LEDGERBATCH_SETTLE_H
-#define LEDGERBATCH_SETTLE_H
+#ifndef LEDGERBATCH_BOOK_SETTLE_H
+#define LEDGERBATCH_BOOK_SETTLE_H
 
-#include "book.h"
+#include "book/book.h"
 
 /* The sum at cost of one transaction in one commodity. */
 struct commodity_sum {

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "book/sources.h"
 #include "memory.h"
-#include "sources.h"
 
 /* A line number and an offset into a source must fit 32 bits. */
 #define SOURCE_SIZE_MAX ((size_t)UINT32_MAX)
