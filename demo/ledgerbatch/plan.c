@@ -5,10 +5,10 @@
 
 #include "base/syntax.h"
 #include "check.h"
-#include "csv.h"
-#include "journal.h"
 #include "memory.h"
 #include "publication.h"
+#include "read/csv.h"
+#include "read/journal.h"
 
 /* Numbers of postings and tasks are kept in 32 bits; behind the plan, rollups may have others. */
 #define ITEMS_MAX ((size_t)UINT32_MAX / 2 - 1)

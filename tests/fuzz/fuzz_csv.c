@@ -1,8 +1,8 @@
 /* Any bytes as transfers: they are read into a book, which must hold together. */
 #include <stdlib.h>
 
-#include "csv.h"
 #include "input_files.h"
+#include "read/csv.h"
 #include "steps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

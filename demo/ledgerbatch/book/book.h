@@ -2,7 +2,7 @@
  * The book: everything that the input says, as compact arrays.
  *
  * A *cell* is one account in one commodity: what has a balance. A posting
- * changes one cell. Readers (journal.c, csv.c) fill the book; check.c settles
+ * changes one cell. Readers (read/journal.c, read/csv.c) fill the book; check.c settles
  * and verifies it; after that it never changes.
  */
 #ifndef LEDGERBATCH_BOOK_BOOK_H

@@ -2,8 +2,8 @@
  * Reads journals: the portable subset of the plain-text format that ledger and
  * hledger both accept. Whatever lies outside stops with FILE:LINE: message.
  */
-#ifndef LEDGERBATCH_JOURNAL_H
-#define LEDGERBATCH_JOURNAL_H
+#ifndef LEDGERBATCH_READ_JOURNAL_H
+#define LEDGERBATCH_READ_JOURNAL_H
 
 #include "book/book.h"
 

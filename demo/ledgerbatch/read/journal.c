@@ -1,8 +1,8 @@
 /* Owns the lines of a journal: which kind each is, and where a transaction ends. */
-#include "journal.h"
+#include "read/journal.h"
 
 #include "base/syntax.h"
-#include "journal_lex.h"
+#include "read/journal_lex.h"
 
 /* ledger reads at most 4095 bytes; lines of what was refused get "; " in front. */
 #define LINE_SIZE_MAX 4000

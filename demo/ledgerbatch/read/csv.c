@@ -2,7 +2,7 @@
  * Owns the reading of transfers. Quoted fields are unfolded in place: the
  * digest of a source is taken over its bytes before that, see book/sources.h.
  */
-#include "csv.h"
+#include "read/csv.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * Reads transfers as comma-separated values (RFC 4180) with the header line
  * seq,date,from,to,amount,commodity.
  */
-#ifndef LEDGERBATCH_CSV_H
-#define LEDGERBATCH_CSV_H
+#ifndef LEDGERBATCH_READ_CSV_H
+#define LEDGERBATCH_READ_CSV_H
 
 #include "book/book.h"
 

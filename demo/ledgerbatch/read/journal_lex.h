@@ -1,9 +1,9 @@
 /*
  * The lines and tokens of a journal, and the parser's state: internal to the
- * journal reader (journal.c, journal_posting.c, journal_directive.c).
+ * journal reader (read/journal.c, read/journal_posting.c, read/journal_directive.c).
  */
-#ifndef LEDGERBATCH_JOURNAL_LEX_H
-#define LEDGERBATCH_JOURNAL_LEX_H
+#ifndef LEDGERBATCH_READ_JOURNAL_LEX_H
+#define LEDGERBATCH_READ_JOURNAL_LEX_H
 
 #include "book/book.h"
 #include "book/settle.h"

@@ -1,5 +1,5 @@
 /* Owns the postings of a journal: ACCOUNT  [AMOUNT [@|@@ AMOUNT]] [= AMOUNT]  [; comment] */
-#include "journal_lex.h"
+#include "read/journal_lex.h"
 
 static struct extra *extra_of(struct journal_parser *parser, struct posting *posting)
 {

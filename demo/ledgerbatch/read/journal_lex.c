@@ -1,5 +1,5 @@
 /* Owns the tokens of a journal: names, symbols, amounts. */
-#include "journal_lex.h"
+#include "read/journal_lex.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/syntax.h"
-#include "journal_lex.h"
 #include "memory.h"
+#include "read/journal_lex.h"
 
 /* A tag's name begins a word; its value runs to a comma or the end of the line. */
 static bool find_group(struct slice comment, struct slice *group)
