@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-#include "entry.h"
 #include "header.h"
 #include "memory.h"
+#include "store/entry.h"
 #include "store_names.h"
 
 /* A commit waits so long for more effects to share it. */

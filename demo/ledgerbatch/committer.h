@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "batch.h"
-#include "store.h"
+#include "store/store.h"
 
 struct committer {
     struct batch *batch;

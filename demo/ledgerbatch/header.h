@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "plan.h"
-#include "store.h"
+#include "store/store.h"
 
 /*
  * The row of a task before it is done: of a transaction what its input says, of a rollup what it

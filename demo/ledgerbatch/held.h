@@ -6,7 +6,7 @@
 #define LEDGERBATCH_HELD_H
 
 #include "quarantine.h"
-#include "store.h"
+#include "store/store.h"
 
 /* Whom a command resumes of those that are held. */
 struct held_choice {

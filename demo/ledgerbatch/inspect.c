@@ -7,8 +7,8 @@
 
 #include "inspect_held.h"
 #include "output.h"
-#include "store.h"
-#include "stored_book.h"
+#include "store/store.h"
+#include "store/stored_book.h"
 
 /* A transaction's progress, as its rows say. */
 struct tally {

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "entry.h"
 #include "plan.h"
+#include "store/entry.h"
 
 /* From so many failed clients on, the command to try again names them all by --all. */
 #define NAMED_MAX 8

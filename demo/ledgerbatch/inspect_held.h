@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_INSPECT_HELD_H
 #define LEDGERBATCH_INSPECT_HELD_H
 
-#include "stored_book.h"
+#include "store/stored_book.h"
 
 /* Prints each held client and task, what holds it, rollups that are incomplete or late, and what to
  * do; nothing if nothing is held. */

@@ -7,7 +7,7 @@
 #define LEDGERBATCH_LEFTOVERS_H
 
 #include "plan.h"
-#include "store.h"
+#include "store/store.h"
 
 struct leftovers {
     struct task *parts; /* by seq, then by member */

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-#include "entry.h"
 #include "memory.h"
 #include "output_scan.h"
 #include "publication.h"
+#include "store/entry.h"
 
 /* The journal is handed to the file in pieces of this size. */
 #define PIECE_SIZE ((size_t)1 << 20)

@@ -5,8 +5,8 @@
 #define LEDGERBATCH_OUTPUT_H
 
 #include "base/buffer.h"
-#include "store.h"
-#include "stored_book.h"
+#include "store/store.h"
+#include "store/stored_book.h"
 
 /* Where in the input a transaction stands: the store does not know files. */
 struct output_places {

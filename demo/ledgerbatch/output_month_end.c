@@ -1,7 +1,7 @@
 /* Owns the outputs of month-end rollups: statements and closes. */
 #include "base/syntax.h"
-#include "entry.h"
 #include "output_scan.h"
+#include "store/entry.h"
 
 #define MONTH_SIZE 7
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/syntax.h"
-#include "entry.h"
 #include "memory.h"
+#include "store/entry.h"
 
 #define DATE_SIZE 10
 

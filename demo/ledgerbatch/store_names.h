@@ -5,7 +5,7 @@
 #define LEDGERBATCH_STORE_NAMES_H
 
 #include "plan.h"
-#include "store.h"
+#include "store/store.h"
 
 /* A commodity of the plan as it is stored. */
 struct stored_commodity store_names_commodity(const struct plan *plan, uint32_t number);

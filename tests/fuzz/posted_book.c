@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "batch.h"
-#include "entry.h"
 #include "input_files.h"
 #include "memory.h"
 #include "steps.h"
+#include "store/entry.h"
 
 /* Larger plans are only made, not posted: they are many month-ends with nothing in them. */
 #define TASK_COUNT_MAX 3000

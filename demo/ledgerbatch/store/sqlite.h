@@ -1,13 +1,13 @@
 /*
- * The SQLite store's own parts: store_sqlite.c opens, store_sqlite_write.c writes rows,
- * store_sqlite_read.c reads them.
+ * The SQLite store's own parts: store/sqlite.c opens, store/sqlite_write.c writes rows,
+ * store/sqlite_read.c reads them.
  */
 #ifndef LEDGERBATCH_STORE_SQLITE_H
 #define LEDGERBATCH_STORE_SQLITE_H
 
 #include <sqlite3.h>
 
-#include "store.h"
+#include "store/store.h"
 
 /* "LBAT": marks the files that belong to this program. */
 #define STORE_I_APPLICATION_ID 0x4c424154

@@ -1,5 +1,5 @@
 /* Owns the way in which transactions are written as journal text. */
-#include "entry.h"
+#include "store/entry.h"
 
 #include "base/amount.h"
 #include "base/syntax.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "store_sqlite.h"
+#include "store/sqlite.h"
 
 bool store_i_fail(struct store *store, struct problem *problem)
 {

@@ -2,12 +2,12 @@
  * The names and balances of a store, loaded for writing outputs: outputs are
  * made from the database alone.
  */
-#ifndef LEDGERBATCH_STORED_BOOK_H
-#define LEDGERBATCH_STORED_BOOK_H
+#ifndef LEDGERBATCH_STORE_STORED_BOOK_H
+#define LEDGERBATCH_STORE_STORED_BOOK_H
 
 #include "base/cell_index.h"
 #include "base/names.h"
-#include "store.h"
+#include "store/store.h"
 
 /* One balance; in outputs they come by lane, account and commodity. */
 struct stored_cell {

@@ -3,7 +3,7 @@
 
 #include "base/syntax.h"
 #include "memory.h"
-#include "store_sqlite.h"
+#include "store/sqlite.h"
 
 struct store_cursor {
     struct store *store;

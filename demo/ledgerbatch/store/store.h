@@ -1,13 +1,13 @@
 /*
  * Where results are kept: the small interface between the batch and its
- * database. store_sqlite.c implements it; the batch logic knows no SQL.
+ * database. store/sqlite.c implements it; the batch logic knows no SQL.
  *
  * One thread at a time uses a store. What is put between store_begin() and
  * store_commit() becomes durable together or not at all. Putting a row that is
  * already there is an error: nothing is ever posted twice in silence.
  */
-#ifndef LEDGERBATCH_STORE_H
-#define LEDGERBATCH_STORE_H
+#ifndef LEDGERBATCH_STORE_STORE_H
+#define LEDGERBATCH_STORE_STORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Owns the in-memory picture of a store's names and balances. */
-#include "stored_book.h"
+#include "store/stored_book.h"
 
 #include <stdlib.h>
 

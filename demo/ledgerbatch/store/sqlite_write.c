@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/syntax.h"
-#include "store_sqlite.h"
+#include "store/sqlite.h"
 
 #define DATE_SIZE 10
 

@@ -1,11 +1,11 @@
 /*
  * Transactions as journal text, in the portable subset.
  */
-#ifndef LEDGERBATCH_ENTRY_H
-#define LEDGERBATCH_ENTRY_H
+#ifndef LEDGERBATCH_STORE_ENTRY_H
+#define LEDGERBATCH_STORE_ENTRY_H
 
 #include "base/buffer.h"
-#include "store.h"
+#include "store/store.h"
 
 /* A plain amount without its commodity, exact. */
 void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, int64_t amount);
