@@ -11,7 +11,7 @@
 
 #include "commit_queue.h"
 #include "lanepool/lanepool.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "quarantine.h"
 
 struct batch {

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* One cell's part in an effect. */
 struct effect_entry {

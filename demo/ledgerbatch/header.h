@@ -5,7 +5,7 @@
 #define LEDGERBATCH_HEADER_H
 
 #include "base/buffer.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "store/store.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "store/entry.h"
 
 /* From so many failed clients on, the command to try again names them all by --all. */

@@ -6,7 +6,7 @@
 #ifndef LEDGERBATCH_LEFTOVERS_H
 #define LEDGERBATCH_LEFTOVERS_H
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "store/store.h"
 
 struct leftovers {

@@ -6,7 +6,7 @@
 #define LEDGERBATCH_OUTPUT_SCAN_H
 
 #include "output.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "publication.h"
 
 struct output_scan {

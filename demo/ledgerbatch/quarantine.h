@@ -14,7 +14,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 struct lane_state {
     uint32_t root_seq; /* the failed task that is to blame; 0: the lane is not held */

@@ -5,8 +5,8 @@
 #define LEDGERBATCH_RUN_H
 
 #include "held.h"
+#include "plan/rules.h"
 #include "problem.h"
-#include "rules.h"
 #include "watch.h"
 
 struct run_options {

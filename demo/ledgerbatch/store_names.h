@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_STORE_NAMES_H
 #define LEDGERBATCH_STORE_NAMES_H
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "store/store.h"
 
 /* A commodity of the plan as it is stored. */

@@ -10,7 +10,7 @@
 
 #include "base/syntax.h"
 #include "input_files.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "posted_book.h"
 #include "steps.h"
 

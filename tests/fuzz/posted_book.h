@@ -6,7 +6,7 @@
 #ifndef TESTS_FUZZ_POSTED_BOOK_H
 #define TESTS_FUZZ_POSTED_BOOK_H
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* Ends the program if something is wrong. */
 void posted_book_check(struct plan *plan);

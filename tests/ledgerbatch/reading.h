@@ -4,7 +4,7 @@
 #ifndef TESTS_LEDGERBATCH_READING_H
 #define TESTS_LEDGERBATCH_READING_H
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* Plans a journal whose rules are already in plan->rules; the text becomes a file. */
 bool reading_plan(struct plan *plan, const char *text, struct problem *problem);

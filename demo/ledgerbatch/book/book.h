@@ -2,7 +2,7 @@
  * The book: everything that the input says, as compact arrays.
  *
  * A *cell* is one account in one commodity: what has a balance. A posting
- * changes one cell. Readers (read/journal.c, read/csv.c) fill the book; check.c settles
+ * changes one cell. Readers (read/journal.c, read/csv.c) fill the book; plan/check_book.c settles
  * and verifies it; after that it never changes.
  */
 #ifndef LEDGERBATCH_BOOK_BOOK_H
@@ -22,7 +22,7 @@
 
 enum posting_flags {
     POSTING_ELIDED = 1,  /* no amount written; `cell` holds the account until it is filled in */
-    POSTING_ASSIGNED = 2 /* no amount but "= AMOUNT"; computed by check.c */
+    POSTING_ASSIGNED = 2 /* no amount but "= AMOUNT"; computed by plan/check_book.c */
 };
 
 /* amount: units at `scale` as read; at the commodity's storage scale once checked. */

@@ -1,11 +1,11 @@
 /*
  * What the rules say about each account.
  */
-#ifndef LEDGERBATCH_ACCOUNTS_H
-#define LEDGERBATCH_ACCOUNTS_H
+#ifndef LEDGERBATCH_PLAN_ACCOUNTS_H
+#define LEDGERBATCH_PLAN_ACCOUNTS_H
 
 #include "book/book.h"
-#include "rules.h"
+#include "plan/rules.h"
 
 enum account_flags {
     ACCOUNT_HOUSE = 1,   /* --commutative: an accumulator, not part of a lane */

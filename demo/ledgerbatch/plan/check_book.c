@@ -1,5 +1,5 @@
 /* Owns the serial check of the input: order by date, assignments, assertions. */
-#include "check.h"
+#include "plan/check_book.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * The rules of a run: what the command line says about how to post. They are
  * part of what pins a database; workers, paths and the like are not.
  */
-#ifndef LEDGERBATCH_RULES_H
-#define LEDGERBATCH_RULES_H
+#ifndef LEDGERBATCH_PLAN_RULES_H
+#define LEDGERBATCH_PLAN_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

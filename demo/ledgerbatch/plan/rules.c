@@ -1,5 +1,5 @@
 /* Owns the rules of a run and the digest that pins them together with the input. */
-#include "rules.h"
+#include "plan/rules.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Owns the rules' reading of account names: patterns, components, clients. */
-#include "accounts.h"
+#include "plan/accounts.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

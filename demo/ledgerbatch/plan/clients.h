@@ -5,12 +5,12 @@
  * numbered in a row, by account and commodity, and the house accounts' cells
  * come last. So numbers depend on the input alone.
  */
-#ifndef LEDGERBATCH_CLIENTS_H
-#define LEDGERBATCH_CLIENTS_H
+#ifndef LEDGERBATCH_PLAN_CLIENTS_H
+#define LEDGERBATCH_PLAN_CLIENTS_H
 
-#include "accounts.h"
 #include "book/book.h"
-#include "rules.h"
+#include "plan/accounts.h"
+#include "plan/rules.h"
 
 struct client_cell {
     uint32_t account, commodity;

@@ -1,11 +1,11 @@
 /* Owns the planned order: from files to numbered tasks. */
-#include "plan.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 
 #include "base/syntax.h"
-#include "check.h"
 #include "memory.h"
+#include "plan/check_book.h"
 #include "publication.h"
 #include "read/csv.h"
 #include "read/journal.h"

@@ -2,11 +2,11 @@
  * The input's own claims, verified serially before anything is written:
  * transactions in date order, balance assignments computed, assertions true.
  */
-#ifndef LEDGERBATCH_CHECK_H
-#define LEDGERBATCH_CHECK_H
+#ifndef LEDGERBATCH_PLAN_CHECK_BOOK_H
+#define LEDGERBATCH_PLAN_CHECK_BOOK_H
 
-#include "accounts.h"
 #include "book/book.h"
+#include "plan/accounts.h"
 
 /*
  * Puts the book in its final form: `order` is filled, every amount stands at

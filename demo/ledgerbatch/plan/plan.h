@@ -4,12 +4,12 @@
  * The order is transactions by date, then as read, and after each month its
  * month-end rollups. A task's `seq` is its place, counted from 1.
  */
-#ifndef LEDGERBATCH_PLAN_H
-#define LEDGERBATCH_PLAN_H
+#ifndef LEDGERBATCH_PLAN_PLAN_H
+#define LEDGERBATCH_PLAN_PLAN_H
 
 #include "book/book.h"
-#include "clients.h"
-#include "rules.h"
+#include "plan/clients.h"
+#include "plan/rules.h"
 
 enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
 

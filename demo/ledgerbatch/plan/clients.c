@@ -1,5 +1,5 @@
 /* Owns the division of a book into clients, groups and cells. */
-#include "clients.h"
+#include "plan/clients.h"
 
 #include <stdlib.h>
 
