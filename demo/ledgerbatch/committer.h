@@ -6,7 +6,7 @@
 #define LEDGERBATCH_COMMITTER_H
 
 #include "base/buffer.h"
-#include "batch.h"
+#include "batch/batch.h"
 #include "store/store.h"
 
 struct committer {

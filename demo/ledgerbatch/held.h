@@ -5,7 +5,7 @@
 #ifndef LEDGERBATCH_HELD_H
 #define LEDGERBATCH_HELD_H
 
-#include "quarantine.h"
+#include "batch/quarantine.h"
 #include "store/store.h"
 
 /* Whom a command resumes of those that are held. */

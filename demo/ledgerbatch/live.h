@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "batch.h"
+#include "batch/batch.h"
 #include "model.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_SUBMIT_H
 #define LEDGERBATCH_SUBMIT_H
 
-#include "batch.h"
+#include "batch/batch.h"
 #include "leftovers.h"
 #include "progress.h"
 #include "watch.h"

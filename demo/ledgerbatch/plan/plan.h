@@ -13,7 +13,7 @@
 
 enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
 
-struct batch; /* what runs the plan; see batch.h */
+struct batch; /* what runs the plan; see batch/batch.h */
 
 struct task {
     struct batch *batch; /* set when the plan is run */

@@ -1,5 +1,5 @@
 /* Owns the hand-over between tasks and committer: two lists that change places. */
-#include "commit_queue.h"
+#include "batch/commit_queue.h"
 
 #include <stdlib.h>
 #include <time.h>

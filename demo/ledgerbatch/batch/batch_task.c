@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "batch.h"
+#include "batch/batch.h"
 
 /* As if each task asked a slow service: it makes lanes and latches visible in a recording. */
 static void wait_first(const struct batch *batch)

@@ -1,5 +1,5 @@
-/* Owns verdicts, failures and the list of what waits; see quarantine.h. */
-#include "quarantine.h"
+/* Owns verdicts, failures and the list of what waits; see batch/quarantine.h. */
+#include "batch/quarantine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,15 +4,15 @@
  * What belongs to a client's cells is touched only by tasks that claim the
  * client. House accounts are not touched by tasks at all: the committer sums them.
  */
-#ifndef LEDGERBATCH_BATCH_H
-#define LEDGERBATCH_BATCH_H
+#ifndef LEDGERBATCH_BATCH_BATCH_H
+#define LEDGERBATCH_BATCH_BATCH_H
 
 #include <stdatomic.h>
 
-#include "commit_queue.h"
+#include "batch/commit_queue.h"
+#include "batch/quarantine.h"
 #include "lanepool/lanepool.h"
 #include "plan/plan.h"
-#include "quarantine.h"
 
 struct batch {
     const struct plan *plan;

@@ -1,7 +1,7 @@
 /* Owns the month-end rollups: statement, accrual and close of a group. */
 #include <stdlib.h>
 
-#include "batch.h"
+#include "batch/batch.h"
 #include "memory.h"
 
 /* What a rollup gathers: nothing outside changes before all of it is known. */

@@ -1,5 +1,5 @@
 /* Owns a running batch: the dispatch of tasks. */
-#include "batch.h"
+#include "batch/batch.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Owns the posting of the input's transactions, and their refusal. */
-#include "batch.h"
+#include "batch/batch.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
  * comes after it must not come before it. Here is decided what must not, noted what
  * has happened, and worked out afterwards what each lane is held for.
  */
-#ifndef LEDGERBATCH_QUARANTINE_H
-#define LEDGERBATCH_QUARANTINE_H
+#ifndef LEDGERBATCH_BATCH_QUARANTINE_H
+#define LEDGERBATCH_BATCH_QUARANTINE_H
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * released. So every prefix of the queue is a consistent cut: with a task's
  * effects it holds those of all tasks that it had to wait for.
  */
-#ifndef LEDGERBATCH_COMMIT_QUEUE_H
-#define LEDGERBATCH_COMMIT_QUEUE_H
+#ifndef LEDGERBATCH_BATCH_COMMIT_QUEUE_H
+#define LEDGERBATCH_BATCH_COMMIT_QUEUE_H
 
 #include <pthread.h>
 #include <stdbool.h>
