@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "committer.h"
-#include "held.h"
+#include "commit/committer.h"
+#include "commit/held_rows.h"
+#include "commit/name_rows.h"
 #include "memory.h"
 #include "output.h"
-#include "store_names.h"
 #include "submit.h"
 
 struct runner {

@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_RUN_H
 #define LEDGERBATCH_RUN_H
 
-#include "held.h"
+#include "commit/held_rows.h"
 #include "plan/rules.h"
 #include "problem.h"
 #include "watch.h"

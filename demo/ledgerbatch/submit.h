@@ -5,7 +5,7 @@
 #define LEDGERBATCH_SUBMIT_H
 
 #include "batch/batch.h"
-#include "leftovers.h"
+#include "commit/leftovers.h"
 #include "progress.h"
 #include "watch.h"
 

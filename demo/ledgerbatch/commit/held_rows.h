@@ -2,8 +2,8 @@
  * What is held, on its way to the store: so that the status command can say it,
  * and a retry knows whom to leave alone.
  */
-#ifndef LEDGERBATCH_HELD_H
-#define LEDGERBATCH_HELD_H
+#ifndef LEDGERBATCH_COMMIT_HELD_ROWS_H
+#define LEDGERBATCH_COMMIT_HELD_ROWS_H
 
 #include "batch/quarantine.h"
 #include "store/store.h"

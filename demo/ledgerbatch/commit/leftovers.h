@@ -3,8 +3,8 @@
  * went without, and those that failed because of such clients. A part is made up by
  * a task of its own, in the client's order. A rollup that failed is done late.
  */
-#ifndef LEDGERBATCH_LEFTOVERS_H
-#define LEDGERBATCH_LEFTOVERS_H
+#ifndef LEDGERBATCH_COMMIT_LEFTOVERS_H
+#define LEDGERBATCH_COMMIT_LEFTOVERS_H
 
 #include "plan/plan.h"
 #include "store/store.h"

@@ -2,8 +2,8 @@
  * The committer: one thread that owns the store while a batch runs and writes
  * effects to it, many in one commit.
  */
-#ifndef LEDGERBATCH_COMMITTER_H
-#define LEDGERBATCH_COMMITTER_H
+#ifndef LEDGERBATCH_COMMIT_COMMITTER_H
+#define LEDGERBATCH_COMMIT_COMMITTER_H
 
 #include "base/buffer.h"
 #include "batch/batch.h"
@@ -17,7 +17,7 @@ struct committer {
     pthread_t thread;
     struct effect_list taken;
     wide *balances;      /* by cell: as committed, with what is being committed */
-    uint8_t *cell_marks; /* by cell: see committer.c */
+    uint8_t *cell_marks; /* by cell: see commit/committer.c */
     uint32_t *dirty_cells;
     uint32_t *last_seqs; /* by lane */
     uint8_t *lane_marks;

@@ -1,5 +1,5 @@
 /* Owns the headers of tasks: dates, codes and texts. */
-#include "header.h"
+#include "commit/task_header.h"
 
 #include "base/syntax.h"
 

@@ -1,5 +1,5 @@
-/* Owns the tasks that make up for what earlier runs have left; see leftovers.h. */
-#include "leftovers.h"
+/* Owns the tasks that make up for what earlier runs have left; see commit/leftovers.h. */
+#include "commit/leftovers.h"
 
 #include <stdlib.h>
 

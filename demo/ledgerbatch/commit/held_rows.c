@@ -1,9 +1,9 @@
 /* Owns the rows about held clients and tasks. */
-#include "held.h"
+#include "commit/held_rows.h"
 
 #include <stdlib.h>
 
-#include "header.h"
+#include "commit/task_header.h"
 #include "memory.h"
 
 /* --- whom a command resumes --- */

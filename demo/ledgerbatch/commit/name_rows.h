@@ -1,8 +1,8 @@
 /*
  * The rows of a store that are known before the first task: lanes, commodities and accounts.
  */
-#ifndef LEDGERBATCH_STORE_NAMES_H
-#define LEDGERBATCH_STORE_NAMES_H
+#ifndef LEDGERBATCH_COMMIT_NAME_ROWS_H
+#define LEDGERBATCH_COMMIT_NAME_ROWS_H
 
 #include "plan/plan.h"
 #include "store/store.h"

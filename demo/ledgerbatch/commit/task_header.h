@@ -1,8 +1,8 @@
 /*
  * The header of a task: what a journal says of it in its first line.
  */
-#ifndef LEDGERBATCH_HEADER_H
-#define LEDGERBATCH_HEADER_H
+#ifndef LEDGERBATCH_COMMIT_TASK_HEADER_H
+#define LEDGERBATCH_COMMIT_TASK_HEADER_H
 
 #include "base/buffer.h"
 #include "plan/plan.h"

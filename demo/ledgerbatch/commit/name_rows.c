@@ -1,5 +1,5 @@
 /* Owns the rows about names: made from the plan, written once, compared when a batch is resumed. */
-#include "store_names.h"
+#include "commit/name_rows.h"
 
 #include <stdlib.h>
 

@@ -5,14 +5,14 @@
  * the database's pages together and changes nothing, for the commit is atomic
  * and within a lane the queue has the order of seq anyway.
  */
-#include "committer.h"
+#include "commit/committer.h"
 
 #include <stdlib.h>
 
-#include "header.h"
+#include "commit/name_rows.h"
+#include "commit/task_header.h"
 #include "memory.h"
 #include "store/entry.h"
-#include "store_names.h"
 
 /* A commit waits so long for more effects to share it. */
 #define COMMIT_WAIT_NS 200000000u
