@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "inspect_held.h"
-#include "output.h"
+#include "publish/output.h"
 #include "store/store.h"
 #include "store/stored_book.h"
 

@@ -8,7 +8,7 @@
 #include "commit/held_rows.h"
 #include "commit/name_rows.h"
 #include "memory.h"
-#include "output.h"
+#include "publish/output.h"
 #include "submit.h"
 
 struct runner {

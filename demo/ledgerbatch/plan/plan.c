@@ -6,7 +6,7 @@
 #include "base/syntax.h"
 #include "memory.h"
 #include "plan/check_book.h"
-#include "publication.h"
+#include "publish/publication.h"
 #include "read/csv.h"
 #include "read/journal.h"
 

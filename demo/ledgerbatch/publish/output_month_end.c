@@ -1,6 +1,6 @@
 /* Owns the outputs of month-end rollups: statements and closes. */
 #include "base/syntax.h"
-#include "output_scan.h"
+#include "publish/output_scan.h"
 #include "store/entry.h"
 
 #define MONTH_SIZE 7

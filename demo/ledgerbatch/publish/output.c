@@ -2,13 +2,13 @@
  * Owns the one pass over the store that makes all outputs: transactions in the
  * order of seq, each with its postings, closing balances or refusal.
  */
-#include "output.h"
+#include "publish/output.h"
 
 #include <stdlib.h>
 
 #include "memory.h"
-#include "output_scan.h"
-#include "publication.h"
+#include "publish/output_scan.h"
+#include "publish/publication.h"
 #include "store/entry.h"
 
 /* The journal is handed to the file in pieces of this size. */

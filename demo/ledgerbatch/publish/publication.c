@@ -4,7 +4,7 @@
  * replaces its predecessor by one rename. A crash in between leaves whole files
  * only, and the next run writes all of them again.
  */
-#include "publication.h"
+#include "publish/publication.h"
 
 #include <errno.h>
 #include <fcntl.h>

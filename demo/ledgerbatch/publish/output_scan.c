@@ -1,5 +1,5 @@
 /* Owns the cursors of a pass, and the sums that check the store on the way. */
-#include "output_scan.h"
+#include "publish/output_scan.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * A set of output files that appear together: written aside, made durable, then
  * renamed into place.
  */
-#ifndef LEDGERBATCH_PUBLICATION_H
-#define LEDGERBATCH_PUBLICATION_H
+#ifndef LEDGERBATCH_PUBLISH_PUBLICATION_H
+#define LEDGERBATCH_PUBLISH_PUBLICATION_H
 
 #include "base/buffer.h"
 #include "problem.h"

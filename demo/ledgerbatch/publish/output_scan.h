@@ -1,13 +1,13 @@
 /*
  * One pass over a store, in the order of seq: internal to the outputs
- * (output.c, output_scan.c, output_month_end.c).
+ * (publish/output.c, publish/output_scan.c, publish/output_month_end.c).
  */
-#ifndef LEDGERBATCH_OUTPUT_SCAN_H
-#define LEDGERBATCH_OUTPUT_SCAN_H
+#ifndef LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
+#define LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
 
-#include "output.h"
 #include "plan/plan.h"
-#include "publication.h"
+#include "publish/output.h"
+#include "publish/publication.h"
 
 struct output_scan {
     const struct output_options *options;

@@ -1,8 +1,8 @@
 /*
  * The outputs of a finished batch, written from its store.
  */
-#ifndef LEDGERBATCH_OUTPUT_H
-#define LEDGERBATCH_OUTPUT_H
+#ifndef LEDGERBATCH_PUBLISH_OUTPUT_H
+#define LEDGERBATCH_PUBLISH_OUTPUT_H
 
 #include "base/buffer.h"
 #include "store/store.h"
