@@ -7,7 +7,7 @@
 #include "commit/held_rows.h"
 #include "plan/rules.h"
 #include "problem.h"
-#include "watch.h"
+#include "watch/watch.h"
 
 struct run_options {
     struct rules rules;

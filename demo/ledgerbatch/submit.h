@@ -6,8 +6,8 @@
 
 #include "batch/batch.h"
 #include "commit/leftovers.h"
-#include "progress.h"
-#include "watch.h"
+#include "watch/progress.h"
+#include "watch/watch.h"
 
 struct submitter {
     struct batch *batch;

@@ -1,8 +1,8 @@
 /*
  * A progress bar on standard error, when that is a terminal.
  */
-#ifndef LEDGERBATCH_PROGRESS_H
-#define LEDGERBATCH_PROGRESS_H
+#ifndef LEDGERBATCH_WATCH_PROGRESS_H
+#define LEDGERBATCH_WATCH_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

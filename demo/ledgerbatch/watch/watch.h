@@ -1,11 +1,11 @@
 /*
  * Watching a batch: --trace records what its pool does, --live draws it meanwhile.
  */
-#ifndef LEDGERBATCH_WATCH_H
-#define LEDGERBATCH_WATCH_H
+#ifndef LEDGERBATCH_WATCH_WATCH_H
+#define LEDGERBATCH_WATCH_WATCH_H
 
-#include "live.h"
-#include "recorder.h"
+#include "watch/live.h"
+#include "watch/recorder.h"
 
 struct watch_options {
     const char *trace; /* the file of a recording; NULL: none */

@@ -1,5 +1,5 @@
 /* Owns the live view of a batch: its pace, its signals, and a model that does not grow for ever. */
-#include "live.h"
+#include "watch/live.h"
 
 #include <time.h>
 

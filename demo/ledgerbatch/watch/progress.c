@@ -1,5 +1,5 @@
 /* Owns the progress bar. */
-#include "progress.h"
+#include "watch/progress.h"
 
 #include <stdio.h>
 #include <time.h>

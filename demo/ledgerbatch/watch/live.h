@@ -1,14 +1,14 @@
 /*
  * The live view: draws what a pool does while it runs, as laneview does afterwards.
  */
-#ifndef LEDGERBATCH_LIVE_H
-#define LEDGERBATCH_LIVE_H
+#ifndef LEDGERBATCH_WATCH_LIVE_H
+#define LEDGERBATCH_WATCH_LIVE_H
 
 #include <signal.h>
 
 #include "batch/batch.h"
 #include "model.h"
-#include "tap.h"
+#include "watch/tap.h"
 
 struct live {
     const struct batch *batch;

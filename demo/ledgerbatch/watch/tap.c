@@ -1,5 +1,5 @@
 /* Owns the reading of a pool's events, on a thread of its own. */
-#include "tap.h"
+#include "watch/tap.h"
 
 #include <stdlib.h>
 #include <time.h>

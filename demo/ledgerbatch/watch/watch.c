@@ -1,5 +1,5 @@
 /* Owns what is known of a batch before its first event: names, sizes, the zero of time. */
-#include "watch.h"
+#include "watch/watch.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * A tap: a thread that takes a pool's events while it runs.
  */
-#ifndef LEDGERBATCH_TAP_H
-#define LEDGERBATCH_TAP_H
+#ifndef LEDGERBATCH_WATCH_TAP_H
+#define LEDGERBATCH_WATCH_TAP_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* Owns the file of a recording while a batch runs. Its problems never stop the batch. */
-#include "recorder.h"
+#include "watch/recorder.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /*
  * The recorder: writes what a pool does into a recording, which laneview shows.
  */
-#ifndef LEDGERBATCH_RECORDER_H
-#define LEDGERBATCH_RECORDER_H
+#ifndef LEDGERBATCH_WATCH_RECORDER_H
+#define LEDGERBATCH_WATCH_RECORDER_H
 
 #include "recording.h"
-#include "tap.h"
+#include "watch/tap.h"
 
 struct recorder {
     struct recording_stream stream;
