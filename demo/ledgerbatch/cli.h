@@ -5,7 +5,7 @@
 #define LEDGERBATCH_CLI_H
 
 #include "generate.h"
-#include "run.h"
+#include "run/run_command.h"
 
 enum cli_command { CLI_RUN, CLI_BALANCES, CLI_STATUS, CLI_GENERATE, CLI_HELP, CLI_VERSION };
 

@@ -88,7 +88,7 @@ static void name_lane(struct recording *head, uint64_t key, const char *before, 
     text_fini(&text);
 }
 
-/* The keys are those of submit.c. */
+/* The keys are those of run/submit.c. */
 static void name_all(struct recording *head, const struct plan *plan)
 {
     for (uint32_t tag = 0; tag < sizeof tag_names / sizeof *tag_names; tag++) {

@@ -1,5 +1,5 @@
 /* Owns the order of a run: read, check, open, post, write outputs, mark finished. */
-#include "run.h"
+#include "run/run_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "commit/name_rows.h"
 #include "memory.h"
 #include "publish/output.h"
-#include "submit.h"
+#include "run/submit.h"
 
 struct runner {
     const struct run_options *options;

@@ -1,8 +1,8 @@
 /*
  * The commands run and retry: from files to a finished database and its outputs.
  */
-#ifndef LEDGERBATCH_RUN_H
-#define LEDGERBATCH_RUN_H
+#ifndef LEDGERBATCH_RUN_RUN_COMMAND_H
+#define LEDGERBATCH_RUN_RUN_COMMAND_H
 
 #include "commit/held_rows.h"
 #include "plan/rules.h"

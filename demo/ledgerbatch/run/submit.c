@@ -2,7 +2,7 @@
  * Owns the pool of a batch: one submitting thread, which hands over tasks in
  * their planned order, some at a time, and is held back while many are pending.
  */
-#include "submit.h"
+#include "run/submit.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
  * Handing a plan's tasks to a pool.
  */
-#ifndef LEDGERBATCH_SUBMIT_H
-#define LEDGERBATCH_SUBMIT_H
+#ifndef LEDGERBATCH_RUN_SUBMIT_H
+#define LEDGERBATCH_RUN_SUBMIT_H
 
 #include "batch/batch.h"
 #include "commit/leftovers.h"
