@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "inspect.h"
+#include "inspect/inspect.h"
 #include "lanepool/lanepool.h"
 #include "memory.h"
 

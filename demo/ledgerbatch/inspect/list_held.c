@@ -1,5 +1,5 @@
 /* Owns the listing of held clients and tasks. */
-#include "inspect_held.h"
+#include "inspect/list_held.h"
 
 #include <stdio.h>
 

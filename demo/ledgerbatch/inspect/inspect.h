@@ -1,8 +1,8 @@
 /*
  * The commands that look into a database: balances and status.
  */
-#ifndef LEDGERBATCH_INSPECT_H
-#define LEDGERBATCH_INSPECT_H
+#ifndef LEDGERBATCH_INSPECT_INSPECT_H
+#define LEDGERBATCH_INSPECT_INSPECT_H
 
 #include "problem.h"
 

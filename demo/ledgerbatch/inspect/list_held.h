@@ -1,8 +1,8 @@
 /*
  * What the status command says about held work.
  */
-#ifndef LEDGERBATCH_INSPECT_HELD_H
-#define LEDGERBATCH_INSPECT_HELD_H
+#ifndef LEDGERBATCH_INSPECT_LIST_HELD_H
+#define LEDGERBATCH_INSPECT_LIST_HELD_H
 
 #include "store/stored_book.h"
 

@@ -1,11 +1,11 @@
 /* Owns the commands that only read a database. */
-#include "inspect.h"
+#include "inspect/inspect.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "inspect_held.h"
+#include "inspect/list_held.h"
 #include "publish/output.h"
 #include "store/store.h"
 #include "store/stored_book.h"
