@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_CLI_H
 #define LEDGERBATCH_CLI_H
 
-#include "generate.h"
+#include "generate/smallbank.h"
 #include "run/run_command.h"
 
 enum cli_command { CLI_RUN, CLI_BALANCES, CLI_STATUS, CLI_GENERATE, CLI_HELP, CLI_VERSION };

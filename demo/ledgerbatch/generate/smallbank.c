@@ -4,7 +4,7 @@
  * of 100 customers that gets a quarter of them. Cash goes through one house
  * account, Bank:Cash. Amounts are in cents.
  */
-#include "generate.h"
+#include "generate/smallbank.h"
 
 #include <errno.h>
 #include <stdint.h>

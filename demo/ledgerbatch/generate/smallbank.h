@@ -1,8 +1,8 @@
 /*
  * Books for load tests: a deterministic journal after the SmallBank mix.
  */
-#ifndef LEDGERBATCH_GENERATE_H
-#define LEDGERBATCH_GENERATE_H
+#ifndef LEDGERBATCH_GENERATE_SMALLBANK_H
+#define LEDGERBATCH_GENERATE_SMALLBANK_H
 
 #include "problem.h"
 
