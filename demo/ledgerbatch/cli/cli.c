@@ -1,5 +1,5 @@
 /* Owns the reading of the command line. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* ledgerbatch: the program around its parts. */
 #include <stdio.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "inspect/inspect.h"
 #include "lanepool/lanepool.h"
 #include "memory.h"

@@ -1,8 +1,8 @@
 /*
  * The command line.
  */
-#ifndef LEDGERBATCH_CLI_H
-#define LEDGERBATCH_CLI_H
+#ifndef LEDGERBATCH_CLI_CLI_H
+#define LEDGERBATCH_CLI_CLI_H
 
 #include "generate/smallbank.h"
 #include "run/run_command.h"
