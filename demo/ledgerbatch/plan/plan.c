@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "base/file_name.h"
 #include "base/syntax.h"
 #include "memory.h"
 #include "plan/check_book.h"
-#include "publish/publication.h"
 #include "read/csv.h"
 #include "read/journal.h"
 
@@ -92,7 +92,7 @@ static bool check_client_names(const struct plan *plan, struct problem *problem)
     bool good = true;
     for (size_t i = 0; good && plan->rules.statement && i < plan->clients.count; i++) {
         name.size = 0;
-        publication_escape(&name, plan->clients.items[i].name);
+        file_name_add(&name, plan->clients.items[i].name);
         if (name.size > FILE_NAME_MAX) {
             good = problem_set(problem, EXIT_CODE_INPUT,
                                "the name of the client '%.*s' is too long for a folder",

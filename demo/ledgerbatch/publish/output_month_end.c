@@ -1,5 +1,5 @@
 /* Owns the outputs of month-end rollups: statements and closes. */
-#include "base/syntax.h"
+#include "base/file_name.h"
 #include "publish/output_scan.h"
 #include "store/entry.h"
 
@@ -75,7 +75,7 @@ static bool write_statement(struct output_scan *scan, uint32_t lane, struct slic
     }
     scan->path.size = 0;
     buffer_add_text(&scan->path, "statements/");
-    publication_escape(&scan->path, scan->book.lanes[lane].client);
+    file_name_add(&scan->path, scan->book.lanes[lane].client);
     buffer_add_byte(&scan->path, '/');
     buffer_add(&scan->path, month);
     buffer_add(&scan->path, (struct slice){ ".csv", sizeof ".csv" });

@@ -201,18 +201,3 @@ void publication_fini(struct publication *publication)
     free(publication->staging);
     *publication = (struct publication){ 0 };
 }
-
-void publication_escape(struct buffer *path, struct slice name)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < name.size; i++) {
-        unsigned char c = (unsigned char)name.data[i];
-        if (c == '/' || c == '%' || c < 0x20 || c == 0x7f || (c == '.' && i == 0)) {
-            buffer_add_byte(path, '%');
-            buffer_add_byte(path, digits[c >> 4]);
-            buffer_add_byte(path, digits[c & 15]);
-        } else {
-            buffer_add_byte(path, (char)c);
-        }
-    }
-}

@@ -43,7 +43,4 @@ bool publication_finish(struct publication *publication, struct problem *problem
 
 void publication_fini(struct publication *publication);
 
-/* A text as one component of a path: '/', '%', control bytes and a leading dot are escaped. */
-void publication_escape(struct buffer *path, struct slice name);
-
 #endif
