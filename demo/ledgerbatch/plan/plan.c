@@ -17,8 +17,6 @@
 /* Month-end rollups of all groups and months: 200 years of 10,000 groups. */
 #define ROLLUPS_MAX ((size_t)100000000)
 
-/* From so many postings on, the lanes of a transaction are sorted. */
-#define SHORT_LIST 32
 /* The longest name of a file, on all usual file systems. */
 #define FILE_NAME_MAX 255
 
@@ -175,40 +173,6 @@ bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
     return true;
 }
 
-void lane_list_add(struct lane_list *lanes, uint32_t lane)
-{
-    lanes->items =
-        memory_grow(lanes->items, &lanes->capacity, lanes->count + 1, sizeof *lanes->items);
-    lanes->items[lanes->count++] = lane;
-}
-
-static int compare_lanes(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* Transactions are mostly short: then looking through the list is quicker than sorting it. */
-static void drop_duplicates(struct lane_list *lanes)
-{
-    size_t kept = 0;
-    bool is_sorted = lanes->count > SHORT_LIST;
-    if (is_sorted) {
-        qsort(lanes->items, lanes->count, sizeof *lanes->items, compare_lanes);
-    }
-    for (size_t i = 0; i < lanes->count; i++) {
-        bool known = false;
-        for (size_t j = is_sorted && kept > 0 ? kept - 1 : 0; j < kept && !known; j++) {
-            known = lanes->items[j] == lanes->items[i];
-        }
-        if (!known) {
-            lanes->items[kept++] = lanes->items[i];
-        }
-    }
-    lanes->count = kept;
-}
-
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes)
 {
     lanes->count = 0;
@@ -231,7 +195,7 @@ void plan_lanes(const struct plan *plan, const struct task *task, struct lane_li
             lane_list_add(lanes, client);
         }
     }
-    drop_duplicates(lanes);
+    lane_list_drop_duplicates(lanes);
     if (lanes->count == 0) {
         lane_list_add(lanes, plan_house_lane(plan));
     }

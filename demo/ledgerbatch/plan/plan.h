@@ -9,6 +9,7 @@
 
 #include "book/book.h"
 #include "plan/clients.h"
+#include "plan/lane_list.h"
 #include "plan/rules.h"
 
 enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
@@ -50,14 +51,6 @@ static inline uint32_t plan_house_lane(const struct plan *plan)
 {
     return (uint32_t)plan->clients.count;
 }
-
-/* A list that is reused from task to task. */
-struct lane_list {
-    uint32_t *items;
-    size_t count, capacity;
-};
-
-void lane_list_add(struct lane_list *lanes, uint32_t lane);
 
 /* The distinct lanes of a task. */
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes);

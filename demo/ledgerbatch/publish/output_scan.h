@@ -5,7 +5,7 @@
 #ifndef LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
 #define LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
 
-#include "plan/plan.h"
+#include "plan/lane_list.h"
 #include "publish/output.h"
 #include "publish/publication.h"
 
