@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "batch/batch.h"
+#include "batch/batch_run.h"
 #include "input_files.h"
 #include "memory.h"
 #include "steps.h"

@@ -1,9 +1,11 @@
 /* Owns what the pool calls for a task of the batch: who is missing is the pool's to say. */
+#include "batch/batch_task.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "batch/batch.h"
+#include "batch/batch_run.h"
 
 /* As if each task asked a slow service: it makes lanes and latches visible in a recording. */
 static void wait_first(const struct batch *batch)

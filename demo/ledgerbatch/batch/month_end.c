@@ -1,7 +1,8 @@
 /* Owns the month-end rollups: statement, accrual and close of a group. */
+#include "batch/month_end.h"
+
 #include <stdlib.h>
 
-#include "batch/batch.h"
 #include "memory.h"
 
 /* What a rollup gathers: nothing outside changes before all of it is known. */

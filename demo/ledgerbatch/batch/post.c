@@ -1,5 +1,5 @@
 /* Owns the posting of the input's transactions, and their refusal. */
-#include "batch/batch.h"
+#include "batch/post.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "batch/batch_task.h"
 #include "memory.h"
 
 /* So many tasks are handed over in one call. */

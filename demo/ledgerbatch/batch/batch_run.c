@@ -1,0 +1,40 @@
+/* Owns the choice of what a task does: by the quarantine's verdict, then by its kind. */
+#include "batch/batch_run.h"
+
+#include "batch/month_end.h"
+#include "batch/post.h"
+
+static int run_body(struct batch *batch, const struct task *task, struct lane_list *missing)
+{
+    switch ((enum task_kind)task->kind) {
+    case TASK_POST:
+        return post_transaction(batch, task);
+    case TASK_STATEMENT:
+        return month_end_statement(batch, task, missing);
+    case TASK_ACCRUAL:
+        return month_end_accrual(batch, task, missing);
+    case TASK_CLOSE:
+        return month_end_close(batch, task, missing);
+    }
+    return BATCH_FAILED;
+}
+
+int batch_run(struct batch *batch, const struct task *task, struct lane_list *missing)
+{
+    switch (quarantine_judge(&batch->quarantine, task, missing)) {
+    case VERDICT_RUN:
+        break;
+    case VERDICT_HOLD:
+        return BATCH_HELD;
+    case VERDICT_PASS:
+        return 0;
+    case VERDICT_FAIL:
+        month_end_fail(batch, task, missing);
+        return 0;
+    }
+    int code = run_body(batch, task, missing);
+    if (code != 0) {
+        quarantine_fail(&batch->quarantine, task);
+    }
+    return code;
+}

@@ -1,0 +1,12 @@
+/*
+ * Posting the transactions of the input.
+ */
+#ifndef LEDGERBATCH_BATCH_POST_H
+#define LEDGERBATCH_BATCH_POST_H
+
+#include "batch/batch.h"
+
+/* Posts or refuses a transaction and appends the effect. Returns 0, or BATCH_FAILED. */
+int post_transaction(struct batch *batch, const struct task *task);
+
+#endif
