@@ -1,6 +1,8 @@
 /* Owns the lines of a journal: which kind each is, and where a transaction ends. */
 #include "read/journal.h"
 
+#include <stdlib.h>
+
 #include "base/syntax.h"
 #include "read/journal_lex.h"
 
@@ -113,6 +115,21 @@ static bool read_indented(struct journal_parser *parser)
     return journal_problem(parser, "an indented line belongs to no transaction or directive");
 }
 
+static bool read_file(struct journal_parser *parser, const char *name);
+
+/* Reads the file that the line's directive includes, if it is an include directive. */
+static bool read_included(struct journal_parser *parser)
+{
+    char *path = parser->included_path;
+    bool read = true;
+    if (path) {
+        parser->included_path = NULL;
+        read = read_file(parser, path);
+        free(path);
+    }
+    return read;
+}
+
 static bool read_at_margin(struct journal_parser *parser)
 {
     if (!end_block(parser)) {
@@ -122,7 +139,10 @@ static bool read_at_margin(struct journal_parser *parser)
     if (first == ';' || first == '#' || first == '*') {
         return true;
     }
-    return first >= '0' && first <= '9' ? read_header(parser) : journal_directive(parser);
+    if (first >= '0' && first <= '9') {
+        return read_header(parser);
+    }
+    return journal_directive(parser) && read_included(parser);
 }
 
 static bool read_in_comment(struct journal_parser *parser)
@@ -208,7 +228,8 @@ static bool includes_itself(const struct journal_parser *parser, const struct so
     return false;
 }
 
-bool journal_file_read(struct journal_parser *parser, const char *name)
+/* Reads an included file, or the one that the user named. */
+static bool read_file(struct journal_parser *parser, const char *name)
 {
     struct sources *sources = &parser->book->sources;
     uint32_t line = parser->line;
@@ -243,7 +264,7 @@ bool journal_file_read(struct journal_parser *parser, const char *name)
 bool journal_read(struct book *book, const char *name, struct problem *problem)
 {
     struct journal_parser parser = { .book = book, .problem = problem };
-    bool read = journal_file_read(&parser, name);
+    bool read = read_file(&parser, name);
     settler_fini(&parser.settler);
     return read;
 }

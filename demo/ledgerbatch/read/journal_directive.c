@@ -1,6 +1,4 @@
 /* Owns the directives of a journal: account, commodity, P, include, comment. */
-#include <stdlib.h>
-
 #include "base/syntax.h"
 #include "memory.h"
 #include "read/journal_lex.h"
@@ -164,10 +162,8 @@ static bool read_include(struct journal_parser *parser)
                                    SLICE_ARGUMENTS(name));
         }
     }
-    char *path = path_beside(parser->book->sources.items[parser->source]->name, name);
-    bool read = journal_file_read(parser, path);
-    free(path);
-    return read;
+    parser->included_path = path_beside(parser->book->sources.items[parser->source]->name, name);
+    return true;
 }
 
 static bool read_comment_block(struct journal_parser *parser)

@@ -29,6 +29,7 @@ struct journal_parser {
     uint32_t block_line;    /* where the block began */
     uint32_t block_subject; /* the account or commodity of a directive */
     bool seen_elided;       /* the open transaction has a posting without an amount */
+    char *included_path;    /* a file to be read next, which an include directive names; or NULL */
 };
 
 bool journal_problem(struct journal_parser *parser, const char *format, ...)
@@ -51,13 +52,10 @@ bool journal_amount(struct journal_parser *parser, struct money *money);
 /* One posting of the open transaction. */
 bool journal_posting(struct journal_parser *parser);
 
-/* A line at the margin that is neither transaction nor comment. */
+/* A line at the margin that is neither transaction nor comment; may set included_path. */
 bool journal_directive(struct journal_parser *parser);
 
 /* An indented line of an account or commodity directive. */
 bool journal_subdirective(struct journal_parser *parser);
-
-/* Reads an included file, or the one that the user named. */
-bool journal_file_read(struct journal_parser *parser, const char *name);
 
 #endif
