@@ -136,24 +136,6 @@ static bool write_statements(struct output_scan *scan, const struct stored_trans
            stored_book_damaged(problem, "a closing balance is missing");
 }
 
-/* A close posts in pairs: first the account that is emptied, then the retained earnings. */
-void scan_close_line(struct output_scan *scan, const struct stored_posting *posting)
-{
-    const struct stored_account *account = &scan->book.accounts[posting->account];
-    const struct stored_commodity *commodity = &scan->book.commodities[posting->commodity];
-    if (posting->number % 2 == 0 || !account->has_lane) {
-        return;
-    }
-    buffer_add_field(&scan->page, scan->book.lanes[account->lane].client);
-    buffer_add_byte(&scan->page, ',');
-    buffer_add_field(&scan->page, account->name);
-    buffer_add_byte(&scan->page, ',');
-    buffer_add_field(&scan->page, commodity->symbol);
-    buffer_add_byte(&scan->page, ',');
-    entry_number(&scan->page, commodity, -posting->amount);
-    buffer_add_byte(&scan->page, '\n');
-}
-
 static bool publish_close(struct output_scan *scan, struct slice month, struct slice group,
                           struct problem *problem)
 {

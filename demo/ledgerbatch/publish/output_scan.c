@@ -159,6 +159,24 @@ static void add_statement_line(struct output_scan *scan, uint32_t lane,
     buffer_add_byte(text, '\n');
 }
 
+/* A close posts in pairs: first the account that is emptied, then the retained earnings. */
+static void add_close_line(struct output_scan *scan, const struct stored_posting *posting)
+{
+    const struct stored_account *account = &scan->book.accounts[posting->account];
+    const struct stored_commodity *commodity = &scan->book.commodities[posting->commodity];
+    if (posting->number % 2 == 0 || !account->has_lane) {
+        return;
+    }
+    buffer_add_field(&scan->page, scan->book.lanes[account->lane].client);
+    buffer_add_byte(&scan->page, ',');
+    buffer_add_field(&scan->page, account->name);
+    buffer_add_byte(&scan->page, ',');
+    buffer_add_field(&scan->page, commodity->symbol);
+    buffer_add_byte(&scan->page, ',');
+    entry_number(&scan->page, commodity, -posting->amount);
+    buffer_add_byte(&scan->page, '\n');
+}
+
 static bool check_posting(struct output_scan *scan, struct problem *problem)
 {
     const struct stored_posting *posting = &scan->posting;
@@ -197,7 +215,7 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
             add_statement_line(scan, account->lane, transaction, posting);
         }
         if (is_close) {
-            scan_close_line(scan, posting);
+            add_close_line(scan, posting);
         }
         if (!scan_next_posting(scan, problem)) {
             return false;

@@ -43,9 +43,6 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);
 
-/* Adds what a close has moved to the page of the close. */
-void scan_close_line(struct output_scan *scan, const struct stored_posting *posting);
-
 void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction);
 bool scan_next_posting(struct output_scan *scan, struct problem *problem);
 bool scan_next_closing(struct output_scan *scan, struct problem *problem);
