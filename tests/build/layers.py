@@ -68,7 +68,7 @@ def includes_of(text):
 
 def structs_of_functions(text):
     """Yields (type, number of members that are functions)."""
-    for body in re.finditer(r"struct (lanepool_\w+) \{(.*?)^\}", without_comments(text), re.S | re.M):
+    for body in re.finditer(r"struct (\w+) \{(.*?)^\}", without_comments(text), re.S | re.M):
         count = len(re.findall(r"\(\*\w+\)\(", body[2]))
         if count > 0:
             yield body[1], count
@@ -77,9 +77,10 @@ def structs_of_functions(text):
 def calls_of(sources, objects):
     """(file, function, file of the function), of functions that another file defines."""
     owner, used = {}, collections.defaultdict(set)
+    # CMake puts the object of a source below the folder of its target: <target>.dir/<source>.o
+    place = r"/(?:%s|\w+\.dir)/(\w+/\w+\.c)\.o(?:bj)?$" % os.path.basename(sources)
     for path in objects:
-        # An object lies at <...>/<sources>/<folder>/<file>, or at <target>.dir/<folder>/<file>.
-        found = re.search(r"(?:/%s|\.dir)/(\w+/\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
+        found = re.search(place, path)
         if not found:
             continue
         file = found[1]
