@@ -37,7 +37,7 @@ static bool is_digit(char c)
 
 struct digits {
     int64_t value;
-    unsigned count; /* significant ones: leading zeros are free */
+    unsigned count; /* of significant digits: leading zeros do not count */
     bool too_long;
 };
 
@@ -51,7 +51,7 @@ static void take_digit(struct digits *digits, char c)
     digits->count += digits->value != 0;
 }
 
-/* The part before the point; *groups receives how many commas it had. */
+/* Reads the part before the point; *groups receives its number of commas. */
 static enum number_problem read_whole(const char **cursor, const char *end, struct digits *digits,
                                       unsigned *groups)
 {

@@ -1,6 +1,6 @@
 /*
- * Exact decimal arithmetic: an amount is an integer number of units of
- * 10^-scale. Sums and products use 128 bits; nothing is a floating-point number.
+ * Exact decimal arithmetic: an amount is a whole number of units of 10^-scale. Sums and products
+ * use 128 bits. No floating-point numbers are used.
  */
 #ifndef LEDGERBATCH_BASE_AMOUNT_H
 #define LEDGERBATCH_BASE_AMOUNT_H
@@ -11,11 +11,11 @@
 
 __extension__ typedef __int128 wide;
 
-/* The most digits, and so the most decimals, of an amount that is read. */
+/* An amount in the input has at most this many digits, and so at most this many decimals. */
 #define AMOUNT_DIGITS_MAX 18
-/* So every amount and every balance can be read again. */
+/* The limit of every amount and balance: each can be written and read again. */
 #define AMOUNT_MAX ((wide)999999999999999999)
-/* The largest scale of a product of two amounts. */
+/* The largest scale: that of a product of two amounts. */
 #define AMOUNT_SCALE_MAX (2 * AMOUNT_DIGITS_MAX)
 /* Room for any amount as text. */
 #define AMOUNT_TEXT_SIZE 64
@@ -35,44 +35,43 @@ enum number_problem {
 };
 
 /*
- * Reads an unsigned number such as 1234.50 or 1,234.50 and moves *cursor past
- * it. Neither units nor scale is set when there is a problem.
+ * Reads an unsigned number such as 1234.50 or 1,234.50 and moves *cursor past it. After a problem
+ * *units, *scale and *cursor are unchanged.
  */
 enum number_problem number_read(const char **cursor, const char *end, int64_t *units,
                                 unsigned *scale);
 
-/* 10^exponent, for exponents up to AMOUNT_SCALE_MAX. */
+/* Returns 10^exponent, for exponents up to AMOUNT_SCALE_MAX. */
 wide power_of_ten(unsigned exponent);
 
-/* Brings a decimal to a larger scale; false if it does not fit. */
+/* Brings a decimal to a larger scale. Returns false if the result does not fit. */
 bool decimal_rescale(struct decimal *value, unsigned scale);
 
-/* Adds, at the larger of the two scales; false if it does not fit. */
+/* Adds at the larger of the two scales. Returns false if the sum does not fit. */
 bool decimal_add(struct decimal *sum, struct decimal value);
 
-/* Drops trailing zero decimals. */
+/* Removes trailing zero decimals. */
 void decimal_trim(struct decimal *value);
 
-/* Whether the value, rounded half to even at so many decimals, is zero. */
+/* Returns true if the value, rounded half to even at `decimals` decimals, is zero. */
 bool decimal_rounds_to_zero(struct decimal value, unsigned decimals);
 
-/* numerator / denominator, rounded half to even; denominator > 0. */
+/* Returns numerator / denominator, rounded half to even. The denominator is positive. */
 wide divide_half_even(wide numerator, wide denominator);
 
 /*
- * Writes an amount with at least scale_min decimals, further ones only where
- * they are not zero. Returns the length; `text` has AMOUNT_TEXT_SIZE bytes and
- * is not terminated.
+ * Writes an amount with at least scale_min decimals; trailing zeros after these are left out.
+ * Returns the length. `text` has room for AMOUNT_TEXT_SIZE bytes and is not terminated.
  */
 size_t amount_write(char *text, int64_t units, unsigned scale, unsigned scale_min);
 
-/* Whether a wide value fits an amount. */
+/* Returns true if the value is within the limit of amounts. */
 static inline bool amount_fits(wide value)
 {
     return value >= -AMOUNT_MAX && value <= AMOUNT_MAX;
 }
 
-/* Adds two amounts; false, with *sum as it was, if the sum does not fit. */
+/* Adds two amounts. Returns false if the sum does not fit; *sum is then unchanged. */
 static inline bool amount_add(int64_t a, int64_t b, int64_t *sum)
 {
     wide value = (wide)a + b;

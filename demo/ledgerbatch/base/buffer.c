@@ -1,4 +1,4 @@
-/* Owns the building of texts. */
+/* Owns growing texts. */
 #include "base/buffer.h"
 
 #include <stdlib.h>

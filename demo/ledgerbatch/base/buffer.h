@@ -13,7 +13,8 @@ struct buffer {
 
 void buffer_fini(struct buffer *buffer);
 
-/* Room for `size` more bytes, to be written by the caller, who then adds to buffer->size. */
+/* Returns room for `size` more bytes. The caller writes them and adds their number to buffer->size.
+ */
 char *buffer_room(struct buffer *buffer, size_t size);
 
 void buffer_add(struct buffer *buffer, struct slice text);
@@ -21,7 +22,7 @@ void buffer_add_text(struct buffer *buffer, const char *text);
 void buffer_add_byte(struct buffer *buffer, char byte);
 void buffer_add_number(struct buffer *buffer, uint64_t number);
 
-/* A field of comma-separated values, quoted where RFC 4180 asks for it. */
+/* Adds a field of comma-separated values, quoted where RFC 4180 requires quotes. */
 void buffer_add_field(struct buffer *buffer, struct slice text);
 
 static inline struct slice buffer_slice(const struct buffer *buffer)

@@ -14,8 +14,8 @@ void cell_index_fini(struct cell_index *index)
     *index = (struct cell_index){ 0 };
 }
 
-/* Where a cell is, or the empty slot where it would be. */
-static size_t slot_of(const struct cell_index *index, uint32_t account, uint32_t commodity)
+/* Returns the slot of a cell, or the empty slot that it would be put into. */
+static size_t find_cell_slot(const struct cell_index *index, uint32_t account, uint32_t commodity)
 {
     uint64_t hash = ((uint64_t)account << 32 | commodity) * 0x9e3779b97f4a7c15u;
     size_t mask = index->slot_count - 1;
@@ -29,7 +29,7 @@ static size_t slot_of(const struct cell_index *index, uint32_t account, uint32_t
     }
 }
 
-static void grow(struct cell_index *index)
+static void grow_cell_slots(struct cell_index *index)
 {
     struct cell_index larger = { NULL, index->count,
                                  index->slot_count ? index->slot_count * 2 : SLOT_COUNT_MIN };
@@ -38,7 +38,7 @@ static void grow(struct cell_index *index)
     for (size_t i = 0; i < index->slot_count; i++) {
         const struct cell_slot *old = &index->slots[i];
         if (old->cell != CELL_NONE) {
-            larger.slots[slot_of(&larger, old->account, old->commodity)] = *old;
+            larger.slots[find_cell_slot(&larger, old->account, old->commodity)] = *old;
         }
     }
     free(index->slots);
@@ -47,15 +47,16 @@ static void grow(struct cell_index *index)
 
 uint32_t cell_index_find(const struct cell_index *index, uint32_t account, uint32_t commodity)
 {
-    return index->slot_count ? index->slots[slot_of(index, account, commodity)].cell : CELL_NONE;
+    return index->slot_count ? index->slots[find_cell_slot(index, account, commodity)].cell
+                             : CELL_NONE;
 }
 
 void cell_index_add(struct cell_index *index, uint32_t account, uint32_t commodity, uint32_t cell)
 {
     if (index->count * 2 >= index->slot_count) {
-        grow(index);
+        grow_cell_slots(index);
     }
-    index->slots[slot_of(index, account, commodity)] =
+    index->slots[find_cell_slot(index, account, commodity)] =
         (struct cell_slot){ account, commodity, cell };
     index->count++;
 }

@@ -1,6 +1,6 @@
 /*
- * Owns the tables of interned names: an open-addressing hash table over an
- * array of slices whose bytes are kept in blocks that never move.
+ * Owns the tables of interned names: an open-addressing hash table over an array of slices. The
+ * bytes of the names are in blocks that never move.
  */
 #include "base/names.h"
 
@@ -16,8 +16,8 @@ struct name_block {
     char bytes[];
 };
 
-/* Eight bytes at a time: names are long and this runs once a posting. */
-static uint64_t hash_of(struct slice text)
+/* Hashes eight bytes at a time: names are long, and each posting needs a hash. */
+static uint64_t hash_name(struct slice text)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t hash = text.size * factor;
@@ -39,7 +39,7 @@ static uint64_t hash_of(struct slice text)
     return hash ^ hash >> 29;
 }
 
-static size_t slot_of(const struct names *names, struct slice text, uint64_t hash)
+static size_t find_name_slot(const struct names *names, struct slice text, uint64_t hash)
 {
     size_t mask = names->slot_count - 1;
     size_t slot = (size_t)hash & mask;
@@ -53,7 +53,7 @@ static size_t slot_of(const struct names *names, struct slice text, uint64_t has
     }
 }
 
-static void grow_slots(struct names *names)
+static void grow_name_slots(struct names *names)
 {
     size_t slot_count = names->slot_count ? names->slot_count * 2 : 64;
     free(names->slots);
@@ -61,11 +61,11 @@ static void grow_slots(struct names *names)
     memset(names->slots, 0xff, slot_count * sizeof *names->slots);
     names->slot_count = slot_count;
     for (size_t i = 0; i < names->count; i++) {
-        names->slots[slot_of(names, names->items[i], names->hashes[i])] = (uint32_t)i;
+        names->slots[find_name_slot(names, names->items[i], names->hashes[i])] = (uint32_t)i;
     }
 }
 
-static struct slice keep_bytes(struct names *names, struct slice text)
+static struct slice copy_bytes(struct names *names, struct slice text)
 {
     struct name_block *block = names->blocks;
     if (!block || block->size - block->used < text.size) {
@@ -85,16 +85,17 @@ static struct slice keep_bytes(struct names *names, struct slice text)
 
 uint32_t names_find(const struct names *names, struct slice text)
 {
-    return names->slot_count ? names->slots[slot_of(names, text, hash_of(text))] : NAME_NONE;
+    return names->slot_count ? names->slots[find_name_slot(names, text, hash_name(text))]
+                             : NAME_NONE;
 }
 
 uint32_t names_intern(struct names *names, struct slice text)
 {
     if (names->count * 2 >= names->slot_count) {
-        grow_slots(names);
+        grow_name_slots(names);
     }
-    uint64_t hash = hash_of(text);
-    size_t slot = slot_of(names, text, hash);
+    uint64_t hash = hash_name(text);
+    size_t slot = find_name_slot(names, text, hash);
     if (names->slots[slot] != NAME_NONE) {
         return names->slots[slot];
     }
@@ -102,7 +103,7 @@ uint32_t names_intern(struct names *names, struct slice text)
     names->items = memory_grow(names->items, &names->capacity, number + 1, sizeof *names->items);
     names->hashes =
         memory_grow(names->hashes, &names->hash_capacity, number + 1, sizeof *names->hashes);
-    names->items[number] = keep_bytes(names, text);
+    names->items[number] = copy_bytes(names, text);
     names->hashes[number] = hash;
     names->slots[slot] = (uint32_t)number;
     names->count++;

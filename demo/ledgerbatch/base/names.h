@@ -1,6 +1,5 @@
 /*
- * Interned names: each distinct text gets a number, counted from 0 in the
- * order of first appearance.
+ * Interned names: each distinct text gets a number, counted from 0 in the order of first use.
  */
 #ifndef LEDGERBATCH_BASE_NAMES_H
 #define LEDGERBATCH_BASE_NAMES_H
@@ -17,15 +16,15 @@ struct names {
     size_t count, capacity, hash_capacity;
     uint32_t *slots; /* open addressing, NAME_NONE when empty */
     size_t slot_count;
-    struct name_block *blocks; /* where the bytes lie */
+    struct name_block *blocks; /* the bytes of all names */
 };
 
 void names_fini(struct names *names);
 
-/* The number of a text, which is added if it is new. */
+/* Returns the number of a text; adds the text if it is new. */
 uint32_t names_intern(struct names *names, struct slice text);
 
-/* The number of a text, or NAME_NONE. */
+/* Returns the number of a text, or NAME_NONE. */
 uint32_t names_find(const struct names *names, struct slice text);
 
 #endif

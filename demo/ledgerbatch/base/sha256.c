@@ -1,4 +1,4 @@
-/* Owns the SHA-256 computation, as FIPS 180-4 gives it. */
+/* Owns the computation of SHA-256, as FIPS 180-4 defines it. */
 #include "base/sha256.h"
 
 #include <string.h>
@@ -14,12 +14,12 @@ static const uint32_t round_constants[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
 };
 
-static uint32_t rotate(uint32_t value, unsigned by)
+static uint32_t rotate_right(uint32_t value, unsigned by)
 {
     return value >> by | value << (32 - by);
 }
 
-static void expand(uint32_t schedule[64], const uint8_t *block)
+static void expand_schedule(uint32_t schedule[64], const uint8_t *block)
 {
     for (size_t i = 0; i < 16; i++) {
         schedule[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
@@ -28,22 +28,22 @@ static void expand(uint32_t schedule[64], const uint8_t *block)
     for (size_t i = 16; i < 64; i++) {
         uint32_t a = schedule[i - 15];
         uint32_t b = schedule[i - 2];
-        uint32_t small0 = rotate(a, 7) ^ rotate(a, 18) ^ a >> 3;
-        uint32_t small1 = rotate(b, 17) ^ rotate(b, 19) ^ b >> 10;
+        uint32_t small0 = rotate_right(a, 7) ^ rotate_right(a, 18) ^ a >> 3;
+        uint32_t small1 = rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10;
         schedule[i] = schedule[i - 16] + small0 + schedule[i - 7] + small1;
     }
 }
 
-static void compress(uint32_t state[8], const uint8_t *block)
+static void compress_block(uint32_t state[8], const uint8_t *block)
 {
     uint32_t w[64];
-    expand(w, block);
+    expand_schedule(w, block);
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (size_t i = 0; i < 64; i++) {
-        uint32_t big1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+        uint32_t big1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
         uint32_t first = h + big1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
-        uint32_t big0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+        uint32_t big0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
         uint32_t second = big0 + ((a & b) ^ (a & c) ^ (b & c));
         h = g;
         g = f;
@@ -83,12 +83,12 @@ void sha256_update(struct sha256 *hash, const void *data, size_t size)
         if (filled + part < 64) {
             return;
         }
-        compress(hash->state, hash->block);
+        compress_block(hash->state, hash->block);
         at += part;
         size -= part;
     }
     for (; size >= 64; at += 64, size -= 64) {
-        compress(hash->state, at);
+        compress_block(hash->state, at);
     }
     if (size > 0) {
         memcpy(hash->block, at, size);

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), which pins what a database was made from. */
+/* SHA-256 (FIPS 180-4). A database stores the digest of the input and rules that it belongs to. */
 #ifndef LEDGERBATCH_BASE_SHA256_H
 #define LEDGERBATCH_BASE_SHA256_H
 

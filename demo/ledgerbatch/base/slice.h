@@ -1,5 +1,5 @@
 /*
- * A piece of text inside a larger one: not zero-terminated, not owned.
+ * A piece of a longer text, which it does not own; not zero-terminated.
  */
 #ifndef LEDGERBATCH_BASE_SLICE_H
 #define LEDGERBATCH_BASE_SLICE_H
@@ -14,7 +14,7 @@ struct slice {
     size_t size;
 };
 
-/* For printf("%.*s"). */
+/* The two arguments that "%.*s" takes in printf(). */
 #define SLICE_ARGUMENTS(slice) (int)(slice).size, (slice).data
 
 static inline struct slice slice_of(const char *text)
@@ -32,7 +32,7 @@ static inline bool slice_equal(struct slice a, struct slice b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* Bytewise order, a prefix first: the order of every sorted output. */
+/* Compares bytewise; a prefix is less. All sorted outputs have this order. */
 static inline int slice_compare(struct slice a, struct slice b)
 {
     size_t common = a.size < b.size ? a.size : b.size;

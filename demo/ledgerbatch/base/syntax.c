@@ -1,4 +1,4 @@
-/* Owns the lexical rules that the readers share. */
+/* Owns the lexical rules that all readers share. */
 #include "base/syntax.h"
 
 static bool is_digit(char c)
@@ -6,8 +6,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether Unicode's other blanks are in a text: hledger takes them for spaces, ledger does not. */
-static bool has_other_blank(struct slice text)
+/* Returns true if a text has a Unicode blank: hledger reads it as a space, ledger does not. */
+static bool has_unicode_blank(struct slice text)
 {
     for (size_t i = 0; i + 1 < text.size; i++) {
         const unsigned char *at = (const unsigned char *)text.data + i;
@@ -26,7 +26,7 @@ static bool has_other_blank(struct slice text)
     return false;
 }
 
-/* Whether a word, alone or with a space behind it, begins a text. */
+/* Returns true if a text begins with a word that a space or the end follows. */
 static bool begins_with_word(struct slice text, const char *word)
 {
     size_t size = strlen(word);
@@ -46,7 +46,7 @@ const char *syntax_account_problem(struct slice name)
         begins_with_word(name, "expr")) {
         return "ledger reads a posting that begins with assert, check or expr as an expression";
     }
-    if (has_other_blank(name)) {
+    if (has_unicode_blank(name)) {
         return "an account's name has a blank that is not a plain space";
     }
     if (memchr("!*#%|=~@([<{&", name.data[0], 13)) {
@@ -82,7 +82,7 @@ const char *syntax_symbol_problem(struct slice symbol)
     if (symbol.size == 1 && memchr("hms", symbol.data[0], 3)) {
         return "ledger reads h, m and s as hours, minutes and seconds: use another symbol";
     }
-    if (has_other_blank(symbol)) {
+    if (has_unicode_blank(symbol)) {
         return "a commodity has a blank that is not a plain space";
     }
     for (size_t i = 0; i < symbol.size; i++) {

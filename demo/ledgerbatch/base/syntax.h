@@ -1,6 +1,6 @@
 /*
- * What names, dates and amounts look like: shared by all readers of input.
- * Each function explains what is wrong in words that follow "FILE:LINE: ".
+ * The form of names, dates and amounts, for all readers of input. The functions return messages
+ * that fit after "FILE:LINE: ".
  */
 #ifndef LEDGERBATCH_BASE_SYNTAX_H
 #define LEDGERBATCH_BASE_SYNTAX_H
@@ -12,34 +12,37 @@
 #include "base/slice.h"
 
 /*
- * The longest account name and symbol, in bytes. ledger reads no line of more than 4095 bytes, and
- * a line of posted.journal has one name and up to three amounts.
+ * The longest account name and symbol, in bytes. ledger reads lines of at most 4095 bytes, and a
+ * line of posted.journal has one name and up to three amounts.
  */
 #define ACCOUNT_SIZE_MAX 1000
 #define SYMBOL_SIZE_MAX  100
 
-/* Why a text cannot be an account's name; NULL if it can. */
+/* Returns why a text cannot be an account's name; NULL if it can. */
 const char *syntax_account_problem(struct slice name);
 
-/* Why a text cannot be a commodity's symbol, even in quotes; NULL if it can. */
+/* Returns why a text cannot be a commodity's symbol, even in quotes; NULL if it can. */
 const char *syntax_symbol_problem(struct slice symbol);
 
-/* Whether a symbol can be written without quotes. */
+/* Returns true if a symbol can be written without quotes. */
 bool syntax_symbol_is_plain(struct slice symbol);
 
-/* Whether a byte can be part of a symbol without quotes. */
+/* Returns true if a byte can be part of a symbol without quotes. */
 bool syntax_symbol_byte(char c);
 
-/* Reads YYYY-MM-DD (or with / or .) and moves *cursor past it; NULL, or what is wrong. */
+/*
+ * Reads YYYY-MM-DD, YYYY/MM/DD or YYYY.MM.DD and moves *cursor past it. Returns NULL, or what is
+ * wrong.
+ */
 const char *syntax_date(const char **cursor, const char *end, uint32_t *date);
 
-/* What to tell the user about a number; NULL for NUMBER_OK. */
+/* Returns the message for a problem; NULL for NUMBER_OK. */
 const char *syntax_number_problem(enum number_problem problem);
 
-/* The last day of a month, month = year * 12 + (0 to 11). */
+/* Returns the last day of a month, which is given as year * 12 + (0 to 11). */
 uint32_t date_month_end(uint32_t month);
 
-/* The month of a date: year * 12 + (0 to 11). */
+/* Returns the month of a date, as year * 12 + (0 to 11). */
 static inline uint32_t date_month(uint32_t date)
 {
     return date / 10000 * 12 + date / 100 % 100 - 1;

@@ -1,9 +1,10 @@
 /*
  * The book: everything that the input says, as compact arrays.
  *
- * A *cell* is one account in one commodity: what has a balance. A posting
- * changes one cell. Readers (read/journal.c, read/csv.c) fill the book; plan/check_book.c settles
- * and verifies it; after that it never changes.
+ * A cell is one account in one commodity; it has a balance. A posting changes one cell. The readers
+ * (read/journal.c, read/csv.c) fill the book and settle transactions. plan/check_book.c settles
+ * those with balance assignments and verifies the assertions. plan/clients.c renumbers the cells.
+ * After that the book does not change.
  */
 #ifndef LEDGERBATCH_BOOK_BOOK_H
 #define LEDGERBATCH_BOOK_BOOK_H
@@ -21,15 +22,15 @@
 #define NO_INDEX UINT32_MAX
 
 enum posting_flags {
-    POSTING_ELIDED = 1,  /* no amount written; `cell` holds the account until it is filled in */
-    POSTING_ASSIGNED = 2 /* no amount but "= AMOUNT"; computed by plan/check_book.c */
+    POSTING_ELIDED = 1,  /* has no amount; until it is filled in, `cell` is the account */
+    POSTING_ASSIGNED = 2 /* has only "= AMOUNT"; plan/check_book.c computes the amount */
 };
 
-/* amount: units at `scale` as read; at the commodity's storage scale once checked. */
+/* The amount has the scale that was read; after the check, the commodity's storage scale. */
 struct posting {
     int64_t amount;
-    uint32_t cell;
-    uint32_t extra; /* index of its price and assertion, or NO_INDEX */
+    uint32_t cell;  /* of the book; after clients_find(), of the clients */
+    uint32_t extra; /* the index of its price and assertion, or NO_INDEX */
     uint32_t line;
     uint8_t scale;
     uint8_t flags;
@@ -47,14 +48,14 @@ struct money {
     uint8_t scale;
 };
 
-/* The rarer parts of a posting. */
+/* The parts that few postings have. */
 struct extra {
     struct money price, assertion;
     uint8_t flags;
 };
 
 struct transaction {
-    const char *code, *text; /* slices of a source, or of kept bytes */
+    const char *code, *text; /* inside a source, or constant */
     uint32_t code_size, text_size;
     uint32_t date; /* year * 10000 + month * 100 + day */
     uint32_t first_posting, posting_count;
@@ -66,12 +67,12 @@ struct transaction {
 
 struct account {
     bool has_cells;        /* false: it is only declared */
-    uint32_t source, line; /* where it is named first */
+    uint32_t source, line; /* of its first use */
 };
 
 struct commodity {
-    uint8_t scale;         /* the most decimals that the input writes: what people see */
-    uint8_t storage_scale; /* enough for every exact amount; never less than scale */
+    uint8_t scale;         /* the most decimals in the input; at least as many are shown */
+    uint8_t storage_scale; /* enough for every exact amount; at least scale */
     bool symbol_first, spaced, seen;
 };
 
@@ -85,7 +86,10 @@ struct group_tag {
     uint32_t account, source, line;
 };
 
-/* What a transaction leaves over in a commodity: less than its own postings write. */
+/*
+ * The sum of a transaction in one commodity, if it is not zero but rounds to zero at the decimals
+ * of its own postings.
+ */
 struct remainder {
     struct decimal rest;
     uint32_t transaction, commodity;
@@ -101,7 +105,7 @@ struct book {
     struct posting *postings;
     struct extra *extras;
     struct transaction *transactions;
-    uint32_t *order; /* transactions by date, then as read */
+    uint32_t *order; /* transactions by date, then in the order of reading */
     struct group_tag *group_tags;
     struct remainder *remainders;
     size_t remainder_count, remainder_capacity;
@@ -112,10 +116,11 @@ struct book {
 
 void book_fini(struct book *book);
 
+/* These return the number of a name, and add the name if it is new. */
 uint32_t book_account(struct book *book, struct slice name, uint32_t source, uint32_t line);
 uint32_t book_commodity(struct book *book, struct slice symbol);
 
-/* The cell of an account in a commodity, made if it is new. */
+/* Returns the cell of an account in a commodity; adds it if it is new. */
 uint32_t book_cell(struct book *book, uint32_t account, uint32_t commodity);
 
 struct posting *book_add_posting(struct book *book);
@@ -125,7 +130,7 @@ uint32_t book_add_extra(struct book *book);
 void book_add_group_tag(struct book *book, struct group_tag tag);
 void book_add_remainder(struct book *book, struct remainder remainder);
 
-/* Makes room for the decimals that an amount writes. */
+/* Takes the decimals of an amount into account for the scales of its commodity. */
 void book_see_scale(struct book *book, uint32_t commodity, unsigned scale);
 
 static inline struct slice book_account_name(const struct book *book, uint32_t account)

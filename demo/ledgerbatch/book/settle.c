@@ -1,4 +1,4 @@
-/* Owns the balance rule: sums at cost, implied prices, elided amounts. */
+/* Owns the rule of balance: sums at cost, implied prices, elided amounts. */
 #include "book/settle.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ void settler_fini(struct settler *settler)
     *settler = (struct settler){ 0 };
 }
 
-static struct commodity_sum *sum_of(struct settler *settler, uint32_t commodity)
+static struct commodity_sum *find_sum(struct settler *settler, uint32_t commodity)
 {
     if (commodity < settler->place_count && settler->places[commodity] > 0) {
         return &settler->sums[settler->places[commodity] - 1];
@@ -31,7 +31,7 @@ static struct commodity_sum *sum_of(struct settler *settler, uint32_t commodity)
     return sum;
 }
 
-static void forget_sums(struct settler *settler)
+static void clear_sums(struct settler *settler)
 {
     for (size_t i = 0; i < settler->count; i++) {
         settler->places[settler->sums[i].commodity] = 0;
@@ -39,7 +39,7 @@ static void forget_sums(struct settler *settler)
     settler->count = 0;
 }
 
-/* What a posting adds to the balance of its transaction, and in which commodity. */
+/* Returns what a posting adds to the sum of its transaction, and sets the commodity of that. */
 static struct decimal cost_of(const struct posting *posting, const struct extra *extra,
                               uint32_t *commodity)
 {
@@ -62,24 +62,24 @@ static bool add_posting(struct settler *settler, const struct book *book,
     const struct extra *extra = posting->extra == NO_INDEX ? NULL : &book->extras[posting->extra];
     uint32_t commodity = book->cells[posting->cell].commodity;
     unsigned written = posting->flags & POSTING_ASSIGNED ? extra->assertion.scale : posting->scale;
-    struct commodity_sum *sum = sum_of(settler, commodity);
+    struct commodity_sum *sum = find_sum(settler, commodity);
     sum->written = sum->is_written && sum->written > written ? sum->written : written;
     sum->is_written = true;
     uint32_t in = commodity;
     struct decimal cost = cost_of(posting, extra, &in);
     if (in != commodity) {
         settler->priced = true;
-        sum = sum_of(settler, in);
+        sum = find_sum(settler, in);
     }
     return decimal_add(&sum->total, cost);
 }
 
-/* Sums a transaction; *elided receives the posting without an amount, or NO_INDEX. */
+/* Sums up a transaction; *elided receives the posting without an amount, or NO_INDEX. */
 static bool sum_transaction(struct settler *settler, const struct book *book,
                             const struct transaction *transaction, bool with_assigned,
                             uint32_t *elided, struct problem *problem)
 {
-    forget_sums(settler);
+    clear_sums(settler);
     settler->priced = false;
     *elided = NO_INDEX;
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
@@ -101,7 +101,7 @@ static bool is_zero(const struct commodity_sum *sum)
                            : sum->total.units == 0;
 }
 
-/* Two unpriced commodities of opposite sign imply a price. */
+/* Two commodities without prices and with sums of opposite sign imply a price. */
 static bool implies_price(const struct settler *settler)
 {
     return settler->count == 2 && !settler->priced &&
@@ -139,7 +139,10 @@ static bool check_balance(const struct settler *settler, struct book *book, uint
     return true;
 }
 
-/* A commodity without decimals has no format in the outputs: there, any amount can show some. */
+/*
+ * Returns the decimals to which a reader of the outputs rounds. A commodity without decimals has no
+ * format there, so its amounts may show as many as are stored.
+ */
 static unsigned balancing_decimals(const struct commodity *commodity)
 {
     return commodity->scale > 0 ? commodity->scale : commodity->storage_scale;
@@ -162,7 +165,7 @@ bool settle_remainders(const struct book *book, struct problem *problem)
     return true;
 }
 
-/* Makes room after the elided posting for `more` further ones; returns where it now is. */
+/* Makes room for `more` postings after the elided one. Returns the new index of the elided one. */
 static uint32_t make_room(struct book *book, struct transaction *transaction, uint32_t elided,
                           uint32_t more)
 {
@@ -205,7 +208,7 @@ static bool fill_posting(struct book *book, struct posting *posting, uint32_t ac
     return true;
 }
 
-/* The elided posting takes the other side of every sum. */
+/* Gives the elided posting the opposite of every sum. */
 static bool fill_elided(const struct settler *settler, struct book *book,
                         struct transaction *transaction, uint32_t elided, struct problem *problem)
 {
@@ -220,7 +223,7 @@ static bool fill_elided(const struct settler *settler, struct book *book,
     }
     uint32_t at = make_room(book, transaction, elided, needed > 1 ? needed - 1 : 0);
     for (size_t i = 0; i < settler->count; i++) {
-        /* With nothing left over, it is a zero of the first commodity. */
+        /* If all sums are zero, the amount is a zero of the first commodity. */
         if (settler->sums[i].total.units == 0 && (needed > 0 || i > 0)) {
             continue;
         }

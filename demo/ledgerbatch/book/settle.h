@@ -1,5 +1,5 @@
 /*
- * Settling a transaction: filling in what was left out, and its balance.
+ * Settling a transaction: computes a missing amount, or checks that the transaction balances.
  */
 #ifndef LEDGERBATCH_BOOK_SETTLE_H
 #define LEDGERBATCH_BOOK_SETTLE_H
@@ -9,22 +9,22 @@
 /* The sum at cost of one transaction in one commodity. */
 struct commodity_sum {
     uint32_t commodity;
-    unsigned written; /* the most decimals that a posting writes */
-    bool is_written;  /* false: the commodity appears in prices only */
+    unsigned written; /* the most decimals of a posting */
+    bool is_written;  /* false: the commodity is used in prices only */
     struct decimal total;
 };
 
 /*
- * Checks again what transactions leave over, once the whole input is read: hledger rounds to the
- * decimals that any posting writes, not only those of the transaction, and so do both programs
- * when they read what was posted.
+ * Checks the remainders of transactions again, after the whole input is read. hledger rounds to the
+ * decimals of all postings in a commodity, not only to those of the transaction. Both programs do
+ * so when they read the posted journal.
  */
 bool settle_remainders(const struct book *book, struct problem *problem);
 
-/* Scratch space, reused from one transaction to the next. */
+/* Memory that is reused from one transaction to the next. */
 struct settler {
     struct commodity_sum *sums;
-    uint32_t *places; /* by commodity: its place in sums, counted from 1; 0: not there */
+    uint32_t *places; /* by commodity: its place in sums, counted from 1; 0: it has none */
     size_t count, capacity, place_count, place_capacity;
     bool priced; /* some posting has a price */
 };
@@ -32,15 +32,15 @@ struct settler {
 void settler_fini(struct settler *settler);
 
 /*
- * Fills in an elided amount, exactly, and checks that the transaction balances
- * at cost. An elided amount in several commodities becomes as many postings.
+ * Fills in a missing amount exactly; without one, checks that the transaction balances at cost. If
+ * several commodities are left over, the posting without an amount becomes one posting for each.
  */
 bool settle_transaction(struct settler *settler, struct book *book, uint32_t transaction,
                         struct problem *problem);
 
 /*
- * For a transaction with balance assignments, which can only be settled in date
- * order: makes sure that the commodities store enough decimals for it.
+ * Prepares a transaction with balance assignments, which can only be settled in date order: makes
+ * sure that its commodities store enough decimals.
  */
 bool settle_later(struct settler *settler, struct book *book, uint32_t transaction,
                   struct problem *problem);

@@ -1,6 +1,6 @@
 /*
- * Owns the bytes of the input. Large files are hashed by a thread of their own
- * while the parser reads the same, unchanging bytes.
+ * Owns the bytes of the input. For each large file a thread computes the digest while the parser
+ * reads the same bytes; neither changes them.
  */
 #include "book/sources.h"
 
@@ -9,8 +9,8 @@
 
 #include "memory.h"
 
-/* Smaller files are hashed at once: a thread would cost more. */
-#define HASH_APART_SIZE ((size_t)1 << 18)
+/* A smaller file is hashed by the reading thread: starting another would cost more. */
+#define HASH_THREAD_SIZE ((size_t)1 << 18)
 
 static void hash_source(struct source *source)
 {
@@ -28,7 +28,7 @@ static void *hasher_main(void *argument)
 
 static void start_digest(struct source *source)
 {
-    if (source->size >= HASH_APART_SIZE) {
+    if (source->size >= HASH_THREAD_SIZE) {
         source->hashing = pthread_create(&source->hasher, NULL, hasher_main, source) == 0;
     }
     if (!source->hashing) {
@@ -36,7 +36,7 @@ static void start_digest(struct source *source)
     }
 }
 
-/* Both programs that share this format refuse a file that is not UTF-8. */
+/* Refuses text that is not UTF-8, as ledger and hledger do. */
 static bool check_utf8(const struct source *source, struct problem *problem)
 {
     const unsigned char *text = (const unsigned char *)source->data;

@@ -1,6 +1,5 @@
 /*
- * The input files, whole in memory: everything that is read from them later is
- * a slice of their bytes.
+ * The input files, each in memory as a whole. The texts in a book are slices of their bytes.
  */
 #ifndef LEDGERBATCH_BOOK_SOURCES_H
 #define LEDGERBATCH_BOOK_SOURCES_H
@@ -14,13 +13,13 @@
 #include "problem.h"
 
 struct source {
-    char *name; /* as the user named it; "-" is standard input */
+    char *name; /* as the user gave it; "-" is standard input */
     char *data;
     size_t size;
-    dev_t device; /* which file it is, to notice a file that includes itself */
+    dev_t device; /* identify the file, to find one that includes itself */
     ino_t inode;
     uint8_t digest[SHA256_SIZE];
-    pthread_t hasher; /* computes the digest beside the parser when `hashing` */
+    pthread_t hasher; /* if `hashing`: computes the digest while the file is parsed */
     bool hashing;
 };
 
@@ -29,15 +28,14 @@ struct sources {
     size_t count, capacity;
 };
 
-/* Reads a file; NULL, with the reason in problem, when that fails. See book/sources_file.c. */
+/* Reads and accepts a file. Returns NULL, and sets the problem, if that fails. */
 struct source *sources_read(struct sources *sources, const char *name, struct problem *problem);
 
-/* The two halves of reading: a source without bytes; the check of its bytes, once they are there.
- */
+/* The two halves of sources_read(): adds a source without bytes; checks the bytes of a source. */
 struct source *sources_add(struct sources *sources, const char *name);
 bool sources_accept(struct source *source, struct problem *problem);
 
-/* Waits until every digest is there. */
+/* Waits until every digest is computed. */
 void sources_finish_digests(struct sources *sources);
 
 void sources_fini(struct sources *sources);

@@ -1,4 +1,4 @@
-/* Owns the way of the input from files into memory. */
+/* Owns the reading of input files into memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "book/sources.h"
 #include "memory.h"
 
-/* A line number and an offset into a source must fit 32 bits. */
+/* Line numbers and offsets in a source have 32 bits. */
 #define SOURCE_SIZE_MAX ((size_t)UINT32_MAX)
 
 static bool read_all(struct source *source, int file, struct problem *problem)
@@ -49,7 +49,7 @@ static bool read_all(struct source *source, int file, struct problem *problem)
     return true;
 }
 
-static bool load(struct source *source, struct problem *problem)
+static bool load_source(struct source *source, struct problem *problem)
 {
     bool is_standard_input = strcmp(source->name, "-") == 0;
     int file = is_standard_input ? STDIN_FILENO : open(source->name, O_RDONLY | O_CLOEXEC);
@@ -66,5 +66,5 @@ static bool load(struct source *source, struct problem *problem)
 struct source *sources_read(struct sources *sources, const char *name, struct problem *problem)
 {
     struct source *source = sources_add(sources, name);
-    return load(source, problem) && sources_accept(source, problem) ? source : NULL;
+    return load_source(source, problem) && sources_accept(source, problem) ? source : NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Owns the reading of transfers. Quoted fields are unfolded in place: the
- * digest of a source is taken over its bytes before that, see book/sources.h.
+ * Owns the reading of transfers. Quoted fields are unquoted in place, after the digest of the
+ * source has been computed.
  */
 #include "read/csv.h"
 
@@ -19,7 +19,7 @@ static const char *const column_names[CSV_COLUMNS] = { "seq", "date",   "from",
 struct csv_parser {
     struct book *book;
     struct problem *problem;
-    uint32_t source, line; /* the line where the record begins */
+    uint32_t source, line; /* the first line of the record */
     uint32_t next_line;
     char *next, *end;
     struct slice fields[CSV_COLUMNS];
@@ -36,8 +36,8 @@ static bool csv_problem(struct csv_parser *parser, const char *format, ...)
     return book_problem(parser->book, parser->problem, parser->source, parser->line, "%s", text);
 }
 
-/* A field in quotes; doubled quotes become one. */
-static bool quoted_field(struct csv_parser *parser, struct slice *field)
+/* Reads a field in quotes; a doubled quote becomes one. */
+static bool read_quoted_field(struct csv_parser *parser, struct slice *field)
 {
     char *from = parser->next + 1;
     char *to = from;
@@ -60,7 +60,7 @@ static bool quoted_field(struct csv_parser *parser, struct slice *field)
     return true;
 }
 
-static bool plain_field(struct csv_parser *parser, struct slice *field)
+static bool read_plain_field(struct csv_parser *parser, struct slice *field)
 {
     char *begin = parser->next;
     while (parser->next < parser->end && !memchr(",\r\n\"", *parser->next, 4)) {
@@ -95,7 +95,7 @@ static bool read_record(struct csv_parser *parser)
     for (;;) {
         struct slice field;
         bool quoted = parser->next < parser->end && *parser->next == '"';
-        if (!(quoted ? quoted_field(parser, &field) : plain_field(parser, &field))) {
+        if (!(quoted ? read_quoted_field(parser, &field) : read_plain_field(parser, &field))) {
             return false;
         }
         if (parser->field_count == CSV_COLUMNS) {
@@ -141,7 +141,7 @@ static bool read_seq(struct csv_parser *parser, uint64_t *last_seq)
     return true;
 }
 
-static bool read_account(struct csv_parser *parser, enum csv_column column, uint32_t *account)
+static bool read_account_field(struct csv_parser *parser, enum csv_column column, uint32_t *account)
 {
     struct slice name = parser->fields[column];
     const char *wrong = syntax_account_problem(name);
@@ -152,7 +152,7 @@ static bool read_account(struct csv_parser *parser, enum csv_column column, uint
     return true;
 }
 
-static bool read_money(struct csv_parser *parser, struct money *money)
+static bool read_amount_fields(struct csv_parser *parser, struct money *money)
 {
     struct slice amount = parser->fields[CSV_AMOUNT];
     struct slice symbol = parser->fields[CSV_COMMODITY];
@@ -180,8 +180,8 @@ static bool read_money(struct csv_parser *parser, struct money *money)
     return true;
 }
 
-static void add_side(struct csv_parser *parser, uint32_t account, const struct money *money,
-                     bool taken)
+static void add_transfer_posting(struct csv_parser *parser, uint32_t account,
+                                 const struct money *money, bool taken)
 {
     uint32_t cell = book_cell(parser->book, account, money->commodity);
     struct posting *posting = book_add_posting(parser->book);
@@ -211,8 +211,8 @@ static bool read_transfer(struct csv_parser *parser, uint64_t *last_seq)
         return csv_problem(parser, "%s: '%.*s'", wrong ? wrong : "something follows the date",
                            SLICE_ARGUMENTS(day));
     }
-    if (!read_account(parser, CSV_FROM, &from) || !read_account(parser, CSV_TO, &to) ||
-        !read_money(parser, &money)) {
+    if (!read_account_field(parser, CSV_FROM, &from) || !read_account_field(parser, CSV_TO, &to) ||
+        !read_amount_fields(parser, &money)) {
         return false;
     }
     struct transaction *transaction = book_add_transaction(parser->book);
@@ -226,8 +226,8 @@ static bool read_transfer(struct csv_parser *parser, uint64_t *last_seq)
     transaction->text = "transfer";
     transaction->text_size = sizeof "transfer" - 1;
     transaction->posting_count = 2;
-    add_side(parser, from, &money, true);
-    add_side(parser, to, &money, false);
+    add_transfer_posting(parser, from, &money, true);
+    add_transfer_posting(parser, to, &money, false);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Reads transfers as comma-separated values (RFC 4180) with the header line
+ * Reads transfers: comma-separated values (RFC 4180) with the header line
  * seq,date,from,to,amount,commodity.
  */
 #ifndef LEDGERBATCH_READ_CSV_H
@@ -7,7 +7,7 @@
 
 #include "book/book.h"
 
-/* Reads one file into the book. *last_seq is carried from file to file: it only rises. */
+/* Reads one file into the book. *last_seq is 0 at first, and is passed on from file to file. */
 bool csv_read(struct book *book, const char *name, uint64_t *last_seq, struct problem *problem);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the lines of a journal: which kind each is, and where a transaction ends. */
+/* Owns the lines of a journal: the kind of each line, and the ends of transactions. */
 #include "read/journal.h"
 
 #include <stdlib.h>
@@ -6,9 +6,12 @@
 #include "base/syntax.h"
 #include "read/journal_lex.h"
 
-/* ledger reads at most 4095 bytes; lines of what was refused get "; " in front. */
+/* ledger reads lines of at most 4095 bytes; those of a refused transaction get "; " in front. */
 #define LINE_SIZE_MAX 4000
-/* Files that include one another twice each would double at every step; each step takes stack. */
+/*
+ * Each nested file takes stack. Files that each include the next one twice double the count at
+ * every step, so the count is limited, too.
+ */
 #define INCLUDE_DEPTH_MAX 100
 #define INCLUDE_COUNT_MAX 100000
 
@@ -27,7 +30,7 @@ static bool end_transaction(struct journal_parser *parser)
     return settle_transaction(&parser->settler, book, number, parser->problem);
 }
 
-/* Whatever an indented line could belong to ends here. */
+/* Ends the transaction or directive that an indented line would belong to. */
 static bool end_block(struct journal_parser *parser)
 {
     bool ended = parser->block != BLOCK_TRANSACTION || end_transaction(parser);
@@ -117,7 +120,7 @@ static bool read_indented(struct journal_parser *parser)
 
 static bool read_file(struct journal_parser *parser, const char *name);
 
-/* Reads the file that the line's directive includes, if it is an include directive. */
+/* Reads the file that an include directive has named, if the line was one. */
 static bool read_included(struct journal_parser *parser)
 {
     char *path = parser->included_path;
@@ -202,7 +205,7 @@ static bool read_lines(struct journal_parser *parser, struct journal_file *file)
     return end_block(parser);
 }
 
-/* Whether one more file may be included. */
+/* Checks that one more file may be included. */
 static bool check_include_limits(struct journal_parser *parser)
 {
     unsigned depth = 0;
@@ -228,7 +231,7 @@ static bool includes_itself(const struct journal_parser *parser, const struct so
     return false;
 }
 
-/* Reads an included file, or the one that the user named. */
+/* Reads an included file, or the file that the user named. */
 static bool read_file(struct journal_parser *parser, const char *name)
 {
     struct sources *sources = &parser->book->sources;

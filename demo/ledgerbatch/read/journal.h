@@ -1,13 +1,13 @@
 /*
- * Reads journals: the portable subset of the plain-text format that ledger and
- * hledger both accept. Whatever lies outside stops with FILE:LINE: message.
+ * Reads journals in the portable subset of the plain-text format, which ledger and hledger both
+ * accept. Anything outside the subset is a problem "FILE:LINE: message".
  */
 #ifndef LEDGERBATCH_READ_JOURNAL_H
 #define LEDGERBATCH_READ_JOURNAL_H
 
 #include "book/book.h"
 
-/* Reads one journal, and what it includes, into the book. "-" is standard input. */
+/* Reads one journal, and the files that it includes, into the book. "-" is standard input. */
 bool journal_read(struct book *book, const char *name, struct problem *problem);
 
 #endif

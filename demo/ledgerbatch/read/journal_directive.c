@@ -3,7 +3,7 @@
 #include "memory.h"
 #include "read/journal_lex.h"
 
-/* A tag's name begins a word; its value runs to a comma or the end of the line. */
+/* Finds the value of the tag "group:" in a comment: it ends at a comma or the end of the line. */
 static bool find_group(struct slice comment, struct slice *group)
 {
     static const char tag[] = "group:";
@@ -29,8 +29,8 @@ static bool find_group(struct slice comment, struct slice *group)
     return false;
 }
 
-/* A group's name becomes part of file names and of transaction codes. */
-static bool group_name_is_good(struct slice name)
+/* Returns true if a name can be a group's: it becomes part of file names and transaction codes. */
+static bool is_group_name(struct slice name)
 {
     if (name.size == 0 || name.size > 100 || name.data[0] == '.') {
         return false;
@@ -50,7 +50,7 @@ static bool read_account_comment(struct journal_parser *parser, uint32_t account
     if (!find_group(slice_between(parser->at, parser->end), &group)) {
         return true;
     }
-    if (!group_name_is_good(group)) {
+    if (!is_group_name(group)) {
         return journal_problem(parser, "'%.*s' cannot be a group's name", SLICE_ARGUMENTS(group));
     }
     struct group_tag tag = { group, account, parser->source, parser->line };
@@ -58,7 +58,7 @@ static bool read_account_comment(struct journal_parser *parser, uint32_t account
     return true;
 }
 
-static bool read_account(struct journal_parser *parser)
+static bool read_account_directive(struct journal_parser *parser)
 {
     uint32_t account;
     if (!journal_account(parser, &account)) {
@@ -81,7 +81,7 @@ static bool expect_end(struct journal_parser *parser, const char *after)
                            parser->at, after);
 }
 
-/* A sample amount: it sets how a commodity is written and how many decimals people see. */
+/* Reads a sample amount, which sets how a commodity is written and how many decimals are shown. */
 static bool read_format(struct journal_parser *parser, uint32_t *commodity)
 {
     struct money sample;
@@ -97,7 +97,7 @@ static bool read_format(struct journal_parser *parser, uint32_t *commodity)
     return expect_end(parser, "the amount");
 }
 
-static bool read_commodity(struct journal_parser *parser)
+static bool read_commodity_directive(struct journal_parser *parser)
 {
     const char *begin = parser->at;
     parser->block = BLOCK_COMMODITY;
@@ -115,7 +115,7 @@ static bool read_commodity(struct journal_parser *parser)
     return read_format(parser, &parser->block_subject);
 }
 
-/* Market prices change no balance: their form is checked, nothing is kept. */
+/* Checks the form of a market price. It changes no balance, so nothing is stored. */
 static bool read_market_price(struct journal_parser *parser)
 {
     uint32_t date;
@@ -133,7 +133,7 @@ static bool read_market_price(struct journal_parser *parser)
     return journal_amount(parser, &price) && expect_end(parser, "the price");
 }
 
-/* An included file's name is relative to the file that includes it. */
+/* Returns the path of an included file, which is relative to the file that includes it. */
 static char *path_beside(const char *includer, struct slice name)
 {
     const char *slash = strrchr(includer, '/');
@@ -180,8 +180,8 @@ struct directive {
 
 bool journal_directive(struct journal_parser *parser)
 {
-    static const struct directive directives[] = { { "account", read_account },
-                                                   { "commodity", read_commodity },
+    static const struct directive directives[] = { { "account", read_account_directive },
+                                                   { "commodity", read_commodity_directive },
                                                    { "P", read_market_price },
                                                    { "include", read_include },
                                                    { "comment", read_comment_block } };

@@ -28,7 +28,7 @@ bool journal_at_end(const struct journal_parser *parser)
     return parser->at == parser->end || *parser->at == ';';
 }
 
-static bool ends_account(const char *at, const char *end)
+static bool ends_account_name(const char *at, const char *end)
 {
     return *at == '\t' || (*at == ' ' && (at + 1 == end || at[1] == ' ' || at[1] == '\t'));
 }
@@ -37,7 +37,7 @@ bool journal_account(struct journal_parser *parser, uint32_t *account)
 {
     const char *begin = parser->at;
     const char *at = begin;
-    while (at < parser->end && !ends_account(at, parser->end)) {
+    while (at < parser->end && !ends_account_name(at, parser->end)) {
         at++;
     }
     struct slice name = slice_between(begin, at);
@@ -55,7 +55,7 @@ bool journal_account(struct journal_parser *parser, uint32_t *account)
     return true;
 }
 
-static bool quoted_symbol(struct journal_parser *parser, struct slice *symbol)
+static bool read_quoted_symbol(struct journal_parser *parser, struct slice *symbol)
 {
     const char *begin = parser->at + 1;
     const char *close = memchr(begin, '"', (size_t)(parser->end - begin));
@@ -71,7 +71,7 @@ bool journal_symbol(struct journal_parser *parser, uint32_t *commodity)
 {
     struct slice symbol;
     if (parser->at < parser->end && *parser->at == '"') {
-        if (!quoted_symbol(parser, &symbol)) {
+        if (!read_quoted_symbol(parser, &symbol)) {
             return false;
         }
     } else {
@@ -93,7 +93,7 @@ bool journal_symbol(struct journal_parser *parser, uint32_t *commodity)
     return true;
 }
 
-static bool take_sign(struct journal_parser *parser, bool *negative)
+static bool read_sign(struct journal_parser *parser, bool *negative)
 {
     if (parser->at == parser->end || *parser->at != '-') {
         return true;
@@ -106,7 +106,7 @@ static bool take_sign(struct journal_parser *parser, bool *negative)
     return true;
 }
 
-static bool take_number(struct journal_parser *parser, struct money *money)
+static bool read_unsigned(struct journal_parser *parser, struct money *money)
 {
     unsigned scale;
     enum number_problem wrong = number_read(&parser->at, parser->end, &money->units, &scale);
@@ -117,8 +117,9 @@ static bool take_number(struct journal_parser *parser, struct money *money)
     return true;
 }
 
-/* The first use of a commodity decides how it is written in the outputs. */
-static void learn_style(struct journal_parser *parser, uint32_t commodity, bool first, bool spaced)
+/* Takes the style of a commodity in the outputs from its first use. */
+static void set_commodity_style(struct journal_parser *parser, uint32_t commodity, bool first,
+                                bool spaced)
 {
     struct commodity *seen = &parser->book->commodities[commodity];
     if (!seen->seen) {
@@ -128,7 +129,8 @@ static void learn_style(struct journal_parser *parser, uint32_t commodity, bool 
     }
 }
 
-static bool symbol_then_number(struct journal_parser *parser, struct money *money, bool negative)
+static bool read_symbol_then_number(struct journal_parser *parser, struct money *money,
+                                    bool negative)
 {
     if (!journal_symbol(parser, &money->commodity)) {
         return false;
@@ -136,17 +138,18 @@ static bool symbol_then_number(struct journal_parser *parser, struct money *mone
     const char *after = parser->at;
     journal_skip_blanks(parser);
     bool spaced = parser->at > after;
-    if (!take_sign(parser, &negative) || !take_number(parser, money)) {
+    if (!read_sign(parser, &negative) || !read_unsigned(parser, money)) {
         return false;
     }
-    learn_style(parser, money->commodity, true, spaced);
+    set_commodity_style(parser, money->commodity, true, spaced);
     money->units = negative ? -money->units : money->units;
     return true;
 }
 
-static bool number_then_symbol(struct journal_parser *parser, struct money *money, bool negative)
+static bool read_number_then_symbol(struct journal_parser *parser, struct money *money,
+                                    bool negative)
 {
-    if (!take_number(parser, money)) {
+    if (!read_unsigned(parser, money)) {
         return false;
     }
     const char *after = parser->at;
@@ -155,7 +158,7 @@ static bool number_then_symbol(struct journal_parser *parser, struct money *mone
     if (!journal_symbol(parser, &money->commodity)) {
         return false;
     }
-    learn_style(parser, money->commodity, false, spaced);
+    set_commodity_style(parser, money->commodity, false, spaced);
     money->units = negative ? -money->units : money->units;
     return true;
 }
@@ -163,15 +166,15 @@ static bool number_then_symbol(struct journal_parser *parser, struct money *mone
 bool journal_amount(struct journal_parser *parser, struct money *money)
 {
     bool negative = false;
-    if (!take_sign(parser, &negative)) {
+    if (!read_sign(parser, &negative)) {
         return false;
     }
     char first = parser->at < parser->end ? *parser->at : 0;
     if (first >= '0' && first <= '9') {
-        return number_then_symbol(parser, money, negative);
+        return read_number_then_symbol(parser, money, negative);
     }
     if (first == '"' || syntax_symbol_byte(first)) {
-        return symbol_then_number(parser, money, negative);
+        return read_symbol_then_number(parser, money, negative);
     }
     if (first == '(') {
         return journal_problem(parser, "expressions are not in the portable subset");

@@ -1,6 +1,7 @@
 /*
- * The lines and tokens of a journal, and the parser's state: internal to the
- * journal reader (read/journal.c, read/journal_posting.c, read/journal_directive.c).
+ * The state of the journal reader, and its parts: tokens (read/journal_lex.c), postings
+ * (read/journal_posting.c), directives (read/journal_directive.c). Only the journal reader uses
+ * this.
  */
 #ifndef LEDGERBATCH_READ_JOURNAL_LEX_H
 #define LEDGERBATCH_READ_JOURNAL_LEX_H
@@ -8,14 +9,14 @@
 #include "book/book.h"
 #include "book/settle.h"
 
-/* What an indented line belongs to. */
+/* The kinds of lines that an indented line can belong to. */
 enum journal_block { BLOCK_NONE, BLOCK_TRANSACTION, BLOCK_ACCOUNT, BLOCK_COMMODITY, BLOCK_COMMENT };
 
 /* One open file. */
 struct journal_file {
     const struct journal_file *includer; /* NULL for the one that the user named */
     uint32_t source;
-    const char *next, *end; /* what is still unread */
+    const char *next, *end; /* the unread bytes */
 };
 
 struct journal_parser {
@@ -26,10 +27,10 @@ struct journal_parser {
     const char *at, *end; /* the rest of the current line, without its line end */
     uint32_t source, line;
     enum journal_block block;
-    uint32_t block_line;    /* where the block began */
+    uint32_t block_line;    /* the first line of the block */
     uint32_t block_subject; /* the account or commodity of a directive */
     bool seen_elided;       /* the open transaction has a posting without an amount */
-    char *included_path;    /* a file to be read next, which an include directive names; or NULL */
+    char *included_path;    /* set by an include directive: the file to read next; else NULL */
 };
 
 bool journal_problem(struct journal_parser *parser, const char *format, ...)
@@ -37,25 +38,28 @@ bool journal_problem(struct journal_parser *parser, const char *format, ...)
 
 void journal_skip_blanks(struct journal_parser *parser);
 
-/* Whether the rest of the line is empty or a comment. */
+/* Returns true if the rest of the line is empty or a comment. */
 bool journal_at_end(const struct journal_parser *parser);
 
-/* An account's name: it ends at two spaces, a tab or the end of the line. */
+/* Reads an account's name, which ends at two spaces, a tab or the end of the line. */
 bool journal_account(struct journal_parser *parser, uint32_t *account);
 
-/* A commodity's symbol, quoted or not. */
+/* Reads a commodity's symbol, quoted or not. */
 bool journal_symbol(struct journal_parser *parser, uint32_t *commodity);
 
-/* An amount with its commodity, which learns how it is written. */
+/* Reads an amount with its commodity. The first one sets how the commodity is written. */
 bool journal_amount(struct journal_parser *parser, struct money *money);
 
-/* One posting of the open transaction. */
+/* Reads one posting of the open transaction. */
 bool journal_posting(struct journal_parser *parser);
 
-/* A line at the margin that is neither transaction nor comment; may set included_path. */
+/*
+ * Reads a line that is not indented and neither a transaction nor a comment. An include directive
+ * sets included_path.
+ */
 bool journal_directive(struct journal_parser *parser);
 
-/* An indented line of an account or commodity directive. */
+/* Reads an indented line of an account or commodity directive. */
 bool journal_subdirective(struct journal_parser *parser);
 
 #endif

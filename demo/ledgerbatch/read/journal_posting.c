@@ -1,7 +1,7 @@
 /* Owns the postings of a journal: ACCOUNT  [AMOUNT [@|@@ AMOUNT]] [= AMOUNT]  [; comment] */
 #include "read/journal_lex.h"
 
-static struct extra *extra_of(struct journal_parser *parser, struct posting *posting)
+static struct extra *require_extra(struct journal_parser *parser, struct posting *posting)
 {
     if (posting->extra == NO_INDEX) {
         posting->extra = book_add_extra(parser->book);
@@ -28,7 +28,7 @@ static bool read_price(struct journal_parser *parser, struct posting *posting, u
     if (price.commodity == commodity) {
         return journal_problem(parser, "a price is in another commodity than its amount");
     }
-    struct extra *extra = extra_of(parser, posting);
+    struct extra *extra = require_extra(parser, posting);
     extra->price = price;
     extra->flags |= flag;
     journal_skip_blanks(parser);
@@ -50,7 +50,7 @@ static bool read_assertion(struct journal_parser *parser, struct posting *postin
     if (parser->at < parser->end && *parser->at == '@') {
         return journal_problem(parser, "an asserted balance has no price");
     }
-    struct extra *extra = extra_of(parser, posting);
+    struct extra *extra = require_extra(parser, posting);
     extra->assertion = asserted;
     extra->flags |= EXTRA_ASSERTION;
     return true;
@@ -94,7 +94,8 @@ static bool read_assignment(struct journal_parser *parser, struct posting *posti
     return true;
 }
 
-static bool read_nothing(struct journal_parser *parser, struct posting *posting, uint32_t account)
+static bool read_missing_amount(struct journal_parser *parser, struct posting *posting,
+                                uint32_t account)
 {
     if (parser->seen_elided) {
         return journal_problem(parser, "only one posting of a transaction may lack its amount "
@@ -106,7 +107,7 @@ static bool read_nothing(struct journal_parser *parser, struct posting *posting,
     return true;
 }
 
-static bool check_rest(struct journal_parser *parser)
+static bool check_end_of_posting(struct journal_parser *parser)
 {
     journal_skip_blanks(parser);
     if (journal_at_end(parser)) {
@@ -128,13 +129,13 @@ bool journal_posting(struct journal_parser *parser)
     struct posting posting = { .extra = NO_INDEX, .line = parser->line };
     bool read;
     if (journal_at_end(parser)) {
-        read = read_nothing(parser, &posting, account);
+        read = read_missing_amount(parser, &posting, account);
     } else if (*parser->at == '=') {
         read = read_assignment(parser, &posting, account);
     } else {
         read = read_written_amount(parser, &posting, account);
     }
-    if (!read || !check_rest(parser)) {
+    if (!read || !check_end_of_posting(parser)) {
         return false;
     }
     *book_add_posting(parser->book) = posting;

@@ -1,4 +1,4 @@
-/* Owns the way in which transactions are written as journal text. */
+/* Owns the style of transactions in journals. */
 #include "store/entry.h"
 
 #include "base/amount.h"

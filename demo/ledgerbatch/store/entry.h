@@ -7,21 +7,21 @@
 #include "base/buffer.h"
 #include "store/store.h"
 
-/* A plain amount without its commodity, exact. */
+/* Writes an exact amount without its commodity. */
 void entry_number(struct buffer *buffer, const struct stored_commodity *commodity, int64_t amount);
 
-/* DATE [STATUS] [(CODE)] TEXT and a line end. */
+/* Writes DATE [STATUS] [(CODE)] TEXT and a line end. */
 void entry_header(struct buffer *buffer, const struct stored_transaction *transaction);
 
-/* One posting and a line end; its balance becomes an assertion if it has one. */
+/* Writes one posting and a line end. If the posting has a balance, it becomes an assertion. */
 void entry_posting(struct buffer *buffer, struct slice account,
                    const struct stored_commodity *commodity, const struct stored_posting *posting,
                    const struct stored_commodity *price_commodity);
 
-/* An amount that shows how a commodity is written: 1000.00 USD. */
+/* Writes an amount that shows the style of a commodity: 1000.00 USD. */
 void entry_sample(struct buffer *buffer, const struct stored_commodity *commodity);
 
-/* A symbol as a journal writes it, in quotes where it needs them. */
+/* Writes a symbol, in quotes if it needs them. */
 void entry_symbol(struct buffer *buffer, struct slice symbol);
 
 #endif

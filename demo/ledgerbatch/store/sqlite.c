@@ -1,7 +1,6 @@
 /*
- * Owns the SQLite database and its one connection. WAL with synchronous=FULL: a
- * commit that returned survives a crash. locking_mode=EXCLUSIVE: a second program
- * that opens the file is refused.
+ * Owns the SQLite database and its one connection. With WAL and synchronous=FULL, a commit that has
+ * returned survives a crash. With locking_mode=EXCLUSIVE, no second program can open the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +57,7 @@ static bool read_number(struct store *store, const char *text, int64_t *number,
     return read;
 }
 
-/* Refuses a database of another program before anything in it is changed. */
+/* Refuses the database of another program. Changes nothing in it. */
 static bool check_owner(struct store *store, bool *is_empty, struct problem *problem)
 {
     int64_t tables = 0;
@@ -84,7 +83,7 @@ static bool check_owner(struct store *store, bool *is_empty, struct problem *pro
     return true;
 }
 
-/* Larger pages and a rare checkpoint suit a load that mostly appends. */
+/* Prepares for writing: large pages and rare checkpoints, since most writes append. */
 static bool prepare_writing(struct store *store, bool is_empty, struct problem *problem)
 {
     return (!is_empty || store_i_execute(store, "PRAGMA page_size = 16384", problem)) &&
@@ -96,7 +95,10 @@ static bool prepare_writing(struct store *store, bool is_empty, struct problem *
            store_i_execute(store, "BEGIN IMMEDIATE; COMMIT", problem);
 }
 
-/* SQLite's own words do not say why. Where it may not make a file, its last try finds none. */
+/*
+ * Reports why a database cannot be opened, which SQLite's message does not say. If SQLite may not
+ * create the file, its system error is ENOENT.
+ */
 static bool report_unopened(struct store *store, enum store_mode mode, struct problem *problem)
 {
     int code = sqlite3_system_errno(store->connection);
@@ -111,7 +113,8 @@ static bool report_unopened(struct store *store, enum store_mode mode, struct pr
 
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem)
 {
-    /* Its memory statistics cost a lock for each allocation. After the first store: no effect. */
+    /* Memory statistics cost a lock for each allocation. The call has no effect after the first
+     * store. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     struct store *store = memory_zeroed(1, sizeof *store);
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
@@ -199,7 +202,7 @@ bool store_commit(struct store *store, struct problem *problem)
 
 void store_rollback(struct store *store)
 {
-    /* After a full disk SQLite may have rolled back by itself: that is no error here. */
+    /* After a full disk SQLite may have rolled back already. */
     if (!sqlite3_get_autocommit(store->connection)) {
         sqlite3_exec(store->connection, "ROLLBACK", NULL, NULL, NULL);
     }

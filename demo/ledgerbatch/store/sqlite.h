@@ -1,6 +1,6 @@
 /*
- * The SQLite store's own parts: store/sqlite.c opens, store/sqlite_write.c writes rows,
- * store/sqlite_read.c reads them.
+ * The parts of the SQLite store: store/sqlite.c opens the database, store/sqlite_write.c writes
+ * rows, store/sqlite_read.c reads them. Only these files use this header.
  */
 #ifndef LEDGERBATCH_STORE_SQLITE_H
 #define LEDGERBATCH_STORE_SQLITE_H
@@ -9,7 +9,7 @@
 
 #include "store/store.h"
 
-/* "LBAT": marks the files that belong to this program. */
+/* "LBAT": the application ID of this program's databases. */
 #define STORE_I_APPLICATION_ID 0x4c424154
 #define STORE_I_FORMAT_VERSION 2
 
@@ -40,10 +40,10 @@ struct store {
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared on first use */
 };
 
-/* Says what SQLite's last call complained of; always false. */
+/* Sets the problem to the error of SQLite's last call. Always returns false. */
 bool store_i_fail(struct store *store, struct problem *problem);
 
-/* Runs SQL that has neither parameters nor rows. */
+/* Runs SQL without parameters and results. */
 bool store_i_execute(struct store *store, const char *text, struct problem *problem);
 
 #endif

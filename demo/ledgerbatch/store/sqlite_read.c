@@ -1,4 +1,4 @@
-/* Owns the reading of rows: one prepared query for each kind. */
+/* Owns the reading of rows: one query for each kind. */
 #include <stdlib.h>
 
 #include "base/syntax.h"
@@ -66,12 +66,12 @@ static struct slice slice_at(sqlite3_stmt *query, int column)
     return (struct slice){ text ? text : "", (size_t)sqlite3_column_bytes(query, column) };
 }
 
-static bool is_set(sqlite3_stmt *query, int column)
+static bool has_value(sqlite3_stmt *query, int column)
 {
     return sqlite3_column_type(query, column) != SQLITE_NULL;
 }
 
-/* Dates are written by this program only, as YYYY-MM-DD. */
+/* Returns a date; 0 if it is damaged. Dates are stored as YYYY-MM-DD. */
 static uint32_t date_at(sqlite3_stmt *query, int column)
 {
     struct slice text = slice_at(query, column);
@@ -87,7 +87,7 @@ static struct stored_transaction transaction_at(sqlite3_stmt *query)
                                         .date = date_at(query, 1),
                                         .kind = slice_at(query, 2),
                                         .status = status.size ? status.data[0] : 0,
-                                        .has_code = is_set(query, 4),
+                                        .has_code = has_value(query, 4),
                                         .code = slice_at(query, 4),
                                         .text = slice_at(query, 5) };
 }
@@ -99,9 +99,9 @@ static struct stored_posting posting_at(sqlite3_stmt *query)
                                       .account = number_at(query, 2),
                                       .commodity = number_at(query, 3),
                                       .amount = sqlite3_column_int64(query, 4),
-                                      .has_balance = is_set(query, 5),
+                                      .has_balance = has_value(query, 5),
                                       .balance = sqlite3_column_int64(query, 5) };
-    if (is_set(query, 6)) {
+    if (has_value(query, 6)) {
         posting.price = slice_at(query, 6);
         posting.price_commodity = number_at(query, 7);
         posting.price_is_total = number_at(query, 8) != 0;
@@ -130,7 +130,7 @@ static void read_row(const struct store_cursor *cursor, void *row)
         break;
     case STORE_ACCOUNTS:
         *(struct stored_account *)row =
-            (struct stored_account){ number_at(query, 0), slice_at(query, 1), is_set(query, 2),
+            (struct stored_account){ number_at(query, 0), slice_at(query, 1), has_value(query, 2),
                                      number_at(query, 2) };
         break;
     case STORE_COMMODITIES:

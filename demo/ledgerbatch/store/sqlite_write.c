@@ -58,8 +58,8 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [SET_PROGRESS] = "UPDATE lanes SET last_seq = ?2 WHERE lane = ?1"
 };
 
-static sqlite3_stmt *prepared(struct store *store, enum store_statement which,
-                              struct problem *problem)
+static sqlite3_stmt *prepare_statement(struct store *store, enum store_statement which,
+                                       struct problem *problem)
 {
     sqlite3_stmt **statement = &store->statements[which];
     if (!*statement && sqlite3_prepare_v3(store->connection, statement_texts[which], -1,
@@ -69,7 +69,7 @@ static sqlite3_stmt *prepared(struct store *store, enum store_statement which,
     return *statement;
 }
 
-/* Binding fails only for lack of memory or a wrong index: the step then reports it. */
+/* Binding fails only without memory, or at a wrong index; the next step reports both. */
 static void bind_number(sqlite3_stmt *statement, int column, int64_t number)
 {
     (void)sqlite3_bind_int64(statement, column, number);
@@ -81,12 +81,12 @@ static void bind_slice(sqlite3_stmt *statement, int column, struct slice text)
                             SQLITE_STATIC);
 }
 
-static void bind_nothing(sqlite3_stmt *statement, int column)
+static void bind_null(sqlite3_stmt *statement, int column)
 {
     (void)sqlite3_bind_null(statement, column);
 }
 
-static bool run(struct store *store, sqlite3_stmt *statement, struct problem *problem)
+static bool run_statement(struct store *store, sqlite3_stmt *statement, struct problem *problem)
 {
     bool done = sqlite3_step(statement) == SQLITE_DONE || store_i_fail(store, problem);
     sqlite3_reset(statement);
@@ -95,7 +95,7 @@ static bool run(struct store *store, sqlite3_stmt *statement, struct problem *pr
 
 static bool run_on_one_row(struct store *store, sqlite3_stmt *statement, struct problem *problem)
 {
-    return run(store, statement, problem) &&
+    return run_statement(store, statement, problem) &&
            (sqlite3_changes(store->connection) == 1 ||
             problem_set(problem, EXIT_CODE_IO, "%s: the database lacks a row that must be there",
                         store->path));
@@ -104,13 +104,13 @@ static bool run_on_one_row(struct store *store, sqlite3_stmt *statement, struct 
 static bool put_meta(struct store *store, const char *name, const char *value,
                      struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_META, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_META, problem);
     if (!statement) {
         return false;
     }
     bind_slice(statement, 1, slice_of(name));
     bind_slice(statement, 2, slice_of(value));
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_create(struct store *store, const char *digest, uint32_t task_count,
@@ -128,7 +128,7 @@ bool store_create(struct store *store, const char *digest, uint32_t task_count,
 
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_LANE, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_LANE, problem);
     if (!statement) {
         return false;
     }
@@ -136,13 +136,13 @@ bool store_put_lane(struct store *store, const struct stored_lane *lane, struct 
     bind_slice(statement, 2, lane->client);
     bind_slice(statement, 3, lane->group);
     bind_number(statement, 4, lane->last_seq);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_account(struct store *store, const struct stored_account *account,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_ACCOUNT, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_ACCOUNT, problem);
     if (!statement) {
         return false;
     }
@@ -151,15 +151,15 @@ bool store_put_account(struct store *store, const struct stored_account *account
     if (account->has_lane) {
         bind_number(statement, 3, account->lane);
     } else {
-        bind_nothing(statement, 3);
+        bind_null(statement, 3);
     }
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_commodity(struct store *store, const struct stored_commodity *commodity,
                          struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_COMMODITY, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_COMMODITY, problem);
     if (!statement) {
         return false;
     }
@@ -169,14 +169,13 @@ bool store_put_commodity(struct store *store, const struct stored_commodity *com
     bind_number(statement, 4, commodity->storage_scale);
     bind_number(statement, 5, commodity->symbol_first);
     bind_number(statement, 6, commodity->spaced);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
-static sqlite3_stmt *balance_statement(struct store *store, enum store_statement which,
-                                       const struct stored_balance *balance,
-                                       struct problem *problem)
+static sqlite3_stmt *prepare_balance(struct store *store, enum store_statement which,
+                                     const struct stored_balance *balance, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, which, problem);
+    sqlite3_stmt *statement = prepare_statement(store, which, problem);
     if (statement) {
         bind_number(statement, 1, balance->account);
         bind_number(statement, 2, balance->commodity);
@@ -188,14 +187,14 @@ static sqlite3_stmt *balance_statement(struct store *store, enum store_statement
 bool store_put_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = balance_statement(store, PUT_BALANCE, balance, problem);
-    return statement && run(store, statement, problem);
+    sqlite3_stmt *statement = prepare_balance(store, PUT_BALANCE, balance, problem);
+    return statement && run_statement(store, statement, problem);
 }
 
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = balance_statement(store, SET_BALANCE, balance, problem);
+    sqlite3_stmt *statement = prepare_balance(store, SET_BALANCE, balance, problem);
     return statement && run_on_one_row(store, statement, problem);
 }
 
@@ -203,7 +202,7 @@ static bool put_header(struct store *store, enum store_statement which,
                        const struct stored_transaction *transaction, struct problem *problem)
 {
     char date[DATE_SIZE];
-    sqlite3_stmt *statement = prepared(store, which, problem);
+    sqlite3_stmt *statement = prepare_statement(store, which, problem);
     if (!statement) {
         return false;
     }
@@ -214,15 +213,15 @@ static bool put_header(struct store *store, enum store_statement which,
     if (transaction->status) {
         bind_slice(statement, 4, (struct slice){ &transaction->status, 1 });
     } else {
-        bind_nothing(statement, 4);
+        bind_null(statement, 4);
     }
     if (transaction->has_code) {
         bind_slice(statement, 5, transaction->code);
     } else {
-        bind_nothing(statement, 5);
+        bind_null(statement, 5);
     }
     bind_slice(statement, 6, transaction->text);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_transaction(struct store *store, const struct stored_transaction *transaction,
@@ -234,9 +233,9 @@ bool store_put_transaction(struct store *store, const struct stored_transaction 
 static void bind_price(sqlite3_stmt *statement, const struct stored_posting *posting)
 {
     if (posting->price.size == 0) {
-        bind_nothing(statement, 7);
-        bind_nothing(statement, 8);
-        bind_nothing(statement, 9);
+        bind_null(statement, 7);
+        bind_null(statement, 8);
+        bind_null(statement, 9);
         return;
     }
     bind_slice(statement, 7, posting->price);
@@ -247,7 +246,7 @@ static void bind_price(sqlite3_stmt *statement, const struct stored_posting *pos
 bool store_put_posting(struct store *store, const struct stored_posting *posting,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_POSTING, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_POSTING, problem);
     if (!statement) {
         return false;
     }
@@ -259,16 +258,16 @@ bool store_put_posting(struct store *store, const struct stored_posting *posting
     if (posting->has_balance) {
         bind_number(statement, 6, posting->balance);
     } else {
-        bind_nothing(statement, 6);
+        bind_null(statement, 6);
     }
     bind_price(statement, posting);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_closing(struct store *store, const struct stored_closing *closing,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_CLOSING, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_CLOSING, problem);
     if (!statement) {
         return false;
     }
@@ -276,25 +275,25 @@ bool store_put_closing(struct store *store, const struct stored_closing *closing
     bind_number(statement, 2, closing->account);
     bind_number(statement, 3, closing->commodity);
     bind_number(statement, 4, closing->amount);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_refusal(struct store *store, const struct stored_refusal *refusal,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_REFUSAL, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_REFUSAL, problem);
     if (!statement) {
         return false;
     }
     bind_number(statement, 1, refusal->seq);
     bind_slice(statement, 2, refusal->reason);
     bind_slice(statement, 3, refusal->entry);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_HELD, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_HELD, problem);
     if (!statement) {
         return false;
     }
@@ -302,7 +301,7 @@ bool store_put_held(struct store *store, const struct stored_held *held, struct 
     bind_number(statement, 2, held->seq);
     bind_number(statement, 3, held->failed_seq);
     bind_slice(statement, 4, held->reason);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_put_held_task(struct store *store, const struct stored_transaction *task,
@@ -311,10 +310,10 @@ bool store_put_held_task(struct store *store, const struct stored_transaction *t
     return put_header(store, PUT_HELD_TASK, task, problem);
 }
 
-static sqlite3_stmt *share_statement(struct store *store, enum store_statement which,
-                                     const struct stored_share *share, struct problem *problem)
+static sqlite3_stmt *prepare_share(struct store *store, enum store_statement which,
+                                   const struct stored_share *share, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, which, problem);
+    sqlite3_stmt *statement = prepare_statement(store, which, problem);
     if (statement) {
         bind_number(statement, 1, share->seq);
         bind_number(statement, 2, share->lane);
@@ -325,41 +324,41 @@ static sqlite3_stmt *share_statement(struct store *store, enum store_statement w
 bool store_put_holder(struct store *store, const struct stored_share *holder,
                       struct problem *problem)
 {
-    sqlite3_stmt *statement = share_statement(store, PUT_HOLDER, holder, problem);
-    return statement && run(store, statement, problem);
+    sqlite3_stmt *statement = prepare_share(store, PUT_HOLDER, holder, problem);
+    return statement && run_statement(store, statement, problem);
 }
 
 bool store_put_missing(struct store *store, const struct stored_share *missing,
                        struct problem *problem)
 {
-    sqlite3_stmt *statement = share_statement(store, PUT_MISSING, missing, problem);
-    return statement && run(store, statement, problem);
+    sqlite3_stmt *statement = prepare_share(store, PUT_MISSING, missing, problem);
+    return statement && run_statement(store, statement, problem);
 }
 
 bool store_put_failed(struct store *store, const struct stored_failed *failed,
                       struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, PUT_FAILED, problem);
+    sqlite3_stmt *statement = prepare_statement(store, PUT_FAILED, problem);
     if (!statement) {
         return false;
     }
     bind_number(statement, 1, failed->seq);
     bind_slice(statement, 2, failed->code);
     bind_slice(statement, 3, failed->reason);
-    return run(store, statement, problem);
+    return run_statement(store, statement, problem);
 }
 
 bool store_remove_missing(struct store *store, const struct stored_share *missing,
                           struct problem *problem)
 {
-    sqlite3_stmt *statement = share_statement(store, REMOVE_MISSING, missing, problem);
+    sqlite3_stmt *statement = prepare_share(store, REMOVE_MISSING, missing, problem);
     return statement && run_on_one_row(store, statement, problem);
 }
 
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(store, SET_PROGRESS, problem);
+    sqlite3_stmt *statement = prepare_statement(store, SET_PROGRESS, problem);
     if (!statement) {
         return false;
     }

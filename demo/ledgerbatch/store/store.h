@@ -1,10 +1,12 @@
 /*
- * Where results are kept: the small interface between the batch and its
- * database. store/sqlite.c implements it; the batch logic knows no SQL.
+ * The store: the database of a batch, behind an interface without SQL. store/sqlite.c implements
+ * it.
  *
- * One thread at a time uses a store. What is put between store_begin() and
- * store_commit() becomes durable together or not at all. Putting a row that is
- * already there is an error: nothing is ever posted twice in silence.
+ * One thread at a time uses a store. All rows that are put between store_begin() and store_commit()
+ * become durable together, or none does. To put a row that is already there is an error, so that
+ * nothing is posted twice.
+ *
+ * Functions that return a bool return false after a problem, and set it.
  */
 #ifndef LEDGERBATCH_STORE_STORE_H
 #define LEDGERBATCH_STORE_STORE_H
@@ -19,7 +21,7 @@ struct store;
 
 enum store_state { STORE_EMPTY, STORE_UNFINISHED, STORE_FINISHED };
 
-/* What a store says about itself. */
+/* Facts about the batch that a store belongs to. */
 struct store_facts {
     enum store_state state;
     char digest[65]; /* of input and rules */
@@ -80,13 +82,16 @@ struct stored_refusal {
     struct slice reason, entry; /* the refused transaction as journal text */
 };
 
-/* A rollup that failed because clients were held; it is done late. */
+/* A rollup that failed because clients were held; it is run again after all other tasks. */
 struct stored_failed {
     uint32_t seq;
     struct slice code, reason;
 };
 
-/* A lane that is held: since which task, and why the failed task has failed that is to blame. */
+/*
+ * A lane that is held: its first held task, and the failed task that is the cause, with the reason
+ * of the failure.
+ */
 struct stored_held {
     uint32_t lane, seq, failed_seq;
     struct slice reason;
@@ -99,11 +104,13 @@ struct stored_share {
 
 enum store_mode { STORE_READ, STORE_REOPEN, STORE_WRITE };
 
-/* NULL with the problem. STORE_WRITE makes the database if it is not there, STORE_REOPEN does not.
+/*
+ * Opens a database. STORE_WRITE creates it if it does not exist, STORE_REOPEN does not. Returns
+ * NULL after a problem.
  */
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem);
 
-/* Any text after a failed call is in problem; closing itself reports nothing more. */
+/* Closes a store, or does nothing if it is NULL. */
 void store_close(struct store *store);
 
 bool store_read_facts(struct store *store, struct store_facts *facts, struct problem *problem);
@@ -112,7 +119,7 @@ bool store_begin(struct store *store, struct problem *problem);
 bool store_commit(struct store *store, struct problem *problem);
 void store_rollback(struct store *store);
 
-/* Makes the tables of an empty store; lanes, accounts and commodities follow. */
+/* Creates the tables of an empty store. The caller then puts lanes, accounts and commodities. */
 bool store_create(struct store *store, const char *digest, uint32_t task_count,
                   struct problem *problem);
 bool store_put_lane(struct store *store, const struct stored_lane *lane, struct problem *problem);
@@ -134,32 +141,32 @@ bool store_put_balance(struct store *store, const struct stored_balance *balance
 bool store_put_held(struct store *store, const struct stored_held *held, struct problem *problem);
 bool store_put_held_task(struct store *store, const struct stored_transaction *task,
                          struct problem *problem);
-/* A held task waits for a lane that was held before it. */
+/* Records that a held task waits for a lane that was held before. */
 bool store_put_holder(struct store *store, const struct stored_share *holder,
                       struct problem *problem);
-/* A rollup was done without a member. */
+/* Records that a rollup was done without a client of its group. */
 bool store_put_missing(struct store *store, const struct stored_share *missing,
                        struct problem *problem);
 
 bool store_put_failed(struct store *store, const struct stored_failed *failed,
                       struct problem *problem);
 
-/* These change a row that must be there. */
+/* Change a row; it is a problem if there is no such row. */
 bool store_set_balance(struct store *store, const struct stored_balance *balance,
                        struct problem *problem);
 bool store_set_progress(struct store *store, uint32_t lane, uint32_t last_seq,
                         struct problem *problem);
 
-/* A rollup was made up for a member. */
+/* Removes a row of store_put_missing(): the rollup has now been done for that client. */
 bool store_remove_missing(struct store *store, const struct stored_share *missing,
                           struct problem *problem);
 
-/* Forgets held tasks; and with them the lanes that are held. */
+/* Remove the held tasks; store_clear_held() removes the held lanes, too. */
 bool store_clear_held_tasks(struct store *store, struct problem *problem);
 bool store_clear_held(struct store *store, struct problem *problem);
 bool store_mark_finished(struct store *store, struct problem *problem);
 
-/* Reading: each kind of row comes in the order of its key. */
+/* The kinds of rows. A cursor reads the rows of one kind in the order of their key. */
 enum store_rows {
     STORE_LANES,
     STORE_ACCOUNTS,
@@ -170,7 +177,7 @@ enum store_rows {
     STORE_CLOSINGS,
     STORE_REFUSALS,
     STORE_HELD,
-    STORE_HELD_TASKS, /* as struct stored_transaction */
+    STORE_HELD_TASKS, /* read into a struct stored_transaction */
     STORE_HOLDERS,
     STORE_MISSING,
     STORE_FAILED_ROLLUPS
@@ -184,7 +191,10 @@ struct store_cursor *store_cursor_open(struct store *store, enum store_rows rows
                                        struct problem *problem);
 void store_cursor_close(struct store_cursor *cursor);
 
-/* `row` is of the kind that the cursor was opened for; its slices last until the next step. */
+/*
+ * Reads the next row into `row`, whose type fits the kind of the cursor. The slices in it are valid
+ * until the next step.
+ */
 enum store_step store_cursor_next(struct store_cursor *cursor, void *row, struct problem *problem);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the in-memory picture of a store's names and balances. */
+/* Owns the copy of a store's names and balances in memory. */
 #include "store/stored_book.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@ bool stored_book_damaged(struct problem *problem, const char *what)
     return problem_set(problem, EXIT_CODE_IO, "the database is damaged: %s", what);
 }
 
-static struct slice keep(struct stored_book *book, struct slice text)
+static struct slice copy_text(struct stored_book *book, struct slice text)
 {
-    uint32_t number = names_intern(&book->texts, text); /* before: it may move the items */
+    uint32_t number = names_intern(&book->texts, text); /* may move the items */
     return book->texts.items[number];
 }
 
@@ -25,7 +25,7 @@ static bool check_number(uint32_t number, size_t expected, struct problem *probl
 static bool add_account(struct stored_book *book, const void *row, struct problem *problem)
 {
     struct stored_account account = *(const struct stored_account *)row;
-    account.name = keep(book, account.name);
+    account.name = copy_text(book, account.name);
     book->accounts = memory_grow(book->accounts, &book->account_capacity, book->account_count + 1,
                                  sizeof account);
     book->accounts[book->account_count] = account;
@@ -35,7 +35,7 @@ static bool add_account(struct stored_book *book, const void *row, struct proble
 static bool add_commodity(struct stored_book *book, const void *row, struct problem *problem)
 {
     struct stored_commodity commodity = *(const struct stored_commodity *)row;
-    commodity.symbol = keep(book, commodity.symbol);
+    commodity.symbol = copy_text(book, commodity.symbol);
     book->commodities = memory_grow(book->commodities, &book->commodity_capacity,
                                     book->commodity_count + 1, sizeof commodity);
     book->commodities[book->commodity_count] = commodity;
@@ -45,8 +45,8 @@ static bool add_commodity(struct stored_book *book, const void *row, struct prob
 static bool add_lane(struct stored_book *book, const void *row, struct problem *problem)
 {
     struct stored_lane lane = *(const struct stored_lane *)row;
-    lane.client = keep(book, lane.client);
-    lane.group = keep(book, lane.group);
+    lane.client = copy_text(book, lane.client);
+    lane.group = copy_text(book, lane.group);
     book->lanes = memory_grow(book->lanes, &book->lane_capacity, book->lane_count + 1, sizeof lane);
     book->lanes[book->lane_count] = lane;
     return check_number(lane.number, book->lane_count++, problem);
@@ -77,8 +77,8 @@ union any_row {
     struct stored_balance balance;
 };
 
-static bool load_rows(struct stored_book *book, struct store *store, enum store_rows rows,
-                      row_adder add, struct problem *problem)
+static bool load_table(struct stored_book *book, struct store *store, enum store_rows rows,
+                       row_adder add, struct problem *problem)
 {
     union any_row row;
     struct store_cursor *cursor = store_cursor_open(store, rows, problem);
@@ -93,14 +93,14 @@ static bool load_rows(struct stored_book *book, struct store *store, enum store_
     return step == STORE_END;
 }
 
-/* A cell with what it is sorted by. */
+/* A cell with its sort key. */
 struct cell_key {
     size_t lane;
     struct slice account, symbol;
     struct stored_cell cell;
 };
 
-static int compare_keys(const void *left, const void *right)
+static int compare_cell_keys(const void *left, const void *right)
 {
     const struct cell_key *a = left;
     const struct cell_key *b = right;
@@ -121,7 +121,7 @@ static void sort_cells(struct stored_book *book)
         keys[i].symbol = book->commodities[book->cells[i].commodity].symbol;
         keys[i].cell = book->cells[i];
     }
-    qsort(keys, book->cell_count, sizeof *keys, compare_keys);
+    qsort(keys, book->cell_count, sizeof *keys, compare_cell_keys);
     book->lane_cells = memory_zeroed(book->lane_count + 1, sizeof *book->lane_cells);
     size_t lane = 0;
     for (size_t i = 0; i < book->cell_count; i++) {
@@ -142,10 +142,10 @@ static void sort_cells(struct stored_book *book)
 bool stored_book_load(struct stored_book *book, struct store *store, struct problem *problem)
 {
     *book = (struct stored_book){ 0 };
-    if (!load_rows(book, store, STORE_LANES, add_lane, problem) ||
-        !load_rows(book, store, STORE_ACCOUNTS, add_account, problem) ||
-        !load_rows(book, store, STORE_COMMODITIES, add_commodity, problem) ||
-        !load_rows(book, store, STORE_BALANCES, add_cell, problem)) {
+    if (!load_table(book, store, STORE_LANES, add_lane, problem) ||
+        !load_table(book, store, STORE_ACCOUNTS, add_account, problem) ||
+        !load_table(book, store, STORE_COMMODITIES, add_commodity, problem) ||
+        !load_table(book, store, STORE_BALANCES, add_cell, problem)) {
         return false;
     }
     sort_cells(book);
