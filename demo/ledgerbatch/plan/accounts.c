@@ -1,4 +1,4 @@
-/* Owns the rules' reading of account names: patterns, components, clients. */
+/* Owns what account names mean under the rules: patterns, components, clients. */
 #include "plan/accounts.h"
 
 #include <fnmatch.h>

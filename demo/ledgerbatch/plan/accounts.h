@@ -1,5 +1,5 @@
 /*
- * What the rules say about each account.
+ * The properties of accounts, which follow from their names and the rules.
  */
 #ifndef LEDGERBATCH_PLAN_ACCOUNTS_H
 #define LEDGERBATCH_PLAN_ACCOUNTS_H
@@ -8,21 +8,21 @@
 #include "plan/rules.h"
 
 enum account_flags {
-    ACCOUNT_HOUSE = 1,   /* --commutative: an accumulator, not part of a lane */
+    ACCOUNT_HOUSE = 1,   /* --commutative: it is only summed, and belongs to no client */
     ACCOUNT_GUARDED = 2, /* --no-overdraft */
     ACCOUNT_EARNS = 4,   /* --accrual-accounts, and not a house account */
     ACCOUNT_CLOSES = 8   /* has a component Income or Expenses, and is not a house account */
 };
 
-/* The flags of one account name; false if the rules contradict one another about it. */
+/* Finds the flags of one account. Returns false if two rules contradict each other about it. */
 bool account_classify(const struct rules *rules, struct slice name, uint8_t *flags,
                       struct problem *problem);
 
-/* The flags of all accounts of the book, by number; NULL with the problem. The caller frees. */
+/* Returns the flags of all accounts, by number; NULL after a problem. The caller frees. */
 uint8_t *accounts_classify(const struct rules *rules, const struct book *book,
                            struct problem *problem);
 
-/* The first `depth` components of an account's name; false if it has fewer. */
+/* Sets *client to the first `depth` components of a name. Returns false if it has fewer. */
 bool account_client(struct slice name, unsigned depth, struct slice *client);
 
 #endif

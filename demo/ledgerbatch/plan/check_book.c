@@ -12,18 +12,18 @@ struct checker {
     struct problem *problem;
     struct settler settler;
     int64_t *balances; /* by cell */
-    wide *pending;     /* by cell: what the transaction being settled has posted so far */
+    wide *pending; /* by cell: the sum of the postings so far of the transaction that is settled */
     size_t balance_capacity, pending_capacity, balance_count;
 };
 
-static int compare_keys(const void *left, const void *right)
+static int compare_date_keys(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left;
     uint64_t b = *(const uint64_t *)right;
     return (a > b) - (a < b);
 }
 
-/* By date; equal dates stay as they were read. */
+/* Sorts by date; transactions of one date stay in the order of reading. */
 static void sort_by_date(struct book *book)
 {
     size_t count = book->transaction_count;
@@ -40,20 +40,21 @@ static void sort_by_date(struct book *book)
     for (size_t i = 0; i < count; i++) {
         keys[i] = (uint64_t)book->transactions[i].date << 32 | i;
     }
-    qsort(keys, count, sizeof *keys, compare_keys);
+    qsort(keys, count, sizeof *keys, compare_date_keys);
     for (size_t i = 0; i < count; i++) {
         book->order[i] = (uint32_t)keys[i];
     }
     free(keys);
 }
 
-static struct slice account_of(const struct checker *checker, const struct posting *posting)
+static struct slice posting_account_name(const struct checker *checker,
+                                         const struct posting *posting)
 {
     return book_account_name(checker->book, checker->book->cells[posting->cell].account);
 }
 
-/* Settling may make new cells; their balance is zero. */
-static void cover_cells(struct checker *checker)
+/* Adds the cells that settling has made; their balance is zero. */
+static void add_new_cells(struct checker *checker)
 {
     size_t needed = checker->book->cell_count;
     checker->balances = memory_grow(checker->balances, &checker->balance_capacity, needed + 1,
@@ -66,8 +67,8 @@ static void cover_cells(struct checker *checker)
     }
 }
 
-static bool to_storage(const struct checker *checker, const struct transaction *transaction,
-                       const struct posting *posting, struct decimal value, int64_t *units)
+static bool rescale_to_storage(const struct checker *checker, const struct transaction *transaction,
+                               const struct posting *posting, struct decimal value, int64_t *units)
 {
     uint32_t commodity = checker->book->cells[posting->cell].commodity;
     unsigned scale = checker->book->commodities[commodity].storage_scale;
@@ -82,7 +83,7 @@ static bool to_storage(const struct checker *checker, const struct transaction *
     return true;
 }
 
-/* "= AMOUNT" without an amount: what it takes to bring the account there. */
+/* Computes the amount of a posting with only "= AMOUNT": it brings the account to that balance. */
 static bool compute_assignment(struct checker *checker, const struct transaction *transaction,
                                struct posting *posting)
 {
@@ -90,8 +91,8 @@ static bool compute_assignment(struct checker *checker, const struct transaction
     const struct money *target = &book->extras[posting->extra].assertion;
     int64_t wanted;
     wide balance = checker->balances[posting->cell] + checker->pending[posting->cell];
-    if (!to_storage(checker, transaction, posting, (struct decimal){ target->units, target->scale },
-                    &wanted)) {
+    if (!rescale_to_storage(checker, transaction, posting,
+                            (struct decimal){ target->units, target->scale }, &wanted)) {
         return false;
     }
     wide needed = wanted - balance;
@@ -104,7 +105,7 @@ static bool compute_assignment(struct checker *checker, const struct transaction
     return true;
 }
 
-/* All assignments of a transaction, each with the postings before it. */
+/* Computes all assignments of a transaction. Each depends on the postings before it. */
 static bool compute_assignments(struct checker *checker, const struct transaction *transaction)
 {
     struct posting *postings = &checker->book->postings[transaction->first_posting];
@@ -118,7 +119,7 @@ static bool compute_assignments(struct checker *checker, const struct transactio
             return false;
         }
         struct decimal value = { postings[i].amount, postings[i].scale };
-        if (!to_storage(checker, transaction, &postings[i], value, &units)) {
+        if (!rescale_to_storage(checker, transaction, &postings[i], value, &units)) {
             return false;
         }
         checker->pending[postings[i].cell] += units;
@@ -131,7 +132,7 @@ static bool compute_assignments(struct checker *checker, const struct transactio
     return true;
 }
 
-static bool settle_assigned(struct checker *checker, uint32_t number)
+static bool settle_with_assignments(struct checker *checker, uint32_t number)
 {
     struct book *book = checker->book;
     const struct transaction *transaction = &book->transactions[number];
@@ -141,7 +142,7 @@ static bool settle_assigned(struct checker *checker, uint32_t number)
     if (!settle_transaction(&checker->settler, book, number, checker->problem)) {
         return false;
     }
-    cover_cells(checker);
+    add_new_cells(checker);
     return true;
 }
 
@@ -180,12 +181,12 @@ static bool apply_posting(struct checker *checker, const struct transaction *tra
     struct book *book = checker->book;
     int64_t *balance = &checker->balances[posting->cell];
     struct decimal value = { posting->amount, posting->scale };
-    if (!to_storage(checker, transaction, posting, value, &posting->amount)) {
+    if (!rescale_to_storage(checker, transaction, posting, value, &posting->amount)) {
         return false;
     }
     posting->scale = book->commodities[book->cells[posting->cell].commodity].storage_scale;
     if (!amount_add(*balance, posting->amount, balance)) {
-        struct slice name = account_of(checker, posting);
+        struct slice name = posting_account_name(checker, posting);
         return book_problem(book, checker->problem, transaction->source, posting->line,
                             "the balance of '%.*s' has too many digits", SLICE_ARGUMENTS(name));
     }
@@ -196,7 +197,7 @@ static bool apply_posting(struct checker *checker, const struct transaction *tra
 static bool check_transaction(struct checker *checker, uint32_t number)
 {
     const struct transaction *transaction = &checker->book->transactions[number];
-    if (transaction->has_assigned && !settle_assigned(checker, number)) {
+    if (transaction->has_assigned && !settle_with_assignments(checker, number)) {
         return false;
     }
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
@@ -213,7 +214,7 @@ bool check_book(struct book *book, const uint8_t *account_flags, struct problem 
     struct checker checker = { .book = book, .account_flags = account_flags, .problem = problem };
     bool good = true;
     sort_by_date(book);
-    cover_cells(&checker);
+    add_new_cells(&checker);
     for (size_t i = 0; good && i < book->transaction_count; i++) {
         good = check_transaction(&checker, book->order[i]);
     }

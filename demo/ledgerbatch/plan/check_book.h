@@ -1,6 +1,6 @@
 /*
- * The input's own claims, verified serially before anything is written:
- * transactions in date order, balance assignments computed, assertions true.
+ * Checks a book serially, before anything is written: sorts the transactions by date, computes the
+ * balance assignments, and verifies the balance assertions.
  */
 #ifndef LEDGERBATCH_PLAN_CHECK_BOOK_H
 #define LEDGERBATCH_PLAN_CHECK_BOOK_H
@@ -9,8 +9,8 @@
 #include "plan/accounts.h"
 
 /*
- * Puts the book in its final form: `order` is filled, every amount stands at
- * its commodity's storage scale. `account_flags` are those of accounts_classify().
+ * Checks the book. Fills `order`, and brings every amount to the storage scale of its commodity.
+ * `account_flags` are those of accounts_classify().
  */
 bool check_book(struct book *book, const uint8_t *account_flags, struct problem *problem);
 

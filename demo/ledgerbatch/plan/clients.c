@@ -11,12 +11,12 @@ struct finder {
     struct book *book;
     const struct rules *rules;
     struct problem *problem;
-    uint32_t *client_of; /* by account; in order of discovery, then by name */
+    uint32_t *client_of; /* by account; numbered in the order of discovery, later by name */
     uint8_t *flags;      /* by account */
     size_t account_count, capacity, flag_capacity;
 };
 
-/* One cell of the book with what it is sorted by. */
+/* One cell of the book with its sort key. */
 struct cell_key {
     struct slice account, symbol;
     uint32_t client, cell;
@@ -44,7 +44,7 @@ static bool classify_account(struct finder *finder, uint32_t account)
     return true;
 }
 
-/* Classifies the accounts that are new since the last call. */
+/* Classifies the accounts that were added since the last call. */
 static bool classify_accounts(struct finder *finder)
 {
     size_t count = finder->book->account_names.count;
@@ -60,9 +60,9 @@ static bool classify_accounts(struct finder *finder)
     return true;
 }
 
-/* The cell CLIENT:SUFFIX in a commodity, which a month-end rollup posts to. */
-static bool add_generated(struct finder *finder, uint32_t client, const char *suffix,
-                          uint32_t commodity)
+/* Adds the cell CLIENT:SUFFIX in a commodity, which a month-end rollup posts to. */
+static bool add_month_end_cell(struct finder *finder, uint32_t client, const char *suffix,
+                               uint32_t commodity)
 {
     struct slice name = finder->clients->names.items[client];
     size_t suffix_size = strlen(suffix);
@@ -74,7 +74,7 @@ static bool add_generated(struct finder *finder, uint32_t client, const char *su
     book_cell(finder->book, account, commodity);
     bool is_known = true;
     if (account < finder->account_count && finder->client_of[account] == NO_INDEX) {
-        is_known = classify_account(finder, account); /* declared only, until now */
+        is_known = classify_account(finder, account); /* it was only declared */
     }
     free(text);
     if (!is_known || !classify_accounts(finder)) {
@@ -95,12 +95,12 @@ static bool add_generated(struct finder *finder, uint32_t client, const char *su
     return true;
 }
 
-static bool add_generated_for(struct finder *finder, uint8_t flag, const char *suffix)
+static bool add_month_end_cells_for(struct finder *finder, uint8_t flag, const char *suffix)
 {
     for (size_t i = 0; i < finder->book->cell_count; i++) {
         struct cell cell = finder->book->cells[i];
         if (finder->flags[cell.account] & flag &&
-            !add_generated(finder, finder->client_of[cell.account], suffix, cell.commodity)) {
+            !add_month_end_cell(finder, finder->client_of[cell.account], suffix, cell.commodity)) {
             return false;
         }
     }
@@ -112,8 +112,10 @@ static const char retained_suffix[] = ":Equity:Retained";
 
 static bool add_month_end_cells(struct finder *finder)
 {
-    return (!finder->rules->accrual || add_generated_for(finder, ACCOUNT_EARNS, interest_suffix)) &&
-           (!finder->rules->close || add_generated_for(finder, ACCOUNT_CLOSES, retained_suffix));
+    return (!finder->rules->accrual ||
+            add_month_end_cells_for(finder, ACCOUNT_EARNS, interest_suffix)) &&
+           (!finder->rules->close ||
+            add_month_end_cells_for(finder, ACCOUNT_CLOSES, retained_suffix));
 }
 
 static int compare_clients(const void *left, const void *right)
@@ -121,7 +123,7 @@ static int compare_clients(const void *left, const void *right)
     return slice_compare(((const struct client *)left)->name, ((const struct client *)right)->name);
 }
 
-/* Numbers the clients by name, and client_of with them. */
+/* Numbers the clients by name; client_of gets the new numbers. */
 static void number_clients(struct finder *finder)
 {
     struct clients *clients = finder->clients;
@@ -154,7 +156,7 @@ static int compare_cells(const void *left, const void *right)
     return order ? order : slice_compare(a->symbol, b->symbol);
 }
 
-/* The account CLIENT:SUFFIX, or NAME_NONE. */
+/* Returns the account CLIENT:SUFFIX, or NAME_NONE. */
 static uint32_t find_account(const struct finder *finder, const struct client *client,
                              const char *suffix)
 {
@@ -166,20 +168,23 @@ static uint32_t find_account(const struct finder *finder, const struct client *c
     return account;
 }
 
-/* Where the month-end rollups move a cell; a target is never its own source. */
-static uint32_t find_target(const struct finder *finder, const uint32_t *place, uint32_t account,
-                            uint32_t source)
+/*
+ * Returns the number of the cell of `account` in the commodity of the source; NO_INDEX if it does
+ * not exist, is the source itself, or belongs to another client.
+ */
+static uint32_t find_target(const struct finder *finder, const uint32_t *new_numbers,
+                            uint32_t account, uint32_t source)
 {
     const struct client_cell *cells = finder->clients->cells;
     uint32_t found = cell_index_find(&finder->book->cell_index, account, cells[source].commodity);
-    if (found == CELL_NONE || place[found] == source ||
-        cells[place[found]].client != cells[source].client) {
+    if (found == CELL_NONE || new_numbers[found] == source ||
+        cells[new_numbers[found]].client != cells[source].client) {
         return NO_INDEX;
     }
-    return place[found];
+    return new_numbers[found];
 }
 
-static void link_targets(const struct finder *finder, const uint32_t *place,
+static void link_targets(const struct finder *finder, const uint32_t *new_numbers,
                          const struct client *client)
 {
     uint32_t interest = find_account(finder, client, interest_suffix);
@@ -187,20 +192,20 @@ static void link_targets(const struct finder *finder, const uint32_t *place,
     for (uint32_t i = client->first_cell; i < client->first_cell + client->cell_count; i++) {
         struct client_cell *cell = &finder->clients->cells[i];
         if (finder->rules->accrual && cell->flags & ACCOUNT_EARNS) {
-            cell->interest = find_target(finder, place, interest, i);
+            cell->interest = find_target(finder, new_numbers, interest, i);
         }
         if (finder->rules->close && cell->flags & ACCOUNT_CLOSES) {
-            cell->retained = find_target(finder, place, retained, i);
+            cell->retained = find_target(finder, new_numbers, retained, i);
         }
     }
 }
 
-static void place_cells(struct finder *finder, const struct cell_key *keys, uint32_t *place)
+static void fill_cells(struct finder *finder, const struct cell_key *keys, uint32_t *new_numbers)
 {
     struct clients *clients = finder->clients;
     for (size_t i = 0; i < clients->cell_count; i++) {
         const struct cell *cell = &finder->book->cells[keys[i].cell];
-        place[keys[i].cell] = (uint32_t)i;
+        new_numbers[keys[i].cell] = (uint32_t)i;
         clients->cells[i] = (struct client_cell){ .account = cell->account,
                                                   .commodity = cell->commodity,
                                                   .client = keys[i].client,
@@ -215,13 +220,13 @@ static void place_cells(struct finder *finder, const struct cell_key *keys, uint
     }
 }
 
-/* Only those of transactions: settling may leave behind postings that belong to none. */
-static void place_postings(struct book *book, const uint32_t *place)
+/* Renumbers the cells of postings. Settling can leave postings that belong to no transaction. */
+static void renumber_postings(struct book *book, const uint32_t *new_numbers)
 {
     for (size_t i = 0; i < book->transaction_count; i++) {
         struct posting *postings = &book->postings[book->transactions[i].first_posting];
         for (uint32_t j = 0; j < book->transactions[i].posting_count; j++) {
-            postings[j].cell = place[postings[j].cell];
+            postings[j].cell = new_numbers[postings[j].cell];
         }
     }
 }
@@ -233,7 +238,7 @@ static void number_cells(struct finder *finder)
     clients->cell_count = book->cell_count;
     clients->cells = memory_zeroed(book->cell_count, sizeof *clients->cells);
     struct cell_key *keys = memory_zeroed(book->cell_count, sizeof *keys);
-    uint32_t *place = memory_zeroed(book->cell_count, sizeof *place);
+    uint32_t *new_numbers = memory_zeroed(book->cell_count, sizeof *new_numbers);
     for (size_t i = 0; i < book->cell_count; i++) {
         const struct cell *cell = &book->cells[i];
         keys[i] = (struct cell_key){ book_account_name(book, cell->account),
@@ -241,16 +246,17 @@ static void number_cells(struct finder *finder)
                                      finder->client_of[cell->account], (uint32_t)i };
     }
     qsort(keys, book->cell_count, sizeof *keys, compare_cells);
-    place_cells(finder, keys, place);
+    fill_cells(finder, keys, new_numbers);
     for (size_t i = 0; i < clients->count; i++) {
-        link_targets(finder, place, &clients->items[i]);
+        link_targets(finder, new_numbers, &clients->items[i]);
     }
-    place_postings(book, place);
+    renumber_postings(book, new_numbers);
     free(keys);
-    free(place);
+    free(new_numbers);
 }
 
-static bool read_tag(struct finder *finder, struct names *groups, const struct group_tag *tag)
+static bool apply_group_tag(struct finder *finder, struct names *groups,
+                            const struct group_tag *tag)
 {
     uint32_t number = finder->client_of[tag->account];
     if (finder->flags[tag->account] & ACCOUNT_HOUSE) {
@@ -325,7 +331,7 @@ static bool find_groups(struct finder *finder)
     struct clients *clients = finder->clients;
     struct names groups = { 0 };
     for (size_t i = 0; i < finder->book->group_tag_count; i++) {
-        if (!read_tag(finder, &groups, &finder->book->group_tags[i])) {
+        if (!apply_group_tag(finder, &groups, &finder->book->group_tags[i])) {
             names_fini(&groups);
             return false;
         }
@@ -336,10 +342,10 @@ static bool find_groups(struct finder *finder)
         }
     }
     list_members(finder, &groups);
-    /* The groups' names live on in the table of client names. */
+    /* Copies the names of the groups into the table of client names, which stays. */
     for (size_t i = 0; i < clients->group_count; i++) {
-        uint32_t kept = names_intern(&clients->names, clients->groups[i].name);
-        clients->groups[i].name = clients->names.items[kept];
+        uint32_t name = names_intern(&clients->names, clients->groups[i].name);
+        clients->groups[i].name = clients->names.items[name];
     }
     names_fini(&groups);
     return true;

@@ -1,9 +1,9 @@
 /*
  * The clients of a book, their groups and their cells.
  *
- * Clients are numbered in the order of their names; each one's cells are
- * numbered in a row, by account and commodity, and the house accounts' cells
- * come last. So numbers depend on the input alone.
+ * Clients are numbered in the order of their names. The cells of a client have consecutive numbers,
+ * by account and commodity; those of house accounts are last. So the numbers depend on the input
+ * only.
  */
 #ifndef LEDGERBATCH_PLAN_CLIENTS_H
 #define LEDGERBATCH_PLAN_CLIENTS_H
@@ -14,9 +14,10 @@
 
 struct client_cell {
     uint32_t account, commodity;
-    uint32_t client;   /* NO_INDEX: a house account's */
-    uint32_t interest; /* where the other side of its interest goes, if it earns */
-    uint32_t retained; /* where a close moves it, if it closes */
+    uint32_t client; /* NO_INDEX: of a house account */
+    uint32_t
+        interest; /* the cell that gets the other side of its interest; NO_INDEX: it earns none */
+    uint32_t retained; /* the cell that a close moves its balance to; NO_INDEX: it is not closed */
     uint8_t flags;     /* of its account */
 };
 
@@ -37,12 +38,12 @@ struct clients {
     uint32_t *members;    /* client numbers, in order within each group */
     struct client_cell *cells;
     size_t count, group_count, cell_count;
-    struct names names; /* while they are being found */
+    struct names names; /* owns the names of clients and groups */
 };
 
 /*
- * Finds the clients of a checked book, adds the accounts that month-end rollups
- * will post to, and renumbers the cells of all postings.
+ * Finds the clients of a checked book, adds the accounts that month-end rollups post to, and
+ * renumbers the cells of all postings.
  */
 bool clients_find(struct clients *clients, struct book *book, const struct rules *rules,
                   struct problem *problem);

@@ -6,7 +6,7 @@
 
 #include "memory.h"
 
-/* Lists of more lanes than this are sorted; in a short one, searching is quicker. */
+/* A list of more lanes than this is sorted to find duplicates; a shorter one is searched. */
 #define SHORT_LIST 32
 
 void lane_list_add(struct lane_list *lanes, uint32_t lane)
@@ -25,19 +25,19 @@ static int compare_lanes(const void *left, const void *right)
 
 void lane_list_drop_duplicates(struct lane_list *lanes)
 {
-    size_t kept = 0;
+    size_t left = 0;
     bool is_sorted = lanes->count > SHORT_LIST;
     if (is_sorted) {
         qsort(lanes->items, lanes->count, sizeof *lanes->items, compare_lanes);
     }
     for (size_t i = 0; i < lanes->count; i++) {
-        bool known = false;
-        for (size_t j = is_sorted && kept > 0 ? kept - 1 : 0; j < kept && !known; j++) {
-            known = lanes->items[j] == lanes->items[i];
+        bool is_known = false;
+        for (size_t j = is_sorted && left > 0 ? left - 1 : 0; j < left && !is_known; j++) {
+            is_known = lanes->items[j] == lanes->items[i];
         }
-        if (!known) {
-            lanes->items[kept++] = lanes->items[i];
+        if (!is_known) {
+            lanes->items[left++] = lanes->items[i];
         }
     }
-    lanes->count = kept;
+    lanes->count = left;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list that is reused from task to task. */
+/* A list of lanes. The memory is reused from task to task. */
 struct lane_list {
     uint32_t *items;
     size_t count, capacity;
@@ -15,7 +15,7 @@ struct lane_list {
 
 void lane_list_add(struct lane_list *lanes, uint32_t lane);
 
-/* Leaves each lane once. A long list is sorted by this, a short one keeps its order. */
+/* Removes duplicates. Sorts a long list; a short one keeps the order of first occurrences. */
 void lane_list_drop_duplicates(struct lane_list *lanes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the planned order: from files to numbered tasks. */
+/* Owns the planned order: reads files and makes numbered tasks. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "read/csv.h"
 #include "read/journal.h"
 
-/* Numbers of postings and tasks are kept in 32 bits; behind the plan, rollups may have others. */
+/* Postings and tasks have numbers of 32 bits; a late rollup has a second, higher number. */
 #define ITEMS_MAX ((size_t)UINT32_MAX / 2 - 1)
-/* A rollup has two postings for a cell, at most. */
+/* A rollup has at most two postings for each cell. */
 #define CELLS_MAX ITEMS_MAX
 /* Month-end rollups of all groups and months: 200 years of 10,000 groups. */
 #define ROLLUPS_MAX ((size_t)100000000)
@@ -56,7 +56,8 @@ static bool read_files(struct plan *plan, const char *const *files, size_t file_
     return true;
 }
 
-static void add_task(struct planner *planner, enum task_kind kind, uint32_t subject, uint32_t month)
+static void add_planned_task(struct planner *planner, enum task_kind kind, uint32_t subject,
+                             uint32_t month)
 {
     struct plan *plan = planner->plan;
     plan->tasks =
@@ -72,18 +73,18 @@ static void add_month_end(struct planner *planner, uint32_t month)
     const struct rules *rules = &planner->plan->rules;
     for (uint32_t group = 0; group < planner->plan->clients.group_count; group++) {
         if (rules->statement) {
-            add_task(planner, TASK_STATEMENT, group, month);
+            add_planned_task(planner, TASK_STATEMENT, group, month);
         }
         if (rules->accrual) {
-            add_task(planner, TASK_ACCRUAL, group, month);
+            add_planned_task(planner, TASK_ACCRUAL, group, month);
         }
         if (rules->close) {
-            add_task(planner, TASK_CLOSE, group, month);
+            add_planned_task(planner, TASK_CLOSE, group, month);
         }
     }
 }
 
-/* A statement goes to a folder with the client's name: too late to find out afterwards. */
+/* Checks that each client's name can be the name of a folder: its statements are written there. */
 static bool check_client_names(const struct plan *plan, struct problem *problem)
 {
     struct buffer name = { 0 };
@@ -108,7 +109,7 @@ static size_t rollups_a_month(const struct plan *plan)
            ((size_t)rules->statement + (size_t)rules->accrual + (size_t)rules->close);
 }
 
-/* Before they are made: a few dates far apart can ask for more than there is memory for. */
+/* Checks counts before the tasks are made: two distant dates can need more rollups than fit. */
 static bool check_counts(const struct plan *plan, uint32_t first, uint32_t last,
                          struct problem *problem)
 {
@@ -145,7 +146,7 @@ static bool plan_tasks(struct plan *plan, struct problem *problem)
         for (; has_rollups && month < next; month++) {
             add_month_end(&planner, month);
         }
-        add_task(&planner, TASK_POST, book->order[i], month);
+        add_planned_task(&planner, TASK_POST, book->order[i], month);
     }
     if (has_rollups) {
         add_month_end(&planner, month);
@@ -206,7 +207,7 @@ uint32_t plan_date(const struct plan *plan, const struct task *task)
     if (task->kind == TASK_POST) {
         return plan->book.transactions[task->subject].date;
     }
-    /* The last task of a plan with rollups is one, of the last month. */
+    /* The last task of a plan with rollups is a rollup of the last month. */
     bool is_late = plan_is_late(plan, task);
     return date_month_end(is_late ? plan->tasks[plan->task_count - 1].month : task->month);
 }

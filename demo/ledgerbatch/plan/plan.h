@@ -1,8 +1,8 @@
 /*
  * The plan: every task of the batch in its planned order.
  *
- * The order is transactions by date, then as read, and after each month its
- * month-end rollups. A task's `seq` is its place, counted from 1.
+ * The order is: transactions by date, then in the order of reading; after each month, its month-end
+ * rollups. A task's `seq` is its number in this order, from 1.
  */
 #ifndef LEDGERBATCH_PLAN_PLAN_H
 #define LEDGERBATCH_PLAN_PLAN_H
@@ -14,14 +14,15 @@
 
 enum task_kind { TASK_POST, TASK_STATEMENT, TASK_ACCRUAL, TASK_CLOSE };
 
-struct batch; /* what runs the plan; see batch/batch.h */
+struct batch; /* a plan that is run; see batch/batch.h */
 
 struct task {
-    struct batch *batch; /* set when the plan is run */
-    uint32_t seq;        /* its place in the planned order, from 1; of a late rollup behind it */
-    uint32_t subject;    /* a transaction, or for a rollup a group */
-    uint32_t month;      /* of a rollup: year * 12 + (0 to 11) */
-    uint32_t member;     /* a client that a rollup is made up for, alone; else NO_INDEX */
+    struct batch *batch; /* set before the plan is run; the plan does not use it */
+    uint32_t
+        seq; /* its number in the planned order, from 1; of a late rollup, see plan_late_seq() */
+    uint32_t subject; /* a transaction; of a rollup: a group */
+    uint32_t month;   /* of a rollup: year * 12 + (0 to 11) */
+    uint32_t member;  /* of a part of a rollup: the only client that it is for; else NO_INDEX */
     uint8_t kind;
 };
 
@@ -37,27 +38,26 @@ struct plan {
 void plan_init(struct plan *plan);
 void plan_fini(struct plan *plan);
 
-/* Reads the files, checks everything and plans the tasks; plan->rules is set before. */
+/* Reads the files, checks everything and plans the tasks. The caller has set plan->rules. */
 bool plan_make(struct plan *plan, const char *const *files, size_t file_count,
                struct problem *problem);
 
 /*
- * The lanes of a task are numbered like the clients. One more lane, with the
- * number plan->clients.count, takes transactions that touch house accounts only,
- * so that they too have a place where progress is kept.
+ * The lanes of a task have the numbers of its clients. There is one more lane: the house lane is
+ * for transactions that touch house accounts only, so that their progress is recorded, too.
  */
-#define PLAN_HOUSE_NAME "(house)" /* where that lane must be called something */
+#define PLAN_HOUSE_NAME "(house)" /* the name of the house lane for users */
 static inline uint32_t plan_house_lane(const struct plan *plan)
 {
     return (uint32_t)plan->clients.count;
 }
 
-/* The distinct lanes of a task. */
+/* Finds the lanes of a task, each once. */
 void plan_lanes(const struct plan *plan, const struct task *task, struct lane_list *lanes);
 
 /*
- * A rollup that has failed because of held clients is done late: behind the whole plan, in the
- * planned order of those that are late. Its seq says so.
+ * A late rollup: it has failed because clients were held, and is run again after the whole plan.
+ * The late rollups are run in their planned order. Each has a second, higher seq.
  */
 static inline bool plan_is_late(const struct plan *plan, const struct task *task)
 {
@@ -70,12 +70,12 @@ static inline uint32_t plan_late_seq(const struct plan *plan, uint32_t seq)
 }
 
 /*
- * The day of a task: a rollup's is the last of its month, a late one's that of the last month, for
- * days have the order of seq.
+ * Returns the day of a task. Of a rollup it is the last day of its month; of a late one, the last
+ * day of the plan's last month, so that days are in the order of seq.
  */
 uint32_t plan_date(const struct plan *plan, const struct task *task);
 
-/* The word for a rollup in codes: statement, accrual or close. */
+/* Returns the name of a kind of task: post, statement, accrual or close. */
 const char *task_kind_word(enum task_kind kind);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the rules of a run and the digest that pins them together with the input. */
+/* Owns the rules of a run, and the digest of rules and input. */
 #include "plan/rules.h"
 
 #include <fnmatch.h>
@@ -8,7 +8,7 @@
 #include "base/syntax.h"
 #include "memory.h"
 
-/* Raised when the same input and rules would give another result than before. */
+/* To be raised when a new version gets another result from the same input and rules. */
 #define RULES_VERSION "ledgerbatch 1"
 
 void rules_init(struct rules *rules)
@@ -96,7 +96,7 @@ static void hash_number(struct sha256 *hash, uint64_t number)
     sha256_update(hash, bytes, sizeof bytes);
 }
 
-/* With its length in front: no two lists of texts hash alike. */
+/* Hashes the length first, so that different lists of texts are different input of the hash. */
 static void hash_text(struct sha256 *hash, const char *text)
 {
     hash_number(hash, strlen(text));

@@ -1,6 +1,6 @@
 /*
- * The rules of a run: what the command line says about how to post. They are
- * part of what pins a database; workers, paths and the like are not.
+ * The rules of a run: those options that decide what is posted. A database belongs to one input and
+ * one set of rules. Workers, paths and similar options are no rules.
  */
 #ifndef LEDGERBATCH_PLAN_RULES_H
 #define LEDGERBATCH_PLAN_RULES_H
@@ -23,7 +23,7 @@ struct rules {
     const char *accrual_accounts;
     bool csv;
     bool statement, accrual, close; /* the month-end rollups */
-    int64_t rate_units;             /* of the accrual, a year */
+    int64_t rate_units;             /* the rate of the accrual, a year */
     unsigned rate_scale;
 };
 
@@ -32,13 +32,13 @@ void rules_fini(struct rules *rules);
 
 void patterns_add(struct patterns *patterns, const char *pattern);
 
-/* Whether a shell glob among the patterns matches the whole name. */
+/* Returns true if one of the patterns, which are shell globs, matches the whole name. */
 bool patterns_match(const struct patterns *patterns, struct slice name);
 
-/* Reads statement,accrual=RATE,close; NULL, or what is wrong. */
+/* Reads statement,accrual=RATE,close. Returns NULL, or what is wrong. */
 const char *rules_read_monthly(struct rules *rules, const char *text);
 
-/* The SHA-256 over the rules and all sources, as 64 hexadecimal digits and a zero. */
+/* Computes the SHA-256 of the rules and all sources: 64 hexadecimal digits and a zero byte. */
 void rules_digest(const struct rules *rules, struct book *book, char digest[65]);
 
 #endif
