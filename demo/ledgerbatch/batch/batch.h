@@ -1,8 +1,8 @@
 /*
- * A batch: a plan while it is being run.
+ * A batch: a plan that is run, and its tables.
  *
- * What belongs to a client's cells is touched only by tasks that claim the
- * client. House accounts are not touched by tasks at all: the committer sums them.
+ * Only tasks that claim a client access the entries of the client's cells. Tasks do not access the
+ * entries of house accounts: the committer sums these up.
  */
 #ifndef LEDGERBATCH_BATCH_BATCH_H
 #define LEDGERBATCH_BATCH_BATCH_H
@@ -16,24 +16,24 @@
 struct batch {
     const struct plan *plan;
     int64_t *balances; /* by cell */
-    int64_t *before;   /* by cell: before the transaction that is being posted */
-    int64_t *after;    /* by posting: the balance after it */
+    int64_t *before;   /* by cell: scratch memory of post_transaction() */
+    int64_t *after;    /* by posting: the balance of its cell after it */
     struct quarantine quarantine;
     struct commit_queue queue;
-    unsigned task_wait_us; /* each task waits so long first: --task-wait-us */
-    bool *broken_cells;    /* by cell: transactions that touch it fail; NULL: none */
+    unsigned task_wait_us; /* how long each task waits first: --task-wait-us */
+    bool *broken_cells;    /* by cell: transactions that touch it fail; NULL: none do */
     atomic_size_t done_count;
 };
 
-/* Makes a batch of a plan whose tasks then belong to it; all balances are zero. */
+/* Makes a batch of a plan. Its tasks then point to the batch; all balances are zero. */
 bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size,
                 struct problem *problem);
 void batch_fini(struct batch *batch);
 
-/* Lets transactions fail that touch an account of the patterns: --fail-on. */
+/* Lets all transactions fail that touch an account of the patterns: --fail-on. */
 void batch_break(struct batch *batch, const struct patterns *fail_on);
 
-/* The codes of a task that has not done its work. */
+/* The codes of tasks that have not done their work. */
 #define BATCH_FAILED 1
 #define BATCH_HELD   2
 

@@ -1,10 +1,10 @@
-/* Owns the choice of what a task does: by the quarantine's verdict, then by its kind. */
+/* Owns the choice of what a task does: by the verdict of the quarantine, then by its kind. */
 #include "batch/batch_run.h"
 
 #include "batch/month_end.h"
 #include "batch/post.h"
 
-static int run_body(struct batch *batch, const struct task *task, struct lane_list *missing)
+static int run_kind(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
     switch ((enum task_kind)task->kind) {
     case TASK_POST:
@@ -32,7 +32,7 @@ int batch_run(struct batch *batch, const struct task *task, struct lane_list *mi
         month_end_fail(batch, task, missing);
         return 0;
     }
-    int code = run_body(batch, task, missing);
+    int code = run_kind(batch, task, missing);
     if (code != 0) {
         quarantine_fail(&batch->quarantine, task);
     }

@@ -1,4 +1,4 @@
-/* Owns what the pool calls for a task of the batch: who is missing is the pool's to say. */
+/* Owns the functions that the pool calls. The pool says which lanes a task must run without. */
 #include "batch/batch_task.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "batch/batch_run.h"
 
-/* As if each task asked a slow service: it makes lanes and latches visible in a recording. */
+/* Waits as if for a slow service, so that a recording shows how lanes and latches work. */
 static void wait_first(const struct batch *batch)
 {
     struct timespec left = { (time_t)(batch->task_wait_us / 1000000),
@@ -16,7 +16,7 @@ static void wait_first(const struct batch *batch)
     }
 }
 
-/* Whom the pool lets this call go without. Before the first failure nobody has to look. */
+/* Finds the lanes that this call does not have. Before the first failure there are none. */
 static void find_missing(const struct batch *batch, const struct task *task,
                          const lanepool_run *run, struct lane_list *missing)
 {
@@ -48,7 +48,7 @@ int batch_task(lanepool_run *run, void *context, lanepool_call call)
     find_missing(batch, task, run, &missing);
     int code = batch_run(batch, task, &missing);
     free(missing.items);
-    if (task->member == NO_INDEX) { /* parts belong to a task that has been counted */
+    if (task->member == NO_INDEX) { /* a part belongs to a task that is counted already */
         atomic_fetch_add_explicit(&batch->done_count, 1, memory_order_relaxed);
     }
     return code;

@@ -1,4 +1,4 @@
-/* Owns the hand-over between tasks and committer: two lists that change places. */
+/* Owns the queue: tasks fill one list while the committer works on another; a take swaps them. */
 #include "batch/commit_queue.h"
 
 #include <stdlib.h>
@@ -107,7 +107,7 @@ bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, ui
     bool in_time = true;
     taken->count = 0;
     pthread_mutex_lock(&queue->mutex);
-    /* With nothing to commit there is no hurry: the time limit counts only from then on. */
+    /* An empty queue needs no commit: if the time limit ends then, it starts anew. */
     while (!queue->closed && queue->waiting.count < queue->enough &&
            (in_time || queue->waiting.count == 0)) {
         queue->wanted = true;

@@ -1,9 +1,9 @@
 /*
- * The commit queue: effect records on their way from tasks to the committer.
+ * The commit queue: effects that tasks append and the committer takes.
  *
- * A task appends its effect record as its last act, before its lanes are
- * released. So every prefix of the queue is a consistent cut: with a task's
- * effects it holds those of all tasks that it had to wait for.
+ * A task appends its effect as its last act, before its lanes are released. So every prefix of the
+ * queue is consistent: with the effect of a task, it has the effects of all tasks that the task had
+ * to wait for.
  */
 #ifndef LEDGERBATCH_BATCH_COMMIT_QUEUE_H
 #define LEDGERBATCH_BATCH_COMMIT_QUEUE_H
@@ -15,25 +15,25 @@
 
 #include "plan/plan.h"
 
-/* One cell's part in an effect. */
+/* The part of an effect that concerns one cell. */
 struct effect_entry {
     uint32_t cell;
-    uint32_t number; /* of a posting: its place among all that the whole rollup could have */
-    int64_t amount;  /* what is posted; 0 in a statement */
-    int64_t balance; /* after it */
+    uint32_t number; /* of a posting: its number among all possible postings of the whole rollup */
+    int64_t amount;  /* the amount of the posting; 0 in a statement */
+    int64_t balance; /* after the posting */
 };
 
 struct effect_entries {
-    struct lane_list missing; /* clients that a rollup has gone without */
+    struct lane_list missing; /* clients that a rollup was done without */
     size_t count;
     struct effect_entry items[];
 };
 
 enum effect_outcome {
-    EFFECT_POSTED,  /* a transaction of the input: its balances stand in the batch's table */
-    EFFECT_REFUSED, /* entries: the cell that would have been overdrawn */
-    EFFECT_ROLLUP,  /* entries: what a statement saw, or what was generated */
-    EFFECT_FAILED   /* a rollup, because of the clients that are missing: it is done late */
+    EFFECT_POSTED,  /* a transaction of the input; its balances are in batch->after */
+    EFFECT_REFUSED, /* a transaction; the entry is the cell that would be overdrawn */
+    EFFECT_ROLLUP,  /* a rollup; the entries are closing balances, or generated postings */
+    EFFECT_FAILED   /* a rollup has failed because clients are missing; it is run late */
 };
 
 struct effect {
@@ -42,7 +42,7 @@ struct effect {
     struct effect_entries *entries; /* NULL: none */
 };
 
-/* The receiver of an effect frees what it has. */
+/* Frees the entries of an effect. The thread that takes an effect calls this. */
 void effect_fini(struct effect *effect);
 
 struct effect_list {
@@ -53,30 +53,30 @@ struct effect_list {
 struct commit_queue {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    struct effect_list waiting; /* guarded by mutex, as are the next three */
-    bool closed;                /* nothing more will come */
-    bool stopped;               /* the committer has given up */
-    bool wanted;                /* the committer sleeps until `enough` have come */
+    struct effect_list waiting; /* the mutex guards this and the next three */
+    bool closed;                /* no task appends any more */
+    bool stopped;               /* the committer has ended after a problem */
+    bool wanted;                /* the committer sleeps until there are `enough` effects */
     size_t enough;
 };
 
 bool commit_queue_init(struct commit_queue *queue, size_t enough);
 void commit_queue_fini(struct commit_queue *queue);
 
-/* Any thread. When the queue has stopped the effect is dropped: it was never committed. */
+/* Appends an effect; drops it if the queue is stopped. Any thread may call this. */
 void commit_queue_append(struct commit_queue *queue, struct effect effect);
 
-/* No task will append any more. */
+/* The caller promises that no task appends any more. */
 void commit_queue_close(struct commit_queue *queue);
 
-/* The committer gives up: what is appended from now on is dropped. */
+/* Drops all effects, now and later. The committer calls this when it ends after a problem. */
 void commit_queue_stop(struct commit_queue *queue);
 bool commit_queue_is_stopped(struct commit_queue *queue);
 
 /*
- * The committer takes everything that waits: it sleeps until `enough` effects
- * are there, wait_ns_max has passed or the queue is closed. `taken` is emptied
- * first. Returns false when the queue is closed and empty.
+ * Takes all effects; the committer calls this. Sleeps until there are `enough` effects, until
+ * wait_ns_max has passed and there is at least one, or until the queue is closed. `taken` is
+ * emptied first. Returns false if the queue is closed and empty.
  */
 bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, uint64_t wait_ns_max);
 

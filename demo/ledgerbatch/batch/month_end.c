@@ -5,21 +5,21 @@
 
 #include "memory.h"
 
-/* What a rollup gathers: nothing outside changes before all of it is known. */
+/* A running rollup. It gathers entries, and changes nothing else before it has all of them. */
 struct rollup {
     struct batch *batch;
     const struct task *task;
-    struct lane_list *missing; /* clients that it goes without, in order */
+    struct lane_list *missing; /* clients that it runs without, in order */
     size_t next_missing;
-    uint32_t place; /* of the cell that is visited, among those of the whole group */
+    uint32_t cell_number; /* the number of the visited cell among those of the whole group */
     struct effect_entries *entries;
     size_t capacity;  /* in bytes */
-    int64_t *working; /* balances of the client's cells, with what is gathered so far */
+    int64_t *working; /* balances of the client's cells after the entries so far */
     size_t working_capacity;
 };
 
-/* Makes room for so many entries. */
-static void cover_entries(struct rollup *rollup, size_t count)
+/* Makes room for `count` entries. */
+static void reserve_entries(struct rollup *rollup, size_t count)
 {
     bool is_new = !rollup->entries;
     size_t needed = sizeof *rollup->entries + count * sizeof *rollup->entries->items;
@@ -31,19 +31,19 @@ static void cover_entries(struct rollup *rollup, size_t count)
 
 static void add_entry(struct rollup *rollup, struct effect_entry entry)
 {
-    cover_entries(rollup, rollup->entries ? rollup->entries->count + 1 : 1);
+    reserve_entries(rollup, rollup->entries ? rollup->entries->count + 1 : 1);
     rollup->entries->items[rollup->entries->count++] = entry;
 }
 
-/* The two postings that come from a cell: of itself, and of what stands against it. */
+/* The two postings that a cell causes: its own, and the opposite one. */
 enum side { SIDE_OWN = 1, SIDE_OTHER = 2 };
 
 /*
- * Adds an amount to a cell of the client that is visited. Its number depends on nothing but the
- * group, so that a rollup has the same postings whether it is done at once or in parts.
+ * Adds a posting to a cell of the visited client. Its number depends only on the group, so that a
+ * rollup has the same postings whether it is done at once or in parts.
  */
-static bool add_generated(struct rollup *rollup, const struct client *client, enum side side,
-                          uint32_t cell, int64_t amount)
+static bool add_generated_entry(struct rollup *rollup, const struct client *client, enum side side,
+                                uint32_t cell, int64_t amount)
 {
     int64_t *balance = &rollup->working[cell - client->first_cell];
     if (!amount_add(*balance, amount, balance)) {
@@ -53,13 +53,14 @@ static bool add_generated(struct rollup *rollup, const struct client *client, en
                    SLICE_ARGUMENTS(name));
         return false;
     }
-    add_entry(rollup, (struct effect_entry){ cell, 2 * rollup->place + side, amount, *balance });
+    add_entry(rollup,
+              (struct effect_entry){ cell, 2 * rollup->cell_number + side, amount, *balance });
     return true;
 }
 
-/* balance x rate / 12, half to even at the decimals that the commodity shows. */
-static bool interest_of(const struct plan *plan, const struct client_cell *cell, int64_t balance,
-                        int64_t *interest)
+/* Computes balance x rate / 12, rounded half to even at the decimals that the commodity shows. */
+static bool compute_interest(const struct plan *plan, const struct client_cell *cell,
+                             int64_t balance, int64_t *interest)
 {
     const struct commodity *commodity = &plan->book.commodities[cell->commodity];
     unsigned hidden = (unsigned)(commodity->storage_scale - commodity->scale);
@@ -77,7 +78,7 @@ static bool interest_of(const struct plan *plan, const struct client_cell *cell,
     return true;
 }
 
-/* One cell's interest: one posting for the account, one against it. */
+/* Adds the interest of one cell: one posting for the account, and the opposite one. */
 static bool accrue_cell(struct rollup *rollup, const struct client *client, uint32_t number)
 {
     const struct plan *plan = rollup->batch->plan;
@@ -87,14 +88,15 @@ static bool accrue_cell(struct rollup *rollup, const struct client *client, uint
     if (cell->interest == NO_INDEX || balance == 0) {
         return true;
     }
-    if (!interest_of(plan, cell, balance, &interest)) {
+    if (!compute_interest(plan, cell, balance, &interest)) {
         struct slice name = book_account_name(&plan->book, cell->account);
         batch_fail(rollup->batch, rollup->task, "the interest of %.*s has too many digits",
                    SLICE_ARGUMENTS(name));
         return false;
     }
-    return interest == 0 || (add_generated(rollup, client, SIDE_OWN, number, interest) &&
-                             add_generated(rollup, client, SIDE_OTHER, cell->interest, -interest));
+    return interest == 0 ||
+           (add_generated_entry(rollup, client, SIDE_OWN, number, interest) &&
+            add_generated_entry(rollup, client, SIDE_OTHER, cell->interest, -interest));
 }
 
 /* Moves one cell's balance to the client's retained earnings. */
@@ -106,12 +108,13 @@ static bool close_cell(struct rollup *rollup, const struct client *client, uint3
     if (cell->retained == NO_INDEX || balance == 0) {
         return true;
     }
-    return add_generated(rollup, client, SIDE_OWN, number, -balance) &&
-           add_generated(rollup, client, SIDE_OTHER, cell->retained, balance);
+    return add_generated_entry(rollup, client, SIDE_OWN, number, -balance) &&
+           add_generated_entry(rollup, client, SIDE_OTHER, cell->retained, balance);
 }
 
-/* What a statement sees: the closing balance of each cell that has one. */
-static bool read_cell(struct rollup *rollup, const struct client *client, uint32_t number)
+/* Adds the closing balance of one cell, for a statement. */
+static bool read_closing_balance(struct rollup *rollup, const struct client *client,
+                                 uint32_t number)
 {
     int64_t balance = rollup->batch->balances[number];
     (void)client;
@@ -130,7 +133,7 @@ static bool visit_client(struct rollup *rollup, const struct client *client, cel
     for (uint32_t i = 0; i < client->cell_count; i++) {
         rollup->working[i] = rollup->batch->balances[client->first_cell + i];
     }
-    for (uint32_t i = 0; i < client->cell_count; i++, rollup->place++) {
+    for (uint32_t i = 0; i < client->cell_count; i++, rollup->cell_number++) {
         if (!visit(rollup, client, client->first_cell + i)) {
             return false;
         }
@@ -138,8 +141,8 @@ static bool visit_client(struct rollup *rollup, const struct client *client, cel
     return true;
 }
 
-/* Members come in the order of their numbers. */
-static bool is_visited(struct rollup *rollup, uint32_t member)
+/* Returns true if the rollup includes a member. Called for the members in ascending order. */
+static bool includes_member(struct rollup *rollup, uint32_t member)
 {
     if (rollup->task->member != NO_INDEX) {
         return rollup->task->member == member;
@@ -156,8 +159,8 @@ static bool visit_group(struct rollup *rollup, cell_visitor visit)
     const struct group *group = &clients->groups[rollup->task->subject];
     for (uint32_t i = 0; i < group->member_count; i++) {
         uint32_t member = clients->members[group->first_member + i];
-        if (!is_visited(rollup, member)) {
-            rollup->place += clients->items[member].cell_count;
+        if (!includes_member(rollup, member)) {
+            rollup->cell_number += clients->items[member].cell_count;
         } else if (!visit_client(rollup, &clients->items[member], visit)) {
             return false;
         }
@@ -165,7 +168,7 @@ static bool visit_group(struct rollup *rollup, cell_visitor visit)
     return true;
 }
 
-static void take_missing(struct rollup *rollup)
+static void move_missing(struct rollup *rollup)
 {
     rollup->entries->missing = *rollup->missing;
     *rollup->missing = (struct lane_list){ 0 };
@@ -181,16 +184,15 @@ static int run_rollup(struct batch *batch, const struct task *task, struct lane_
         free(rollup.entries);
         return BATCH_FAILED;
     }
-    /* A statement only reads: it claims its lanes SHARED and must not write, even the same value.
-     */
+    /* A statement has SHARED claims and must not write, not even an unchanged value. */
     for (size_t i = 0; rollup.entries && task->kind != TASK_STATEMENT && i < rollup.entries->count;
          i++) {
         const struct effect_entry *entry = &rollup.entries->items[i];
         batch->balances[entry->cell] = entry->balance;
     }
     if (missing->count > 0) {
-        cover_entries(&rollup, rollup.entries ? rollup.entries->count : 0);
-        take_missing(&rollup);
+        reserve_entries(&rollup, rollup.entries ? rollup.entries->count : 0);
+        move_missing(&rollup);
     }
     struct effect effect = { task, EFFECT_ROLLUP, rollup.entries };
     commit_queue_append(&batch->queue, effect);
@@ -200,15 +202,15 @@ static int run_rollup(struct batch *batch, const struct task *task, struct lane_
 void month_end_fail(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
     struct rollup rollup = { .batch = batch, .task = task, .missing = missing };
-    cover_entries(&rollup, 0);
-    take_missing(&rollup);
+    reserve_entries(&rollup, 0);
+    move_missing(&rollup);
     struct effect effect = { task, EFFECT_FAILED, rollup.entries };
     commit_queue_append(&batch->queue, effect);
 }
 
 int month_end_statement(struct batch *batch, const struct task *task, struct lane_list *missing)
 {
-    return run_rollup(batch, task, missing, read_cell);
+    return run_rollup(batch, task, missing, read_closing_balance);
 }
 
 int month_end_accrual(struct batch *batch, const struct task *task, struct lane_list *missing)

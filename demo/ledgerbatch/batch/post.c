@@ -1,4 +1,4 @@
-/* Owns the posting of the input's transactions, and their refusal. */
+/* Owns the posting and the refusal of transactions of the input. */
 #include "batch/post.h"
 
 #include <stdlib.h>
@@ -9,39 +9,39 @@ struct poster {
     struct batch *batch;
     const struct task *task;
     const struct posting *postings;
-    int64_t *after; /* beside `postings` */
+    int64_t *after; /* by posting: the balance after it */
     uint32_t count;
 };
 
-static const struct client_cell *cell_of(const struct poster *poster, uint32_t index)
+static const struct client_cell *posting_cell(const struct poster *poster, uint32_t index)
 {
     return &poster->batch->plan->clients.cells[poster->postings[index].cell];
 }
 
-/* Takes back the first `count` postings: the effect of a transaction is all or nothing. */
+/* Takes back the first `count` postings, so that a transaction is posted wholly or not at all. */
 static void take_back(const struct poster *poster, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (cell_of(poster, i)->client != NO_INDEX) {
+        if (posting_cell(poster, i)->client != NO_INDEX) {
             poster->batch->balances[poster->postings[i].cell] -= poster->postings[i].amount;
         }
     }
 }
 
-/* Adds all client postings to the balances; false if one does not fit. */
-static bool add_up(const struct poster *poster)
+/* Adds all postings of clients to the balances. Returns false if a balance does not fit. */
+static bool apply_postings(const struct poster *poster)
 {
     for (uint32_t i = 0; i < poster->count; i++) {
         const struct posting *posting = &poster->postings[i];
         int64_t *balance = &poster->batch->balances[posting->cell];
-        if (cell_of(poster, i)->client == NO_INDEX) {
+        if (posting_cell(poster, i)->client == NO_INDEX) {
             continue;
         }
         int64_t sum;
         if (!amount_add(*balance, posting->amount, &sum)) {
             take_back(poster, i);
             struct slice name =
-                book_account_name(&poster->batch->plan->book, cell_of(poster, i)->account);
+                book_account_name(&poster->batch->plan->book, posting_cell(poster, i)->account);
             batch_fail(poster->batch, poster->task, "the balance of %.*s has too many digits",
                        SLICE_ARGUMENTS(name));
             return false;
@@ -54,22 +54,22 @@ static bool add_up(const struct poster *poster)
 
 static bool is_negative_guarded(const struct poster *poster, uint32_t index)
 {
-    return (cell_of(poster, index)->flags & ACCOUNT_GUARDED) &&
+    return (posting_cell(poster, index)->flags & ACCOUNT_GUARDED) &&
            poster->batch->balances[poster->postings[index].cell] < 0;
 }
 
-/* From the last posting to the first: what stays is from before the first of each cell. */
-static void find_before(const struct poster *poster)
+/* Finds the balance of each cell before the transaction. The first posting of a cell decides. */
+static void find_balances_before(const struct poster *poster)
 {
     for (uint32_t i = poster->count; i-- > 0;) {
         const struct posting *posting = &poster->postings[i];
-        if (cell_of(poster, i)->client != NO_INDEX) {
+        if (posting_cell(poster, i)->client != NO_INDEX) {
             poster->batch->before[posting->cell] = poster->after[i] - posting->amount;
         }
     }
 }
 
-/* The first cell that --no-overdraft guards and this transaction overdraws, or NO_INDEX. */
+/* Returns the first cell that --no-overdraft guards and the transaction overdraws, or NO_INDEX. */
 static uint32_t find_overdraft(const struct poster *poster)
 {
     uint32_t first = 0;
@@ -79,7 +79,7 @@ static uint32_t find_overdraft(const struct poster *poster)
     if (first == poster->count) {
         return NO_INDEX;
     }
-    find_before(poster);
+    find_balances_before(poster);
     for (uint32_t i = first; i < poster->count; i++) {
         uint32_t cell = poster->postings[i].cell;
         if (is_negative_guarded(poster, i) &&
@@ -90,13 +90,13 @@ static uint32_t find_overdraft(const struct poster *poster)
     return NO_INDEX;
 }
 
-/* As if the code of the posting had broken: before it has changed anything. */
-static bool is_broken(const struct poster *poster)
+/* Fails the task, before it changes anything, if it touches an account of --fail-on. */
+static bool fail_if_broken(const struct poster *poster)
 {
     for (uint32_t i = 0; i < poster->count; i++) {
         if (poster->batch->broken_cells[poster->postings[i].cell]) {
             struct slice name =
-                book_account_name(&poster->batch->plan->book, cell_of(poster, i)->account);
+                book_account_name(&poster->batch->plan->book, posting_cell(poster, i)->account);
             batch_fail(poster->batch, poster->task, "%.*s is one of --fail-on",
                        SLICE_ARGUMENTS(name));
             return true;
@@ -113,7 +113,7 @@ int post_transaction(struct batch *batch, const struct task *task)
                              &batch->after[transaction->first_posting],
                              transaction->posting_count };
     struct effect effect = { .task = task, .outcome = EFFECT_POSTED };
-    if ((batch->broken_cells && is_broken(&poster)) || !add_up(&poster)) {
+    if ((batch->broken_cells && fail_if_broken(&poster)) || !apply_postings(&poster)) {
         return BATCH_FAILED;
     }
     uint32_t overdrawn = find_overdraft(&poster);

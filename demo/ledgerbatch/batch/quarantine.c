@@ -1,4 +1,4 @@
-/* Owns verdicts, failures and the list of what waits; see batch/quarantine.h. */
+/* Owns verdicts, failures and the list of held tasks; see batch/quarantine.h. */
 #include "batch/quarantine.h"
 
 #include <stdio.h>
@@ -46,7 +46,10 @@ void quarantine_explain(struct quarantine *quarantine, const struct task *task, 
     add_failure(quarantine, failure);
 }
 
-/* The failure that a lane is held for: its own, if a rollup has failed in parts. */
+/*
+ * Returns the failure of a task that a lane is held for. If parts of a rollup failed, this is the
+ * lane's own failure.
+ */
 static const struct failure *find_failure(const struct quarantine *quarantine, uint32_t seq,
                                           uint32_t lane)
 {
@@ -73,8 +76,11 @@ void quarantine_hold(struct quarantine *quarantine, uint32_t lane, uint32_t fail
     }
 }
 
-/* Relaxed: who must look is called after the pool has let it go without a lane of this task's. */
-static void add_task(struct quarantine *quarantine, struct held_task held)
+/*
+ * Records a task. The relaxed store is enough: a later task that runs without a lane of this one is
+ * called after this one has returned, and the pool orders the two calls.
+ */
+static void add_held_task(struct quarantine *quarantine, struct held_task held)
 {
     atomic_store_explicit(&quarantine->is_used, true, memory_order_relaxed);
     pthread_mutex_lock(&quarantine->mutex);
@@ -86,7 +92,7 @@ static void add_task(struct quarantine *quarantine, struct held_task held)
 
 void quarantine_fail(struct quarantine *quarantine, const struct task *task)
 {
-    add_task(quarantine, (struct held_task){ .task = task, .is_listed = true });
+    add_held_task(quarantine, (struct held_task){ .task = task, .is_listed = true });
 }
 
 static size_t count_lanes(const struct plan *plan, const struct task *task)
@@ -97,8 +103,10 @@ static size_t count_lanes(const struct plan *plan, const struct task *task)
     return lanes.count;
 }
 
-/* In its place in the plan. What is made up for one client is listed elsewhere; behind a late
- * rollup there are only others like it, over the same clients. */
+/*
+ * Returns true if a task is neither a part of a rollup nor a late rollup. A held part is listed
+ * as missing from its rollup. After a late rollup there are only other late rollups.
+ */
 static bool is_regular(const struct quarantine *quarantine, const struct task *task)
 {
     return task->member == NO_INDEX && !plan_is_late(quarantine->plan, task);
@@ -132,13 +140,13 @@ enum verdict quarantine_judge(struct quarantine *quarantine, const struct task *
 {
     enum verdict verdict = find_verdict(quarantine, task, holders->count);
     if (holders->count > 0) {
-        bool waits = verdict == VERDICT_HOLD || verdict == VERDICT_PASS;
+        bool is_held = verdict == VERDICT_HOLD || verdict == VERDICT_PASS;
         struct held_task held = { .task = task,
-                                  .is_listed = waits && is_regular(quarantine, task) };
+                                  .is_listed = is_held && is_regular(quarantine, task) };
         for (size_t i = 0; i < holders->count; i++) {
             lane_list_add(&held.holders, holders->items[i]);
         }
-        add_task(quarantine, held);
+        add_held_task(quarantine, held);
     }
     return verdict;
 }
@@ -152,19 +160,19 @@ static int compare_held(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The earliest failure that one of the holders is held for; the task's own if there is none. */
+/* Returns the earliest failed task that a holder is held for; the task itself if there is none. */
 static uint32_t find_root(const struct quarantine *quarantine, const struct held_task *held)
 {
     uint32_t root_seq = held->task->seq;
     for (size_t i = 0; i < held->holders.count; i++) {
-        uint32_t blamed = quarantine->lanes[held->holders.items[i]].root_seq;
-        root_seq = blamed < root_seq ? blamed : root_seq;
+        uint32_t lane_root = quarantine->lanes[held->holders.items[i]].root_seq;
+        root_seq = lane_root < root_seq ? lane_root : root_seq;
     }
     return root_seq;
 }
 
-static void hold_lanes(struct quarantine *quarantine, const struct lane_list *lanes, uint32_t seq,
-                       uint32_t root_seq)
+static void mark_lanes_held(struct quarantine *quarantine, const struct lane_list *lanes,
+                            uint32_t seq, uint32_t root_seq)
 {
     for (size_t i = 0; i < lanes->count; i++) {
         struct lane_state *lane = &quarantine->lanes[lanes->items[i]];
@@ -178,17 +186,17 @@ static void hold_lanes(struct quarantine *quarantine, const struct lane_list *la
 }
 
 /*
- * All lanes that were held before a task: of those that a held statement has, which only reads,
- * another statement was not told. A lane that the task has failed for itself, in an earlier run,
- * does not hold it.
+ * Finds all lanes that were held before a task. The pool does not report all of them: statements
+ * have SHARED claims, so a statement is called with the lanes of another one that is held. A lane
+ * that the task itself failed for in an earlier run is no holder.
  */
 static void find_holders(const struct quarantine *quarantine, const struct lane_list *lanes,
                          struct held_task *held)
 {
     held->holders.count = 0;
     for (size_t i = 0; i < lanes->count; i++) {
-        uint32_t blamed = quarantine->lanes[lanes->items[i]].root_seq;
-        if (blamed != 0 && blamed != held->task->seq) {
+        uint32_t lane_root = quarantine->lanes[lanes->items[i]].root_seq;
+        if (lane_root != 0 && lane_root != held->task->seq) {
             lane_list_add(&held->holders, lanes->items[i]);
         }
     }
@@ -202,28 +210,32 @@ static void settle_task(struct quarantine *quarantine, struct held_task *held)
         find_holders(quarantine, &lanes, held);
     }
     uint32_t root_seq = find_root(quarantine, held);
-    hold_lanes(quarantine, held->is_listed ? &lanes : &held->holders, held->task->seq, root_seq);
+    mark_lanes_held(quarantine, held->is_listed ? &lanes : &held->holders, held->task->seq,
+                    root_seq);
     free(lanes.items);
 }
 
-/* In the planned order, which is that of each lane. Of a rollup, several parts can have failed. */
+/*
+ * Settles the tasks in the planned order, which is the order of each lane. Several parts of one
+ * rollup can have failed; the list then has it once.
+ */
 void quarantine_settle(struct quarantine *quarantine)
 {
-    size_t kept = 0;
+    size_t listed = 0;
     if (quarantine->task_count > 0) {
         qsort(quarantine->tasks, quarantine->task_count, sizeof *quarantine->tasks, compare_held);
     }
     for (size_t i = 0; i < quarantine->task_count; i++) {
         struct held_task *held = &quarantine->tasks[i];
         settle_task(quarantine, held);
-        bool is_new = kept == 0 || compare_held(&quarantine->tasks[kept - 1], held) != 0;
+        bool is_new = listed == 0 || compare_held(&quarantine->tasks[listed - 1], held) != 0;
         if (held->is_listed && is_new) {
-            quarantine->tasks[kept++] = *held;
+            quarantine->tasks[listed++] = *held;
         } else {
             free(held->holders.items);
         }
     }
-    quarantine->task_count = kept;
+    quarantine->task_count = listed;
 }
 
 const char *quarantine_reason(const struct quarantine *quarantine, uint32_t lane)
