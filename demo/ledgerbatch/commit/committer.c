@@ -1,9 +1,9 @@
 /*
- * Owns the way from the commit queue to the store.
+ * Owns the writing of effects from the commit queue to the store.
  *
- * A commit takes whatever waits in the queue, in the order of seq: that keeps
- * the database's pages together and changes nothing, for the commit is atomic
- * and within a lane the queue has the order of seq anyway.
+ * A commit writes all effects of the queue, in the order of seq: so adjacent rows are in one page
+ * of the database. The order does not matter otherwise: the commit is atomic, and the effects of
+ * one lane are in the order of seq already.
  */
 #include "commit/committer.h"
 
@@ -14,12 +14,17 @@
 #include "memory.h"
 #include "store/entry.h"
 
-/* A commit waits so long for more effects to share it. */
+/* How long a commit waits for more effects. */
 #define COMMIT_WAIT_NS 200000000u
 
-enum mark { MARK_STORED = 1, MARK_DIRTY = 2 };
+enum cell_flag {
+    CELL_STORED = 1, /* the store has its balance */
+    CELL_DIRTY = 2   /* its balance is to be written in this commit */
+};
 
-static const struct client_cell *cell_of(const struct committer *committer, uint32_t cell)
+#define LANE_DIRTY 1 /* its progress is to be written in this commit */
+
+static const struct client_cell *client_cell(const struct committer *committer, uint32_t cell)
 {
     return &committer->batch->plan->clients.cells[cell];
 }
@@ -31,25 +36,25 @@ void committer_init(struct committer *committer, struct batch *batch, struct sto
     size_t lanes = plan->clients.count + 1;
     *committer = (struct committer){ .batch = batch, .store = store };
     committer->balances = memory_zeroed(cells, sizeof *committer->balances);
-    committer->cell_marks = memory_zeroed(cells, sizeof *committer->cell_marks);
+    committer->cell_flags = memory_zeroed(cells, sizeof *committer->cell_flags);
     committer->dirty_cells = memory_zeroed(cells, sizeof *committer->dirty_cells);
     committer->last_seqs = memory_zeroed(lanes, sizeof *committer->last_seqs);
-    committer->lane_marks = memory_zeroed(lanes, sizeof *committer->lane_marks);
+    committer->lane_flags = memory_zeroed(lanes, sizeof *committer->lane_flags);
     committer->dirty_lanes = memory_zeroed(lanes, sizeof *committer->dirty_lanes);
     committer->commodities =
         memory_zeroed(plan->book.commodity_names.count, sizeof *committer->commodities);
     for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
-        committer->commodities[i] = store_names_commodity(plan, i);
+        committer->commodities[i] = name_rows_commodity(plan, i);
     }
 }
 
 void committer_fini(struct committer *committer)
 {
     free(committer->balances);
-    free(committer->cell_marks);
+    free(committer->cell_flags);
     free(committer->dirty_cells);
     free(committer->last_seqs);
-    free(committer->lane_marks);
+    free(committer->lane_flags);
     free(committer->dirty_lanes);
     free(committer->commodities);
     free(committer->lanes.items);
@@ -57,9 +62,9 @@ void committer_fini(struct committer *committer)
     buffer_fini(&committer->text);
 }
 
-/* --- taking over what is stored --- */
+/* --- loading an unfinished store --- */
 
-static bool does_not_fit(struct problem *problem)
+static bool report_wrong_rows(struct problem *problem)
 {
     return problem_set(problem, EXIT_CODE_IO,
                        "the database is damaged: its rows do not belong to this input");
@@ -70,11 +75,11 @@ static bool load_balance(struct committer *committer, const struct cell_index *i
 {
     uint32_t cell = cell_index_find(index, balance->account, balance->commodity);
     if (cell == CELL_NONE) {
-        return does_not_fit(problem);
+        return report_wrong_rows(problem);
     }
     committer->balances[cell] = balance->amount;
-    committer->cell_marks[cell] = MARK_STORED;
-    if (cell_of(committer, cell)->client != NO_INDEX) {
+    committer->cell_flags[cell] = CELL_STORED;
+    if (client_cell(committer, cell)->client != NO_INDEX) {
         committer->batch->balances[cell] = balance->amount;
     }
     return true;
@@ -110,7 +115,7 @@ bool committer_load(struct committer *committer, struct problem *problem)
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &lane, problem);
         if (step == STORE_ROW && lane.number > plan_house_lane(committer->batch->plan)) {
-            does_not_fit(problem);
+            report_wrong_rows(problem);
             step = STORE_FAILED;
         } else if (step == STORE_ROW) {
             committer->last_seqs[lane.number] = lane.last_seq;
@@ -122,18 +127,18 @@ bool committer_load(struct committer *committer, struct problem *problem)
 
 /* --- writing effects --- */
 
-static void mark_cell(struct committer *committer, uint32_t cell)
+static void set_cell_dirty(struct committer *committer, uint32_t cell)
 {
-    if (!(committer->cell_marks[cell] & MARK_DIRTY)) {
-        committer->cell_marks[cell] |= MARK_DIRTY;
+    if (!(committer->cell_flags[cell] & CELL_DIRTY)) {
+        committer->cell_flags[cell] |= CELL_DIRTY;
         committer->dirty_cells[committer->dirty_cell_count++] = cell;
     }
 }
 
-static void mark_lanes(struct committer *committer, const struct effect *effect)
+static void advance_lanes(struct committer *committer, const struct effect *effect)
 {
     size_t missing_count = effect->entries ? effect->entries->missing.count : 0;
-    size_t passed = 0; /* of the missing lanes: both lists have the same order */
+    size_t passed = 0; /* the number of missing lanes passed: both lists have the same order */
     plan_lanes(committer->batch->plan, effect->task, &committer->lanes);
     for (size_t i = 0; i < committer->lanes.count; i++) {
         uint32_t lane = committer->lanes.items[i];
@@ -141,15 +146,15 @@ static void mark_lanes(struct committer *committer, const struct effect *effect)
             passed++;
             continue;
         }
-        if (!(committer->lane_marks[lane] & MARK_DIRTY)) {
-            committer->lane_marks[lane] |= MARK_DIRTY;
+        if (!(committer->lane_flags[lane] & LANE_DIRTY)) {
+            committer->lane_flags[lane] |= LANE_DIRTY;
             committer->dirty_lanes[committer->dirty_lane_count++] = lane;
         }
         committer->last_seqs[lane] = effect->task->seq;
     }
 }
 
-static void set_price(const struct committer *committer, const struct posting *posting, char *text,
+static void add_price(const struct committer *committer, const struct posting *posting, char *text,
                       struct stored_posting *stored)
 {
     if (posting->extra == NO_INDEX) {
@@ -165,14 +170,14 @@ static void set_price(const struct committer *committer, const struct posting *p
     }
 }
 
-/* The i-th posting of a transaction as it is stored; house accounts have no running balance. */
-static struct stored_posting make_posting(const struct committer *committer, uint32_t seq,
-                                          const struct transaction *transaction, uint32_t i,
-                                          char *price_text)
+/* Returns the row of posting i of a transaction. House accounts have no running balance. */
+static struct stored_posting make_posting_row(const struct committer *committer, uint32_t seq,
+                                              const struct transaction *transaction, uint32_t i,
+                                              char *price_text)
 {
     const struct batch *batch = committer->batch;
     const struct posting *posting = &batch->plan->book.postings[transaction->first_posting + i];
-    const struct client_cell *cell = cell_of(committer, posting->cell);
+    const struct client_cell *cell = client_cell(committer, posting->cell);
     struct stored_posting stored = { .seq = seq,
                                      .number = i + 1,
                                      .account = cell->account,
@@ -180,7 +185,7 @@ static struct stored_posting make_posting(const struct committer *committer, uin
                                      .amount = posting->amount,
                                      .has_balance = cell->client != NO_INDEX,
                                      .balance = batch->after[transaction->first_posting + i] };
-    set_price(committer, posting, price_text, &stored);
+    add_price(committer, posting, price_text, &stored);
     return stored;
 }
 
@@ -189,14 +194,14 @@ static bool write_postings(struct committer *committer, uint32_t seq,
 {
     char price_text[AMOUNT_TEXT_SIZE];
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
-        struct stored_posting stored = make_posting(committer, seq, transaction, i, price_text);
+        struct stored_posting stored = make_posting_row(committer, seq, transaction, i, price_text);
         uint32_t cell = committer->batch->plan->book.postings[transaction->first_posting + i].cell;
         if (stored.has_balance) {
             committer->balances[cell] = stored.balance;
         } else {
             committer->balances[cell] += stored.amount;
         }
-        mark_cell(committer, cell);
+        set_cell_dirty(committer, cell);
         if (!store_put_posting(committer->store, &stored, &committer->problem)) {
             return false;
         }
@@ -210,7 +215,7 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
 {
     const struct book *book = &committer->batch->plan->book;
     const struct effect_entry *overdrawn = &effect->entries->items[0];
-    const struct client_cell *cell = cell_of(committer, overdrawn->cell);
+    const struct client_cell *cell = client_cell(committer, overdrawn->cell);
     char price_text[AMOUNT_TEXT_SIZE];
     struct buffer *text = &committer->text;
     text->size = 0;
@@ -224,7 +229,7 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
     entry_header(text, header);
     for (uint32_t i = 0; i < transaction->posting_count; i++) {
         struct stored_posting posting =
-            make_posting(committer, effect->task->seq, transaction, i, price_text);
+            make_posting_row(committer, effect->task->seq, transaction, i, price_text);
         posting.has_balance = false;
         entry_posting(text, book_account_name(book, posting.account),
                       &committer->commodities[posting.commodity], &posting,
@@ -236,13 +241,13 @@ static bool write_refusal(struct committer *committer, const struct effect *effe
     return store_put_refusal(committer->store, &refusal, &committer->problem);
 }
 
-static bool write_transaction(struct committer *committer, const struct effect *effect)
+static bool write_posted_or_refused(struct committer *committer, const struct effect *effect)
 {
     const struct transaction *transaction =
         &committer->batch->plan->book.transactions[effect->task->subject];
     bool refused = effect->outcome == EFFECT_REFUSED;
     struct stored_transaction header =
-        header_of(committer->batch->plan, effect->task, &committer->text);
+        task_header(committer->batch->plan, effect->task, &committer->text);
     if (refused) {
         header.kind = slice_of("refused");
     }
@@ -257,7 +262,7 @@ static bool write_entry(struct committer *committer, const struct effect *effect
                         bool is_statement)
 {
     const struct effect_entry *entry = &effect->entries->items[i];
-    const struct client_cell *cell = cell_of(committer, entry->cell);
+    const struct client_cell *cell = client_cell(committer, entry->cell);
     if (is_statement) {
         struct stored_closing closing = { effect->task->seq, cell->account, cell->commodity,
                                           entry->balance };
@@ -271,11 +276,11 @@ static bool write_entry(struct committer *committer, const struct effect *effect
                                       .has_balance = true,
                                       .balance = entry->balance };
     committer->balances[entry->cell] = entry->balance;
-    mark_cell(committer, entry->cell);
+    set_cell_dirty(committer, entry->cell);
     return store_put_posting(committer->store, &posting, &committer->problem);
 }
 
-/* Whom a rollup goes without is committed with it, so that nobody is left out for ever. */
+/* Puts the clients that a rollup was done without, so that a later run makes up for them. */
 static bool put_missing(struct committer *committer, const struct effect *effect)
 {
     bool put = true;
@@ -292,12 +297,12 @@ static bool remove_missing(struct committer *committer, const struct task *part)
     return store_remove_missing(committer->store, &missing, &committer->problem);
 }
 
-/* A rollup that has failed because of its clients: which ones is the reason. */
+/* Writes a rollup that failed because clients are held. The reason names these clients. */
 static bool write_failed(struct committer *committer, const struct effect *effect)
 {
     const struct plan *plan = committer->batch->plan;
     struct buffer *text = &committer->text;
-    struct stored_transaction header = header_of(plan, effect->task, text);
+    struct stored_transaction header = task_header(plan, effect->task, text);
     size_t code_size = header.code.size;
     const char *before = "held: ";
     for (size_t i = 0; i < effect->entries->missing.count; i++) {
@@ -314,7 +319,7 @@ static bool write_failed(struct committer *committer, const struct effect *effec
 static bool write_rollup(struct committer *committer, const struct effect *effect)
 {
     const struct task *task = effect->task;
-    struct stored_transaction header = header_of(committer->batch->plan, task, &committer->text);
+    struct stored_transaction header = task_header(committer->batch->plan, task, &committer->text);
     bool written = task->member != NO_INDEX
                        ? remove_missing(committer, task)
                        : store_put_transaction(committer->store, &header, &committer->problem) &&
@@ -330,7 +335,7 @@ static bool write_effect(struct committer *committer, const struct effect *effec
     switch ((enum effect_outcome)effect->outcome) {
     case EFFECT_POSTED:
     case EFFECT_REFUSED:
-        return write_transaction(committer, effect);
+        return write_posted_or_refused(committer, effect);
     case EFFECT_ROLLUP:
         return write_rollup(committer, effect);
     case EFFECT_FAILED:
@@ -346,15 +351,15 @@ static bool write_effects(struct committer *committer)
         if (!write_effect(committer, effect)) {
             return false;
         }
-        mark_lanes(committer, effect);
+        advance_lanes(committer, effect);
     }
     return true;
 }
 
 static bool write_balance(struct committer *committer, uint32_t cell)
 {
-    const struct client_cell *place = cell_of(committer, cell);
-    bool stored = committer->cell_marks[cell] & MARK_STORED;
+    const struct client_cell *place = client_cell(committer, cell);
+    bool stored = committer->cell_flags[cell] & CELL_STORED;
     if (!amount_fits(committer->balances[cell])) {
         struct slice name = book_account_name(&committer->batch->plan->book, place->account);
         return problem_set(&committer->problem, EXIT_CODE_IO,
@@ -362,12 +367,12 @@ static bool write_balance(struct committer *committer, uint32_t cell)
     }
     struct stored_balance balance = { place->account, place->commodity,
                                       (int64_t)committer->balances[cell] };
-    committer->cell_marks[cell] = MARK_STORED;
+    committer->cell_flags[cell] = CELL_STORED;
     return stored ? store_set_balance(committer->store, &balance, &committer->problem)
                   : store_put_balance(committer->store, &balance, &committer->problem);
 }
 
-/* Balances and progress belong to the same commit as the postings they come from. */
+/* Writes balances and progress, in the same commit as the postings that changed them. */
 static bool write_dirty(struct committer *committer)
 {
     for (size_t i = 0; i < committer->dirty_cell_count; i++) {
@@ -377,7 +382,7 @@ static bool write_dirty(struct committer *committer)
     }
     for (size_t i = 0; i < committer->dirty_lane_count; i++) {
         uint32_t lane = committer->dirty_lanes[i];
-        committer->lane_marks[lane] = 0;
+        committer->lane_flags[lane] = 0;
         if (!store_set_progress(committer->store, lane, committer->last_seqs[lane],
                                 &committer->problem)) {
             return false;

@@ -1,6 +1,6 @@
 /*
- * The committer: one thread that owns the store while a batch runs and writes
- * effects to it, many in one commit.
+ * The committer: the thread that writes effects to the store, many in one commit. It owns the store
+ * while a batch runs.
  */
 #ifndef LEDGERBATCH_COMMIT_COMMITTER_H
 #define LEDGERBATCH_COMMIT_COMMITTER_H
@@ -12,15 +12,15 @@
 struct committer {
     struct batch *batch;
     struct store *store;
-    struct problem problem; /* why it stopped, if it did */
+    struct problem problem; /* if it has failed: why */
     bool failed;
     pthread_t thread;
     struct effect_list taken;
-    wide *balances;      /* by cell: as committed, with what is being committed */
-    uint8_t *cell_marks; /* by cell: see commit/committer.c */
+    wide *balances;      /* by cell: as committed, or in the commit that is being made */
+    uint8_t *cell_flags; /* by cell: CELL_STORED, CELL_DIRTY */
     uint32_t *dirty_cells;
     uint32_t *last_seqs; /* by lane */
-    uint8_t *lane_marks;
+    uint8_t *lane_flags; /* by lane: LANE_DIRTY */
     uint32_t *dirty_lanes;
     size_t dirty_cell_count, dirty_lane_count;
     struct lane_list lanes;
@@ -28,19 +28,19 @@ struct committer {
     struct stored_commodity *commodities;
 };
 
-/* Prepares a committer; balances and progress are those of the store, or zero. */
+/* Prepares a committer for an empty store: balances and progress are zero. */
 void committer_init(struct committer *committer, struct batch *batch, struct store *store);
 void committer_fini(struct committer *committer);
 
 /*
- * Takes over what an unfinished store holds: balances of cells, progress of
- * lanes. Fails when the store does not fit the plan.
+ * Loads the balances of cells and the progress of lanes from an unfinished store. It is a problem
+ * if the store does not fit the plan.
  */
 bool committer_load(struct committer *committer, struct problem *problem);
 
 bool committer_start(struct committer *committer, struct problem *problem);
 
-/* Waits until everything in the closed queue is committed; false with the problem. */
+/* Waits until all effects of the closed queue are committed. Returns false after a problem. */
 bool committer_join(struct committer *committer, struct problem *problem);
 
 #endif

@@ -6,16 +6,21 @@
 #include "commit/task_header.h"
 #include "memory.h"
 
-/* --- whom a command resumes --- */
+/* --- which clients a command resumes --- */
 
-enum standing { NOT_HELD, WAITS, HAS_FAILED, IS_RESUMED };
+enum lane_hold {
+    NOT_HELD,
+    WAITS,      /* held because of another lane's failure */
+    HAS_FAILED, /* held because of its own failure */
+    IS_RESUMED
+};
 
 struct choosing {
     struct store *store;
     struct quarantine *quarantine;
     const struct held_choice *choice;
-    enum standing *standings; /* by lane */
-    uint32_t *failed_seqs;    /* by lane */
+    enum lane_hold *lanes; /* by lane */
+    uint32_t *failed_seqs; /* by lane */
     size_t held_count;
     struct problem *problem;
 };
@@ -37,28 +42,28 @@ static bool visit_rows(struct choosing *choosing, held_visitor visit)
     return step == STORE_END;
 }
 
-static bool note_row(struct choosing *choosing, const struct stored_held *held)
+static bool load_lane(struct choosing *choosing, const struct stored_held *held)
 {
     if (held->lane > plan_house_lane(choosing->quarantine->plan)) {
         return problem_set(choosing->problem, EXIT_CODE_IO,
                            "the database is damaged: its rows do not belong to this input");
     }
-    choosing->standings[held->lane] = held->seq == held->failed_seq ? HAS_FAILED : WAITS;
+    choosing->lanes[held->lane] = held->seq == held->failed_seq ? HAS_FAILED : WAITS;
     choosing->failed_seqs[held->lane] = held->failed_seq;
     choosing->held_count++;
     return true;
 }
 
-/* Only lanes that have failed: the others follow from them when their tasks come up. */
-static bool hold_row(struct choosing *choosing, const struct stored_held *held)
+/* Holds a lane that has failed itself. Lanes that only wait are held again when their tasks run. */
+static bool hold_failed_lane(struct choosing *choosing, const struct stored_held *held)
 {
-    if (choosing->standings[held->lane] == HAS_FAILED) {
+    if (choosing->lanes[held->lane] == HAS_FAILED) {
         quarantine_hold(choosing->quarantine, held->lane, held->failed_seq, held->reason);
     }
     return true;
 }
 
-/* The lane of a client's name; one past the last if there is none. */
+/* Returns the lane of a client's name; one past the last if there is no such client. */
 static uint32_t find_lane(const struct plan *plan, struct slice name)
 {
     for (uint32_t i = 0; i < plan->clients.count; i++) {
@@ -76,7 +81,7 @@ static bool resume_client(struct choosing *choosing, const char *client)
     if (lane > plan_house_lane(plan)) {
         return problem_set(choosing->problem, EXIT_CODE_INPUT, "there is no client '%s'", client);
     }
-    switch (choosing->standings[lane]) {
+    switch (choosing->lanes[lane]) {
     case NOT_HELD:
         return problem_set(choosing->problem, EXIT_CODE_INPUT, "the client '%s' is not held",
                            client);
@@ -89,7 +94,7 @@ static bool resume_client(struct choosing *choosing, const char *client)
     case IS_RESUMED:
         break;
     }
-    choosing->standings[lane] = IS_RESUMED;
+    choosing->lanes[lane] = IS_RESUMED;
     return true;
 }
 
@@ -97,8 +102,8 @@ static bool resume_chosen(struct choosing *choosing)
 {
     const struct held_choice *choice = choosing->choice;
     if (!choice->is_retry || choice->all) {
-        memset(choosing->standings, 0,
-               (plan_house_lane(choosing->quarantine->plan) + 1) * sizeof *choosing->standings);
+        memset(choosing->lanes, 0,
+               (plan_house_lane(choosing->quarantine->plan) + 1) * sizeof *choosing->lanes);
     }
     for (size_t i = 0; i < choice->client_count; i++) {
         if (!resume_client(choosing, choice->clients[i])) {
@@ -108,32 +113,32 @@ static bool resume_chosen(struct choosing *choosing)
     return true;
 }
 
-bool held_load(struct store *store, struct quarantine *quarantine, const struct held_choice *choice,
-               struct problem *problem)
+bool held_rows_load(struct store *store, struct quarantine *quarantine,
+                    const struct held_choice *choice, struct problem *problem)
 {
     size_t lanes = (size_t)plan_house_lane(quarantine->plan) + 1;
     struct choosing choosing = { .store = store,
                                  .quarantine = quarantine,
                                  .choice = choice,
-                                 .standings = memory_zeroed(lanes, sizeof *choosing.standings),
+                                 .lanes = memory_zeroed(lanes, sizeof *choosing.lanes),
                                  .failed_seqs = memory_zeroed(lanes, sizeof *choosing.failed_seqs),
                                  .problem = problem };
-    bool loaded = visit_rows(&choosing, note_row);
+    bool loaded = visit_rows(&choosing, load_lane);
     if (loaded && choice->is_retry && choosing.held_count == 0) {
         loaded = problem_set(problem, EXIT_CODE_INPUT,
                              "nothing is held; to go on with a batch that has been stopped: "
                              "ledgerbatch run");
     }
-    loaded = loaded && resume_chosen(&choosing) && visit_rows(&choosing, hold_row);
-    free(choosing.standings);
+    loaded = loaded && resume_chosen(&choosing) && visit_rows(&choosing, hold_failed_lane);
+    free(choosing.lanes);
     free(choosing.failed_seqs);
     return loaded;
 }
 
-/* --- what a command leaves --- */
+/* --- recording held clients and tasks --- */
 
-static bool put_lane(struct store *store, const struct quarantine *quarantine, uint32_t lane,
-                     struct problem *problem)
+static bool put_held_lane(struct store *store, const struct quarantine *quarantine, uint32_t lane,
+                          struct problem *problem)
 {
     const struct lane_state *state = &quarantine->lanes[lane];
     struct stored_held held = { lane, state->held_seq, state->root_seq,
@@ -141,10 +146,11 @@ static bool put_lane(struct store *store, const struct quarantine *quarantine, u
     return store_put_held(store, &held, problem);
 }
 
-static bool put_task(struct store *store, const struct quarantine *quarantine,
-                     const struct held_task *held, struct buffer *text, struct problem *problem)
+static bool put_held_task(struct store *store, const struct quarantine *quarantine,
+                          const struct held_task *held, struct buffer *text,
+                          struct problem *problem)
 {
-    struct stored_transaction header = header_of(quarantine->plan, held->task, text);
+    struct stored_transaction header = task_header(quarantine->plan, held->task, text);
     bool put = store_put_held_task(store, &header, problem);
     for (size_t i = 0; put && i < held->holders.count; i++) {
         struct stored_share holder = { held->task->seq, held->holders.items[i] };
@@ -153,25 +159,25 @@ static bool put_task(struct store *store, const struct quarantine *quarantine,
     return put;
 }
 
-static bool put_all(struct store *store, const struct quarantine *quarantine,
-                    struct problem *problem)
+static bool put_held_rows(struct store *store, const struct quarantine *quarantine,
+                          struct problem *problem)
 {
     struct buffer text = { 0 };
     bool put = true;
     for (uint32_t i = 0; put && i <= plan_house_lane(quarantine->plan); i++) {
-        put = quarantine->lanes[i].held_seq == 0 || put_lane(store, quarantine, i, problem);
+        put = quarantine->lanes[i].held_seq == 0 || put_held_lane(store, quarantine, i, problem);
     }
     for (size_t i = 0; put && i < quarantine->task_count; i++) {
-        put = put_task(store, quarantine, &quarantine->tasks[i], &text, problem);
+        put = put_held_task(store, quarantine, &quarantine->tasks[i], &text, problem);
     }
     buffer_fini(&text);
     return put;
 }
 
-bool held_record(struct store *store, struct quarantine *quarantine, struct problem *problem)
+bool held_rows_record(struct store *store, struct quarantine *quarantine, struct problem *problem)
 {
     bool recorded = store_begin(store, problem) && store_clear_held(store, problem) &&
-                    put_all(store, quarantine, problem) && store_commit(store, problem);
+                    put_held_rows(store, quarantine, problem) && store_commit(store, problem);
     if (!recorded) {
         store_rollback(store);
     }

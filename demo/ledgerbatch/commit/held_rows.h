@@ -1,6 +1,6 @@
 /*
- * What is held, on its way to the store: so that the status command can say it,
- * and a retry knows whom to leave alone.
+ * The rows of the store about held clients and tasks. The status command prints them, and a retry
+ * reads them.
  */
 #ifndef LEDGERBATCH_COMMIT_HELD_ROWS_H
 #define LEDGERBATCH_COMMIT_HELD_ROWS_H
@@ -8,19 +8,19 @@
 #include "batch/quarantine.h"
 #include "store/store.h"
 
-/* Whom a command resumes of those that are held. */
+/* Which of the held clients a command resumes. */
 struct held_choice {
-    bool is_retry; /* it must name somebody; otherwise all are resumed, if there are any */
+    bool is_retry; /* the command retry, which names clients or all; else all are resumed */
     bool all;
     const char *const *clients;
     size_t client_count;
 };
 
-/* Holds the lanes that have failed and are not resumed, before any task runs. */
-bool held_load(struct store *store, struct quarantine *quarantine, const struct held_choice *choice,
-               struct problem *problem);
+/* Holds the lanes that failed and are not resumed. Called before any task runs. */
+bool held_rows_load(struct store *store, struct quarantine *quarantine,
+                    const struct held_choice *choice, struct problem *problem);
 
-/* Replaces what the store says is held, in one commit. No task runs any more. */
-bool held_record(struct store *store, struct quarantine *quarantine, struct problem *problem);
+/* Replaces the rows in one commit. Called when no task runs any more. */
+bool held_rows_record(struct store *store, struct quarantine *quarantine, struct problem *problem);
 
 #endif

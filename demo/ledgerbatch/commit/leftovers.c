@@ -1,11 +1,11 @@
-/* Owns the tasks that make up for what earlier runs have left; see commit/leftovers.h. */
+/* Owns the tasks that make up for undone rollups; see commit/leftovers.h. */
 #include "commit/leftovers.h"
 
 #include <stdlib.h>
 
 #include "memory.h"
 
-static bool does_not_fit(struct problem *problem)
+static bool report_wrong_rollup(struct problem *problem)
 {
     return problem_set(
         problem, EXIT_CODE_IO,
@@ -17,7 +17,7 @@ static bool is_member(const struct plan *plan, const struct task *rollup, uint32
     return lane < plan->clients.count && plan->clients.items[lane].group == rollup->subject;
 }
 
-/* The rollup of a seq, or NULL. */
+/* Returns the rollup of a seq; NULL if there is none. */
 static const struct task *find_rollup(const struct plan *plan, uint32_t seq)
 {
     bool is_rollup = seq >= 1 && seq <= plan->task_count && plan->tasks[seq - 1].kind != TASK_POST;
@@ -37,7 +37,7 @@ static bool add_part(const struct loading *loading, const void *row)
     struct leftovers *leftovers = loading->leftovers;
     const struct task *rollup = find_rollup(loading->plan, missing->seq);
     if (!rollup || !is_member(loading->plan, rollup, missing->lane)) {
-        return does_not_fit(loading->problem);
+        return report_wrong_rollup(loading->problem);
     }
     struct task part = *rollup;
     part.batch = loading->batch;
@@ -54,7 +54,7 @@ static bool add_late(const struct loading *loading, const void *row)
     struct leftovers *leftovers = loading->leftovers;
     const struct task *rollup = find_rollup(loading->plan, failed->seq);
     if (!rollup) {
-        return does_not_fit(loading->problem);
+        return report_wrong_rollup(loading->problem);
     }
     struct task late = *rollup;
     late.batch = loading->batch;
@@ -65,17 +65,17 @@ static bool add_late(const struct loading *loading, const void *row)
     return true;
 }
 
-union left_row {
+union leftover_row {
     struct stored_share missing;
     struct stored_failed failed;
 };
 
 typedef bool (*row_adder)(const struct loading *loading, const void *row);
 
-static bool load_rows(const struct loading *loading, struct store *store, enum store_rows rows,
-                      row_adder add)
+static bool load_leftovers(const struct loading *loading, struct store *store, enum store_rows rows,
+                           row_adder add)
 {
-    union left_row row;
+    union leftover_row row;
     struct store_cursor *cursor = store_cursor_open(store, rows, loading->problem);
     enum store_step step = cursor ? STORE_ROW : STORE_FAILED;
     while (step == STORE_ROW) {
@@ -92,8 +92,8 @@ bool leftovers_load(struct leftovers *leftovers, struct store *store, const stru
                     struct batch *batch, struct problem *problem)
 {
     struct loading loading = { leftovers, plan, batch, problem };
-    return load_rows(&loading, store, STORE_MISSING, add_part) &&
-           load_rows(&loading, store, STORE_FAILED_ROLLUPS, add_late);
+    return load_leftovers(&loading, store, STORE_MISSING, add_part) &&
+           load_leftovers(&loading, store, STORE_FAILED_ROLLUPS, add_late);
 }
 
 void leftovers_fini(struct leftovers *leftovers)

@@ -1,11 +1,11 @@
-/* Owns the rows about names: made from the plan, written once, compared when a batch is resumed. */
+/* Owns the rows about names: written once, and compared with the plan when a batch is resumed. */
 #include "commit/name_rows.h"
 
 #include <stdlib.h>
 
 #include "memory.h"
 
-struct stored_commodity store_names_commodity(const struct plan *plan, uint32_t number)
+struct stored_commodity name_rows_commodity(const struct plan *plan, uint32_t number)
 {
     const struct commodity *commodity = &plan->book.commodities[number];
     return (struct stored_commodity){ number,
@@ -16,7 +16,7 @@ struct stored_commodity store_names_commodity(const struct plan *plan, uint32_t 
                                       commodity->spaced };
 }
 
-static struct stored_lane lane_of(const struct plan *plan, uint32_t number)
+static struct stored_lane make_lane_row(const struct plan *plan, uint32_t number)
 {
     struct stored_lane lane = { number, { "", 0 }, { "", 0 }, 0 };
     if (number < plan->clients.count) {
@@ -26,7 +26,7 @@ static struct stored_lane lane_of(const struct plan *plan, uint32_t number)
     return lane;
 }
 
-/* The lanes of all accounts, by number; NO_INDEX: none. The caller frees. */
+/* Returns the lane of each account, or NO_INDEX if it has none. The caller frees the array. */
 static uint32_t *find_lanes(const struct plan *plan)
 {
     size_t count = plan->book.account_names.count;
@@ -40,8 +40,8 @@ static uint32_t *find_lanes(const struct plan *plan)
     return lanes;
 }
 
-static struct stored_account account_of(const struct plan *plan, const uint32_t *lanes,
-                                        uint32_t number)
+static struct stored_account make_account_row(const struct plan *plan, const uint32_t *lanes,
+                                              uint32_t number)
 {
     return (struct stored_account){ number, book_account_name(&plan->book, number),
                                     lanes[number] != NO_INDEX, lanes[number] };
@@ -52,23 +52,23 @@ static bool put_accounts(struct store *store, const struct plan *plan, struct pr
     uint32_t *lanes = find_lanes(plan);
     bool put = true;
     for (uint32_t i = 0; put && i < plan->book.account_names.count; i++) {
-        struct stored_account account = account_of(plan, lanes, i);
+        struct stored_account account = make_account_row(plan, lanes, i);
         put = store_put_account(store, &account, problem);
     }
     free(lanes);
     return put;
 }
 
-bool store_names_put(struct store *store, const struct plan *plan, struct problem *problem)
+bool name_rows_put(struct store *store, const struct plan *plan, struct problem *problem)
 {
     for (uint32_t i = 0; i <= plan_house_lane(plan); i++) {
-        struct stored_lane lane = lane_of(plan, i);
+        struct stored_lane lane = make_lane_row(plan, i);
         if (!store_put_lane(store, &lane, problem)) {
             return false;
         }
     }
     for (uint32_t i = 0; i < plan->book.commodity_names.count; i++) {
-        struct stored_commodity commodity = store_names_commodity(plan, i);
+        struct stored_commodity commodity = name_rows_commodity(plan, i);
         if (!store_put_commodity(store, &commodity, problem)) {
             return false;
         }
@@ -81,7 +81,7 @@ bool store_names_put(struct store *store, const struct plan *plan, struct proble
 struct comparison {
     const struct plan *plan;
     const uint32_t *lanes; /* of accounts */
-    size_t count;          /* of rows that the plan has */
+    size_t count;          /* of rows that the plan needs */
 };
 
 union name_row {
@@ -93,18 +93,18 @@ union name_row {
 typedef bool (*row_comparer)(const struct comparison *comparison, uint32_t number,
                              const union name_row *row);
 
-static bool same_lane(const struct comparison *comparison, uint32_t number,
-                      const union name_row *row)
+static bool is_same_lane(const struct comparison *comparison, uint32_t number,
+                         const union name_row *row)
 {
-    struct stored_lane lane = lane_of(comparison->plan, number);
+    struct stored_lane lane = make_lane_row(comparison->plan, number);
     return row->lane.number == number && slice_equal(row->lane.client, lane.client) &&
            slice_equal(row->lane.group, lane.group);
 }
 
-static bool same_commodity(const struct comparison *comparison, uint32_t number,
-                           const union name_row *row)
+static bool is_same_commodity(const struct comparison *comparison, uint32_t number,
+                              const union name_row *row)
 {
-    struct stored_commodity commodity = store_names_commodity(comparison->plan, number);
+    struct stored_commodity commodity = name_rows_commodity(comparison->plan, number);
     return row->commodity.number == number &&
            slice_equal(row->commodity.symbol, commodity.symbol) &&
            row->commodity.scale == commodity.scale &&
@@ -113,10 +113,10 @@ static bool same_commodity(const struct comparison *comparison, uint32_t number,
            row->commodity.spaced == commodity.spaced;
 }
 
-static bool same_account(const struct comparison *comparison, uint32_t number,
-                         const union name_row *row)
+static bool is_same_account(const struct comparison *comparison, uint32_t number,
+                            const union name_row *row)
 {
-    struct stored_account account = account_of(comparison->plan, comparison->lanes, number);
+    struct stored_account account = make_account_row(comparison->plan, comparison->lanes, number);
     return row->account.number == number && slice_equal(row->account.name, account.name) &&
            row->account.has_lane == account.has_lane &&
            (!account.has_lane || row->account.lane == account.lane);
@@ -147,15 +147,15 @@ static bool compare_rows(struct store *store, enum store_rows rows,
                        "the database is damaged: its names do not belong to this input");
 }
 
-bool store_names_check(struct store *store, const struct plan *plan, struct problem *problem)
+bool name_rows_check(struct store *store, const struct plan *plan, struct problem *problem)
 {
     uint32_t *account_lanes = find_lanes(plan);
     struct comparison lanes = { plan, account_lanes, (size_t)plan_house_lane(plan) + 1 };
     struct comparison commodities = { plan, account_lanes, plan->book.commodity_names.count };
     struct comparison accounts = { plan, account_lanes, plan->book.account_names.count };
-    bool same = compare_rows(store, STORE_LANES, &lanes, same_lane, problem) &&
-                compare_rows(store, STORE_COMMODITIES, &commodities, same_commodity, problem) &&
-                compare_rows(store, STORE_ACCOUNTS, &accounts, same_account, problem);
+    bool same = compare_rows(store, STORE_LANES, &lanes, is_same_lane, problem) &&
+                compare_rows(store, STORE_COMMODITIES, &commodities, is_same_commodity, problem) &&
+                compare_rows(store, STORE_ACCOUNTS, &accounts, is_same_account, problem);
     free(account_lanes);
     return same;
 }

@@ -1,5 +1,5 @@
 /*
- * The rows of a store that are known before the first task: lanes, commodities and accounts.
+ * The rows of a store that are written before the first task: lanes, commodities and accounts.
  */
 #ifndef LEDGERBATCH_COMMIT_NAME_ROWS_H
 #define LEDGERBATCH_COMMIT_NAME_ROWS_H
@@ -7,16 +7,16 @@
 #include "plan/plan.h"
 #include "store/store.h"
 
-/* A commodity of the plan as it is stored. */
-struct stored_commodity store_names_commodity(const struct plan *plan, uint32_t number);
+/* Returns the row of a commodity of the plan. */
+struct stored_commodity name_rows_commodity(const struct plan *plan, uint32_t number);
 
-/* Puts them into an empty store. */
-bool store_names_put(struct store *store, const struct plan *plan, struct problem *problem);
+/* Puts the rows into an empty store. */
+bool name_rows_put(struct store *store, const struct plan *plan, struct problem *problem);
 
 /*
- * Whether a store has the plan's: outputs are made from the store, where a name or a number of
- * decimals that is not the plan's would go unnoticed.
+ * Checks that the rows of a store are those of the plan. Outputs are made from the store, so a
+ * wrong name or number of decimals in it would not be noticed later.
  */
-bool store_names_check(struct store *store, const struct plan *plan, struct problem *problem);
+bool name_rows_check(struct store *store, const struct plan *plan, struct problem *problem);
 
 #endif

@@ -6,7 +6,8 @@
 #define DATE_SIZE  10
 #define MONTH_SIZE 7
 
-static struct stored_transaction header_of_post(const struct plan *plan, const struct task *task)
+static struct stored_transaction transaction_header(const struct plan *plan,
+                                                    const struct task *task)
 {
     const struct transaction *transaction = &plan->book.transactions[task->subject];
     return (struct stored_transaction){ .seq = task->seq,
@@ -18,7 +19,7 @@ static struct stored_transaction header_of_post(const struct plan *plan, const s
                                         .text = { transaction->text, transaction->text_size } };
 }
 
-/* KIND YYYY-MM GROUP */
+/* Writes KIND YYYY-MM GROUP. */
 static void write_code(struct buffer *text, const struct plan *plan, const struct task *task)
 {
     char date[DATE_SIZE];
@@ -30,15 +31,15 @@ static void write_code(struct buffer *text, const struct plan *plan, const struc
     buffer_add(text, plan->clients.groups[task->subject].name);
 }
 
-struct stored_transaction header_of(const struct plan *plan, const struct task *task,
-                                    struct buffer *text)
+struct stored_transaction task_header(const struct plan *plan, const struct task *task,
+                                      struct buffer *text)
 {
     static const char *const texts[] = { [TASK_STATEMENT] = "Statement",
                                          [TASK_ACCRUAL] = "Interest",
                                          [TASK_CLOSE] = "Month-end close" };
     text->size = 0;
     if (task->kind == TASK_POST) {
-        return header_of_post(plan, task);
+        return transaction_header(plan, task);
     }
     write_code(text, plan, task);
     return (struct stored_transaction){ .seq = task->seq,

@@ -1,5 +1,5 @@
 /*
- * The header of a task: what a journal says of it in its first line.
+ * The header of a task: the parts of its first line in a journal.
  */
 #ifndef LEDGERBATCH_COMMIT_TASK_HEADER_H
 #define LEDGERBATCH_COMMIT_TASK_HEADER_H
@@ -9,10 +9,10 @@
 #include "store/store.h"
 
 /*
- * The row of a task before it is done: of a transaction what its input says, of a rollup what it
- * generates. `text` is emptied and keeps what the row needs.
+ * Returns the header of a task: of a transaction from the input, of a rollup generated. `text` is
+ * emptied first; it owns the generated parts.
  */
-struct stored_transaction header_of(const struct plan *plan, const struct task *task,
-                                    struct buffer *text);
+struct stored_transaction task_header(const struct plan *plan, const struct task *task,
+                                      struct buffer *text);
 
 #endif

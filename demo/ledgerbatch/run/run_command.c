@@ -1,4 +1,4 @@
-/* Owns the order of a run: read, check, open, post, write outputs, mark finished. */
+/* Owns the steps of a run: read, check, open, post, write the outputs, mark as finished. */
 #include "run/run_command.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static bool create_store(struct runner *runner, struct problem *problem)
     bool created = store_begin(runner->store, problem) &&
                    store_create(runner->store, runner->plan.digest,
                                 (uint32_t)runner->plan.task_count, problem) &&
-                   store_names_put(runner->store, &runner->plan, problem) &&
+                   name_rows_put(runner->store, &runner->plan, problem) &&
                    store_commit(runner->store, problem);
     if (!created) {
         store_rollback(runner->store);
@@ -38,15 +38,15 @@ static bool create_store(struct runner *runner, struct problem *problem)
 }
 
 /*
- * An unfinished batch goes on where it stopped. Who is held is forgotten only when this command has
- * an end of its own to tell: if it is killed, it can be given again.
+ * Resumes an unfinished batch. The rows of held lanes stay until this command ends by itself, so
+ * that a retry can be repeated if it is killed.
  */
 static bool resume_store(struct runner *runner, struct problem *problem)
 {
-    return store_names_check(runner->store, &runner->plan, problem) &&
+    return name_rows_check(runner->store, &runner->plan, problem) &&
            committer_load(&runner->committer, problem) &&
-           held_load(runner->store, &runner->batch.quarantine, &runner->options->resumed,
-                     problem) &&
+           held_rows_load(runner->store, &runner->batch.quarantine, &runner->options->resumed,
+                          problem) &&
            leftovers_load(&runner->leftovers, runner->store, &runner->plan, &runner->batch,
                           problem) &&
            store_begin(runner->store, problem) && store_clear_held_tasks(runner->store, problem) &&
@@ -66,7 +66,8 @@ static bool check_digest(const struct runner *runner, const struct store_facts *
 
 /* --- running --- */
 
-static bool run_with(struct runner *runner, struct submitter *submitter, struct problem *problem)
+static bool submit_and_commit(struct runner *runner, struct submitter *submitter,
+                              struct problem *problem)
 {
     if (!submit_check(submitter, problem) || !committer_start(&runner->committer, problem)) {
         return false;
@@ -86,7 +87,7 @@ static bool run_with(struct runner *runner, struct submitter *submitter, struct 
 
 static bool run_tasks(struct runner *runner, struct problem *problem)
 {
-    /* A copy: the committer's own moves on while tasks are still being submitted. */
+    /* A copy, since the committer's own array changes while tasks are submitted. */
     size_t size = (runner->plan.clients.count + 1) * sizeof(uint32_t);
     uint32_t *last_seqs = memory_zeroed(size, 1);
     memcpy(last_seqs, runner->committer.last_seqs, size);
@@ -96,12 +97,12 @@ static bool run_tasks(struct runner *runner, struct problem *problem)
                                    .last_seqs = last_seqs,
                                    .leftovers = &runner->leftovers,
                                    .workers = runner->options->workers };
-    bool ran = run_with(runner, &submitter, problem);
+    bool ran = submit_and_commit(runner, &submitter, problem);
     free(last_seqs);
     return ran;
 }
 
-static void find_place(const void *context, uint32_t seq, struct slice *file, uint32_t *line)
+static void find_input_line(const void *context, uint32_t seq, struct slice *file, uint32_t *line)
 {
     const struct plan *plan = context;
     if (seq < 1 || seq > plan->task_count || plan->tasks[seq - 1].kind != TASK_POST) {
@@ -117,11 +118,11 @@ static bool write_outputs(struct runner *runner, bool is_partial, struct problem
     struct output_options options = { .folder = runner->options->folder,
                                       .statements = runner->plan.rules.statement,
                                       .is_partial = is_partial,
-                                      .places = { find_place, &runner->plan } };
+                                      .places = { find_input_line, &runner->plan } };
     return output_write(runner->store, &options, problem);
 }
 
-static bool finish(struct runner *runner, struct problem *problem)
+static bool finish_store(struct runner *runner, struct problem *problem)
 {
     bool finished = write_outputs(runner, false, problem) && store_begin(runner->store, problem) &&
                     store_clear_held(runner->store, problem) &&
@@ -143,15 +144,15 @@ static size_t count_held_lanes(const struct runner *runner)
 }
 
 /*
- * Records what is held, and why, for the status command. Rollups that have gone on without somebody
- * are not kept waiting for him: what they have given so far is written.
+ * Records what is held, and why, for the status command. If rollups are run without held clients,
+ * the outputs so far are written.
  */
-static bool report_held(struct runner *runner, struct problem *problem)
+static bool record_held(struct runner *runner, struct problem *problem)
 {
     struct quarantine *quarantine = &runner->batch.quarantine;
-    bool goes_on = runner->options->on_quarantine == ON_QUARANTINE_EXCLUDE;
-    if (!held_record(runner->store, quarantine, problem) ||
-        (goes_on && !write_outputs(runner, true, problem))) {
+    bool excludes_held = runner->options->on_quarantine == ON_QUARANTINE_EXCLUDE;
+    if (!held_rows_record(runner->store, quarantine, problem) ||
+        (excludes_held && !write_outputs(runner, true, problem))) {
         return false;
     }
     size_t lanes = count_held_lanes(runner);
@@ -196,9 +197,9 @@ static bool run_batch(struct runner *runner, const struct store_facts *facts,
     }
     quarantine_settle(&runner->batch.quarantine);
     if (count_held_lanes(runner) > 0) {
-        return report_held(runner, problem);
+        return record_held(runner, problem);
     }
-    if (!finish(runner, problem)) {
+    if (!finish_store(runner, problem)) {
         return false;
     }
     print_summary(runner);
@@ -249,7 +250,7 @@ bool run_command(struct run_options *options, struct problem *problem)
     struct runner runner = { .options = options };
     plan_init(&runner.plan);
     runner.plan.rules = options->rules;
-    rules_init(&options->rules); /* the plan owns them now */
+    rules_init(&options->rules); /* the plan owns them from here on */
     bool done = plan_make(&runner.plan, options->files, options->file_count, problem) &&
                 watch_open(&runner.watch, &options->watch, problem) && run_plan(&runner, problem);
     if (runner.has_batch) {

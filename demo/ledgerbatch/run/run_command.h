@@ -1,5 +1,5 @@
 /*
- * The commands run and retry: from files to a finished database and its outputs.
+ * The commands run and retry: post files into a database and write the outputs.
  */
 #ifndef LEDGERBATCH_RUN_RUN_COMMAND_H
 #define LEDGERBATCH_RUN_RUN_COMMAND_H
@@ -13,18 +13,20 @@ struct run_options {
     struct rules rules;
     const char *database, *folder;
     struct watch_options watch;
-    unsigned workers;      /* 0: one a CPU */
+    unsigned workers;      /* 0: one for each CPU */
     unsigned task_wait_us; /* see --task-wait-us */
     struct patterns fail_on;
     enum on_quarantine on_quarantine;
-    struct held_choice resumed; /* of those that are held */
-    size_t commit_size;         /* effects that a commit waits for */
+    struct held_choice resumed; /* which of the held clients are resumed */
+    size_t commit_size;         /* how many effects a commit waits for */
     const char *const *files;
     size_t file_count;
 };
 
-/* Runs a batch, resumes one, or tries held work again. Prints a summary on standard output; false
- * with the problem. */
+/*
+ * Runs a batch, resumes one, or tries held work again. Prints a summary on standard output. Returns
+ * false after a problem.
+ */
 bool run_command(struct run_options *options, struct problem *problem);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Owns the pool of a batch: one submitting thread, which hands over tasks in
- * their planned order, some at a time, and is held back while many are pending.
+ * Owns the pool of a batch. One thread submits the tasks in the planned order, in batches, and
+ * waits while too many are pending.
  */
 #include "run/submit.h"
 
@@ -9,17 +9,17 @@
 #include "batch/batch_task.h"
 #include "memory.h"
 
-/* So many tasks are handed over in one call. */
+/* How many tasks are submitted in one call. */
 #define SUBMIT_COUNT 256
-/* So many tasks may be pending: enough to keep workers busy, few enough to stay in caches. */
+/* How many tasks may be pending: enough for all workers, and few enough for the caches. */
 #define PENDING_MAX ((size_t)1 << 14)
-/* The submitter looks at the progress bar and the commit queue this often. */
-#define LOOK_NS 50000000u
+/* How often the submitter updates the progress bar and checks the commit queue. */
+#define CHECK_NS 50000000u
 
-/* Tasks that wait to be handed over in one call, with all their claims. */
+/* Tasks that are submitted in one call, with all their claims. */
 struct submission {
     lanepool_task tasks[SUBMIT_COUNT];
-    size_t first_claims[SUBMIT_COUNT]; /* where each task's claims begin */
+    size_t first_claims[SUBMIT_COUNT]; /* the index of each task's first claim */
     size_t task_count;
     lanepool_claim *claims;
     size_t claim_count, claim_capacity;
@@ -32,14 +32,14 @@ static bool pool_problem(struct problem *problem, const char *what, lanepool_sta
                        lanepool_status_text(status));
 }
 
-/* How far one has come in the plan, in what is left in parts, and in what is late. */
-struct place {
+/* A position in the tasks of the plan, in the parts and in the late rollups of the leftovers. */
+struct position {
     size_t task, part, late;
 };
 
 enum doneness { DONE_NOWHERE, DONE_EVERYWHERE, DONE_IN_PART };
 
-static enum doneness task_doneness(const struct submitter *submitter, const struct task *task,
+static enum doneness find_doneness(const struct submitter *submitter, const struct task *task,
                                    struct lane_list *lanes)
 {
     size_t done = 0;
@@ -50,7 +50,10 @@ static enum doneness task_doneness(const struct submitter *submitter, const stru
     return done == 0 ? DONE_NOWHERE : done == lanes->count ? DONE_EVERYWHERE : DONE_IN_PART;
 }
 
-/* Whether a task is done in all its lanes but those of its parts, which begin at *next_part. */
+/*
+ * Returns true if a task is done in all lanes except those of its parts. *next_part is the index of
+ * its first part, and is moved past its parts.
+ */
 static bool is_left_in_parts(const struct submitter *submitter, const struct task *task,
                              const struct lane_list *lanes, size_t *next_part)
 {
@@ -73,7 +76,7 @@ static bool has_part(const struct submitter *submitter, const struct task *task,
     return part < leftovers->part_count && leftovers->parts[part].seq == task->seq;
 }
 
-/* Whether a task of the plan has failed, and is done late. */
+/* Returns true if a task of the plan is a rollup that has failed and is run late. */
 static bool has_failed(const struct submitter *submitter, const struct task *task, size_t late)
 {
     const struct leftovers *leftovers = submitter->leftovers;
@@ -82,15 +85,15 @@ static bool has_failed(const struct submitter *submitter, const struct task *tas
 }
 
 static bool check_task(struct submitter *submitter, const struct task *task,
-                       struct lane_list *lanes, struct place *place)
+                       struct lane_list *lanes, struct position *position)
 {
-    enum doneness doneness = task_doneness(submitter, task, lanes);
-    if (has_part(submitter, task, place->part)) {
+    enum doneness doneness = find_doneness(submitter, task, lanes);
+    if (has_part(submitter, task, position->part)) {
         submitter->skipped++;
-        return is_left_in_parts(submitter, task, lanes, &place->part);
+        return is_left_in_parts(submitter, task, lanes, &position->part);
     }
-    if (has_failed(submitter, task, place->late)) {
-        place->late++;
+    if (has_failed(submitter, task, position->late)) {
+        position->late++;
         return doneness != DONE_NOWHERE;
     }
     submitter->skipped += doneness == DONE_EVERYWHERE;
@@ -102,7 +105,7 @@ static bool check_late(struct submitter *submitter, struct lane_list *lanes)
     const struct leftovers *leftovers = submitter->leftovers;
     bool consistent = true;
     for (size_t i = 0; consistent && i < leftovers->late_count; i++) {
-        enum doneness doneness = task_doneness(submitter, &leftovers->late[i], lanes);
+        enum doneness doneness = find_doneness(submitter, &leftovers->late[i], lanes);
         submitter->skipped += doneness == DONE_EVERYWHERE;
         consistent = doneness != DONE_IN_PART;
     }
@@ -113,18 +116,18 @@ bool submit_check(struct submitter *submitter, struct problem *problem)
 {
     const struct plan *plan = submitter->batch->plan;
     struct lane_list lanes = { 0 };
-    struct place place = { 0, 0, 0 };
+    struct position position = { 0, 0, 0 };
     submitter->skipped = 0;
-    while (place.task < plan->task_count &&
-           check_task(submitter, &plan->tasks[place.task], &lanes, &place)) {
-        place.task++;
+    while (position.task < plan->task_count &&
+           check_task(submitter, &plan->tasks[position.task], &lanes, &position)) {
+        position.task++;
     }
-    bool consistent = place.task == plan->task_count && check_late(submitter, &lanes);
+    bool consistent = position.task == plan->task_count && check_late(submitter, &lanes);
     free(lanes.items);
     return consistent || problem_set(problem, EXIT_CODE_IO,
                                      "the database is damaged: task %zu is done for some of its "
                                      "clients and not for others",
-                                     place.task + 1);
+                                     position.task + 1);
 }
 
 static void add_claim(struct submission *submission, uint64_t id, lanepool_mode mode)
@@ -135,12 +138,13 @@ static void add_claim(struct submission *submission, uint64_t id, lanepool_mode 
 }
 
 /*
- * The keys are the numbers of lanes, and above them one for each group: its
- * rollups claim that EXCLUSIVE. So two statements of a group, which claim their
- * clients SHARED, still enter the commit queue in their order. What makes a
- * rollup up for one client has that client's lane for itself instead.
+ * Adds a task with its claims. The keys are the numbers of the lanes, and above them one for each
+ * group, which the rollups of the group claim EXCLUSIVE: two statements of a group have SHARED
+ * claims on their clients, and would otherwise enter the commit queue in any order. A part of a
+ * rollup claims only the lane of its client, EXCLUSIVE.
  */
-static void add_task(struct submission *submission, const struct plan *plan, struct task *task)
+static void add_submission_task(struct submission *submission, const struct plan *plan,
+                                struct task *task)
 {
     bool is_rollup = task->kind != TASK_POST && task->member == NO_INDEX;
     bool only_reads = is_rollup && task->kind == TASK_STATEMENT;
@@ -163,37 +167,38 @@ static void add_task(struct submission *submission, const struct plan *plan, str
 }
 
 /*
- * The next task that is not done, or NULL; its lanes are those of the submission. A rollup that is
- * left in parts is done but for them, and they stand in its place. One that has
- * failed is done somewhere: where its other clients have gone on.
+ * Returns the next task that is not done, and puts its lanes into the submission; NULL if all are
+ * done. Of a rollup that is done in part, returns the missing parts. Skips a rollup that has
+ * failed: it is done in some of its lanes, and is returned late.
  */
 static struct task *next_task(struct submission *submission, const struct submitter *submitter,
-                              struct place *place)
+                              struct position *position)
 {
     const struct plan *plan = submitter->batch->plan;
-    while (place->task < plan->task_count) {
-        struct task *task = &plan->tasks[place->task];
-        if (has_part(submitter, task, place->part)) {
-            task = &submitter->leftovers->parts[place->part++];
+    while (position->task < plan->task_count) {
+        struct task *task = &plan->tasks[position->task];
+        if (has_part(submitter, task, position->part)) {
+            task = &submitter->leftovers->parts[position->part++];
             plan_lanes(plan, task, &submission->lanes);
             return task;
         }
-        place->task++;
-        if (task_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
+        position->task++;
+        if (find_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
             return task;
         }
     }
-    while (place->late < submitter->leftovers->late_count) {
-        struct task *task = &submitter->leftovers->late[place->late++];
-        if (task_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
+    while (position->late < submitter->leftovers->late_count) {
+        struct task *task = &submitter->leftovers->late[position->late++];
+        if (find_doneness(submitter, task, &submission->lanes) == DONE_NOWHERE) {
             return task;
         }
     }
     return NULL;
 }
 
-/* Before all others: whoever is not resumed has its lane held as when its task had failed. */
-static bool hold_lanes(lanepool_pool *pool, const struct batch *batch, struct problem *problem)
+/* Submits, before all tasks, a task for each held lane that is not resumed. It fails at once. */
+static bool submit_lane_holds(lanepool_pool *pool, const struct batch *batch,
+                              struct problem *problem)
 {
     lanepool_status status = LANEPOOL_OK;
     for (uint32_t i = 0; status == LANEPOOL_OK && i <= plan_house_lane(batch->plan); i++) {
@@ -210,42 +215,43 @@ static bool hold_lanes(lanepool_pool *pool, const struct batch *batch, struct pr
     return status == LANEPOOL_OK || pool_problem(problem, "take a task", status);
 }
 
-/* Fills a submission with what comes next; empty: nothing is left. */
-static void fill(struct submission *submission, const struct submitter *submitter,
-                 struct place *place)
+/* Fills a submission with the next tasks; it stays empty if none are left. */
+static void fill_submission(struct submission *submission, const struct submitter *submitter,
+                            struct position *position)
 {
     const struct plan *plan = submitter->batch->plan;
     submission->task_count = 0;
     submission->claim_count = 0;
     while (submission->task_count < SUBMIT_COUNT) {
-        struct task *task = next_task(submission, submitter, place);
+        struct task *task = next_task(submission, submitter, position);
         if (!task) {
             break;
         }
-        add_task(submission, plan, task);
+        add_submission_task(submission, plan, task);
     }
     for (size_t i = 0; i < submission->task_count; i++) {
         submission->tasks[i].claims = submission->claims + submission->first_claims[i];
     }
 }
 
-static void draw(const struct submitter *submitter)
+static void draw_progress(const struct submitter *submitter)
 {
     size_t done = atomic_load_explicit(&submitter->batch->done_count, memory_order_relaxed);
     progress_draw(submitter->progress, "posting", submitter->skipped + done);
 }
 
-/* Hands one submission over; *stopped is set when the committer has given up. */
-static bool hand_over(lanepool_pool *pool, const struct submitter *submitter,
-                      const struct submission *submission, bool *stopped, struct problem *problem)
+/* Submits all tasks of a submission. Sets *stopped if the committer has ended after a problem. */
+static bool submit_tasks(lanepool_pool *pool, const struct submitter *submitter,
+                         const struct submission *submission, bool *stopped,
+                         struct problem *problem)
 {
     size_t sent = 0;
     while (sent < submission->task_count && !*stopped) {
         size_t accepted = 0;
         lanepool_status status = lanepool_pool_submit_batch(
-            pool, submission->tasks + sent, submission->task_count - sent, LOOK_NS, &accepted);
+            pool, submission->tasks + sent, submission->task_count - sent, CHECK_NS, &accepted);
         sent += accepted;
-        draw(submitter);
+        draw_progress(submitter);
         *stopped = commit_queue_is_stopped(&submitter->batch->queue);
         if (status != LANEPOOL_OK && status != LANEPOOL_TIMED_OUT) {
             return pool_problem(problem, "take a task", status);
@@ -258,13 +264,13 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
                        struct problem *problem)
 {
     struct submission *submission = memory_zeroed(1, sizeof *submission);
-    struct place place = { 0, 0, 0 };
+    struct position position = { 0, 0, 0 };
     bool stopped = false;
     bool good = true;
-    fill(submission, submitter, &place);
+    fill_submission(submission, submitter, &position);
     while (good && !stopped && submission->task_count > 0) {
-        good = hand_over(pool, submitter, submission, &stopped, problem);
-        fill(submission, submitter, &place);
+        good = submit_tasks(pool, submitter, submission, &stopped, problem);
+        fill_submission(submission, submitter, &position);
     }
     free(submission->claims);
     free(submission->lanes.items);
@@ -273,9 +279,9 @@ static bool submit_all(lanepool_pool *pool, const struct submitter *submitter,
 }
 
 /*
- * After a problem, tasks that have not started are called off: nothing of theirs is committed. A
- * pool in which only held tasks are left has nobody waiting behind them, for who comes there goes
- * without their lanes; so they are ended.
+ * Waits until all tasks have run, and destroys the pool. After a problem, tasks that have not
+ * started are cancelled. When only parked tasks are left, no task waits for them, since later tasks
+ * run without their lanes; they are cancelled, too.
  */
 static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, bool good,
                         struct problem *problem)
@@ -285,9 +291,9 @@ static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, 
                                  : lanepool_pool_shutdown_now(pool, NULL, NULL);
     bool has_ended = false;
     while (status == LANEPOOL_OK && !has_ended) {
-        status = lanepool_pool_await(pool, LOOK_NS);
+        status = lanepool_pool_await(pool, CHECK_NS);
         has_ended = status == LANEPOOL_OK;
-        draw(submitter);
+        draw_progress(submitter);
         if (status == LANEPOOL_HELD) {
             status = lanepool_pool_shutdown_now(pool, NULL, NULL);
         } else if (status == LANEPOOL_TIMED_OUT) {
@@ -301,8 +307,8 @@ static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, 
     return lanepool_pool_destroy(pool) == LANEPOOL_OK && good;
 }
 
-/* Each task that is held keeps a lane at least that no other has: they never fill the pool. */
-static size_t key_count(const struct plan *plan)
+/* Returns the number of keys. Each parked task has a key of its own, which bounds their number. */
+static size_t count_keys(const struct plan *plan)
 {
     return (size_t)plan_house_lane(plan) + 1 + plan->clients.group_count;
 }
@@ -315,7 +321,7 @@ bool submit_run(struct submitter *submitter, struct problem *problem)
     policy.at_end = LANEPOOL_FAILURE_POISON;
     policy.at_poison = LANEPOOL_AT_POISON_GO_WITHOUT;
     options.workers = submitter->workers;
-    options.pending_max = PENDING_MAX + key_count(submitter->batch->plan);
+    options.pending_max = PENDING_MAX + count_keys(submitter->batch->plan);
     options.on_failure = &policy;
     watch_prepare(submitter->watch, &options);
     lanepool_status status = lanepool_pool_create(&options, &pool);
@@ -323,6 +329,7 @@ bool submit_run(struct submitter *submitter, struct problem *problem)
         return pool_problem(problem, "be created", status);
     }
     watch_start(submitter->watch, submitter->batch, submitter->skipped, pool);
-    bool good = hold_lanes(pool, submitter->batch, problem) && submit_all(pool, submitter, problem);
+    bool good =
+        submit_lane_holds(pool, submitter->batch, problem) && submit_all(pool, submitter, problem);
     return finish_pool(pool, submitter, good, problem);
 }

@@ -1,5 +1,5 @@
 /*
- * Handing a plan's tasks to a pool.
+ * Submits the tasks of a plan to a pool.
  */
 #ifndef LEDGERBATCH_RUN_SUBMIT_H
 #define LEDGERBATCH_RUN_SUBMIT_H
@@ -13,19 +13,19 @@ struct submitter {
     struct batch *batch;
     struct progress *progress;
     struct watch *watch;
-    const uint32_t *last_seqs; /* by lane: what was done before this run */
+    const uint32_t *last_seqs; /* by lane: the last task that was done before this run */
     const struct leftovers *leftovers;
     unsigned workers;
     size_t skipped; /* tasks that were done before */
 };
 
 /*
- * Checks that progress is a consistent cut: a task is done in all its lanes or
- * in none, or in all but those that are left over. Counts the tasks that are done.
+ * Checks that the progress is consistent: each task is done in all of its lanes or in none; of a
+ * rollup, the leftovers say which parts are not done. Counts the tasks that are done.
  */
 bool submit_check(struct submitter *submitter, struct problem *problem);
 
-/* Runs all tasks that are not done; returns when each has run or the queue has stopped. */
+/* Runs all tasks that are not done. Returns when all have run or the commit queue is stopped. */
 bool submit_run(struct submitter *submitter, struct problem *problem);
 
 #endif
