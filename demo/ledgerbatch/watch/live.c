@@ -1,4 +1,4 @@
-/* Owns the live view of a batch: its pace, its signals, and a model that does not grow for ever. */
+/* Owns the live view: its pace, its signals, and a model that forgets finished tasks. */
 #include "watch/live.h"
 
 #include <time.h>
@@ -34,8 +34,8 @@ void live_open(struct live *live, bool is_ascii)
     pthread_sigmask(SIG_BLOCK, &live->signals, &live->unblocked);
 }
 
-/* Each signal does what it always does, but only when the terminal is in order. */
-static void obey_signals(struct live *live)
+/* Takes a blocked signal: restores the terminal, then lets the signal have its usual effect. */
+static void take_signal(struct live *live)
 {
     const struct timespec at_once = { 0, 0 };
     int number = live->has_screen ? sigtimedwait(&live->signals, NULL, &at_once) : -1;
@@ -44,7 +44,7 @@ static void obey_signals(struct live *live)
     }
     terminal_leave();
     if (number == SIGTSTP) {
-        raise(SIGSTOP); /* this thread first: it must not draw until the program goes on */
+        raise(SIGSTOP); /* stops this thread first, so that it does not draw before it continues */
     } else {
         pthread_sigmask(SIG_UNBLOCK, &live->signals, NULL);
         raise(number); /* does not return */
@@ -57,7 +57,7 @@ static void obey_signals(struct live *live)
 
 static void draw_frame(const struct live *live)
 {
-    struct problem ignored; /* whoever cannot be shown anything cannot be told so */
+    struct problem ignored; /* if the screen cannot be written, neither can a message */
     struct text title = { 0 };
     size_t done = atomic_load_explicit(&live->batch->done_count, memory_order_relaxed);
     text_add(&title, "ledgerbatch: %zu of %zu tasks", live->done_before + done,
@@ -75,7 +75,7 @@ static void draw_frame(const struct live *live)
     text_fini(&title);
 }
 
-static void draw(const struct live *live)
+static void draw_view(const struct live *live)
 {
     struct problem ignored;
     struct text line = { 0 };
@@ -88,10 +88,10 @@ static void draw(const struct live *live)
     text_fini(&line);
 }
 
-static void look(void *context, const lanepool_event *events, size_t count)
+static void take_events(void *context, const lanepool_event *events, size_t count)
 {
     struct live *live = context;
-    obey_signals(live);
+    take_signal(live);
     for (size_t i = 0; i < count; i++) {
         model_feed(&live->model, &events[i]);
     }
@@ -101,11 +101,11 @@ static void look(void *context, const lanepool_event *events, size_t count)
     }
     uint64_t now = now_ns();
     if (now >= live->next_ns) {
-        if (count == 0) { /* all that has happened is known */
+        if (count == 0) { /* no events are unread */
             model_advance(&live->model, now - live->model.recording->zero_ns);
         }
         live->missed = lanepool_trace_missed(live->tap.reader);
-        draw(live);
+        draw_view(live);
         live->next_ns = now + (live->has_screen ? FRAME_NS : SECOND_NS);
     }
 }
@@ -124,16 +124,16 @@ bool live_start(struct live *live, const struct recording *head, const struct ba
     if (live->has_screen) {
         terminal_enter();
     }
-    live->is_tapped = tap_start(&live->tap, pool, look, live, problem);
+    live->is_tapped = tap_start(&live->tap, pool, take_events, live, problem);
     return live->is_tapped;
 }
 
 void live_end(struct live *live)
 {
-    struct problem ignored; /* a view that has ended early has drawn what it could */
+    struct problem ignored; /* a view that has ended early has drawn all that it could */
     if (live->is_tapped) {
         tap_end(&live->tap, &live->missed, &ignored);
-        draw(live);
+        draw_view(live);
     }
     if (live->has_screen) {
         terminal_leave();
@@ -146,5 +146,5 @@ void live_fini(struct live *live)
     if (live->has_model) {
         model_fini(&live->model);
     }
-    pthread_sigmask(SIG_SETMASK, &live->unblocked, NULL); /* when it was never started */
+    pthread_sigmask(SIG_SETMASK, &live->unblocked, NULL); /* in case it was never started */
 }

@@ -1,4 +1,4 @@
-/* Owns the file of a recording while a batch runs. Its problems never stop the batch. */
+/* Owns the file of a recording while a batch runs. A problem with it does not stop the batch. */
 #include "watch/recorder.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ void recorder_fini(struct recorder *recorder)
     recording_stream_fini(&recorder->stream);
 }
 
-static void keep(struct recorder *recorder, bool done, const struct problem *problem)
+static void note_first_problem(struct recorder *recorder, bool done, const struct problem *problem)
 {
     if (!done && !recorder->has_failed) {
         recorder->has_failed = true;
@@ -27,16 +27,18 @@ static void write_events(void *context, const lanepool_event *events, size_t cou
     struct recorder *recorder = context;
     struct problem problem;
     if (count > 0 && !recorder->has_failed) {
-        keep(recorder, recording_stream_add(&recorder->stream, events, count, &problem), &problem);
+        note_first_problem(
+            recorder, recording_stream_add(&recorder->stream, events, count, &problem), &problem);
     }
 }
 
 void recorder_start(struct recorder *recorder, const struct recording *head, lanepool_pool *pool)
 {
     struct problem problem;
-    keep(recorder, recording_stream_begin(&recorder->stream, head, &problem), &problem);
+    note_first_problem(recorder, recording_stream_begin(&recorder->stream, head, &problem),
+                       &problem);
     recorder->is_tapped = tap_start(&recorder->tap, pool, write_events, recorder, &problem);
-    keep(recorder, recorder->is_tapped, &problem);
+    note_first_problem(recorder, recorder->is_tapped, &problem);
 }
 
 void recorder_end(struct recorder *recorder)
@@ -46,9 +48,10 @@ void recorder_end(struct recorder *recorder)
     if (!recorder->is_tapped) {
         return;
     }
-    keep(recorder, tap_end(&recorder->tap, &missed, &problem), &problem);
+    note_first_problem(recorder, tap_end(&recorder->tap, &missed, &problem), &problem);
     if (!recorder->has_failed) {
-        keep(recorder, recording_stream_end(&recorder->stream, missed, &problem), &problem);
+        note_first_problem(recorder, recording_stream_end(&recorder->stream, missed, &problem),
+                           &problem);
     }
     if (missed > 0) {
         fprintf(stderr, "ledgerbatch: %s: %llu events were missed\n", recorder->stream.name,

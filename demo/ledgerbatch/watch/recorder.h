@@ -12,17 +12,17 @@ struct recorder {
     struct tap tap;
     bool is_tapped;
     bool has_failed;
-    struct problem problem; /* the first, if it has failed: the run goes on without a recording */
+    struct problem problem; /* the first one; after it, the run continues without a recording */
 };
 
-/* Opens the file and changes nothing in it yet. The recorder has to be finished in either case. */
+/* Opens the file, without changing it yet. recorder_fini() must be called in either case. */
 bool recorder_open(struct recorder *recorder, const char *file, struct problem *problem);
 void recorder_fini(struct recorder *recorder);
 
-/* From here on everything is recorded; `head` has everything but the events. */
+/* Starts to record. `head` is the recording without events. */
 void recorder_start(struct recorder *recorder, const struct recording *head, lanepool_pool *pool);
 
-/* The pool has ended: what is left is written. */
+/* Writes the remaining events. Called when the pool has ended. */
 void recorder_end(struct recorder *recorder);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the reading of a pool's events, on a thread of its own. */
+/* Owns the thread that reads the events of a pool. */
 #include "watch/tap.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include "memory.h"
 
-#define TAKEN_AT_ONCE 4096
-/* Rings hold what threads do in many times as long. */
+#define EVENTS_AT_ONCE 4096
+/* The pause between two reads. A ring stores the events of many such pauses. */
 #define PAUSE_NS 2000000
 
 static bool trace_problem(struct problem *problem, lanepool_status status)
@@ -16,14 +16,15 @@ static bool trace_problem(struct problem *problem, lanepool_status status)
                        lanepool_status_text(status));
 }
 
-static void *run(void *context)
+static void *read_events(void *context)
 {
     struct tap *tap = context;
     const struct timespec pause = { 0, PAUSE_NS };
     while (tap->status == LANEPOOL_OK) {
-        bool was_over = atomic_load(&tap->is_over); /* asked before what may have been the last */
+        /* Read before the events: if the pool had ended, no events can follow these. */
+        bool was_over = atomic_load(&tap->is_over);
         size_t count = 0;
-        tap->status = lanepool_trace_read(tap->reader, tap->events, TAKEN_AT_ONCE, &count);
+        tap->status = lanepool_trace_read(tap->reader, tap->events, EVENTS_AT_ONCE, &count);
         tap->take(tap->context, tap->events, count);
         if (count == 0 && was_over) {
             break;
@@ -44,8 +45,8 @@ bool tap_start(struct tap *tap, lanepool_pool *pool, tap_take take, void *contex
     if (status != LANEPOOL_OK) {
         return trace_problem(problem, status);
     }
-    tap->events = memory_zeroed(TAKEN_AT_ONCE, sizeof *tap->events);
-    if (pthread_create(&tap->thread, NULL, run, tap) != 0) {
+    tap->events = memory_zeroed(EVENTS_AT_ONCE, sizeof *tap->events);
+    if (pthread_create(&tap->thread, NULL, read_events, tap) != 0) {
         lanepool_trace_close(tap->reader);
         free(tap->events);
         return problem_set(problem, EXIT_CODE_IO, "no thread can be had to read the pool's events");

@@ -1,5 +1,5 @@
 /*
- * A tap: a thread that takes a pool's events while it runs.
+ * A tap: a thread that reads the events of a pool while it runs.
  */
 #ifndef LEDGERBATCH_WATCH_TAP_H
 #define LEDGERBATCH_WATCH_TAP_H
@@ -10,7 +10,7 @@
 #include "lanepool/lanepool.h"
 #include "problem.h"
 
-/* Gets the next events, on the tap's thread; none: nothing has happened for a moment. */
+/* Takes the next events, on the tap's thread. No events: nothing has happened for a moment. */
 typedef void (*tap_take)(void *context, const lanepool_event *events, size_t count);
 
 struct tap {
@@ -20,16 +20,17 @@ struct tap {
     void *context;
     pthread_t thread;
     atomic_bool is_over;
-    lanepool_status status; /* why it stopped to read */
+    lanepool_status status; /* why it stopped reading */
 };
 
-/* The pool must record events. */
+/* Starts a tap. The pool must record events. */
 bool tap_start(struct tap *tap, lanepool_pool *pool, tap_take take, void *context,
                struct problem *problem);
 
 /*
- * Waits until all that has happened was taken. The pool has ended and is still there. Says how many
- * events were overwritten before they could be taken; false if reading has failed.
+ * Waits until all events are taken. Called when the pool has ended, before it is destroyed. Sets
+ * *missed to the number of events that were overwritten before they were read. Returns false if
+ * reading has failed.
  */
 bool tap_end(struct tap *tap, uint64_t *missed, struct problem *problem);
 

@@ -1,4 +1,4 @@
-/* Owns what is known of a batch before its first event: names, sizes, the zero of time. */
+/* Owns the parts of a recording that are known before the first event: names, sizes, start time. */
 #include "watch/watch.h"
 
 #include <signal.h>
@@ -8,12 +8,12 @@
 
 #include "text.h"
 
-/* So many events are kept for all threads together, 64 MiB, and for each at least and at most. */
-#define EVENTS_IN_ALL ((size_t)1 << 21)
-#define EVENTS_MIN    ((size_t)1 << 11)
-#define EVENTS_MAX    ((size_t)1 << 18)
+/* How many events the rings store: of all threads together (64 MiB), and of each thread. */
+#define EVENTS_TOTAL ((size_t)1 << 21)
+#define EVENTS_MIN   ((size_t)1 << 11)
+#define EVENTS_MAX   ((size_t)1 << 18)
 
-/* Of a transaction over several clients, which is a rollup as well, and of the kinds of task. */
+/* The tag of a transaction over several clients; other tasks have their kind as tag. */
 #define TAG_TRANSFER 4u
 
 static const char *const tag_names[] = {
@@ -37,7 +37,7 @@ bool watch_open(struct watch *watch, const struct watch_options *options, struct
                              .has_recorder = options->trace != NULL,
                              .has_live = options->is_live };
     if (is_watching(watch)) {
-        signal(SIGPIPE, SIG_IGN); /* whoever stops to look on must not stop the batch */
+        signal(SIGPIPE, SIG_IGN); /* the end of a reader of the output must not end the batch */
     }
     if (watch->has_live) {
         live_open(&watch->live, options->is_ascii);
@@ -56,12 +56,12 @@ void watch_fini(struct watch *watch)
     recording_fini(&watch->head);
 }
 
-static size_t events_of_each(unsigned workers)
+static size_t count_thread_events(unsigned workers)
 {
     long cpus = workers == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
     size_t threads = (workers > 0 ? workers : cpus > 0 ? (size_t)cpus : 1) + 1;
     size_t events = EVENTS_MAX;
-    while (events > EVENTS_MIN && events * threads > EVENTS_IN_ALL) {
+    while (events > EVENTS_MIN && events * threads > EVENTS_TOTAL) {
         events /= 2;
     }
     return events;
@@ -76,7 +76,7 @@ void watch_prepare(struct watch *watch, lanepool_options *options)
     clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t zero_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     recording_init(&watch->head, 0, options->layout, zero_ns);
-    options->trace_events = events_of_each(options->workers);
+    options->trace_events = count_thread_events(options->workers);
 }
 
 static void name_lane(struct recording *head, uint64_t key, const char *before, struct slice name,
@@ -88,8 +88,8 @@ static void name_lane(struct recording *head, uint64_t key, const char *before, 
     text_fini(&text);
 }
 
-/* The keys are those of run/submit.c. */
-static void name_all(struct recording *head, const struct plan *plan)
+/* Names the tags and the lanes. The keys are those that run/submit.c claims. */
+static void name_tags_and_lanes(struct recording *head, const struct plan *plan)
 {
     for (uint32_t tag = 0; tag < sizeof tag_names / sizeof *tag_names; tag++) {
         recording_name_tag(head, tag, tag_names[tag]);
@@ -112,7 +112,7 @@ void watch_start(struct watch *watch, const struct batch *batch, size_t done_bef
         return;
     }
     watch->head.worker_count = (unsigned)lanepool_pool_worker_count(pool);
-    name_all(&watch->head, batch->plan);
+    name_tags_and_lanes(&watch->head, batch->plan);
     if (watch->has_recorder) {
         recorder_start(&watch->recorder, &watch->head, pool);
     }
