@@ -1,6 +1,6 @@
 /*
- * Owns the one pass over the store that makes all outputs: transactions in the
- * order of seq, each with its postings, closing balances or refusal.
+ * Owns the pass over the store that makes all outputs: goes through the transactions in the order
+ * of seq, each with its postings, closing balances or refusal.
  */
 #include "publish/output.h"
 
@@ -11,7 +11,7 @@
 #include "publish/publication.h"
 #include "store/entry.h"
 
-/* The journal is handed to the file in pieces of this size. */
+/* The journal is written to the file in pieces of at least this size. */
 #define PIECE_SIZE ((size_t)1 << 20)
 
 struct balance_line {
@@ -52,8 +52,8 @@ void output_balances(const struct stored_book *book, struct buffer *text)
     free(lines);
 }
 
-/* How each commodity is written, so that readers do not have to guess from the amounts. */
-static void write_formats(struct output_scan *scan)
+/* Writes the style of each commodity, so that readers need not guess it from the amounts. */
+static void add_commodity_formats(struct output_scan *scan)
 {
     for (size_t i = 0; i < scan->book.commodity_count; i++) {
         const struct stored_commodity *commodity = &scan->book.commodities[i];
@@ -78,8 +78,8 @@ static bool flush_journal(struct output_scan *scan, size_t at_least, struct prob
     return written;
 }
 
-static bool write_post(struct output_scan *scan, const struct stored_transaction *transaction,
-                       struct problem *problem)
+static bool publish_post(struct output_scan *scan, const struct stored_transaction *transaction,
+                         struct problem *problem)
 {
     entry_header(&scan->journal, transaction);
     if (!scan_postings(scan, transaction, problem)) {
@@ -89,9 +89,9 @@ static bool write_post(struct output_scan *scan, const struct stored_transaction
     return true;
 }
 
-/* Each line of the refused transaction becomes a comment. */
-static bool write_refused(struct output_scan *scan, const struct stored_transaction *transaction,
-                          struct problem *problem)
+/* Writes a refused transaction, each line as a comment. */
+static bool publish_refused(struct output_scan *scan, const struct stored_transaction *transaction,
+                            struct problem *problem)
 {
     if (!scan->has_refusal || scan->refusal.seq != transaction->seq) {
         return stored_book_damaged(problem, "a refusal is missing");
@@ -113,8 +113,9 @@ static bool write_refused(struct output_scan *scan, const struct stored_transact
     return scan_next_refusal(scan, problem);
 }
 
-static bool write_transaction(struct output_scan *scan,
-                              const struct stored_transaction *transaction, struct problem *problem)
+static bool publish_transaction(struct output_scan *scan,
+                                const struct stored_transaction *transaction,
+                                struct problem *problem)
 {
     bool follows = transaction->seq == scan_next_seq(scan);
     scan->seq = transaction->seq;
@@ -122,22 +123,22 @@ static bool write_transaction(struct output_scan *scan,
         return stored_book_damaged(problem, "a transaction is missing");
     }
     if (slice_equal(transaction->kind, slice_of("post"))) {
-        return write_post(scan, transaction, problem);
+        return publish_post(scan, transaction, problem);
     }
     if (slice_equal(transaction->kind, slice_of("refused"))) {
-        return write_refused(scan, transaction, problem);
+        return publish_refused(scan, transaction, problem);
     }
     return scan_rollup(scan, transaction, problem);
 }
 
-static bool write_scan(struct output_scan *scan, struct problem *problem)
+static bool publish_transactions(struct output_scan *scan, struct problem *problem)
 {
     struct stored_transaction transaction;
     enum store_step step = STORE_ROW;
-    write_formats(scan);
+    add_commodity_formats(scan);
     while (step == STORE_ROW) {
         step = store_cursor_next(scan->transactions, &transaction, problem);
-        if (step == STORE_ROW && (!write_transaction(scan, &transaction, problem) ||
+        if (step == STORE_ROW && (!publish_transaction(scan, &transaction, problem) ||
                                   !flush_journal(scan, PIECE_SIZE, problem))) {
             return false;
         }
@@ -145,7 +146,7 @@ static bool write_scan(struct output_scan *scan, struct problem *problem)
     return step == STORE_END && flush_journal(scan, 0, problem) && scan_check_end(scan, problem);
 }
 
-/* What says of everything at once how it has ended. */
+/* Writes the tables about the whole batch. */
 static bool write_tables(struct output_scan *scan, struct problem *problem)
 {
     struct buffer balances = { 0 };
@@ -157,8 +158,8 @@ static bool write_tables(struct output_scan *scan, struct problem *problem)
     return written;
 }
 
-static bool write_all(struct output_scan *scan, const struct output_options *options,
-                      struct problem *problem)
+static bool publish_all(struct output_scan *scan, const struct output_options *options,
+                        struct problem *problem)
 {
     buffer_add_text(&scan->refused, "seq,date,file,line,reason\n");
     if (options->is_partial) {
@@ -166,7 +167,7 @@ static bool write_all(struct output_scan *scan, const struct output_options *opt
     }
     return publication_begin(&scan->publication, options->folder, problem) &&
            publication_open(&scan->publication, &scan->file, "posted.journal", problem) &&
-           write_scan(scan, problem) && publication_close(&scan->file, problem) &&
+           publish_transactions(scan, problem) && publication_close(&scan->file, problem) &&
            (options->is_partial || write_tables(scan, problem)) &&
            publication_finish(&scan->publication, problem);
 }
@@ -175,7 +176,8 @@ bool output_write(struct store *store, const struct output_options *options,
                   struct problem *problem)
 {
     struct output_scan scan;
-    bool written = scan_begin(&scan, store, options, problem) && write_all(&scan, options, problem);
+    bool written =
+        scan_begin(&scan, store, options, problem) && publish_all(&scan, options, problem);
     scan_fini(&scan);
     return written;
 }

@@ -5,7 +5,7 @@
 
 #define MONTH_SIZE 7
 
-/* The code of a rollup is KIND YYYY-MM GROUP. */
+/* Splits the code of a rollup: KIND YYYY-MM GROUP. */
 static bool split_code(const struct stored_transaction *transaction, struct slice *month,
                        struct slice *group)
 {
@@ -42,7 +42,10 @@ static void add_balance_line(struct output_scan *scan, const char *kind,
     buffer_add_byte(&scan->page, '\n');
 }
 
-/* Opening, postings since, closing: the next statement opens where this one closes. */
+/*
+ * Writes opening balances, postings and closing balances. The closing balances become the opening
+ * balances of the next statement.
+ */
 static void add_statement(struct output_scan *scan, uint32_t lane)
 {
     struct stored_cell *cells = scan->book.cells;
@@ -83,7 +86,7 @@ static bool write_statement(struct output_scan *scan, uint32_t lane, struct slic
                              problem);
 }
 
-/* What the statement's task saw must be what the postings add up to. */
+/* Checks that the closing balances of a statement are the sums of the postings. */
 static bool check_closings(struct output_scan *scan, const struct stored_transaction *transaction,
                            size_t *count, struct problem *problem)
 {
@@ -153,7 +156,7 @@ static bool publish_close(struct output_scan *scan, struct slice month, struct s
                              problem);
 }
 
-/* An accrual or a close that had nothing to post leaves no transaction in the journal. */
+/* Writes an accrual or a close. Without postings, it is left out of the journal. */
 static bool write_generated(struct output_scan *scan, const struct stored_transaction *transaction,
                             struct problem *problem)
 {

@@ -1,4 +1,4 @@
-/* Owns the cursors of a pass, and the sums that check the store on the way. */
+/* Owns the cursors of a pass, and the sums that check the store. */
 #include "publish/output_scan.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ bool scan_next_refusal(struct output_scan *scan, struct problem *problem)
     return step != STORE_FAILED;
 }
 
-static bool next_missing(struct output_scan *scan, struct problem *problem)
+static bool scan_next_missing(struct output_scan *scan, struct problem *problem)
 {
     enum store_step step = store_cursor_next(scan->missing, &scan->missing_client, problem);
     scan->has_missing = step == STORE_ROW;
@@ -45,7 +45,7 @@ bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *
             return stored_book_damaged(problem, "a rollup lacks a client that there is not");
         }
         lane_list_add(&scan->missing_lanes, scan->missing_client.lane);
-        if (!next_missing(scan, problem)) {
+        if (!scan_next_missing(scan, problem)) {
             return false;
         }
     }
@@ -108,12 +108,12 @@ bool scan_begin(struct output_scan *scan, struct store *store, const struct outp
     scan->missing = store_cursor_open(store, STORE_MISSING, problem);
     return scan->transactions && scan->postings && scan->closings && scan->refusals &&
            scan->missing && scan_next_posting(scan, problem) && scan_next_closing(scan, problem) &&
-           scan_next_refusal(scan, problem) && next_missing(scan, problem);
+           scan_next_refusal(scan, problem) && scan_next_missing(scan, problem);
 }
 
 void scan_fini(struct output_scan *scan)
 {
-    struct problem ignored; /* the file is not used: an earlier problem has been reported */
+    struct problem ignored; /* if the file is still open, an earlier problem has been reported */
     for (size_t i = 0; scan->statements && i < scan->book.lane_count; i++) {
         buffer_fini(&scan->statements[i]);
     }
@@ -134,7 +134,7 @@ void scan_fini(struct output_scan *scan)
     stored_book_fini(&scan->book);
 }
 
-/* posting,SEQ,DATE,TEXT,ACCOUNT,COMMODITY,AMOUNT,BALANCE */
+/* Adds a line posting,SEQ,DATE,TEXT,ACCOUNT,COMMODITY,AMOUNT,BALANCE to a statement. */
 static void add_statement_line(struct output_scan *scan, uint32_t lane,
                                const struct stored_transaction *transaction,
                                const struct stored_posting *posting)
@@ -159,7 +159,10 @@ static void add_statement_line(struct output_scan *scan, uint32_t lane,
     buffer_add_byte(text, '\n');
 }
 
-/* A close posts in pairs: first the account that is emptied, then the retained earnings. */
+/*
+ * Adds a line to the page of a close for the first of two postings: this one empties an account,
+ * and the second one posts to the retained earnings.
+ */
 static void add_close_line(struct output_scan *scan, const struct stored_posting *posting)
 {
     const struct stored_account *account = &scan->book.accounts[posting->account];
@@ -203,7 +206,7 @@ bool scan_postings(struct output_scan *scan, const struct stored_transaction *tr
         if (!check_posting(scan, problem)) {
             return false;
         }
-        /* A rollup leaves places empty where there was nothing to post. */
+        /* The numbers of a rollup have gaps, where there was nothing to post. */
         if (is_post && posting->number != number) {
             return stored_book_damaged(problem, "a posting is missing");
         }

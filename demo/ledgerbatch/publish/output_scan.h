@@ -1,6 +1,6 @@
 /*
- * One pass over a store, in the order of seq: internal to the outputs
- * (publish/output.c, publish/output_scan.c, publish/output_month_end.c).
+ * One pass over a store, in the order of seq. Only publish/output.c, publish/output_scan.c and
+ * publish/output_month_end.c use this.
  */
 #ifndef LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
 #define LEDGERBATCH_PUBLISH_OUTPUT_SCAN_H
@@ -14,16 +14,16 @@ struct output_scan {
     struct stored_book book;
     struct store_cursor *transactions, *postings, *closings, *refusals, *missing;
     uint32_t task_count;
-    uint32_t seq;          /* of the transaction that is being written */
-    uint32_t *failed_seqs; /* rollups that are done late */
+    uint32_t seq;          /* of the transaction that is written now */
+    uint32_t *failed_seqs; /* failed rollups, which are run late */
     size_t failed_count, failed_capacity, passed_count, late_count;
-    /* The next row of each other cursor, which waits for its transaction. */
+    /* The next row of each of the other cursors. */
     struct stored_posting posting;
     struct stored_closing closing;
     struct stored_refusal refusal;
     struct stored_share missing_client;
     bool has_posting, has_closing, has_refusal, has_missing;
-    struct lane_list missing_lanes; /* of the rollup that is being written */
+    struct lane_list missing_lanes; /* of the rollup that is written now */
     struct publication publication;
     struct publication_file file; /* posted.journal */
     struct buffer journal, refused;
@@ -35,26 +35,27 @@ bool scan_begin(struct output_scan *scan, struct store *store, const struct outp
                 struct problem *problem);
 void scan_fini(struct output_scan *scan);
 
-/* Writes the postings of a transaction to the journal, and to its clients' statements. */
+/* Writes the postings of a transaction to the journal and to the statements of its clients. */
 bool scan_postings(struct output_scan *scan, const struct stored_transaction *transaction,
                    struct problem *problem);
 
-/* Writes what a month-end rollup has left: statements, or a generated transaction. */
+/* Writes the outputs of a month-end rollup: statements, or a generated transaction. */
 bool scan_rollup(struct output_scan *scan, const struct stored_transaction *transaction,
                  struct problem *problem);
 
+/* Adds a line to refused.csv. */
 void scan_refusal_line(struct output_scan *scan, const struct stored_transaction *transaction);
 bool scan_next_posting(struct output_scan *scan, struct problem *problem);
 bool scan_next_closing(struct output_scan *scan, struct problem *problem);
 bool scan_next_refusal(struct output_scan *scan, struct problem *problem);
 
-/* The seq that must come next: planned ones but those that failed, then the late ones. */
+/* Returns the next seq: those of the plan without the failed rollups, then the late rollups. */
 uint32_t scan_next_seq(struct output_scan *scan);
 
-/* Finds the clients that a rollup went without. */
+/* Finds the clients that a rollup was done without. */
 bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *problem);
 
-/* Every row has been used, and the balances are what the postings add up to. */
+/* Checks that every row has been used, and that all balances are the sums of their postings. */
 bool scan_check_end(struct output_scan *scan, struct problem *problem);
 
 #endif

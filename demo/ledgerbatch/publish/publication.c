@@ -1,8 +1,7 @@
 /*
- * Owns the output folder while outputs are written. The files lie in a staging
- * folder on the same file system until all of them are durable; each then
- * replaces its predecessor by one rename. A crash in between leaves whole files
- * only, and the next run writes all of them again.
+ * Owns the output folder while outputs are written. The files are in a staging folder on the same
+ * file system until all of them are durable. Then each is renamed, and replaces the file of an
+ * earlier run. After a crash each file is whole, and the next run writes all of them again.
  */
 #include "publish/publication.h"
 
@@ -18,12 +17,12 @@
 
 #define STAGING_NAME ".ledgerbatch-new"
 
-static bool fail(const char *path, struct problem *problem)
+static bool set_system_problem(const char *path, struct problem *problem)
 {
     return problem_set(problem, EXIT_CODE_IO, "%s: %s", path, strerror(errno));
 }
 
-static char *join(const char *folder, const char *path)
+static char *join_path(const char *folder, const char *path)
 {
     size_t size = strlen(folder) + strlen(path) + 2;
     char *joined = memory_zeroed(size, 1);
@@ -31,7 +30,7 @@ static char *join(const char *folder, const char *path)
     return joined;
 }
 
-/* Makes the folders of a path; with `whole`, its last component too. */
+/* Makes the folders of a path. With `whole`, its last component is a folder, too. */
 static bool make_folders(const char *path, bool whole, struct problem *problem)
 {
     size_t size = strlen(path);
@@ -42,14 +41,15 @@ static bool make_folders(const char *path, bool whole, struct problem *problem)
         if (ends) {
             memcpy(prefix, path, i);
             prefix[i] = 0;
-            made = mkdir(prefix, 0777) == 0 || errno == EEXIST || fail(prefix, problem);
+            made =
+                mkdir(prefix, 0777) == 0 || errno == EEXIST || set_system_problem(prefix, problem);
         }
     }
     free(prefix);
     return made;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status;
     (void)kind;
@@ -61,9 +61,10 @@ static bool remove_staging(const char *staging, struct problem *problem)
 {
     struct stat status;
     if (lstat(staging, &status) != 0) {
-        return errno == ENOENT || fail(staging, problem);
+        return errno == ENOENT || set_system_problem(staging, problem);
     }
-    return nftw(staging, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 || fail(staging, problem);
+    return nftw(staging, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 ||
+           set_system_problem(staging, problem);
 }
 
 bool publication_begin(struct publication *publication, const char *folder, struct problem *problem)
@@ -71,7 +72,7 @@ bool publication_begin(struct publication *publication, const char *folder, stru
     *publication = (struct publication){ 0 };
     publication->folder = memory_zeroed(strlen(folder) + 1, 1);
     memcpy(publication->folder, folder, strlen(folder));
-    publication->staging = join(folder, STAGING_NAME);
+    publication->staging = join_path(folder, STAGING_NAME);
     return make_folders(folder, true, problem) && remove_staging(publication->staging, problem) &&
            make_folders(publication->staging, true, problem);
 }
@@ -89,7 +90,7 @@ bool publication_open(struct publication *publication, struct publication_file *
                       const char *path, struct problem *problem)
 {
     int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-    file->path = join(publication->staging, path);
+    file->path = join_path(publication->staging, path);
     file->descriptor = open(file->path, flags, 0666);
     if (file->descriptor < 0 && errno == ENOENT) {
         if (!make_folders(file->path, false, problem)) {
@@ -98,7 +99,7 @@ bool publication_open(struct publication *publication, struct publication_file *
         file->descriptor = open(file->path, flags, 0666);
     }
     if (file->descriptor < 0) {
-        return fail(file->path, problem);
+        return set_system_problem(file->path, problem);
     }
     note_file(publication, path);
     return true;
@@ -113,7 +114,7 @@ bool publication_append(struct publication_file *file, struct slice content,
             continue;
         }
         if (written < 0) {
-            return fail(file->path, problem);
+            return set_system_problem(file->path, problem);
         }
         content.data += written;
         content.size -= (size_t)written;
@@ -123,7 +124,8 @@ bool publication_append(struct publication_file *file, struct slice content,
 
 bool publication_close(struct publication_file *file, struct problem *problem)
 {
-    bool closed = file->descriptor < 0 || close(file->descriptor) == 0 || fail(file->path, problem);
+    bool closed = file->descriptor < 0 || close(file->descriptor) == 0 ||
+                  set_system_problem(file->path, problem);
     free(file->path);
     *file = (struct publication_file){ .descriptor = -1 };
     return closed;
@@ -145,15 +147,15 @@ bool publication_write(struct publication *publication, const char *path, struct
     return false;
 }
 
-/* One call for all files: thousands of statements would take thousands of fsyncs. */
+/* Makes all files durable with one call, since fsync() for each of thousands would be slow. */
 static bool sync_folder(const char *folder, struct problem *problem)
 {
     int opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0) {
-        return fail(folder, problem);
+        return set_system_problem(folder, problem);
     }
 #ifdef __linux__
-    bool synced = syncfs(opened) == 0 || fail(folder, problem);
+    bool synced = syncfs(opened) == 0 || set_system_problem(folder, problem);
 #else
     sync();
     bool synced = true;
@@ -165,13 +167,13 @@ static bool sync_folder(const char *folder, struct problem *problem)
 static bool move_file(const struct publication *publication, const char *path,
                       struct problem *problem)
 {
-    char *from = join(publication->staging, path);
-    char *to = join(publication->folder, path);
+    char *from = join_path(publication->staging, path);
+    char *to = join_path(publication->folder, path);
     bool moved = rename(from, to) == 0;
     if (!moved && errno == ENOENT) {
         moved = make_folders(to, false, problem) && rename(from, to) == 0;
     }
-    moved = moved || fail(to, problem);
+    moved = moved || set_system_problem(to, problem);
     free(from);
     free(to);
     return moved;
