@@ -45,23 +45,24 @@ const char cli_help[] =
     "                                      print a journal for load tests\n"
     "ledgerbatch --help | --version\n"
     "\n"
-    "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or usage;\n"
+    "Exit codes: 0 done; 1 reading, writing or the database failed; 2 wrong input or "
+    "usage;\n"
     "3 work is held; 4 the database belongs to other input or rules.\n";
 
-/* What is still to be read. */
+/* The arguments, and the index of the next one to read. */
 struct arguments {
     char **items;
     int count, next;
     struct problem *problem;
 };
 
-static bool usage(struct arguments *arguments, const char *what, const char *which)
+static bool report_usage(struct arguments *arguments, const char *what, const char *which)
 {
     return problem_set(arguments->problem, EXIT_CODE_INPUT, "%s%s; see ledgerbatch --help", what,
                        which);
 }
 
-/* The value of an option: --name VALUE or --name=VALUE. */
+/* Reads the value of an option: --name VALUE or --name=VALUE. */
 static bool take_value(struct arguments *arguments, const char *name, const char **value)
 {
     const char *argument = arguments->items[arguments->next - 1];
@@ -71,7 +72,7 @@ static bool take_value(struct arguments *arguments, const char *name, const char
         return true;
     }
     if (arguments->next == arguments->count) {
-        return usage(arguments, "a value is missing after ", name);
+        return report_usage(arguments, "a value is missing after ", name);
     }
     *value = arguments->items[arguments->next++];
     return true;
@@ -92,7 +93,7 @@ static bool take_number(struct arguments *arguments, const char *name, unsigned 
         good = read >= minimum && read <= maximum;
     }
     *number = read;
-    return good || usage(arguments, "not a number in range after ", name);
+    return good || report_usage(arguments, "not a number in range after ", name);
 }
 
 static bool is_option(const char *argument, const char *name)
@@ -118,13 +119,13 @@ static bool take_monthly(struct arguments *arguments, struct rules *rules)
         return false;
     }
     if (rules->statement || rules->accrual || rules->close) {
-        return usage(arguments, "--monthly is given twice", "");
+        return report_usage(arguments, "--monthly is given twice", "");
     }
     const char *wrong = rules_read_monthly(rules, value);
-    return !wrong || usage(arguments, wrong, "");
+    return !wrong || report_usage(arguments, wrong, "");
 }
 
-/* Options of a rule; *known says whether the argument was one. */
+/* Reads an option about rules. Sets *known to whether the argument is one. */
 static bool take_rule(struct arguments *arguments, struct rules *rules, const char *argument,
                       bool *known)
 {
@@ -155,7 +156,7 @@ static bool take_rule(struct arguments *arguments, struct rules *rules, const ch
     return true;
 }
 
-/* Options of watching; *known says whether the argument was one. */
+/* Reads an option about watching. Sets *known to whether the argument is one. */
 static bool take_watch(struct arguments *arguments, struct watch_options *watch,
                        const char *argument, bool *known)
 {
@@ -190,7 +191,7 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
             return true;
         }
     }
-    return usage(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
+    return report_usage(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
 }
 
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
@@ -233,10 +234,10 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
         run->commit_size = number;
         return read;
     }
-    return usage(arguments, "unknown option ", argument);
+    return report_usage(arguments, "unknown option ", argument);
 }
 
-/* Options of whom a retry resumes; *known says whether the argument was one. */
+/* Reads an option about the clients that a retry resumes. Sets *known to whether it is one. */
 static bool take_choice(struct arguments *arguments, struct held_choice *choice,
                         const char **clients, const char *argument, bool *known)
 {
@@ -256,16 +257,16 @@ static bool check_run(const struct run_options *run, struct arguments *arguments
 {
     const struct held_choice *resumed = &run->resumed;
     if (run->database[0] == 0 || run->folder[0] == 0) {
-        return usage(arguments, "--db and --out need a name", "");
+        return report_usage(arguments, "--db and --out need a name", "");
     }
     if (run->watch.is_ascii && !run->watch.is_live) {
-        return usage(arguments, "--ascii is about --live, which is not given", "");
+        return report_usage(arguments, "--ascii is about --live, which is not given", "");
     }
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
-        return usage(arguments, "retry needs either --all, or --lane with a client", "");
+        return report_usage(arguments, "retry needs either --all, or --lane with a client", "");
     }
     return run->file_count > 0 ||
-           usage(arguments, "a FILE is missing, or - for standard input", "");
+           report_usage(arguments, "a FILE is missing, or - for standard input", "");
 }
 
 static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry)
@@ -298,7 +299,7 @@ static bool read_database(struct cli *cli, struct arguments *arguments, enum cli
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
         if (!is_option(argument, "--db")) {
-            return usage(arguments, "unknown argument ", argument);
+            return report_usage(arguments, "unknown argument ", argument);
         }
         if (!take_value(arguments, "--db", &cli->database)) {
             return false;
@@ -314,7 +315,7 @@ static bool read_generate(struct cli *cli, struct arguments *arguments)
     *options = (struct generate_options){ 1000, 10000, 12, 1 };
     if (arguments->next == arguments->count ||
         strcmp(arguments->items[arguments->next++], "smallbank") != 0) {
-        return usage(arguments, "generate makes: smallbank", "");
+        return report_usage(arguments, "generate makes: smallbank", "");
     }
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
@@ -328,7 +329,7 @@ static bool read_generate(struct cli *cli, struct arguments *arguments)
         } else if (is_option(argument, "--seed")) {
             read = take_number(arguments, "--seed", 0, UINT32_MAX, &options->seed);
         } else {
-            return usage(arguments, "unknown argument ", argument);
+            return report_usage(arguments, "unknown argument ", argument);
         }
         if (!read) {
             return false;
@@ -337,7 +338,7 @@ static bool read_generate(struct cli *cli, struct arguments *arguments)
     return true;
 }
 
-/* Whether help is asked for, before or after a command. */
+/* Returns true if there is an option for help, before or after the command. */
 static bool wants_help(int argument_count, char **argument_items)
 {
     for (int i = 1; i < argument_count && strcmp(argument_items[i], "--") != 0; i++) {
@@ -357,7 +358,7 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
     cli->run.folder = "ledgerbatch-out";
     cli->run.commit_size = COMMIT_SIZE;
     if (argument_count < 2) {
-        return usage(&arguments, "a command is missing", "");
+        return report_usage(&arguments, "a command is missing", "");
     }
     if (wants_help(argument_count, argument_items)) {
         return true;
@@ -382,7 +383,7 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
         cli->command = CLI_VERSION;
         return true;
     }
-    return usage(&arguments, "unknown command ", command);
+    return report_usage(&arguments, "unknown command ", command);
 }
 
 void cli_fini(struct cli *cli)

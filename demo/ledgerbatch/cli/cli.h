@@ -16,7 +16,10 @@ struct cli {
     const char *database; /* of balances and status */
 };
 
-/* False with a usage problem. The files point into argv. */
+/*
+ * Reads the command line. Returns false after a problem. The texts in *cli point into the
+ * arguments.
+ */
 bool cli_read(struct cli *cli, int argument_count, char **arguments, struct problem *problem);
 void cli_fini(struct cli *cli);
 

@@ -1,4 +1,4 @@
-/* ledgerbatch: the program around its parts. */
+/* ledgerbatch: runs the command that the command line gives. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -6,7 +6,7 @@
 #include "lanepool/lanepool.h"
 #include "memory.h"
 
-static bool run_cli(struct cli *cli, struct problem *problem)
+static bool run_chosen_command(struct cli *cli, struct problem *problem)
 {
     switch (cli->command) {
     case CLI_RUN:
@@ -33,7 +33,8 @@ int main(int argument_count, char **arguments)
     struct problem problem;
     int code = EXIT_CODE_DONE;
     memory_set_message("ledgerbatch: out of memory; run the same command again to resume");
-    if (!cli_read(&cli, argument_count, arguments, &problem) || !run_cli(&cli, &problem)) {
+    if (!cli_read(&cli, argument_count, arguments, &problem) ||
+        !run_chosen_command(&cli, &problem)) {
         fprintf(stderr, "%s%s\n", problem.has_place ? "" : "ledgerbatch: ", problem.text);
         code = (int)problem.code;
     } else if (fflush(stdout) != 0 || ferror(stdout)) {

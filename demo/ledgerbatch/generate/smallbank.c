@@ -1,8 +1,7 @@
 /*
- * Owns the SmallBank generator. The mix is that of the published benchmark: six
- * kinds of transaction, 40 per cent of which touch two customers, and a hot set
- * of 100 customers that gets a quarter of them. Cash goes through one house
- * account, Bank:Cash. Amounts are in cents.
+ * Owns the SmallBank generator. As in the published benchmark there are six kinds of transaction,
+ * and 40 per cent of all transactions touch two customers. A hot set of 100 customers gets a
+ * quarter of all. Cash is posted to one house account, Bank:Cash. Amounts are in cents.
  */
 #include "generate/smallbank.h"
 
@@ -30,7 +29,7 @@ struct generator {
     unsigned long number;        /* of the transaction */
 };
 
-/* splitmix64: the same numbers everywhere for a seed. */
+/* Returns the next number of splitmix64, which depends only on the seed. */
 static uint64_t next_random(struct generator *generator)
 {
     uint64_t z = generator->state += 0x9e3779b97f4a7c15u;
@@ -52,7 +51,7 @@ static unsigned long pick_customer(struct generator *generator)
     return (unsigned long)random_below(generator, bound);
 }
 
-/* Another customer than the first; with one customer only, the same. */
+/* Picks a second customer; if there is only one customer, it is the same. */
 static unsigned long pick_other(struct generator *generator, unsigned long first)
 {
     unsigned long other = pick_customer(generator);
@@ -66,8 +65,8 @@ static void print_amount(int64_t cents)
            (long long)(cents < 0 ? -cents : cents) % 100);
 }
 
-static void print_header(const struct generator *generator, unsigned long place,
-                         unsigned long total, const char *text)
+static void print_heading(const struct generator *generator, unsigned long place,
+                          unsigned long total, const char *text)
 {
     char date[11] = { 0 };
     uint64_t days = (uint64_t)generator->options->months * DAYS_A_MONTH;
@@ -78,8 +77,8 @@ static void print_header(const struct generator *generator, unsigned long place,
     printf("\n%s * (%lu) %s\n", date, generator->number, text);
 }
 
-static void change(struct generator *generator, unsigned long customer, bool is_savings,
-                   int64_t cents)
+static void change_balance(struct generator *generator, unsigned long customer, bool is_savings,
+                           int64_t cents)
 {
     int64_t *balance = is_savings ? generator->savings : generator->checking;
     balance[customer] += cents;
@@ -93,35 +92,35 @@ static void change_cash(int64_t cents)
     print_amount(cents);
 }
 
-static void amalgamate(struct generator *generator, unsigned long from)
+static void amalgamate_accounts(struct generator *generator, unsigned long from)
 {
     unsigned long to = pick_other(generator, from);
     int64_t checking = generator->checking[from];
     int64_t savings = generator->savings[from];
-    change(generator, from, true, -savings);
-    change(generator, from, false, -checking);
-    change(generator, to, false, checking + savings);
+    change_balance(generator, from, true, -savings);
+    change_balance(generator, from, false, -checking);
+    change_balance(generator, to, false, checking + savings);
 }
 
 static void send_payment(struct generator *generator, unsigned long from)
 {
     unsigned long to = pick_other(generator, from);
     int64_t cents = (int64_t)random_below(generator, 5000) + 1;
-    change(generator, from, false, -cents);
-    change(generator, to, false, cents);
+    change_balance(generator, from, false, -cents);
+    change_balance(generator, to, false, cents);
 }
 
-/* A look at both accounts: it posts zeros, so that it has its place in the client's order. */
-static void look_at_balance(struct generator *generator, unsigned long customer)
+/* Queries both accounts: posts zeros, so that it has its place in the client's order. */
+static void query_balances(struct generator *generator, unsigned long customer)
 {
-    change(generator, customer, false, 0);
-    change(generator, customer, true, 0);
+    change_balance(generator, customer, false, 0);
+    change_balance(generator, customer, true, 0);
 }
 
 static void exchange_cash(struct generator *generator, unsigned long customer, bool is_savings,
                           int64_t cents)
 {
-    change(generator, customer, is_savings, cents);
+    change_balance(generator, customer, is_savings, cents);
     change_cash(-cents);
 }
 
@@ -140,7 +139,7 @@ static void transact_savings(struct generator *generator, unsigned long customer
     exchange_cash(generator, customer, true, cents);
 }
 
-static void generate_one(struct generator *generator, unsigned long place)
+static void print_transaction(struct generator *generator, unsigned long place)
 {
     static const struct {
         unsigned up_to; /* per cent, running total */
@@ -154,13 +153,13 @@ static void generate_one(struct generator *generator, unsigned long place)
         kind++;
     }
     generator->number++;
-    print_header(generator, place, generator->options->transactions, mix[kind].text);
+    print_heading(generator, place, generator->options->transactions, mix[kind].text);
     switch (kind) {
     case 0:
-        amalgamate(generator, customer);
+        amalgamate_accounts(generator, customer);
         break;
     case 1:
-        look_at_balance(generator, customer);
+        query_balances(generator, customer);
         break;
     case 2:
         exchange_cash(generator, customer, false, (int64_t)random_below(generator, 20000) + 1);
@@ -183,9 +182,9 @@ static void open_accounts(struct generator *generator)
         int64_t checking = OPENING_MIN + (int64_t)random_below(generator, OPENING_SPREAD);
         int64_t savings = OPENING_MIN + (int64_t)random_below(generator, OPENING_SPREAD);
         generator->number++;
-        print_header(generator, 0, 0, "Opening balances");
-        change(generator, i, false, checking);
-        change(generator, i, true, savings);
+        print_heading(generator, 0, 0, "Opening balances");
+        change_balance(generator, i, false, checking);
+        change_balance(generator, i, true, savings);
         change_cash(-checking - savings);
     }
 }
@@ -199,7 +198,7 @@ bool generate_smallbank(const struct generate_options *options, struct problem *
            options->customers, options->transactions, options->months, options->seed);
     open_accounts(&generator);
     for (unsigned long i = 0; i < options->transactions; i++) {
-        generate_one(&generator, i);
+        print_transaction(&generator, i);
     }
     free(generator.checking);
     free(generator.savings);

@@ -1,5 +1,6 @@
 /*
- * Books for load tests: a deterministic journal after the SmallBank mix.
+ * Books for load tests: a journal with the transactions of the SmallBank benchmark. Equal
+ * options give equal journals.
  */
 #ifndef LEDGERBATCH_GENERATE_SMALLBANK_H
 #define LEDGERBATCH_GENERATE_SMALLBANK_H

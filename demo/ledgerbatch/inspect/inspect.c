@@ -10,13 +10,13 @@
 #include "store/store.h"
 #include "store/stored_book.h"
 
-/* A transaction's progress, as its rows say. */
+/* How many tasks have been done, by outcome. */
 struct tally {
     size_t posted, refused, rollups;
 };
 
-static struct store *open_made(const char *database, struct store_facts *facts,
-                               struct problem *problem)
+static struct store *open_existing(const char *database, struct store_facts *facts,
+                                   struct problem *problem)
 {
     struct store *store = store_open(database, STORE_READ, problem);
     if (!store) {
@@ -31,7 +31,7 @@ static struct store *open_made(const char *database, struct store_facts *facts,
     return NULL;
 }
 
-static bool print_out(struct problem *problem)
+static bool flush_output(struct problem *problem)
 {
     return (!ferror(stdout) && fflush(stdout) == 0) ||
            problem_set(problem, EXIT_CODE_IO, "standard output: %s", strerror(errno));
@@ -41,7 +41,7 @@ bool inspect_balances(const char *database, struct problem *problem)
 {
     struct store_facts facts;
     struct stored_book book;
-    struct store *store = open_made(database, &facts, problem);
+    struct store *store = open_existing(database, &facts, problem);
     if (!store) {
         return false;
     }
@@ -58,7 +58,7 @@ bool inspect_balances(const char *database, struct problem *problem)
     }
     stored_book_fini(&book);
     store_close(store);
-    return loaded && print_out(problem);
+    return loaded && flush_output(problem);
 }
 
 static bool count_transactions(struct store *store, struct tally *tally, struct problem *problem)
@@ -91,7 +91,7 @@ static bool print_refusals(struct store *store, struct problem *problem)
     while (step == STORE_ROW) {
         step = store_cursor_next(cursor, &refusal, problem);
         if (step == STORE_ROW) {
-            /* The first line of the entry is its date, code and text. */
+            /* The first line of the entry has its date, code and text. */
             const char *newline = memchr(refusal.entry.data, '\n', refusal.entry.size);
             struct slice header = { refusal.entry.data, newline
                                                             ? (size_t)(newline - refusal.entry.data)
@@ -109,7 +109,7 @@ bool inspect_status(const char *database, struct problem *problem)
     struct store_facts facts;
     struct stored_book book = { 0 };
     struct tally tally = { 0, 0, 0 };
-    struct store *store = open_made(database, &facts, problem);
+    struct store *store = open_existing(database, &facts, problem);
     if (!store) {
         return false;
     }
@@ -121,10 +121,10 @@ bool inspect_status(const char *database, struct problem *problem)
                facts.task_count);
         printf("posted: %zu\nrefused: %zu\nmonth-end rollups: %zu\n", tally.posted, tally.refused,
                tally.rollups);
-        good = inspect_held(store, &book, facts.task_count, database, problem) &&
+        good = list_held(store, &book, facts.task_count, database, problem) &&
                print_refusals(store, problem);
     }
     stored_book_fini(&book);
     store_close(store);
-    return good && print_out(problem);
+    return good && flush_output(problem);
 }

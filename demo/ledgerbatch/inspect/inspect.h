@@ -1,5 +1,5 @@
 /*
- * The commands that look into a database: balances and status.
+ * The commands that only read a database: balances and status.
  */
 #ifndef LEDGERBATCH_INSPECT_INSPECT_H
 #define LEDGERBATCH_INSPECT_INSPECT_H

@@ -6,22 +6,22 @@
 #include "plan/plan.h"
 #include "store/entry.h"
 
-/* From so many failed clients on, the command to try again names them all by --all. */
+/* If more clients than this have failed, the command to try again has --all. */
 #define NAMED_MAX 8
 
 struct listing {
     struct store *store;
     const struct stored_book *book;
-    struct store_cursor *shares; /* follows the tasks, in the same order */
+    struct store_cursor *shares; /* in the same order as the tasks */
     struct stored_share share;
     bool has_share;
     size_t lane_count, failed_lane_count, task_count, failed_task_count, incomplete_count;
     struct buffer text;
-    struct buffer command; /* --lane for each client that a failed task has held */
+    struct buffer command; /* --lane for each client that has failed */
     struct problem *problem;
 };
 
-static struct slice name_of(const struct listing *listing, uint32_t lane)
+static struct slice lane_name(const struct listing *listing, uint32_t lane)
 {
     struct slice client = { "?", 1 };
     if (lane < listing->book->lane_count) {
@@ -30,7 +30,7 @@ static struct slice name_of(const struct listing *listing, uint32_t lane)
     return client.size > 0 ? client : slice_of(PLAN_HOUSE_NAME);
 }
 
-/* A name as a word of a shell's command. */
+/* Adds a name as one word of a shell command, quoted if necessary. */
 static void add_word(struct buffer *text, struct slice name)
 {
     static const char plain[] =
@@ -55,10 +55,13 @@ static void add_word(struct buffer *text, struct slice name)
 
 /* --- clients --- */
 
-/* After a retry that was stopped, a client can be done further than what it is held for. */
+/*
+ * Prints a held client. After an interrupted retry, its last done task can be later than the task
+ * that it was held for.
+ */
 static void print_lane(struct listing *listing, const struct stored_held *held)
 {
-    struct slice name = name_of(listing, held->lane);
+    struct slice name = lane_name(listing, held->lane);
     bool has_failed = held->seq == held->failed_seq;
     uint32_t last_seq =
         held->lane < listing->book->lane_count ? listing->book->lanes[held->lane].last_seq : 0;
@@ -100,8 +103,8 @@ static bool next_share(struct listing *listing)
     return step != STORE_FAILED;
 }
 
-static void print_header(struct listing *listing, const char *word,
-                         const struct stored_transaction *task)
+static void print_task(struct listing *listing, const char *word,
+                       const struct stored_transaction *task)
 {
     listing->text.size = 0;
     entry_header(&listing->text, task);
@@ -113,7 +116,7 @@ static bool print_names(struct listing *listing, const char *before, uint32_t se
 {
     bool good = true;
     while (good && listing->has_share && listing->share.seq == seq) {
-        struct slice name = name_of(listing, listing->share.lane);
+        struct slice name = lane_name(listing, listing->share.lane);
         printf("%s%.*s", before, SLICE_ARGUMENTS(name));
         before = ", ";
         good = next_share(listing);
@@ -127,7 +130,7 @@ static bool print_held_task(struct listing *listing, const struct stored_transac
     bool waits = listing->has_share && listing->share.seq == task->seq;
     listing->task_count++;
     listing->failed_task_count += !waits;
-    print_header(listing, "held", task);
+    print_task(listing, "held", task);
     if (!waits) {
         puts("failed");
         return true;
@@ -141,13 +144,13 @@ static bool print_incomplete(struct listing *listing, const struct stored_transa
         return true;
     }
     listing->incomplete_count++;
-    print_header(listing, "incomplete", task);
+    print_task(listing, "incomplete", task);
     return print_names(listing, "without ", task->seq);
 }
 
 typedef bool (*task_printer)(struct listing *listing, const struct stored_transaction *task);
 
-/* Goes through tasks, and beside them through lanes of theirs. */
+/* Prints tasks. A second cursor reads the lanes of the tasks, in the same order. */
 static bool print_tasks(struct listing *listing, enum store_rows tasks, enum store_rows shares,
                         task_printer print)
 {
@@ -210,8 +213,8 @@ static void print_advice(struct listing *listing, const char *database)
            SLICE_ARGUMENTS(buffer_slice(command)));
 }
 
-bool inspect_held(struct store *store, const struct stored_book *book, uint32_t task_count,
-                  const char *database, struct problem *problem)
+bool list_held(struct store *store, const struct stored_book *book, uint32_t task_count,
+               const char *database, struct problem *problem)
 {
     struct listing listing = { .store = store, .book = book, .problem = problem };
     bool printed = print_lanes(&listing) &&
