@@ -13,8 +13,7 @@ struct buffer {
 
 void buffer_fini(struct buffer *buffer);
 
-/* Returns room for `size` more bytes. The caller writes them and adds their number to buffer->size.
- */
+/* Returns room for `size` more bytes. The caller writes them and adds them to buffer->size. */
 char *buffer_room(struct buffer *buffer, size_t size);
 
 void buffer_add(struct buffer *buffer, struct slice text);
