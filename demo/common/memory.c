@@ -1,4 +1,4 @@
-/* Owns what is said when memory runs out; else a thin layer over the allocator. */
+/* Owns the message for the end of memory; otherwise only calls the allocator. */
 #include "memory.h"
 
 #include <stdint.h>
@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *lack_message = "out of memory";
+static const char *end_message = "out of memory";
 
 void memory_set_message(const char *message)
 {
-    lack_message = message;
+    end_message = message;
 }
 
-static void *checked(void *memory)
+static void *require_memory(void *memory)
 {
     if (!memory) {
-        fprintf(stderr, "%s\n", lack_message);
+        fprintf(stderr, "%s\n", end_message);
         exit(1);
     }
     return memory;
@@ -24,7 +24,7 @@ static void *checked(void *memory)
 
 void *memory_zeroed(size_t count, size_t item_size)
 {
-    return checked(calloc(count ? count : 1, item_size));
+    return require_memory(calloc(count ? count : 1, item_size));
 }
 
 void *memory_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
@@ -37,10 +37,10 @@ void *memory_grow(void *items, size_t *capacity, size_t needed, size_t item_size
         larger = needed;
     }
     if (larger > SIZE_MAX / item_size) {
-        return checked(NULL);
+        return require_memory(NULL);
     }
     *capacity = larger;
-    return checked(realloc(items, larger * item_size));
+    return require_memory(realloc(items, larger * item_size));
 }
 
 char *memory_copy_text(const char *text)

@@ -1,10 +1,10 @@
-/* Owns nothing: formats a problem's text. */
+/* Formats the messages of problems. */
 #include "problem.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What is in files is in the text: nothing in it may steer the user's terminal. */
+/* Replaces control characters. The message can quote a file, which must not control a terminal. */
 static void hide_controls(char *text)
 {
     for (; *text; text++) {
@@ -15,8 +15,8 @@ static void hide_controls(char *text)
     }
 }
 
-static void fill(struct problem *problem, enum exit_code code, const char *format,
-                 va_list arguments)
+static void format_text(struct problem *problem, enum exit_code code, const char *format,
+                        va_list arguments)
 {
     problem->code = code;
     vsnprintf(problem->text, sizeof problem->text, format, arguments);
@@ -27,7 +27,7 @@ bool problem_set(struct problem *problem, enum exit_code code, const char *forma
 {
     va_list arguments;
     va_start(arguments, format);
-    fill(problem, code, format, arguments);
+    format_text(problem, code, format, arguments);
     va_end(arguments);
     problem->has_place = false;
     return false;
@@ -37,7 +37,7 @@ bool problem_set_place(struct problem *problem, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fill(problem, EXIT_CODE_INPUT, format, arguments);
+    format_text(problem, EXIT_CODE_INPUT, format, arguments);
     va_end(arguments);
     problem->has_place = true;
     return false;

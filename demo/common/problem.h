@@ -1,5 +1,5 @@
 /*
- * What went wrong, in words for the user, and the exit code that tells scripts.
+ * A problem: a message for the user, and an exit code for scripts.
  */
 #ifndef DEMO_PROBLEM_H
 #define DEMO_PROBLEM_H
@@ -16,15 +16,15 @@ enum exit_code {
 
 struct problem {
     enum exit_code code;
-    bool has_place; /* the text begins with FILE: */
+    bool has_place; /* the text begins with "FILE:" */
     char text[1536];
 };
 
-/* Fills the problem in; always returns false, so that callers can return it. */
+/* Sets a problem. Always returns false, so that callers can return the result. */
 bool problem_set(struct problem *problem, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for wrong contents of a file; the format begins with "%s:" for the file. */
+/* Sets a problem in the contents of a file. The format begins with "%s:" for the file. */
 bool problem_set_place(struct problem *problem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
