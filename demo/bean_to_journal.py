@@ -3,10 +3,9 @@
 
 usage: bean_to_journal.py [--group NAME]... CLIENT=FILE...
 
-Each ledger's accounts get its client's name in front (C001:Assets:...), and
-the transactions of all ledgers are merged by date. Lots are dropped: a posting
-held at cost is priced at that cost. With --group, client number n joins the
-n-th group, in turn.
+The accounts of each ledger get the name of its client in front (C001:Assets:...). The
+transactions of all ledgers are merged by date. Lots are dropped: a posting held at cost is
+priced at that cost. With --group, the clients join the groups in turn.
 """
 import re
 import sys
@@ -21,8 +20,8 @@ POSTING = re.compile(
 )
 
 
-def portable(number):
-    """A number without group marks; its decimals stay as they are written."""
+def without_separators(number):
+    """Returns a number without group separators; its decimals are unchanged."""
     return format(Decimal(number.replace(",", "")), "f")
 
 
@@ -33,11 +32,11 @@ def convert_posting(client, match, where):
         return f"    {name}"
     if not commodity.isalpha():
         sys.exit(f"{where}: commodity {commodity} would need quotes")
-    line = f"    {name:<52}  {portable(number)} {commodity}"
+    line = f"    {name:<52}  {without_separators(number)} {commodity}"
     if cost is not None:
-        line += f" @ {portable(cost)} {cost_in}"
+        line += f" @ {without_separators(cost)} {cost_in}"
     elif price is not None:
-        line += f" @ {portable(price)} {price_in}"
+        line += f" @ {without_separators(price)} {price_in}"
     return line
 
 

@@ -3,9 +3,9 @@
 
 usage: compare.py OUTPUTS [JOURNAL]...
 
-Both programs read OUTPUTS/posted.journal; with JOURNALs (a run without refusals and
-month-end entries) they read these too. Prints how many accounts differ in each
-reading; exits 1 if any does.
+Both programs read OUTPUTS/posted.journal. With JOURNALs, they read these, too: the run must
+have no refusals and no month-end entries. Prints how many accounts differ in each reading.
+Exits 1 if any does.
 """
 import csv
 import os
@@ -26,7 +26,7 @@ class Refused(Exception):
     """A program did not accept a journal."""
 
 
-def output_of(command):
+def run_program(command):
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     result = subprocess.run(command, capture_output=True, env=environment, check=False)
     if result.returncode != 0:
@@ -40,14 +40,14 @@ def our_balances(outputs):
     return {(account, commodity): Decimal(amount) for account, commodity, amount in rows}
 
 
-def files(journals):
+def file_arguments(journals):
     return [word for journal in journals for word in ("-f", str(journal))]
 
 
 def ledger_balances(journals):
-    """What `ledger bal` has, without lots and prices."""
-    lines = output_of(["ledger", "--args-only", *files(journals), "bal", "--flat", "--no-total",
-                       "--format", "%(account)\t%(strip(amount))\n%/"])  # fmt: skip
+    """Returns the balances of `ledger bal`, without lots and prices."""
+    lines = run_program(["ledger", "--args-only", *file_arguments(journals), "bal", "--flat",
+                         "--no-total", "--format", "%(account)\t%(strip(amount))\n%/"])  # fmt: skip
     balances = {}
     account = None
     for line in lines:
@@ -66,8 +66,8 @@ def ledger_balances(journals):
 
 
 def hledger_balances(journals):
-    lines = output_of(["hledger", *files(journals), "bal", "--flat", "-N", "--layout=bare", "-O",
-                       "csv"])  # fmt: skip
+    lines = run_program(["hledger", *file_arguments(journals), "bal", "--flat", "-N",
+                         "--layout=bare", "-O", "csv"])  # fmt: skip
     balances = {}
     for account, symbol, number in list(csv.reader(lines))[1:]:
         value = Decimal(number.replace(",", ""))
@@ -76,12 +76,12 @@ def hledger_balances(journals):
     return balances
 
 
-def differences(ours, theirs):
-    """The accounts that differ by more than the other program's rounding for display."""
+def find_differences(ours, theirs):
+    """Returns the accounts that differ by more than the other program's rounding for display."""
     wrong = []
     for key in sorted(ours.keys() | theirs.keys()):
         mine, other = ours.get(key, Decimal(0)), theirs.get(key, Decimal(0))
-        # A balance that the other program does not show at all has been rounded to zero.
+        # The other program does not show a balance that it rounds to zero.
         decimals = max(mine.as_tuple().exponent, other.as_tuple().exponent) if other else -2
         if abs(mine - other) > Decimal(1).scaleb(decimals) / 2:
             wrong.append(f"{key[0]}: {other} {key[1]}, ledgerbatch has {mine}")
@@ -91,7 +91,7 @@ def differences(ours, theirs):
 PROGRAMS = (("ledger", ledger_balances), ("hledger", hledger_balances))
 
 
-def compare(outputs, journals):
+def compare_readings(outputs, journals):
     """Yields (what was read, accounts, differences) for each program and reading."""
     ours = our_balances(outputs)
     readings = [("posted.journal", [Path(outputs) / "posted.journal"])]
@@ -102,13 +102,13 @@ def compare(outputs, journals):
             print(f"  {program} is not installed: nothing is compared with it")
             continue
         for what, paths in readings:
-            yield f"{program} reads {what}", len(ours), differences(ours, balances(paths))
+            yield f"{program} reads {what}", len(ours), find_differences(ours, balances(paths))
 
 
 def main(outputs, journals):
     total = 0
     try:
-        for what, count, wrong in compare(outputs, journals):
+        for what, count, wrong in compare_readings(outputs, journals):
             print(f"  {what}: {count} balances, {len(wrong)} differ")
             for line in wrong[:5]:
                 print(f"    {line}")

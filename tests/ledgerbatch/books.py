@@ -74,7 +74,7 @@ def our_balances(path):
 def compare_with_both(journal, outputs):
     """Compares balances.csv with both programs on posted.journal, and on the input."""
     try:
-        for what, _, wrong in compare.compare(outputs, [journal]):
+        for what, _, wrong in compare.compare_readings(outputs, [journal]):
             check(not wrong, what + ": " + "; ".join(wrong[:20]))
     except compare.Refused as refusal:
         check(False, refusal)
