@@ -14,9 +14,8 @@
 
 struct client_cell {
     uint32_t account, commodity;
-    uint32_t client; /* NO_INDEX: of a house account */
-    uint32_t
-        interest; /* the cell that gets the other side of its interest; NO_INDEX: it earns none */
+    uint32_t client;   /* NO_INDEX: of a house account */
+    uint32_t interest; /* the cell of the other side of its interest; NO_INDEX: it earns none */
     uint32_t retained; /* the cell that a close moves its balance to; NO_INDEX: it is not closed */
     uint8_t flags;     /* of its account */
 };

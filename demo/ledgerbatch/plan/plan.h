@@ -18,11 +18,10 @@ struct batch; /* a plan that is run; see batch/batch.h */
 
 struct task {
     struct batch *batch; /* set before the plan is run; the plan does not use it */
-    uint32_t
-        seq; /* its number in the planned order, from 1; of a late rollup, see plan_late_seq() */
-    uint32_t subject; /* a transaction; of a rollup: a group */
-    uint32_t month;   /* of a rollup: year * 12 + (0 to 11) */
-    uint32_t member;  /* of a part of a rollup: the only client that it is for; else NO_INDEX */
+    uint32_t seq;        /* its number in the planned order, from 1; see also plan_late_seq() */
+    uint32_t subject;    /* a transaction; of a rollup: a group */
+    uint32_t month;      /* of a rollup: year * 12 + (0 to 11) */
+    uint32_t member;     /* of a part of a rollup: the only client that it is for; else NO_INDEX */
     uint8_t kind;
 };
 
