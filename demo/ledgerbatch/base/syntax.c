@@ -181,7 +181,7 @@ const char *syntax_number_problem(enum number_problem problem)
     case NUMBER_AMBIGUOUS:
         return "one comma and no point can be read in two ways: write 1000 or 1,000.00";
     case NUMBER_DECIMAL_COMMA:
-        return "a comma stands between groups of three digits; decimals follow a point";
+        return "commas separate groups of three digits; decimals follow a point";
     case NUMBER_NO_DECIMALS:
         return "digits are missing after the point";
     case NUMBER_TOO_LONG:

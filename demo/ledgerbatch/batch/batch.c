@@ -15,7 +15,7 @@ bool batch_init(struct batch *batch, struct plan *plan, size_t commit_size, stru
     }
     if (!commit_queue_init(&batch->queue, commit_size)) {
         quarantine_fini(&batch->quarantine);
-        return problem_set(problem, EXIT_CODE_IO, "no mutex can be had");
+        return problem_set(problem, EXIT_CODE_IO, "a mutex cannot be created");
     }
     batch->balances = memory_zeroed(plan->clients.cell_count, sizeof *batch->balances);
     batch->before = memory_zeroed(plan->clients.cell_count, sizeof *batch->before);

@@ -11,7 +11,7 @@ bool quarantine_init(struct quarantine *quarantine, const struct plan *plan,
 {
     *quarantine = (struct quarantine){ .plan = plan };
     if (pthread_mutex_init(&quarantine->mutex, NULL) != 0) {
-        return problem_set(problem, EXIT_CODE_IO, "no mutex can be had");
+        return problem_set(problem, EXIT_CODE_IO, "a mutex cannot be created");
     }
     atomic_init(&quarantine->is_used, false);
     quarantine->lanes = memory_zeroed(plan->clients.count + 1, sizeof *quarantine->lanes);

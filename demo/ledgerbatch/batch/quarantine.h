@@ -30,9 +30,8 @@ struct failure {
 /* A task that failed, is held, or ran without some of its lanes. */
 struct held_task {
     const struct task *task;
-    struct lane_list
-        holders;    /* its lanes that were held before it; empty: the task itself failed */
-    bool is_listed; /* it holds all its lanes, and is listed for the user */
+    struct lane_list holders; /* its lanes that were held before; empty: the task itself failed */
+    bool is_listed;           /* it holds all its lanes, and is listed for the user */
 };
 
 /* How a rollup is run if some of its clients are held, but not all: --on-quarantine. */

@@ -434,7 +434,7 @@ static void *committer_main(void *argument)
 bool committer_start(struct committer *committer, struct problem *problem)
 {
     return pthread_create(&committer->thread, NULL, committer_main, committer) == 0 ||
-           problem_set(problem, EXIT_CODE_IO, "no thread can be had for the committer");
+           problem_set(problem, EXIT_CODE_IO, "the thread of the committer cannot be started");
 }
 
 bool committer_join(struct committer *committer, struct problem *problem)

@@ -126,7 +126,7 @@ bool held_rows_load(struct store *store, struct quarantine *quarantine,
     bool loaded = visit_rows(&choosing, load_lane);
     if (loaded && choice->is_retry && choosing.held_count == 0) {
         loaded = problem_set(problem, EXIT_CODE_INPUT,
-                             "nothing is held; to go on with a batch that has been stopped: "
+                             "nothing is held; to resume a batch that was stopped: "
                              "ledgerbatch run");
     }
     loaded = loaded && resume_chosen(&choosing) && visit_rows(&choosing, hold_failed_lane);

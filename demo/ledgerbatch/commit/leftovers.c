@@ -9,7 +9,7 @@ static bool report_wrong_rollup(struct problem *problem)
 {
     return problem_set(
         problem, EXIT_CODE_IO,
-        "the database is damaged: it lacks parts of rollups that there are not in this input");
+        "the database is damaged: it lacks parts of rollups that are not in this input");
 }
 
 static bool is_member(const struct plan *plan, const struct task *rollup, uint32_t lane)

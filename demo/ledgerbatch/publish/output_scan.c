@@ -42,7 +42,7 @@ bool scan_missing_lanes(struct output_scan *scan, uint32_t seq, struct problem *
     scan->missing_lanes.count = 0;
     while (scan->has_missing && scan->missing_client.seq == seq) {
         if (scan->missing_client.lane >= scan->book.lane_count) {
-            return stored_book_damaged(problem, "a rollup lacks a client that there is not");
+            return stored_book_damaged(problem, "a rollup lacks a client that does not exist");
         }
         lane_list_add(&scan->missing_lanes, scan->missing_client.lane);
         if (!scan_next_missing(scan, problem)) {

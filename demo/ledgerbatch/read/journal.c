@@ -155,7 +155,7 @@ static bool read_in_comment(struct journal_parser *parser)
     if (slice_equal(line, closing)) {
         parser->block = BLOCK_NONE;
     } else if (line.size > closing.size && memcmp(line.data, closing.data, closing.size) == 0) {
-        return journal_problem(parser, "'end comment' stands alone on its line");
+        return journal_problem(parser, "'end comment' must be alone on its line");
     }
     return true;
 }

@@ -170,7 +170,7 @@ static bool read_comment_block(struct journal_parser *parser)
 {
     parser->block = BLOCK_COMMENT;
     return parser->at == parser->end ||
-           journal_problem(parser, "'comment' stands alone on its line");
+           journal_problem(parser, "'comment' must be alone on its line");
 }
 
 struct directive {

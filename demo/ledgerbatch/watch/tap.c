@@ -49,7 +49,8 @@ bool tap_start(struct tap *tap, lanepool_pool *pool, tap_take take, void *contex
     if (pthread_create(&tap->thread, NULL, read_events, tap) != 0) {
         lanepool_trace_close(tap->reader);
         free(tap->events);
-        return problem_set(problem, EXIT_CODE_IO, "no thread can be had to read the pool's events");
+        return problem_set(problem, EXIT_CODE_IO,
+                           "the thread that reads the pool's events cannot be started");
     }
     return true;
 }
