@@ -1,4 +1,4 @@
-/* Owns the book's arrays: adding to them and freeing them. */
+/* Owns the arrays of the book. */
 #include "book/book.h"
 
 #include <stdarg.h>

@@ -39,7 +39,7 @@ static void clear_sums(struct settler *settler)
     settler->count = 0;
 }
 
-/* Returns what a posting adds to the sum of its transaction, and sets the commodity of that. */
+/* Returns the cost of a posting. Sets *commodity if the cost is in another commodity. */
 static struct decimal cost_of(const struct posting *posting, const struct extra *extra,
                               uint32_t *commodity)
 {

@@ -111,7 +111,7 @@ static void print_task(struct listing *listing, const char *word,
     printf("%s task %u: %.*s: ", word, task->seq, (int)listing->text.size - 1, listing->text.data);
 }
 
-/* The names of a task's lanes; false with the problem. */
+/* Prints the names of the lanes of a task. Returns false after a problem. */
 static bool print_names(struct listing *listing, const char *before, uint32_t seq)
 {
     bool good = true;

@@ -113,8 +113,7 @@ static bool report_unopened(struct store *store, enum store_mode mode, struct pr
 
 struct store *store_open(const char *path, enum store_mode mode, struct problem *problem)
 {
-    /* Memory statistics cost a lock for each allocation. The call has no effect after the first
-     * store. */
+    /* Memory statistics would lock at each allocation. After the first store this has no effect. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     struct store *store = memory_zeroed(1, sizeof *store);
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;

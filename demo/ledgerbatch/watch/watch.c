@@ -37,7 +37,7 @@ bool watch_open(struct watch *watch, const struct watch_options *options, struct
                              .has_recorder = options->trace != NULL,
                              .has_live = options->is_live };
     if (is_watching(watch)) {
-        signal(SIGPIPE, SIG_IGN); /* the end of a reader of the output must not end the batch */
+        signal(SIGPIPE, SIG_IGN); /* a reader of the output that ends must not end the batch */
     }
     if (watch->has_live) {
         live_open(&watch->live, options->is_ascii);
