@@ -77,10 +77,9 @@ def structs_of_functions(text):
 def calls_of(sources, objects):
     """(file, function, file of the function), of functions that another file defines."""
     owner, used = {}, collections.defaultdict(set)
-    # CMake puts the object of a source below the folder of its target: <target>.dir/<source>.o
-    place = r"/(?:%s|\w+\.dir)/(\w+/\w+\.c)\.o(?:bj)?$" % os.path.basename(sources)
     for path in objects:
-        found = re.search(place, path)
+        # An object lies at <...>/<sources>/<folder>/<file>, or at <target>.dir/<folder>/<file>.
+        found = re.search(r"(?:/%s|\.dir)/(\w+/\w+\.c)\.o(bj)?$" % os.path.basename(sources), path)
         if not found:
             continue
         file = found[1]
