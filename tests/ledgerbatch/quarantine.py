@@ -105,7 +105,7 @@ def check_status(book):
         "held task 9: 2024-01-31 * (statement 2024-01 east) Statement: waits for B",
         "held task 16: 2024-02-02 Wages: waits for B",
         "held in all: 23 tasks, of which 1 failed, in the lanes of 5 clients",
-        f"to try again: ledgerbatch retry --lane B --db {book.database}, with the files and options of the run, but --fail-on",
+        f"to try again: ledgerbatch retry --lane B --db {book.database}, with the files and options of the run, except --fail-on",
     ):  # fmt: skip
         check(line in book.status().splitlines(), f"'{line}' is not in:\n{book.status()}")
 

@@ -208,7 +208,7 @@ static void print_advice(struct listing *listing, const char *database)
                listing->incomplete_count == 1 ? "" : "s");
     }
     putchar('\n');
-    printf("to try again: ledgerbatch retry%.*s, with the files and options of the run, but "
+    printf("to try again: ledgerbatch retry%.*s, with the files and options of the run, except "
            "--fail-on\n",
            SLICE_ARGUMENTS(buffer_slice(command)));
 }
