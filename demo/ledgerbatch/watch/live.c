@@ -3,9 +3,9 @@
 
 #include <time.h>
 
-#include "file.h"
-#include "frame.h"
-#include "terminal.h"
+#include "base/file.h"
+#include "draw/frame.h"
+#include "show/terminal.h"
 
 #define FRAME_NS      50000000u
 #define SECOND_NS     1000000000u

@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "batch/batch.h"
-#include "model.h"
+#include "model/model.h"
 #include "watch/tap.h"
 
 struct live {

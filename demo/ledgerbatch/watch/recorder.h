@@ -4,7 +4,7 @@
 #ifndef LEDGERBATCH_WATCH_RECORDER_H
 #define LEDGERBATCH_WATCH_RECORDER_H
 
-#include "recording.h"
+#include "record/recording.h"
 #include "watch/tap.h"
 
 struct recorder {

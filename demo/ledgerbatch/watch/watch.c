@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* How many events the rings store: of all threads together (64 MiB), and of each thread. */
 #define EVENTS_TOTAL ((size_t)1 << 21)
