@@ -19,6 +19,7 @@ pkg-config --exists glib-2.0 | libglib2.0-dev | sequences on GLib's threads and 
 pkg-config --exists libuv | libuv1-dev | sequences on libuv's
 command -v python3 | python3 | the demo's tests
 command -v tmux | tmux | laneview on a terminal
+command -v dot | graphviz | drawings
 command -v ledger | ledger | the demo against another program
 command -v hledger | hledger | the demo against a second one
 command -v clang | clang | fuzz targets
