@@ -1,8 +1,9 @@
 /*
- * Owns the store buffers: what a fiber has stored and others do not see yet.
- * As on x86, the stores of one fiber become visible in their order, it sees its
- * own at once, and any operation that is more than a load or a store waits
- * until all are visible.
+ * Owns the store buffers: what a fiber has stored and other fibers do not see yet.
+ *
+ * As on x86, the stores of one fiber become visible in their order, and the fiber sees its own
+ * stores at once. An operation other than a load or a store first makes all of the fiber's stores
+ * visible.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@ enum { DRAIN_ONE_IN = 8 };
 
 static void write_out(const struct sim_delayed *store)
 {
-    /* By size, so that the store is one access. */
+    /* Writes the value with one access of its size. */
     switch (store->size) {
     case 1:
         *(volatile uint8_t *)store->object = (uint8_t)store->value;

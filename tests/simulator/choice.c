@@ -1,18 +1,19 @@
 /*
- * Owns the strategies: who goes on at each step.
+ * Owns the strategies, which decide which fiber runs at each step.
  *
- * Random and bursts are what their names say. Priorities: Burckhardt et al., A
- * randomized scheduler with probabilistic guarantees of finding bugs, 2010
- * (PCT): each fiber has a random priority, and at a few random steps that of
- * the running one falls below all others. Partial: Yuan et al., Partial order
- * aware concurrency sampling, 2018 (POS): each step has a random priority,
- * drawn anew when a conflicting step was made first.
+ * * Random: any fiber at each step.
+ * * Bursts: any fiber, for a random number of steps.
+ * * Priorities: Burckhardt et al., A randomized scheduler with probabilistic guarantees of finding
+ *   bugs, 2010 (PCT). Each fiber has a random priority. At a few random steps the priority of the
+ *   running fiber falls below all others.
+ * * Partial: Yuan et al., Partial order aware concurrency sampling, 2018 (POS). Each step has a
+ *   random priority, drawn anew when a conflicting step was made first.
  */
 #include "simulator/state.h"
 
 enum { FALLS_MAX = 2, STEPS_GUESS = 3000 };
 
-/* Of the run that goes on. */
+/* The strategy's state in the current run. */
 static struct {
     uint32_t burst_left;
     uint32_t burst_mean;
@@ -92,8 +93,8 @@ static bool conflicts(const struct sim_fiber *a, const struct sim_fiber *b)
     return a->object == b->object && (a->access != SIM_LOAD || b->access != SIM_LOAD);
 }
 
-/* The chosen step is made next: the others that it conflicts with are drawn anew, and so is the
- * fiber's next step. */
+/* Chooses the step with the highest priority. Draws new priorities for the steps that conflict with
+ * it, and for the next step of its fiber. */
 static struct sim_fiber *choose_by_partial_order(void)
 {
     struct sim_fiber *best = highest();
@@ -105,7 +106,9 @@ static struct sim_fiber *choose_by_partial_order(void)
     return best;
 }
 
-/* A byte says how long to stay and where to go then; when all are used, everyone stays. */
+/* Takes one byte for each choice: its high bits say how many steps the chosen fiber runs, its
+ * low bits which fiber is chosen. When all bytes are used, the running fiber continues until it
+ * waits. */
 static struct sim_fiber *choose_by_bytes(struct sim_fiber *self)
 {
     if (self != NULL && plan.burst_left > 0) {
@@ -128,7 +131,7 @@ struct sim_fiber *sim_choose(struct sim_fiber *self)
         return sim_explore_choose(self);
     if (sim.ready_count == 1)
         return sim.ready[0];
-    /* Who yields waits for another's step. */
+    /* A fiber that yields waits for a step of another fiber. */
     if (self != NULL && self->access == SIM_YIELD) {
         self->priority = --plan.lowest;
         return sim.options.strategy == SIM_PRIORITIES ? highest() : anyone_else(self);

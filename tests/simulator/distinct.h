@@ -1,4 +1,4 @@
-/* Counts how many different numbers there were. */
+/* Counts distinct numbers. */
 #ifndef TESTS_SIMULATOR_DISTINCT_H
 #define TESTS_SIMULATOR_DISTINCT_H
 
@@ -8,12 +8,12 @@
 #include "support/memory.h"
 
 struct distinct {
-    uint64_t *seen; /* open addressing; 0: free */
+    uint64_t *seen; /* a hash table with open addressing; 0: free */
     uint64_t mask;
     uint64_t count;
 };
 
-/* For so many numbers at most. */
+/* Prepares for at most `most` numbers. */
 static inline void distinct_init(struct distinct *distinct, uint64_t most)
 {
     uint64_t size = 16;

@@ -1,7 +1,7 @@
 /*
- * The functions of src/platform/platform.h on the simulator's fibers. Locks and
- * semaphores say so when they are misused: destroyed while in use, or used
- * after that.
+ * The functions of src/platform/platform.h on the simulator's fibers.
+ *
+ * A run fails if a lock or a semaphore is misused: destroyed while in use, or used after that.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ void lanepool_i_thread_join(lanepool_i_thread *thread)
     sim.held--;
 }
 
-/* Nobody looks at these threads from outside. */
+/* A fiber needs no name. */
 void lanepool_i_thread_set_name(const char *name)
 {
     (void)name;
@@ -85,7 +85,7 @@ void lanepool_i_mutex_fini(lanepool_i_mutex *mutex)
 {
     sim_empty_buffer();
     if (!mutex->usable || mutex->owner != NULL)
-        sim_fail("a lock is destroyed that is not there or is held");
+        sim_fail("a lock is destroyed that does not exist or is held");
     mutex->usable = false;
     sim.held--;
 }
@@ -94,7 +94,7 @@ void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
 {
     sim_step(SIM_LOCK, mutex);
     if (!mutex->usable)
-        sim_fail("a lock is used that is not there");
+        sim_fail("a lock is used that does not exist");
     if (mutex->owner == sim.current)
         sim_fail("a lock is taken twice by one thread");
     while (mutex->owner != NULL)
@@ -138,7 +138,7 @@ void lanepool_i_semaphore_fini(lanepool_i_semaphore *semaphore)
 {
     sim_empty_buffer();
     if (!semaphore->usable || semaphore->waiting > 0)
-        sim_fail("a semaphore is destroyed that is not there or is waited for");
+        sim_fail("a semaphore is destroyed that does not exist or has waiters");
     semaphore->usable = false;
     sim.held--;
 }
@@ -147,7 +147,7 @@ void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
 {
     sim_step(SIM_LOCK, semaphore);
     if (!semaphore->usable)
-        sim_fail("a semaphore is posted that is not there");
+        sim_fail("a semaphore is posted that does not exist");
     HAPPENS_BEFORE(semaphore);
     semaphore->count++;
     sim_wake(semaphore);
@@ -162,7 +162,7 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
 {
     sim_step(SIM_LOCK, semaphore);
     if (!semaphore->usable)
-        sim_fail("a semaphore is waited for that is not there");
+        sim_fail("a thread waits for a semaphore that does not exist");
     bool in_time = true;
     semaphore->waiting++;
     while (semaphore->count == 0 && in_time)
@@ -177,7 +177,7 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
 
 /* --- events --- */
 
-/* There are no descriptors here: scenarios look at the flag. */
+/* There are no file descriptors here: scenarios read the flag `set`. */
 bool lanepool_i_event_init(lanepool_i_event *event)
 {
     if (sim_fault())
@@ -190,7 +190,7 @@ bool lanepool_i_event_init(lanepool_i_event *event)
 void lanepool_i_event_fini(lanepool_i_event *event)
 {
     if (!event->usable)
-        sim_fail("an event is destroyed that is not there");
+        sim_fail("an event is destroyed that does not exist");
     event->usable = false;
     sim.held--;
 }
@@ -199,7 +199,7 @@ static void change_event(lanepool_i_event *event, bool set)
 {
     sim_step(SIM_LOCK, event);
     if (!event->usable || event->set == set)
-        sim_fail("an event is set or cleared twice, or is not there");
+        sim_fail("an event is set or cleared twice, or does not exist");
     event->set = set;
 }
 
@@ -220,7 +220,7 @@ int lanepool_i_event_fd(const lanepool_i_event *event)
 
 /* --- the clock --- */
 
-/* No two readings are the same: what is read later is later. */
+/* Every reading is larger than the one before. */
 uint64_t lanepool_i_clock_now(void)
 {
     return sim.now++;
@@ -231,7 +231,7 @@ uint64_t lanepool_i_clock_coarse(void)
     return sim.now;
 }
 
-/* With store buffers; without them events get the clock's times. */
+/* The counter is used in runs with store buffers. In runs without them, events use the clock. */
 bool lanepool_i_counter_is_usable(void)
 {
     return sim.options.buffers;
@@ -244,7 +244,7 @@ uint64_t lanepool_i_counter(void)
 
 /* --- memory --- */
 
-/* In front of each piece, so that freeing knows its size. */
+/* Precedes each piece of memory, so that freeing knows its size. */
 struct header {
     size_t size;
 };
@@ -306,7 +306,7 @@ void sim_spoil(void *address, size_t size)
 
 /* --- the rest --- */
 
-/* Nobody forks here. */
+/* The simulator has one process. */
 uint32_t lanepool_i_process(void)
 {
     return 1;
@@ -317,13 +317,14 @@ unsigned lanepool_i_cpu_count(void)
     return 2;
 }
 
-/* The same in every run, or the same schedule would not do the same. */
+/* The seed is constant, so that a schedule repeats the same steps. */
 uint64_t lanepool_i_seed(void)
 {
     return 0;
 }
 
-/* With store buffers; without them the operations that need none are tried. */
+/* membarrier is used in runs with store buffers. Runs without them test the operations that do not
+ * need it. */
 bool lanepool_i_membarrier_init(void)
 {
     return sim.options.buffers;

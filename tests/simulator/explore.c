@@ -1,21 +1,20 @@
 /*
- * Owns exhaustive search: all schedules with at most so many preemptions, one
- * run each, depth first. A run repeats the choices of the one before up to the
- * last that has an alternative left, takes that, and goes on with the first
- * possibility everywhere (Musuvathi and Qadeer: Iterative context bounding for
- * systematic testing of multithreaded programs, 2007).
+ * Owns the exhaustive search: all schedules with a limited number of preemptions, one run each,
+ * depth first. A run repeats the choices of the run before it, up to the last choice that has an
+ * untried alternative. It takes that alternative, and the first one at every later choice
+ * (Musuvathi and Qadeer: Iterative context bounding for systematic testing of multithreaded
+ * programs, 2007).
  *
- * A preemption matters only before an access to an object that is contended:
- * accessed by two fibers and not only read. Which are is learned while running;
- * when the list has grown, the search begins anew, until one search has found
- * nothing new. Memory has the same addresses in each run, so that the list
- * stays valid (memory.c). A step that empties the fiber's store buffer accesses
- * what stands in it.
+ * A preemption matters only before an access to a contended object: one that two fibers access, and
+ * that at least one access writes. The search learns during its runs which objects are contended.
+ * When it learns of one more, it starts again, until a search learns of no new one. Memory has the
+ * same addresses in each run, so that the list of objects stays valid (memory.c). A step that
+ * empties the fiber's store buffer counts as an access to each object in the buffer.
  *
- * Accesses are counted from the beginning of the part that is explored: those
- * before come before all others in every run. They are counted to the end of
- * the run, since a fiber that was preempted may go on behind the part; unless
- * the part ends with every other fiber waiting, so that none was.
+ * Accesses are counted from the start of the explored part, because earlier accesses precede all
+ * others in every run. They are counted to the end of the run, because a preempted fiber may
+ * continue after the explored part. If every other fiber waits at the end of the part, none was
+ * preempted, and counting stops there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +30,8 @@ struct choice {
 
 struct object {
     const volatile void *address;
-    uint32_t fiber; /* the first that accessed it */
-    uint32_t run;   /* of that access: others of the same run count */
+    uint32_t fiber; /* the first fiber that accessed it */
+    uint32_t run;   /* the run of that access; only accesses of the same run are compared */
     bool written;
     bool shared;
     bool contended;
@@ -40,13 +39,13 @@ struct object {
 
 static struct {
     struct choice choices[CHOICES_MAX];
-    uint32_t recorded; /* choices to be repeated */
+    uint32_t recorded; /* how many choices the next run repeats */
     uint32_t made;
     uint32_t preemptions_max;
     uint32_t preemptions;
-    bool active;   /* choices are explored */
-    bool counting; /* accesses are counted */
-    bool always;   /* the whole run is explored */
+    bool active;   /* choices are explored now */
+    bool counting; /* accesses are counted now */
+    bool always;   /* the whole run is explored: the body calls no sim_explore_from_here() */
     bool grown;
     uint32_t run;
     struct object objects[OBJECTS_MAX];
@@ -83,7 +82,7 @@ static bool is_contended(const volatile void *address, uint32_t fiber, bool writ
     return object->contended;
 }
 
-/* Whether the step that the fiber is about to make matters to others. */
+/* Returns true if the step that the fiber is about to make accesses a contended object. */
 static bool matters(const struct sim_fiber *fiber)
 {
     bool result = fiber->object != NULL &&
@@ -137,7 +136,7 @@ struct sim_fiber *sim_explore_choose(struct sim_fiber *self)
     return other_than(self, taken - 1);
 }
 
-/* What was chosen before is chosen in the same way in each run. */
+/* Before this call every run makes the same choices. */
 void sim_explore_from_here(void)
 {
     search.active = sim.options.strategy == SIM_EXHAUSTIVE;
@@ -158,7 +157,7 @@ void sim_explore_to_here(void)
 
 /* --- the search --- */
 
-/* False: every choice has had all its turns. */
+/* Moves to the next alternative. Returns false if every choice has had all its alternatives. */
 static bool advance(void)
 {
     search.recorded = search.made;
@@ -190,7 +189,7 @@ void sim_explore(const struct sim_options *given, uint32_t preemptions_max, uint
                  void (*body)(void *argument), void *argument, struct sim_exploration *exploration)
 {
     struct sim_options options = *given;
-    uint64_t before = 0; /* runs of searches that were begun anew */
+    uint64_t before = 0; /* the runs of earlier searches, which were started again */
 
     options.strategy = SIM_EXHAUSTIVE;
     options.eager = false;

@@ -1,11 +1,13 @@
 /*
- * Lets everything that can fail do so: each allocation, thread, lock and semaphore of each
- * workload, once and from then on, on the simulated platform.
+ * Runs workloads on the simulated platform and lets each fault point fail: each allocation, and
+ * each creation of a thread, lock or semaphore.
  *
  *     faults [--seed S] [--count N]
  *
- * A workload is run once to count what can fail, and then twice for each. Whatever is refused must
- * say so and leave nothing behind; whatever was accepted is called once all the same.
+ * Each workload runs once without a fault, to count its fault points. Then it runs twice for each
+ * fault point: one run in which only that point fails, and one in which every later point fails,
+ * too. A refused call must return an error and leave nothing behind. An accepted task must be
+ * called exactly once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ static bool survives(const struct workload *workload, struct sim_options schedul
     return false;
 }
 
-/* The number of fault points tried; 0: one was not survived. */
+/* Returns the number of runs with a fault, or 0 if one of them failed. */
 static uint64_t try_workload(uint64_t seed)
 {
     struct choices choices = choices_from_seed(seed);

@@ -1,9 +1,9 @@
 /*
- * Owns the switch between stacks. On x86-64 by hand, which takes some
- * nanoseconds; elsewhere by ucontext. The sanitizers are told of each switch.
+ * Owns the switch between stacks: in assembler on x86-64, which takes some nanoseconds; by ucontext
+ * elsewhere. Each switch is announced to the sanitizers.
  *
- * The simulator itself is not instrumented by ThreadSanitizer, which would take
- * its data for shared; the build then defines SIM_THREAD_SANITIZER.
+ * ThreadSanitizer does not instrument the simulator itself, because it would take the simulator's
+ * data for shared data. The build then defines SIM_THREAD_SANITIZER.
  */
 #include "simulator/fiber.h"
 
@@ -31,12 +31,12 @@ static void get_stack(struct fiber *fiber)
     fiber->stack =
         mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fiber->stack == MAP_FAILED || mprotect(fiber->stack, GUARD_SIZE, PROT_NONE) != 0) {
-        fprintf(stderr, "there is no memory for a fiber's stack\n");
+        fprintf(stderr, "no memory for a fiber's stack\n");
         exit(EXIT_FAILURE);
     }
 }
 
-/* --- what the sanitizers want to know --- */
+/* --- what the sanitizers must know --- */
 
 static void leaving(struct fiber *from, const struct fiber *to)
 {
@@ -71,7 +71,8 @@ static void enter(void)
 
 #if defined(__x86_64__)
 
-/* Saves what a call must preserve on the old stack and takes it from the new one. */
+/* Saves the registers that a call must preserve on the old stack, and restores them from the new
+ * one. */
 void fiber_exchange_stacks(void **save, void *load);
 __asm__(".text\n"
         ".globl fiber_exchange_stacks\n"
@@ -96,7 +97,8 @@ __asm__(".text\n"
 
 static void start_stack(struct fiber *fiber)
 {
-    /* Seven words as the switch leaves them, and one so that the entry finds the stack aligned. */
+    /* Seven words that the switch pops, and one more so that the entry function finds its stack
+     * aligned. */
     void **top = (void **)(void *)(fiber->stack + fiber->stack_size);
 
     memset(top - 8, 0, 8 * sizeof *top);
@@ -177,7 +179,7 @@ void fiber_of_thread(struct fiber *fiber)
     void *lowest = NULL;
 
     if (fiber->stack != NULL)
-        return; /* known from an earlier run: to ask takes as long as many steps */
+        return; /* known from an earlier run; asking the system costs as much as many steps */
     if (pthread_getattr_np(pthread_self(), &attributes) != 0 ||
         pthread_attr_getstack(&attributes, &lowest, &fiber->stack_size) != 0)
         abort();

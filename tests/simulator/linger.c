@@ -1,12 +1,13 @@
 /*
- * What lingering that follows the pace of each key is good for: the same tasks on a pool with
- * contexts, in virtual time, with fixed times to linger and with the pool's own rule.
+ * Compares the pool's idle time, which follows the pace of each key, with fixed idle times: the
+ * same tasks on a pool with contexts, in virtual time.
  *
  *     linger
  *
- * A context costs an open, and its memory for as long as it is open. Prints both for each way, and
- * fails if a fixed time opens as few contexts with less than LEAST_GAIN times the memory, or opens
- * less than LEAST_FEWER times as many with as much memory.
+ * A context costs one open, and memory for as long as it is open. The program prints both costs for
+ * each way. It fails if a fixed time opens no more contexts than the pool's rule with less than
+ * LEAST_GAIN times its memory. It also fails if a fixed time with no more memory opens less than
+ * LEAST_FEWER times as many contexts.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,12 +31,12 @@ struct arrival {
     uint32_t key;
 };
 
-/* One way to linger, and what it came to. */
+/* One way to choose the idle time, and its costs. */
 struct way {
     uint64_t min_ns;
     uint64_t max_ns;
     uint64_t opens;
-    double open_s; /* contexts times seconds */
+    double open_s; /* sum over all contexts of the seconds that each was open */
 };
 
 static struct arrival *arrivals;
@@ -80,7 +81,7 @@ static int by_time(const void *left, const void *right)
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-/* Some keys are busy, some come now and then, most come rarely, and some in bursts. */
+/* Some keys are busy, some get a task now and then, most get one rarely, and some get bursts. */
 static void draw_arrivals(void)
 {
     uint32_t key = 0;
@@ -120,7 +121,7 @@ static int use(lanepool_run *run, void *context, lanepool_call call)
 {
     (void)context, (void)call;
     if (lanepool_run_context(run, NULL, &context, NULL) != LANEPOOL_OK) {
-        sim_fail("a task gets no context");
+        sim_fail("a task got no context");
     }
     return 0;
 }
@@ -135,7 +136,7 @@ static void submit(lanepool_pool *pool, const struct arrival *arrival)
     task.claims = &claim;
     task.claim_count = 1;
     if (lanepool_pool_submit(pool, &task) != LANEPOOL_OK) {
-        sim_fail("a submit is refused");
+        sim_fail("a task was refused");
     }
 }
 
@@ -154,7 +155,7 @@ static void serve(void *argument)
     options.workers = 1;
     options.contexts = &contexts;
     if (lanepool_pool_create(&options, &pool) != LANEPOOL_OK) {
-        sim_fail("there is no pool");
+        sim_fail("the pool was not created");
     }
     for (size_t i = 0; i < arrival_count; i++) {
         submit(pool, &arrivals[i]);
@@ -180,8 +181,8 @@ static bool measure(struct way *measured)
     return true;
 }
 
-/* Of the fixed times: the least memory of those that open as few, the fewest opens of those that
- * take as little memory. */
+/* Compares two fixed times with the pool's rule: the one with the least memory among those that
+ * open no more contexts, and the one with the fewest opens among those that use no more memory. */
 static bool judge(const struct way *fixed, const struct way *adaptive)
 {
     double memory = HUGE_VAL;
@@ -197,7 +198,7 @@ static bool judge(const struct way *fixed, const struct way *adaptive)
     }
     memory /= adaptive->open_s;
     opens /= (double)adaptive->opens;
-    printf("a fixed time that opens as few takes %.2f times the memory; one that takes as little "
+    printf("a fixed time with as few opens needs %.2f times the memory; one with as little memory "
            "opens %.2f times as many\n",
            memory, opens);
     return memory >= LEAST_GAIN && opens >= LEAST_FEWER;

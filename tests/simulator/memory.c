@@ -1,9 +1,9 @@
 /*
  * Owns the memory that the engine gets in a simulated run.
  *
- * It comes from one arena that begins anew with each run, so that the same
- * schedule sees the same addresses, and what was freed last is used first.
- * Under a sanitizer it comes from the sanitizer's allocator, which knows better.
+ * The memory is one arena that starts anew with each run, so that the same schedule sees the same
+ * addresses. The piece that was freed last is used first. Under a sanitizer, the sanitizer's
+ * allocator is used instead, because it finds more errors.
  */
 #include "simulator/memory.h"
 
@@ -16,7 +16,7 @@
 static void *must_have(void *memory)
 {
     if (memory == NULL || memory == MAP_FAILED) {
-        fprintf(stderr, "there is no memory for a simulated run\n");
+        fprintf(stderr, "no memory for a simulated run\n");
         exit(EXIT_FAILURE);
     }
     return memory;
@@ -49,7 +49,7 @@ struct piece {
 
 static char *arena;
 static size_t used;
-/* Free pieces by size, one list for each size that was ever asked for in this run. */
+/* Free pieces by size: one list for each size that was requested in this run. */
 static struct {
     size_t size;
     struct piece *first;

@@ -1,14 +1,14 @@
-/* The memory behind the simulated door. */
+/* The memory that the simulated platform gives to the engine. */
 #ifndef TESTS_SIMULATOR_MEMORY_H
 #define TESTS_SIMULATOR_MEMORY_H
 
 #include <stddef.h>
 
-/* Aligned to `alignment`, a power of two that divides the size; not cleared. Ends the program when
- * there is none. */
+/* Returns memory aligned to `alignment`, a power of two that divides the size. The memory is not
+ * cleared. Ends the program if there is none. */
 void *sim_memory_get(size_t size, size_t alignment);
 void sim_memory_put(void *memory, size_t size);
-/* Nothing of the last run is used any more. */
+/* Starts a new run: memory of the last run must not be used any more. */
 void sim_memory_reset(void);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Plants each error that this build can find, and looks for it.
+ * Plants each error that this build can find, and searches for a workload that finds it.
  *
  *     planted [--seconds N] NUMBER...
  *
- * For each number (src/base/planted.h) a process of its own plants the error and runs workloads
- * until one fails or a sanitizer ends it. All must be found within so many seconds (10) each.
+ * For each number (src/base/planted.h) a separate process plants the error. It runs workloads until
+ * one fails or a sanitizer ends the process. Each error must be found within N seconds, 10 by
+ * default.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -67,7 +68,8 @@ __attribute__((noreturn)) static void look_for(int error, unsigned seconds)
     }
 }
 
-/* Whatever a sanitizer says about it is expected, and goes nowhere. */
+/* Runs the search in a child process. The child's stderr is discarded, because sanitizer reports
+ * are expected. */
 static bool is_found(int error, unsigned seconds)
 {
     int status = 0;
@@ -83,7 +85,7 @@ static bool is_found(int error, unsigned seconds)
         return false;
     if (WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) > EXIT_FAILURE &&
                                 WEXITSTATUS(status) != NOT_FOUND))
-        printf("%s: found by a sanitizer, or by a crash\n", names[error]);
+        printf("%s: found by a sanitizer or a crash\n", names[error]);
     return !WIFEXITED(status) ||
            (WEXITSTATUS(status) != NOT_FOUND && WEXITSTATUS(status) != EXIT_SUCCESS);
 }

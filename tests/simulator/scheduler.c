@@ -1,8 +1,8 @@
 /*
- * Owns the run: which fibers there are, who can go on, virtual time, and how a
- * run ends. A fiber that must stop chooses its successor and switches to it;
- * there is no fiber of the scheduler's own. The thread itself is `host`, which
- * waits for the end of the run.
+ * Owns the run: its fibers, which of them are ready, virtual time, and the end of the run.
+ *
+ * A fiber that must wait chooses its successor and switches to it; the scheduler has no fiber of
+ * its own. The thread that called sim_run() is `host`: it waits for the end of the run.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #if defined(SIM_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
 
-/* A report ends the program, so that it is known which run it belongs to. */
+/* The first report ends the program, so that it is clear which run caused it. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
@@ -28,7 +28,7 @@ enum { STEPS_MAX = 1000000, EAGERNESS = 256 };
 
 struct sim sim;
 
-/* --- who is ready --- */
+/* --- the ready fibers --- */
 
 static void make_ready(struct sim_fiber *fiber)
 {
@@ -39,7 +39,7 @@ static void make_ready(struct sim_fiber *fiber)
     sim_choice_joins(fiber);
 }
 
-/* The order of the others stays: exploration counts on it. */
+/* Removes a fiber, and keeps the others in their order: exploration relies on it. */
 static void make_unready(struct sim_fiber *fiber)
 {
     uint32_t at = fiber->ready_at;
@@ -88,7 +88,7 @@ void sim_fail(const char *format, ...)
     leave_run();
 }
 
-/* The library's own assertions end a run like any other failure. */
+/* Assertions of the library end a run like any other failure. */
 void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function)
 {
     if (sim.current != NULL)
@@ -110,7 +110,7 @@ static void wake_by_time(void)
     }
 }
 
-/* False: nobody waits for a time. */
+/* Advances the clock to the next wake-up time. Returns false if no fiber waits for a time. */
 static bool let_time_pass(void)
 {
     uint64_t next = UINT64_MAX;
@@ -134,7 +134,7 @@ static bool has_all_ended(void)
     return true;
 }
 
-/* Who waits for a moment that has come meanwhile: the clock moves when it is read, too. */
+/* Returns true if a fiber's wake-up time has passed. Reading the clock advances it, too. */
 static bool is_anyone_due(void)
 {
     bool any = false;
@@ -144,7 +144,7 @@ static bool is_anyone_due(void)
     return any;
 }
 
-/* Nobody can go on. */
+/* No fiber is ready: ends the run, or lets time pass. */
 static void be_quiet(void)
 {
     if (has_all_ended())
@@ -160,7 +160,8 @@ static void be_quiet(void)
 static void count_step(void)
 {
     if (++sim.steps > sim.options.steps_max)
-        sim_fail("it does not end within %llu steps", (unsigned long long)sim.options.steps_max);
+        sim_fail("the run does not end within %llu steps",
+                 (unsigned long long)sim.options.steps_max);
 }
 
 void sim_step(enum sim_access access, const volatile void *object)
@@ -187,7 +188,7 @@ bool sim_wait(const void *on, uint64_t wakes_at)
 {
     struct sim_fiber *self = sim.current;
 
-    count_step(); /* who only sleeps again and again does not end either */
+    count_step(); /* also ends a run whose fibers only sleep, again and again */
     sim_buffer_empty(self);
     self->waits_for = on;
     self->wakes_at = wakes_at;
@@ -334,7 +335,7 @@ static void reset(const struct sim_options *options)
 {
     sim.options = *options;
 #if defined(SIM_THREAD_SANITIZER)
-    sim.options.buffers = false; /* a delayed store would not be the storing thread's */
+    sim.options.buffers = false; /* sanitizers would attribute a delayed store to another thread */
 #endif
     if (sim.options.steps_max == 0)
         sim.options.steps_max = STEPS_MAX;

@@ -4,9 +4,11 @@
  *     simulate [--seed S] [--count N] [--schedule X] [--keep TASK,TASK,...] [--fault F [--stay]]
  *              [--verbose]
  *
- * Run number i has the seed S + i, from which workload and schedule follow; one run in a hundred
- * is made twice and must take the same steps. A failure is made smaller and printed with the one
- * command that repeats it: --schedule is then the seed of its schedule, --keep the tasks left.
+ * The seed of run number i is S + i; workload and schedule follow from it. One run in a hundred is
+ * repeated and must take the same steps.
+ *
+ * A failing case is made smaller and printed with the command that repeats it. In that command,
+ * --schedule is the seed of the schedule, and --keep lists the remaining tasks.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,14 +25,15 @@
 struct request {
     uint64_t seed;
     uint64_t count;
-    uint64_t schedule; /* 0: follows from the seed */
+    uint64_t schedule; /* 0: the schedule follows from the seed */
     const char *keep;
     uint64_t fault;
     bool stay;
     bool verbose;
 };
 
-/* How to repeat the run at hand; kept ready for the case that the program is killed by it. */
+/* The command that repeats the current run. It is prepared in advance, because the run may crash
+ * the program. */
 static char repeat[512];
 
 static void prepare_repeat(const struct request *request, uint64_t seed,
@@ -97,7 +100,7 @@ static void report_failure(const struct request *request, uint64_t seed, struct 
     printf("%s", repeat);
 }
 
-/* The same steps again? */
+/* Runs the same workload and schedule again. Returns true if the run takes the same steps. */
 static bool repeats_itself(const struct workload *workload, const struct sim_options *schedule,
                            struct sim_report *report)
 {

@@ -1,12 +1,12 @@
 /*
- * The simulated platform: the door of src/platform/platform.h on fibers.
+ * The simulated platform: implements src/platform/platform.h on fibers.
  *
- * Every operation behind the door is a step: before it is carried out, the
- * scheduler (simulator.h) may let other fibers go on. Atomic operations stay
- * inline in the engine, so that ThreadSanitizer sees them with their orders.
+ * Every operation of the platform is a step: before the operation, the scheduler (simulator.h) may
+ * run other fibers. Atomic operations are inline in the engine, so that ThreadSanitizer sees them
+ * with their memory orders.
  *
- * Relaxed and release stores may stand in the fiber's store buffer for a
- * while, as on x86; everything else that writes empties it first.
+ * Relaxed and release stores may be delayed in the fiber's store buffer, as on x86. Every other
+ * operation that writes empties the buffer first.
  */
 #ifndef TESTS_SIMULATOR_SIMULATED_H
 #define TESTS_SIMULATOR_SIMULATED_H
@@ -16,16 +16,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a fiber is about to do. From SIM_CHANGE on its store buffer is emptied first. */
+/* A fiber's next access. SIM_CHANGE and those after it first empty the fiber's store buffer. */
 enum sim_access { SIM_LOAD, SIM_STORE, SIM_CHANGE, SIM_LOCK, SIM_YIELD };
 
-/* A step: the calling fiber is about to access the object. */
+/* Makes a step: the calling fiber is about to access the object. */
 void sim_step(enum sim_access access, const volatile void *object);
-/* The step of a store. True: it stands in the buffer now; false: it is to be carried out. */
+/* Makes the step of a store. Returns true if the value was put into the store buffer; otherwise the
+ * caller must carry out the store. */
 bool sim_store(volatile void *object, const void *value, size_t size, bool at_once);
-/* If the calling fiber's own buffer holds the object, its value there replaces *value. */
+/* If the calling fiber's own buffer contains the object, replaces *value by the value there. */
 void sim_forward(const volatile void *object, void *value, size_t size);
-/* Empties the calling fiber's buffer: its memory is used for something else. */
+/* Empties the calling fiber's buffer, because its memory is used for something else. */
 void sim_empty_buffer(void);
 
 #if !defined(SIM_OUT_OF_LINE)
@@ -49,7 +50,7 @@ void sim_empty_buffer(void);
 
 #else
 
-/* The same without branches, for a build that counts those of the engine. */
+/* Versions without branches, for a build that counts the branches of the engine. */
 void sim_load(const volatile void *object, void *value, size_t size);
 void sim_store_now_or_later(volatile void *object, const void *value, size_t size, bool at_once);
 
@@ -97,7 +98,7 @@ typedef struct lanepool_i_event {
     bool set;
 } lanepool_i_event;
 
-/* A fiber does not end inside a task: threads that do are tested natively. */
+/* Fibers do not end inside a task. Threads that do are tested on the real platform. */
 #define LANEPOOL_I_THREAD_END_PUSH(done, argument) \
     {                                              \
         void (*thread_end_)(void *) = (done);      \
@@ -115,7 +116,7 @@ static inline void lanepool_i_pause(void)
     sim_step(SIM_YIELD, NULL);
 }
 
-/* The clock's time, in a unit of its own. */
+/* Returns the clock's time in a different unit. */
 uint64_t lanepool_i_counter(void);
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -124,7 +125,7 @@ uint64_t lanepool_i_counter(void);
     (sim_empty_buffer(), ASAN_POISON_MEMORY_REGION(address, size))
 #define LANEPOOL_I_UNPOISON(address, size) ASAN_UNPOISON_MEMORY_REGION(address, size)
 #else
-/* What is read from free memory after all should look like nothing sensible. */
+/* Overwrites freed memory with a pattern, so that a later read gets a useless value. */
 void sim_spoil(void *address, size_t size);
 #define LANEPOOL_I_POISON(address, size)   sim_spoil(address, size)
 #define LANEPOOL_I_UNPOISON(address, size) ((void)(address), (void)(size))

@@ -10,7 +10,7 @@
 struct property {
     const struct workload *workload;
     struct oracle_log log;
-    lanepool_pool *pool; /* while there is one */
+    lanepool_pool *pool; /* NULL if there is none now */
     lanepool_status status;
 };
 
@@ -78,7 +78,8 @@ bool property_holds(const struct workload *workload, const struct sim_options *s
 
 enum { SCHEDULES_TRIED = 300 };
 
-/* Whether the workload fails under this schedule or one of some others; leaves it in *schedule. */
+/* Returns true if the workload fails under this schedule or under one of some others. Stores the
+ * schedule that failed in *schedule. */
 static bool fails_somehow(const struct workload *workload, struct sim_options *schedule,
                           struct sim_report *report)
 {

@@ -1,4 +1,4 @@
-/* The property that every workload must have under every schedule, on the simulator. */
+/* The property that every workload must have under every schedule, checked on the simulator. */
 #ifndef TESTS_SIMULATOR_SIMULATED_PROPERTY_H
 #define TESTS_SIMULATOR_SIMULATED_PROPERTY_H
 
@@ -6,20 +6,20 @@
 #include "simulator/simulator.h"
 
 /*
- * Runs the workload under the schedule and judges it; true: it holds. The report also tells what
- * the oracle found. With faults it holds as well: what is refused was not accepted, what was
- * accepted is called once, and nothing is left behind.
+ * Runs the workload under the schedule and judges the run. Returns true if the property holds;
+ * otherwise the report says why it does not. If fault points fail, a refused call must have had no
+ * effect, an accepted task must be called once, and nothing may be left behind.
  */
 bool property_holds(const struct workload *workload, const struct sim_options *schedule,
                     struct sim_report *report);
 
-/* What was counted in all runs so far that were judged. */
+/* Returns the counts of all judged runs so far. */
 const struct oracle_counts *property_counts(void);
 
 /*
- * Looks for a smaller failing case: leaves tasks out of the workload, and tries each smaller one
- * under some other schedules, since its steps are not the same any more. Leaves the smallest case
- * found in both arguments and its report in the third.
+ * Searches for a smaller failing case. Leaves tasks out of the workload, and tries each smaller
+ * workload under several schedules, because its steps differ. Stores the smallest case found in
+ * `workload` and `schedule`, and its report in `report`.
  */
 void property_shrink(struct workload *workload, struct sim_options *schedule,
                      struct sim_report *report);

@@ -1,4 +1,4 @@
-/* What the parts of the simulator share: the fibers of the run that goes on. */
+/* The state that the parts of the simulator share: the fibers of the current run. */
 #ifndef TESTS_SIMULATOR_STATE_H
 #define TESTS_SIMULATOR_STATE_H
 
@@ -14,16 +14,16 @@ struct sim_delayed {
     uint32_t size;
 };
 
-/* States: in `ready` (can go on), waiting for `waits_for` or a time, or ended. */
+/* A fiber is ready (it is in `ready`), waits for `waits_for` or a time, or has ended. */
 struct sim_fiber {
     struct fiber flow;
     uint32_t index;
-    uint32_t ready_at; /* its place in sim.ready; UINT32_MAX: not there */
+    uint32_t ready_at; /* its index in sim.ready; UINT32_MAX: not ready */
     const void *waits_for;
-    uint64_t wakes_at; /* UINT64_MAX: never by itself */
+    uint64_t wakes_at; /* UINT64_MAX: no time */
     bool timed_out;
     bool ended;
-    enum sim_access access; /* what it does next, or did last */
+    enum sim_access access; /* of the next step, or of the last one */
     const volatile void *object;
     uint64_t priority;
     struct sim_delayed stores[SIM_STORES_MAX]; /* oldest first */
@@ -32,7 +32,7 @@ struct sim_fiber {
     void *drains;
     void *(*main)(void *argument);
     void *argument;
-    void *joined_by; /* what a join waits for: any address of this fiber's own */
+    void *joined_by; /* only its address is used: sim_join() waits for it */
 };
 
 struct sim {
@@ -41,7 +41,7 @@ struct sim {
     uint32_t fiber_count;
     struct sim_fiber *ready[SIM_FIBERS_MAX];
     uint32_t ready_count;
-    struct sim_fiber *current; /* NULL: no run */
+    struct sim_fiber *current; /* NULL outside of a run */
     struct sim_fiber host;
     uint64_t now;
     uint64_t random;
@@ -49,8 +49,8 @@ struct sim {
     uint64_t schedule;
     uint64_t fault_points;
     uint64_t faults;
-    int64_t held;     /* memory, pages, locks, semaphores not given back */
-    bool stores_wait; /* some fiber's buffer is not empty */
+    int64_t held; /* pieces of memory, pages, locks and semaphores that are not given back yet */
+    bool stores_wait; /* at least one fiber's buffer is not empty */
     bool failed;
     char why[256];
     void (*slot_at_exit)(void *value);
@@ -58,7 +58,7 @@ struct sim {
 
 extern struct sim sim;
 
-/* SplitMix64: the schedule's own numbers. */
+/* SplitMix64, the source of the schedule's random numbers. */
 static inline uint64_t sim_random(void)
 {
     sim.random += 0x9e3779b97f4a7c15u;
@@ -77,19 +77,20 @@ static inline uint32_t sim_random_below(uint32_t bound)
 
 struct sim_fiber *sim_start(void *(*main)(void *argument), void *argument);
 void sim_join(struct sim_fiber *fiber);
-/* Waits until someone calls sim_wake() with the same address, or for the time. False: the time. */
+/* Waits until another fiber calls sim_wake() with the same address, or until the time. Returns
+ * false if the time came first. */
 bool sim_wait(const void *on, uint64_t wakes_at);
 void sim_wake(const void *on);
-/* Whether the fault point that the run has come to fails. */
+/* Counts a fault point. Returns true if it is to fail. */
 bool sim_fault(void);
 
 /* --- choice.c --- */
 
 void sim_choice_begin(void);
-/* Who goes on: `self` is about to make a step, and may; NULL: nobody runs. Never called with
- * nobody ready. */
+/* Chooses the fiber that runs next. `self` is the ready fiber that is about to make a step; NULL if
+ * the caller must wait. At least one fiber must be ready. */
 struct sim_fiber *sim_choose(struct sim_fiber *self);
-/* A fiber has become ready. */
+/* Prepares a fiber that has just become ready. */
 void sim_choice_joins(struct sim_fiber *fiber);
 
 /* --- explore.c --- */
@@ -99,9 +100,9 @@ struct sim_fiber *sim_explore_choose(struct sim_fiber *self);
 /* --- buffer.c --- */
 
 void sim_buffer_empty(struct sim_fiber *fiber);
-/* All fibers'. */
+/* Empties the buffers of all fibers. */
 void sim_buffers_empty_all(void);
-/* Lets some delayed stores become visible, as the schedule says. */
+/* Makes some delayed stores visible, as the schedule says. */
 void sim_buffers_drain_some(void);
 
 #endif

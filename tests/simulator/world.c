@@ -1,4 +1,4 @@
-/* The world of a workload on the simulator; see property/world.h. */
+/* Implements property/world.h on the simulator. */
 #include "property/world.h"
 
 #include "simulator/state.h"
