@@ -1,4 +1,5 @@
-/* Barriers: alone, after everything before and before everything behind. */
+/* Barriers: a barrier runs alone, after everything accepted before it and before everything
+ * accepted behind it. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -29,9 +30,9 @@ static void cancel(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
 }
 
-/* --- its place --- */
+/* --- position --- */
 
-/* What it waits for ends, and what stands behind it comes, at the same time. */
+/* The task before the barrier ends while the task behind the barrier is submitted. */
 static void scenario_16_barrier_between_two_tasks(void)
 {
     scene_open_with(1);
@@ -87,7 +88,7 @@ static void scenario_16_barrier_and_quiesce(void)
     scene_close();
 }
 
-/* A task without a worker of its own to run it. */
+/* Submits a task that the submitter may have to run itself. */
 static void submit_or_run(void *argument)
 {
     EXPECT_STATUS(OK, scene_submit_or_run(argument));
@@ -113,7 +114,8 @@ static void submit_and_wait_in_vain(struct scene_task *self)
     EXPECT_STATUS(DEADLOCK, lanepool_future_wait(behind->future, LANEPOOL_FOREVER, NULL));
 }
 
-/* Nothing can run beside a barrier. */
+/* No task can run in parallel with a barrier: a wait inside it for a task behind it is a
+ * deadlock. */
 static void scenario_16_barrier_that_waits(void)
 {
     open_some_pool();
@@ -133,8 +135,8 @@ static void wait_until_cancelled(struct scene_task *self)
     EXPECT(status == LANEPOOL_DEADLOCK || status == LANEPOOL_OK);
 }
 
-/* A task before the barrier waits for one behind it, which ends only if the barrier is cancelled
- * in time. */
+/* A task before the barrier waits for one behind it. That one can end only if the barrier is
+ * cancelled in time. */
 static void scenario_16_task_before_a_barrier_waits_for_one_behind(void)
 {
     open_some_pool();

@@ -121,13 +121,13 @@ static void scenario_06_task_cancels_others(void)
     scene_close();
 }
 
-/* --- who waits meanwhile --- */
+/* --- waits during a cancel --- */
 
 static void wait_for_the_next(struct scene_task *self)
 {
     lanepool_status status = lanepool_future_wait((self + 1)->future, LANEPOOL_FOREVER, NULL);
 
-    /* With lanes per worker it may stand behind the waiter. */
+    /* With lanes per worker the awaited task may be queued behind the waiter. */
     EXPECT(status == LANEPOOL_OK ||
            (status == LANEPOOL_DEADLOCK && scene.options.layout == LANEPOOL_PER_WORKER));
 }
@@ -153,7 +153,7 @@ static void take_a_while(struct scene_task *self)
     sim_sleep(5);
 }
 
-/* The cancelling call takes some time: it is over when the quiesce returns. */
+/* The cancelling call takes some time; it must have ended when the quiesce returns. */
 static void quiesce(void *argument)
 {
     const struct scene_task *task = argument;
@@ -230,7 +230,7 @@ static void stand_at_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-/* One that runs, or will, until a gate opens. */
+/* Submits a task that runs until a gate opens. */
 static struct scene_task *submit_held(const char *claims)
 {
     struct scene_task *task = task_with_future(claims, 0);
@@ -246,7 +246,7 @@ static void expect_end(const struct scene_task *task)
     EXPECT_STATUS(OK, lanepool_future_wait(task->future, LANEPOOL_FOREVER, NULL));
 }
 
-/* While what stands before it runs. */
+/* Cancels the rollup while the task before it runs. */
 static void cancel_rollup(struct scene_task *rollup)
 {
     sim_explore_from_here();
@@ -300,7 +300,7 @@ static void scenario_07_rollup_between_readers(void)
     scene_close();
 }
 
-/* Without futures they are narrow. */
+/* Without futures the rollups are plain tasks. */
 static void scenario_07_rollups_without_futures(void)
 {
     scene_open_with(2);
@@ -316,7 +316,7 @@ static void scenario_07_rollups_without_futures(void)
     scene_close();
 }
 
-/* The marks meet the end of the task that they wait behind. */
+/* The tombstones meet the end of the task that they wait behind. */
 static void scenario_07_marks_in_a_row(void)
 {
     static const char *const claims[] = { "AB", "BA", "aB", "ABC" };
@@ -333,7 +333,7 @@ static void scenario_07_marks_in_a_row(void)
     scene_close();
 }
 
-/* With a rule a mark lasts as long as what it waits for. */
+/* With a rule, a tombstone lasts as long as the tasks that it waits for. */
 static void scenario_07_mark_with_a_rule(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -415,7 +415,7 @@ static void scenario_06_cancel_of_everything_races_a_start(void)
     scene_close();
 }
 
-/* --- inside of calls --- */
+/* --- inside calls --- */
 
 static struct scene_task *told_later;
 
@@ -424,7 +424,7 @@ static void cancel_in_a_callback(struct scene_task *task)
     lanepool_status status = scene_cancel_all();
 
     (void)task;
-    /* If the task had ended before it was asked for, the submitter makes this call. */
+    /* If the task ended before its continuation was set, the submitter makes this call. */
     EXPECT(status == LANEPOOL_DEADLOCK || status == LANEPOOL_OK);
     cancel(told_later);
 }
@@ -463,7 +463,7 @@ static void scenario_26_cancelling_call_submits_and_waits(void)
     scene_close();
 }
 
-/* --- for want of something --- */
+/* --- with failing allocations --- */
 
 static bool is_answered(lanepool_status status)
 {

@@ -1,4 +1,5 @@
-/* Contexts of keys: used beside their closing, opened in vain, too many, at the end of the pool. */
+/* Contexts of keys: used while they are closed, opened without success, too many at once, at the
+ * end of the pool. */
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -7,7 +8,7 @@
 
 enum { KEY_MAX = 4, LINGER_NS = 40 };
 
-/* What one key's callbacks have seen. `cell` is guarded by who may use the context alone. */
+/* The record of one key's callbacks. `cell` is guarded only by the right to use the context. */
 struct kept {
     _Atomic bool calling; /* a callback is being called */
     _Atomic bool open;
@@ -108,7 +109,7 @@ static void open_contexts(unsigned workers, const lanepool_context_options *cont
     scene_open(&options);
 }
 
-/* After the end, whichever it was: what was opened has been closed. */
+/* Checks that every opened context was closed, whichever way the pool ended. */
 static void judge_contexts(void)
 {
     for (uint32_t i = 0; i < KEY_MAX; i++) {
@@ -126,7 +127,8 @@ struct user {
     lanepool_mode mode;
     uint64_t takes;
     lanepool_status status;
-    _Atomic(lanepool_detached *) *detached; /* where it is put, if the task detaches; or NULL */
+    /* Where the task stores its detached handle, if it detaches; or NULL. */
+    _Atomic(lanepool_detached *) *detached;
     bool gives_up;
 };
 
@@ -176,7 +178,8 @@ static lanepool_status submit_user(struct user *user)
 
 /* --- due while it is taken into use --- */
 
-/* When the only context that there is will be due; now, if it is closed already. */
+/* Returns the moment at which the only context is due to be closed; now, if it is closed
+ * already. */
 static uint64_t due_ns(void)
 {
     lanepool_snapshot *snapshot;
@@ -225,7 +228,7 @@ static void scenario_contexts_used_as_it_is_due_then_the_end(void)
     judge_contexts();
 }
 
-/* --- readers, failures, what is stale --- */
+/* --- readers, failures, stale contexts --- */
 
 static void scenario_contexts_readers_open_in_vain_and_find_it_stale(void)
 {
@@ -269,7 +272,7 @@ static void scenario_contexts_longest_idle_context_makes_room(void)
         sim_sleep(scene_seed / 2 % 3 * 4);
     }
     EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
-    /* Until the keeper has come to those that had to go. */
+    /* Wait until the keeper has closed the contexts that are too many. */
     do {
         sim_sleep(10);
         EXPECT_STATUS(OK, lanepool_pool_stats(scene.pool, &stats, NULL, 0));
@@ -333,15 +336,15 @@ static void scenario_contexts_pool_ends_beside_contexts_that_linger(void)
     scene_join();
     uint64_t before = sim_now();
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
-    EXPECT(sim_now() - before < 10000); /* not for ever, and nobody lingers through it */
+    EXPECT(sim_now() - before < 10000); /* the end has a bound, and does not wait for idle times */
     judge_contexts();
     scene_end();
 }
 
-/* --- the rule of lingering --- */
+/* --- the rule for idle times --- */
 
-/* A key that comes often is kept between its tasks after a while; one that comes rarely is not.
- * Where time passes at random nothing can be said of it. */
+/* After a while, the context of a key that is used often stays open between its tasks; that of a
+ * key that is used rarely does not. In eager runs nothing can be checked. */
 static void scenario_contexts_linger_follows_the_pace_of_each_key(void)
 {
     enum { ROUNDS = 10, FIRST = 3 };

@@ -1,4 +1,4 @@
-/* Delayed tasks: due, cancelled, drained, handed back, all at once. */
+/* Delayed tasks: due, cancelled, drained and handed back, in any combination. */
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -8,14 +8,14 @@
 enum { LATER_MAX = 12 };
 #define TICKET_BIT ((uint64_t)1 << 39)
 
-/* A delayed task, and what has become of it. */
+/* A delayed task and its history. */
 struct later {
     const char *key;
-    uint64_t due_ns; /* it is due between these; 0: at once */
+    uint64_t due_ns; /* it is due between due_ns and due_ns_max; 0: at once */
     _Atomic uint64_t due_ns_max;
     lanepool_future *future;
     lanepool_status submitted;
-    _Atomic uint32_t cancelled; /* how many were told that they have cancelled it */
+    _Atomic uint32_t cancelled; /* how many calls answered that they have cancelled it */
     _Atomic uint32_t runs, cancels, returns, releases;
     _Atomic uint64_t ticket;
 };
@@ -23,8 +23,8 @@ struct later {
 static struct later laters[LATER_MAX];
 static uint32_t later_count;
 static uint64_t key_cell;            /* guarded by the lane of "A" */
-static const struct later *returned; /* the last that was handed back */
-static _Atomic uint64_t stopped_ns;  /* nothing is due any more from then on; 0: not known yet */
+static const struct later *returned; /* the last task that was handed back */
+static _Atomic uint64_t stopped_ns;  /* from this moment no task becomes due; 0: not known yet */
 
 static struct later *new_later(const char *key)
 {
@@ -35,7 +35,8 @@ static struct later *new_later(const char *key)
     return later;
 }
 
-/* By tickets, and what was not due when the pool was stopped by moments. */
+/* Tasks are handed back in the order of their tickets. Those that were not due when the pool
+ * stopped follow in the order of their due times. */
 static void expect_order(const struct later *later, uint64_t ticket)
 {
     EXPECT(returned == NULL || ((ticket - atomic_load(&returned->ticket)) & TICKET_BIT) == 0);
@@ -113,7 +114,7 @@ static void open_laters(const lanepool_options *options)
     scene_open(options);
 }
 
-/* Everything that was accepted had its one call, and its future and release say the same. */
+/* Every accepted task had its one call, and its future and its release callback agree with that. */
 static void judge_later(struct later *later)
 {
     bool accepted = later->submitted == LANEPOOL_OK;
@@ -147,7 +148,7 @@ static lanepool_options some_options(void)
     return options;
 }
 
-/* --- 34 --- */
+/* --- scenario 34 --- */
 
 static bool both_ran(const struct later *one, const struct later *other)
 {
@@ -159,7 +160,8 @@ static bool has_earlier_ticket(const struct later *one, const struct later *othe
     return ((atomic_load(&other->ticket) - atomic_load(&one->ticket)) & TICKET_BIT) == 0;
 }
 
-/* Of those with one key the earlier due have the smaller tickets; one is never due. */
+/* Of tasks with one key, those that are due earlier get the smaller tickets. One task is never
+ * due. */
 static void scenario_34_many_due_at_once_and_one_never(void)
 {
     static const int64_t delays[] = { 300, 100, -1, 0, 100, INT64_MIN, 50, 100, 50, INT64_MAX };
@@ -177,7 +179,7 @@ static void scenario_34_many_due_at_once_and_one_never(void)
                 EXPECT(has_earlier_ticket(&laters[i], &laters[j]));
 }
 
-/* --- 35 --- */
+/* --- scenario 35 --- */
 
 static void cancel_first(void *argument)
 {
@@ -244,7 +246,8 @@ static void submit_inside_a_drain(struct scene_task *self)
         EXPECT_STATUS(SHUT_DOWN, status);
 }
 
-/* Two threads start the clock; a drain comes, and a task inside it delays another. */
+/* Two threads start the clock thread. A drain begins, and a task submits a delayed one during the
+ * drain. */
 static void scenario_delays_drain_beside_submits(void)
 {
     lanepool_options options = some_options();
@@ -264,7 +267,7 @@ static void scenario_delays_drain_beside_submits(void)
     close_laters();
 }
 
-/* Far ones are cancelled in the order in which they would have been due. */
+/* Tasks that are not due soon are cancelled in the order in which they would have been due. */
 static void scenario_delays_stop_beside_what_is_due(void)
 {
     lanepool_options options = some_options();
@@ -294,7 +297,7 @@ static void submit_third(void *argument)
     EXPECT_STATUS(OK, scene_submit(argument));
 }
 
-/* Two delayed tasks fill the pool; when one is cancelled, who waits is admitted. */
+/* Two delayed tasks fill the pool. When one is cancelled, the waiting submitter is admitted. */
 static void scenario_delays_count_against_the_limit(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -321,7 +324,8 @@ static void wait_for_later(struct scene_task *self)
     answers[1] = lanepool_future_wait(laters[1].future, LANEPOOL_FOREVER, NULL);
 }
 
-/* What conflicts with the waiting task can never run before it; another can, by its own thread. */
+/* A task that conflicts with the waiting task can never run before it. Another task can: the
+ * waiting thread runs it. */
 static void scenario_delays_waits_inside_are_judged_when_due(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;

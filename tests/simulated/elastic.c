@@ -1,4 +1,4 @@
-/* Elastic pools: workers that come when there is more to do, and leave when they idle. */
+/* Elastic pools: workers start when there is more to do, and end when they are idle. */
 #include "lanepool/lanepool.h"
 #include "property/world.h"
 #include "simulated/scenarios.h"
@@ -8,7 +8,7 @@
 
 enum { WORKERS_MAX = 3 };
 
-/* Of each worker: how many of its threads are between worker_start and worker_stop. */
+/* For each worker: how many of its threads are between worker_start and worker_stop. */
 static _Atomic int at_work[WORKERS_MAX];
 static _Atomic uint32_t starts, stops;
 
@@ -20,7 +20,7 @@ static void *begin_work(void *user, size_t worker)
     return &at_work[worker];
 }
 
-/* It takes a while: what comes meanwhile may want this worker. */
+/* Takes a while, so that a new task may need this worker before it has ended. */
 static void end_work(void *user, size_t worker, void *context)
 {
     (void)user;
@@ -90,7 +90,7 @@ static struct scene_task *task_with(const char *claims, void (*body)(struct scen
     return task;
 }
 
-/* One of two workers waits for what only the other one can do. */
+/* The task of one worker waits for a task that only the other worker can run. */
 static void need_two_workers(void)
 {
     struct scene_task *waits = task_with("A", wait_at_first_gate);
@@ -117,7 +117,7 @@ static void open_second_gate(struct scene_task *self)
     scene_open_gate(1);
 }
 
-/* The second worker has just left, or is about to, when it is wanted again. */
+/* The second worker has just ended, or is about to end, when a task needs it again. */
 static void scenario_elastic_worker_comes_and_leaves_beside_a_busy_one(void)
 {
     open_elastic(2, 1);
@@ -133,7 +133,7 @@ static void scenario_elastic_worker_comes_and_leaves_beside_a_busy_one(void)
     scene_close();
 }
 
-/* An idle time so short that a worker that finds nothing leaves at once. */
+/* The idle time is so short that a worker that finds no task ends at once. */
 static void scenario_elastic_worker_leaves_as_work_comes(void)
 {
     open_elastic(2, 1);
@@ -189,7 +189,7 @@ static void end_while_submitting(bool drains)
     scene_end();
 }
 
-/* The only worker is busy, so that the submit wants another one. */
+/* The only worker is busy, so that the submit needs another one. */
 static void end_while_growing(bool drains)
 {
     struct scene_task *busy;
@@ -229,7 +229,7 @@ static void scenario_elastic_shutdown_now_while_the_pool_shrinks(void)
     end_while_shrinking(false);
 }
 
-/* --- with what else there is --- */
+/* --- with other features --- */
 
 static void say_so_and_wait(struct scene_task *self)
 {
@@ -238,7 +238,7 @@ static void say_so_and_wait(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-/* All who have a thread are busy when the pool goes on. */
+/* All workers that have a thread are busy when the pool is resumed. */
 static void scenario_elastic_paused_pool_grows_when_it_is_resumed(void)
 {
     struct scene_task *busy;
@@ -284,8 +284,8 @@ static int count_paused_call(lanepool_run *run, void *context, lanepool_call cal
     return 0;
 }
 
-/* What stands ready in a paused pool may not be run: whoever looks for what a wait inside a task
- * needs, and puts it back, has no thread started for it, which would leave at once. */
+/* In a paused pool ready tasks may not run. A thread that waits inside a task searches them, and
+ * puts them back. No thread may be started for these tasks, because it would end at once. */
 static void scenario_elastic_paused_pool_starts_no_threads_beside_a_wait(void)
 {
     lanepool_options options = elastic(WORKERS_MAX, 1);
@@ -315,7 +315,8 @@ static void scenario_elastic_paused_pool_starts_no_threads_beside_a_wait(void)
     EXPECT(atomic_load(&paused_calls) == 1);
 }
 
-/* Whoever waits runs it, or another worker that comes, or none can be had. */
+/* The awaited task is run by the waiting thread, or by another worker that is started. If no thread
+ * can be started, the waiting thread runs it. */
 static void wait_inside(void)
 {
     static const char *const claims[] = { "A", "B", "C", "D" };
@@ -353,7 +354,7 @@ static void scenario_elastic_each_failure_while_the_pool_grows(void)
     scene_close();
 }
 
-/* Once a thread can be had again, a worker that looks around tries for one. */
+/* When threads can be started again, a worker that searches for work starts one. */
 static void scenario_elastic_thread_is_tried_for_again(void)
 {
     struct scene_task *busy;

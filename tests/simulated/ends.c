@@ -1,4 +1,4 @@
-/* Ends: shutdowns of both kinds, awaiting, destroying, and what comes too late. */
+/* Ends: shutdowns of both kinds, awaiting, destroying, and calls that are too late. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -34,7 +34,7 @@ static void scenario_10_drain_races_submits(void)
     scene_end();
 }
 
-/* Two run, what stands behind them has latched some lanes or none. */
+/* Two tasks run. The tasks behind them have latched some of their lanes, or none. */
 static void scenario_11_shutdown_now_with_queued_rollups(void)
 {
     static const char *const claims[] = { "A", "B", "ABC", "CD", "aE", "DE", "E" };
@@ -150,7 +150,7 @@ static void scenario_14_destroy_inside_a_task(void)
 
 /* --- too late --- */
 
-/* While the pool drains it may; after the shutdown now it may not. */
+/* A task may submit while the pool drains, but not after a shutdown now. */
 static void submit_before_and_after_a_stop(struct scene_task *self)
 {
     scene_wait_at_gate(0);

@@ -1,4 +1,5 @@
-/* Tasks that fail: retries, tasks that are kept and resolved, and what the end of a pool says. */
+/* Tasks that fail: retries, parked tasks and their resolution, and the statuses at the end of a
+ * pool. */
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -39,7 +40,7 @@ static void open_some_pool(void)
     scene_open(&options);
 }
 
-/* The first task that is kept, if there is one. */
+/* Resolves the first parked task. Returns DONE if there is none. */
 static lanepool_status resolve(lanepool_resolution how)
 {
     lanepool_failures *failures;
@@ -54,7 +55,7 @@ static lanepool_status resolve(lanepool_resolution how)
     return status;
 }
 
-/* Awaits the end, and skips what holds it up. */
+/* Awaits the end, and skips the parked tasks that block it. */
 static void skip_to_the_end(void)
 {
     lanepool_status status;
@@ -108,7 +109,7 @@ static void scenario_60_retry_meets_a_cancel(void)
     close_and_skip();
 }
 
-static bool was_told; /* at the end of the last attempt: that somebody had asked it to end */
+static bool was_told; /* at the end of the last attempt: a cancelling call had answered RUNNING */
 
 static void expect_not_asked(struct scene_task *self)
 {
@@ -116,7 +117,7 @@ static void expect_not_asked(struct scene_task *self)
     was_told = atomic_load(&self->told_running);
 }
 
-/* It stands ready for the next attempt as it is asked to end, and comes to its end in each way. */
+/* The task is ready for the next attempt when it is cancelled. The policy decides how it ends. */
 static void scenario_60_retry_at_once_meets_a_cancel(void)
 {
     static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_GO_ON, LANEPOOL_FAILURE_POISON,
@@ -172,7 +173,8 @@ static void scenario_60_retry_is_waited_for_inside_beside_a_stop(void)
     scene_close();
 }
 
-/* Whoever cuts the delay short, or pauses the lanes, has the only worker's wait end the task. */
+/* A cancel ends the delay of the retry, or the policy pauses the lanes. The only worker waits
+ * inside a task, and its wait must end the awaited task. */
 static void scenario_60_end_without_a_call_is_waited_for_inside(void)
 {
     scene_open_with(1);
@@ -188,7 +190,7 @@ static void scenario_60_end_without_a_call_is_waited_for_inside(void)
     scene_close();
 }
 
-/* --- kept --- */
+/* --- parked --- */
 
 static _Atomic uint32_t resolved;
 
@@ -244,8 +246,8 @@ static void wait_for_the_next_that_runs(struct scene_task *self)
     EXPECT_STATUS(OK, lanepool_future_wait((self + 1)->future, LANEPOOL_FOREVER, NULL));
 }
 
-/* SHUT_DOWN was answered, as if the task stood there still: it had been kept, and was tried anew.
- */
+/* The wait answered SHUT_DOWN as if the awaited task were still parked, although it had been
+ * resolved and was running again. */
 static void regress_task_that_is_tried_anew_is_waited_for(void)
 {
     scene_open_with(2);
@@ -304,7 +306,7 @@ static void scenario_61_drop_meets_a_submit(void)
     scene_close();
 }
 
-/* --- held up --- */
+/* --- blocked by parked tasks --- */
 
 static void scenario_62_quiesce_is_held_up_beside_a_submit(void)
 {
@@ -361,7 +363,7 @@ static void scenario_62_who_has_stopped_it_is_not_told_again(void)
     scene_end();
 }
 
-/* --- held up, and nobody there --- */
+/* --- blocked by parked tasks, in a pool that has shrunk --- */
 
 static void await_one_thread(void)
 {
@@ -404,7 +406,7 @@ static void open_first_gate(struct scene_task *self)
     scene_open_gate(0);
 }
 
-/* Only the resident worker is there, and it is busy until all that was held up has run. */
+/* Only the resident worker has a thread, and it is busy until all blocked tasks have run. */
 static void scenario_62_resolution_brings_a_worker_back(void)
 {
     lanepool_resolution how = hows[scene_variant(2)];
@@ -426,7 +428,7 @@ static void scenario_62_resolution_brings_a_worker_back(void)
     scene_close();
 }
 
-/* Nobody is there to look when the drain begins, and again after each resolution. */
+/* No worker checks the pool's counters when the drain begins, nor after each resolution. */
 static void scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up(void)
 {
     have_two_kept_and_one_thread();
@@ -439,7 +441,7 @@ static void scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up(void)
     scene_end();
 }
 
-/* --- lanes paused --- */
+/* --- paused lanes --- */
 
 static lanepool_lane *acquire(char key)
 {
@@ -492,7 +494,7 @@ static void scenario_64_paused_lanes_meet_a_shutdown_now(void)
     scene_close();
 }
 
-/* --- for want of something --- */
+/* --- with failing allocations --- */
 
 static bool is_answered(lanepool_status status)
 {

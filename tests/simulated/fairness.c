@@ -1,5 +1,5 @@
-/* Cold keys beside a flooded one: with q ready tasks before it, a task starts within q + 1 times (a
- * quantum and one task). */
+/* Keys with few tasks beside a key with very many: if q ready tasks precede it, a task starts
+ * within (q + 1) * (quantum + 1) starts. */
 #include "simulated/notes.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -23,8 +23,9 @@ static uint32_t starts_between(uint64_t from, uint64_t to)
     return starts;
 }
 
-/* All are ready, more than the worker's queue holds, when the flood begins to run. There is one
- * worker, so that what starts does not depend on who is kept from going on. */
+/* All tasks are ready before the tasks of the busy key begin to run, more than the worker's ring
+ * holds. There is one worker, so that the order of starts does not depend on which fiber is
+ * delayed. */
 static void flooded_key_passes_over_no_cold_one_in_a_full_queue(void)
 {
     static const char *const keys[COLD] = { "B", "C", "D", "E" };
@@ -48,7 +49,8 @@ static void flooded_key_passes_over_no_cold_one_in_a_full_queue(void)
         cold[i] = scene_task(keys[i]);
         EXPECT_STATUS(OK, scene_submit(cold[i]));
     }
-    EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &routed)); /* routes what is left */
+    /* Routes the tasks that are still in the inbox. */
+    EXPECT_STATUS(OK, lanepool_snapshot_take(scene.pool, &routed));
     lanepool_snapshot_release(routed);
     sim_explore_from_here();
     scene_open_gate(0);

@@ -7,7 +7,7 @@ enum { WORKS_MAX = 64, THREADS_MAX = 4 };
 
 struct foreign foreign;
 
-/* Guards: L the lock. */
+/* Guard: L the lock. */
 static struct behind {
     struct foreign_manner manner;
     lanepool_i_mutex lock;
@@ -15,17 +15,17 @@ static struct behind {
     lanepool_work *works[WORKS_MAX]; /* L */
     uint32_t count, taken;           /* L */
     uint32_t executes;               /* L */
-    lanepool_work *alarm;            /* L: NULL: none is asked for */
+    lanepool_work *alarm;            /* L; or NULL */
     uint64_t alarm_ns;               /* L */
     uint32_t alarms;                 /* L */
     bool ends;                       /* L */
-    lanepool_i_semaphore changes;    /* of the alarm */
+    lanepool_i_semaphore changes;    /* posted when the alarm changes */
     lanepool_i_thread threads[THREADS_MAX];
     lanepool_i_thread clock;
     uint32_t thread_count;
     _Atomic uint32_t released;
     bool inside;     /* guarded by the sequence */
-    uint32_t places; /* likewise */
+    uint32_t places; /* guarded by the sequence */
 } behind;
 
 /* --- the executor --- */
@@ -103,7 +103,8 @@ static bool take_back(void *context, lanepool_work *work)
     return waits;
 }
 
-/* The work that is to be run now, or NULL with the moment to look again. */
+/* Takes the work of an alarm that is due. Returns NULL if none is due, and stores the time of the
+ * next one in *next_ns. */
 static lanepool_work *take_alarm(uint64_t *next_ns)
 {
     lanepool_i_mutex_lock(&behind.lock);
@@ -144,7 +145,7 @@ static void note_release(void *context)
     atomic_fetch_add(&behind.released, 1);
 }
 
-/* --- beginning and end --- */
+/* --- start and end --- */
 
 static void start_threads(void)
 {
@@ -168,7 +169,7 @@ static void end_threads(void)
         lanepool_i_thread_join(&behind.clock);
 }
 
-/* What is the scenario's own must not fail: that comes first. */
+/* Creates the lock and the semaphores, then the executor. If one fails, frees those before it. */
 bool foreign_try_open(const struct foreign_manner *manner)
 {
     lanepool_executor_functions functions = LANEPOOL_EXECUTOR_FUNCTIONS_INIT;
@@ -218,7 +219,7 @@ void foreign_run_first(void)
     lanepool_work_run(behind.works[0]);
 }
 
-/* A work that is run more often than it was handed over must not come after the end. */
+/* A work that runs more often than it was handed over must not run after the executor's end. */
 void foreign_close(void)
 {
     bool may_be_late = behind.manner.times == 1 && !behind.manner.lies;
@@ -277,7 +278,8 @@ lanepool_status foreign_submit(struct foreign_step *step)
     task.context = step;
     task.release = release_step;
     task.future = &step->future;
-    step->accepted = true; /* it may run, and be judged by others, before this returns */
+    /* Set before the submit, because the step may run and be judged before the submit returns. */
+    step->accepted = true;
     lanepool_status status =
         step->delay_ns != 0
             ? lanepool_sequence_submit_after(foreign.sequence, &task, step->delay_ns)

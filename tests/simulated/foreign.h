@@ -1,6 +1,7 @@
 /*
- * Executors made of simulated threads, well-behaved and not, and a sequence on one of them with
- * tasks that are judged: called once, in order, never two at once. There is one at a time.
+ * Executors that consist of simulated threads, well-behaved and not, and a sequence on one of them.
+ * Its tasks are judged: each is called once, in order, and no two run at once. There is one
+ * executor at a time.
  */
 #ifndef TESTS_SIMULATED_FOREIGN_H
 #define TESTS_SIMULATED_FOREIGN_H
@@ -8,26 +9,26 @@
 #include "simulated/scene.h"
 
 enum foreign_kind {
-    FOREIGN_INSIDE,  /* runs works inside of `execute` */
-    FOREIGN_THREADS, /* on threads of its own */
-    FOREIGN_KEEPS    /* when it is told to; what is left, after its end */
+    FOREIGN_INSIDE,  /* runs works inside `execute` */
+    FOREIGN_THREADS, /* runs works on its own threads */
+    FOREIGN_KEEPS    /* stores works until foreign_run_kept() is called; runs the rest at its end */
 };
 
 struct foreign_manner {
     enum foreign_kind kind;
     uint32_t threads;
-    uint32_t times;    /* that each work is run; 0: once */
-    uint64_t refuses;  /* one bit for each of the first calls of `execute`: it answers FULL */
-    bool lies;         /* and runs it all the same */
-    bool has_timer;    /* of its own */
-    uint32_t early;    /* so many alarms ring at once */
-    uint64_t late_ns;  /* others so much too late */
-    uint32_t deaf_for; /* so many alarms are refused */
+    uint32_t times;    /* how often each work is run; 0: once */
+    uint64_t refuses;  /* one bit for each of the first calls of `execute`: the call answers FULL */
+    bool lies;         /* a call that answers FULL runs the work nevertheless */
+    bool has_timer;    /* the executor has its own timer */
+    uint32_t early;    /* how many alarms ring at once, too early */
+    uint64_t late_ns;  /* how much too late the other alarms ring */
+    uint32_t deaf_for; /* how many alarms are refused */
 };
 
 enum { FOREIGN_STEPS_MAX = 16 };
 
-/* A task of the sequence; what it is, is the scenario's to set. */
+/* A task of the sequence; the scenario sets its properties. */
 struct foreign_step {
     void (*body)(struct foreign_step *self);
     int64_t delay_ns;
@@ -35,7 +36,7 @@ struct foreign_step {
     bool accepted;
     _Atomic uint32_t runs, cancels, releases;
     uint64_t started_ns; /* guarded by the sequence */
-    uint32_t place;      /* likewise: in the order of the starts */
+    uint32_t place;      /* guarded by the sequence: its position in the order of starts */
 };
 
 struct foreign {
@@ -47,17 +48,18 @@ struct foreign {
 
 extern struct foreign foreign;
 
-/* Makes the executor; false: something was lacking, and nothing is to be closed. */
+/* Creates the executor. Returns false if memory, a lock or a semaphore could not be allocated; then
+ * nothing is to be closed. */
 bool foreign_try_open(const struct foreign_manner *manner);
-/* The same, and a sequence. */
+/* Creates the executor, its threads, and a sequence. */
 void foreign_open(const struct foreign_manner *manner);
-/* Runs the works that are kept, each as often as the manner says. */
+/* Runs the stored works, each as often as `manner.times` says. */
 void foreign_run_kept(void);
-/* Runs the first work that was ever handed over, whatever has become of it. */
+/* Runs the first work that was handed over, even if it has run already. */
 void foreign_run_first(void);
-/* Ends the executor and its threads: these last, so that works may be late. */
+/* Ends the executor and its threads. The threads end last if works may be late. */
 void foreign_close(void);
-/* Waits until the sequence is idle, destroys it, judges the steps, and closes. */
+/* Waits until the sequence is idle, destroys it, judges the steps, and ends the executor. */
 void foreign_end(void);
 
 lanepool_status foreign_submit(struct foreign_step *step);

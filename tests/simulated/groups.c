@@ -1,4 +1,5 @@
-/* Groups, and waits for several tasks: members that end while others wait, take or cancel. */
+/* Groups, and waits for several tasks: members end while threads wait, take completions, or
+ * cancel. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -30,7 +31,8 @@ static void wait_for_both(void *argument)
     EXPECT(lanepool_group_pending(group) == 0);
 }
 
-/* Who has waited may let go of the group while the last member's thread leaves it. */
+/* A thread whose wait has returned may destroy the group while the last member's thread still
+ * leaves it. */
 static void scenario_46_group_is_waited_for_and_destroyed_while_members_end(void)
 {
     scene_open_with(1);
@@ -122,7 +124,8 @@ static void take_or_give_up(void *argument)
     atomic_fetch_add_explicit(&taken, status == LANEPOOL_OK, memory_order_relaxed);
 }
 
-/* Two take what there is, one gives up after a moment; nothing is lost, nothing comes twice. */
+/* Two threads take the completions; one of them gives up after a moment. Each completion is taken
+ * exactly once. */
 static void scenario_53_several_take_and_give_up(void)
 {
     int fd;
@@ -161,7 +164,8 @@ static uint32_t count_cancelled(void)
     return count;
 }
 
-/* When it has returned, what has not started never will; and the count is exact. */
+/* After the cancel has returned, a member that has not started never will, and the count is
+ * exact. */
 static void scenario_48_group_is_cancelled_while_members_start(void)
 {
     size_t count;
@@ -185,7 +189,8 @@ static void scenario_48_group_is_cancelled_while_members_start(void)
     lanepool_group_destroy(group);
 }
 
-/* Two cancel at once, while members are submitted and others stand between them. */
+/* Two threads cancel at once, while members are submitted and other tasks are queued between
+ * them. */
 static void scenario_54_group_is_cancelled_twice_while_it_grows(void)
 {
     static const char *const claims[] = { "A", "AB", "B", "bC", "C" };
@@ -242,8 +247,8 @@ static void cancel_all(void *argument)
     EXPECT_STATUS(OK, lanepool_pool_cancel(scene.pool, NULL));
 }
 
-/* Whoever cancels everything cancels what such a wait stands behind, and not the wait itself. A
- * cancelling call may go on beside it. */
+/* A cancel of all tasks cancels the tasks that such a wait is queued behind, but not the wait
+ * itself. A cancelling call may still run when the wait returns. */
 static void scenario_55_claims_are_waited_for_while_all_is_cancelled(void)
 {
     lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);

@@ -1,4 +1,4 @@
-/* What a pool that stops, or is paused, finds waiting for a task that runs does not start. */
+/* A task that waits for a running one does not start after the pool is stopped or paused. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -9,7 +9,7 @@ static void wait_at_first_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-/* In any layout, for any way in which workers find what is ready. */
+/* Opens a pool in any layout, with any of the ways in which workers find ready tasks. */
 static void open_with(unsigned workers)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -42,7 +42,7 @@ static void expect_that_only(const struct scene_task *holder)
         EXPECT(&scene.tasks[i] == holder || !scene_has_begun(&scene.tasks[i]));
 }
 
-/* The judge finds who started after the stop. */
+/* The final judgement finds tasks that started after the stop. */
 static void stop_before_the_end_of_what_runs(void)
 {
     sim_explore_from_here();
@@ -77,7 +77,7 @@ static void scenario_65_what_waits_when_the_pool_pauses_starts_after_the_resume(
     scene_close();
 }
 
-/* --- who waits inside a task runs what it needs --- */
+/* --- a thread that waits inside a task runs the tasks that it needs --- */
 
 static void wait_for_second(struct scene_task *self)
 {

@@ -1,4 +1,5 @@
-/* Limits per lane: who waits for room meets ends, shutdowns, cancels and new limits. */
+/* Lane limits: submitters that wait for room while the pool ends, tasks are cancelled, or limits
+ * change. */
 #include "route/pool.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -27,7 +28,7 @@ static void stand_at_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-/* It ends when the gate is opened. */
+/* Submits a task that ends when the gate is opened. */
 static void submit_standing_task(const char *claims)
 {
     struct scene_task *task = scene_task(claims);
@@ -48,7 +49,7 @@ static void submit_unless_it_ends(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-/* Returns when so many submitters wait in all. */
+/* Returns when `blocked` submitters wait in all. */
 static void spawn_and_see_it_block(struct scene_task *task, uint32_t blocked)
 {
     scene_spawn(submit_one, task);
@@ -56,7 +57,7 @@ static void spawn_and_see_it_block(struct scene_task *task, uint32_t blocked)
         sim_sleep(1);
 }
 
-/* Both find the lane full; a third comes when the first task ends. */
+/* Both submitters find the lane full. A third one submits when the first task ends. */
 static void lane_limit_two_submitters_blocked_in_turn(void)
 {
     open_limited(1, 1);
@@ -78,8 +79,8 @@ static void lane_limit_two_submitters_blocked_in_turn(void)
     EXPECT(scene_before(second, late));
 }
 
-/* It is the pool that is full. Who comes late found no room, and then, as the task ended, some: it
- * was served before who waited. */
+/* Here the pool is full, not a lane. A late submitter found no room, and then, because a task
+ * ended, found some: it was admitted before an earlier submitter. */
 static void regress_full_pool_with_lane_limits_serves_in_turn(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -102,8 +103,8 @@ static void regress_full_pool_with_lane_limits_serves_in_turn(void)
     EXPECT(scene_before(first, late));
 }
 
-/* Two lanes empty at the same moment; who waits for both comes before who waits for the second, and
- * a third lane has nothing to do with it. */
+/* Two lanes become empty at the same moment. The submitter that waits for both is admitted before
+ * the one that waits for the second only. A third lane is not affected. */
 static void lane_limit_blocked_rollup_is_not_overtaken(void)
 {
     open_limited(2, 1);
@@ -125,7 +126,7 @@ static void lane_limit_blocked_rollup_is_not_overtaken(void)
     EXPECT(scene_before(rollup, single));
 }
 
-/* Room for one comes at the moment at which the pool is shut down. */
+/* Room for one task appears just when the pool is shut down. */
 static void shutdown_beside_a_blocked_rollup(bool now)
 {
     open_limited(1, 1);
@@ -152,7 +153,8 @@ static void lane_limit_shutdown_now_beside_a_blocked_rollup(void)
     shutdown_beside_a_blocked_rollup(true);
 }
 
-/* The limit is raised while the lane's task ends, and its handle is the only one. */
+/* The limit is raised while the lane's task ends. The only handle of the lane is the one that sets
+ * the limit. */
 static void lane_limit_raised_beside_blocked_submitters(void)
 {
     open_limited(1, 1);
@@ -168,7 +170,7 @@ static void lane_limit_raised_beside_blocked_submitters(void)
     scene_close();
 }
 
-/* What stands behind the running task is called off while that ends, and leaves its room. */
+/* A task behind the running one is cancelled while that one ends, and its room becomes free. */
 static void lane_limit_cancel_frees_room(void)
 {
     open_limited(1, 2);
@@ -187,7 +189,8 @@ static void lane_limit_cancel_frees_room(void)
     scene_close();
 }
 
-/* Who waits for two lanes gives up while one of them empties; who waits behind it goes on. */
+/* A submitter that waits for two lanes gives up while one of them becomes empty. The submitter
+ * behind it is admitted. */
 static void give_up_or_not(void *argument)
 {
     lanepool_status status = scene_submit_within(argument, 9);
@@ -213,7 +216,7 @@ static void lane_limit_rollup_gives_up_waiting_for_lanes(void)
     scene_close();
 }
 
-/* A key's last task ends, and its count goes, while others come to it. */
+/* A key's last task ends, and its quota is freed, while other tasks of the key are submitted. */
 static void lane_limit_count_of_a_key_goes_and_comes(void)
 {
     open_limited(1, 2);
@@ -276,8 +279,8 @@ static int run_of_series(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* Its lane is full from its submit until it is cancelled, also while its runs end beside somebody
- * who looks at the pool, for whom blocks of ended tasks are kept. */
+/* The periodic task fills its lane from its submit until it is cancelled. That also holds when a
+ * run ends during a census, which retains blocks of ended tasks. */
 static void lane_limit_reached_by_a_series_beside_snapshots(void)
 {
     open_limited(1, 1);
@@ -301,7 +304,8 @@ static void lane_limit_reached_by_a_series_beside_snapshots(void)
     (void)lanepool_timer_cancel(timer);
     lanepool_timer_release(timer);
     sim_explore_to_here();
-    EXPECT_STATUS(OK, scene_submit(scene_task("A"))); /* as soon as the series is over */
+    /* Succeeds as soon as the periodic task has ended. */
+    EXPECT_STATUS(OK, scene_submit(scene_task("A")));
     scene_close();
 }
 

@@ -2,7 +2,7 @@
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
-/* Each lane's task ends while the rollup over both comes. */
+/* The tasks of both lanes end while the rollup over both is submitted. */
 static void scenario_16_rollup_over_every_lane(void)
 {
     scene_open_with(2);
@@ -87,7 +87,7 @@ static void scenario_23_readers_behind_a_writer_behind_readers(void)
     scene_close();
 }
 
-/* In test builds the tickets begin shortly before they wrap around. */
+/* In test builds the tickets start shortly before they wrap around. */
 static void wait_for_the_last(struct scene_task *self)
 {
     struct scene_task *last = &scene.tasks[scene.task_count - 1];

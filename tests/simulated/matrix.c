@@ -1,7 +1,7 @@
 /*
- * Every way of ending a pool against everything that it can meet, as a product: a row ends the
- * pool, a column has prepared something and does something at the same time. Each cell is played
- * with claims and with a rule, with lanes per key and per worker, as the seed says.
+ * Each way of ending a pool combined with each situation: a row ends the pool; a column has
+ * prepared something, and does something at the same time. The seed chooses claims or a rule, and
+ * lanes per key or per worker.
  */
 #include "simulated/matrix.h"
 
@@ -15,7 +15,7 @@ static void expect_end(lanepool_status status)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-/* --- rows: what ends the pool --- */
+/* --- rows: ways to end the pool --- */
 
 struct row {
     const char *name;
@@ -33,7 +33,7 @@ static void stop(void)
     expect_end(scene_stop(false));
 }
 
-/* What holds the pool up is being resolved. */
+/* The pool is blocked until a parked task is resolved: then awaits again. */
 static void await_for_ever(void)
 {
     lanepool_status status;
@@ -61,15 +61,15 @@ static const struct row rows[] = {
     { "await", drain, await_again_and_again },
 };
 
-/* --- columns: what it meets --- */
+/* --- columns: situations --- */
 
 struct column {
     const char *name;
     size_t pending_max;
     void (*prepare)(void);
-    void (*meet)(void *argument); /* on a thread of its own; NULL: nothing */
-    bool destroys;                /* the end is left to destroying */
-    void (*check)(void);          /* at the end; NULL: nothing but what is judged anyway */
+    void (*meet)(void *argument); /* called on its own thread; or NULL */
+    bool destroys;                /* the pool ends by being destroyed */
+    void (*check)(void);          /* called at the end; or NULL */
 };
 
 static struct scene_task *make(const char *claims, uint64_t takes)
@@ -113,7 +113,7 @@ static void submit_and_wait(struct scene_task *self)
     if (status != LANEPOOL_OK)
         return;
     status = lanepool_future_wait(awaited->future, LANEPOOL_FOREVER, NULL);
-    /* With lanes per worker the awaited task may stand behind the waiter. */
+    /* With lanes per worker the awaited task may be queued behind the waiter. */
     if (status != LANEPOOL_DEADLOCK || scene.options.layout != LANEPOOL_PER_WORKER)
         expect_end(status);
 }
@@ -153,7 +153,7 @@ static void stop_with_hand_back(void *argument)
     expect_end(scene_stop(true));
 }
 
-/* Every second task has a future. */
+/* Cancels every second task, which is one with a future. */
 static void cancel_some(void *argument)
 {
     (void)argument;
@@ -185,9 +185,10 @@ static void have_barriers_waiting(void)
     EXPECT_STATUS(OK, scene_submit(make("C", 0)));
 }
 
-/* --- what is due later --- */
+/* --- delayed and periodic tasks --- */
 
-/* These are no tasks of the scene's; that there are such lets its rule see their claims. */
+/* Tasks that the scene does not judge. The context of each is a scene task, from which the
+ * scene's rule reads its claims. */
 static struct {
     _Atomic uint32_t accepted, calls; /* of delayed tasks */
     _Atomic uint32_t series, ends;
@@ -293,7 +294,7 @@ static void expect_each_was_called(void)
     lanepool_timer_release(later.timer);
 }
 
-/* --- what has failed --- */
+/* --- parked tasks --- */
 
 static void fail_with(unsigned retries, uint64_t delay_ns)
 {

@@ -1,10 +1,10 @@
-/* Every way of ending a pool against everything that it can meet: one small scenario a cell. */
+/* Each way of ending a pool combined with each situation: one small scenario for each pair. */
 #ifndef TESTS_SIMULATED_MATRIX_H
 #define TESTS_SIMULATED_MATRIX_H
 
 #include "simulated/scenarios.h"
 
-/* Fills in the cells, named `matrix_<row>_<column>`; how many. */
+/* Fills in the scenarios, named `matrix_<row>_<column>`. Returns their number. */
 size_t matrix_scenarios(struct scenario *list, size_t most);
 
 #endif

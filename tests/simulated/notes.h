@@ -1,4 +1,4 @@
-/* How the notes of a scenario's tasks are read; see scene.h. */
+/* Reads the notes that a scenario's tasks leave; see scene.h. */
 #ifndef TESTS_SIMULATED_NOTES_H
 #define TESTS_SIMULATED_NOTES_H
 

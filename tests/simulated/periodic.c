@@ -1,4 +1,4 @@
-/* Periodic tasks: run after run, ended from inside, from outside, by a drain, by a stop. */
+/* Periodic tasks: run after run; ended by themselves, by other threads, by a drain, by a stop. */
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -8,10 +8,10 @@
 enum { SERIES_MAX = 3, RUNS = 3 };
 #define TICKET_BIT ((uint64_t)1 << 39)
 
-/* A periodic task, and what has become of it. */
+/* A periodic task and its history. */
 struct series {
     lanepool_timer *timer;
-    uint32_t stops_at; /* cancels itself in the run of this number; 0: never */
+    uint32_t stops_at; /* cancels itself in this run; 0: never */
     uint64_t ticket;
     uint64_t run_ended_ns;
     uint64_t period_ns;
@@ -97,7 +97,7 @@ static lanepool_status submit_series(struct series *series, int64_t delay_ns, ui
                                       &series->timer);
 }
 
-/* The program's rule: all conflict. */
+/* The program's rule: all tasks conflict. */
 static bool nothing_is_compatible(const lanepool_task_view *a, const lanepool_task_view *b,
                                   void *user)
 {
@@ -128,7 +128,7 @@ static void open_series(void)
     EXPECT(try_open_series(&options));
 }
 
-/* The series has had its one last call. */
+/* Checks that the periodic task had its one last call. */
 static void judge_series(struct series *series)
 {
     uint32_t ends = atomic_load(&series->cancels) + atomic_load(&series->returns);
@@ -168,7 +168,8 @@ static void scenario_periodic_ends_itself(void)
     close_series();
 }
 
-/* Of a series that is never in time: its runs follow each other, and others come between. */
+/* A periodic task whose period is too short for it: its runs follow each other, with other tasks
+ * between them. */
 static void scenario_periodic_late_runs_follow_one_by_one(void)
 {
     open_series();
@@ -181,7 +182,7 @@ static void scenario_periodic_late_runs_follow_one_by_one(void)
     close_series();
 }
 
-/* Once that is answered no run starts; with OK none runs. */
+/* Once the cancel has returned, no run starts; if it answered OK, none is running either. */
 static void cancel_series(void *argument)
 {
     struct series *series = argument;
@@ -217,7 +218,8 @@ static void submit_late(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-/* Of a run that waits for its turn, or between two: then nothing is cancelled. */
+/* Cancels all tasks while a run of a periodic task waits for its turn, or between two runs; between
+ * two runs nothing is cancelled. */
 static void scenario_periodic_cancelled_with_everything(void)
 {
     size_t count;
@@ -260,7 +262,7 @@ static void scenario_periodic_that_claims_everything(void)
     close_series();
 }
 
-/* A drain ends them, waits for delayed tasks or not. */
+/* A drain ends them, whether it waits for delayed tasks or not. */
 static void scenario_periodic_ended_by_a_drain(void)
 {
     lanepool_options options = some_options();
@@ -293,7 +295,7 @@ static void scenario_periodic_handed_back(void)
     close_series();
 }
 
-/* Blocks that a look keeps come back to their series. */
+/* Blocks that a census retains must return to their periodic tasks. */
 static void scenario_periodic_beside_snapshots(void)
 {
     lanepool_snapshot *snapshot;
@@ -313,7 +315,7 @@ static void scenario_periodic_beside_snapshots(void)
     close_series();
 }
 
-/* A series counts as one task, while it runs and between its runs. */
+/* A periodic task counts as one pending task, during its runs and between them. */
 static void scenario_periodic_counts_against_the_limit(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;

@@ -1,5 +1,5 @@
-/* Tasks that do not wait in poisoned lanes, beside the task that poisons one. They are no tasks of
- * the scene's: it does not know that they may overtake. */
+/* Tasks that avoid poisoned lanes, while another task poisons one. They are not tasks of the scene,
+ * because it does not know that they may overtake. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -15,10 +15,10 @@ struct avoider {
 static struct {
     lanepool_failure_policy bad, avoids;
     struct avoider avoiders[AVOIDERS];
-    _Atomic bool is_kept; /* or about to be */
+    _Atomic bool is_kept; /* parked, or about to be */
     _Atomic bool is_resolved;
-    bool is_shared; /* by who may read beside the kept task */
-    uint32_t good;  /* guarded by the lane B alone */
+    bool is_shared; /* by readers that may run while the parked task holds the lane */
+    uint32_t good;  /* guarded only by the lane of B */
 } poisoned;
 
 static lanepool_claim on(char key)
@@ -140,7 +140,7 @@ static void scenario_63_lane_is_poisoned_beside_who_avoids_it(void)
     submit_avoider(&poisoned.avoiders[1]);
     submit_avoider(&poisoned.avoiders[2]);
     scene_join();
-    expect_ends(); /* nobody waits for the resolution */
+    expect_ends(); /* no task waits for the resolution */
     EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     resolve(LANEPOOL_RESOLVE_SKIP);
     scene_close();
@@ -156,8 +156,8 @@ static struct scene_task *submit_reader(uint64_t takes)
     return reader;
 }
 
-/* A reader ends, another one is kept, and of those behind them who stands first goes without the
- * lane: the next ones may read there, and the last one waits. */
+/* A reader ends, and another one is parked. The first task behind them leaves the poisoned lane:
+ * then the next readers may run, and the last task waits. */
 static void scenario_63_shared_claims_join_beside_a_kept_task(void)
 {
     begin();
@@ -243,7 +243,7 @@ static void scenario_63_poison_ends_beside_who_avoids_it(void)
     let_go();
 }
 
-/* HELD was answered while those who had waited in the lane had still to be told to leave it. */
+/* HELD was answered before all tasks that had waited in the lane had left it. */
 static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
 {
     begin();

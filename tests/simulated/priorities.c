@@ -1,4 +1,4 @@
-/* Priorities: what was lent meets workers that choose, and lanes that move on. */
+/* Priorities: inherited levels while workers choose tasks, and while lanes advance. */
 #include "property/world.h"
 #include "simulated/notes.h"
 #include "simulated/scenarios.h"
@@ -28,8 +28,9 @@ static void submit_one(void *argument)
     EXPECT_STATUS(OK, scene_submit(argument));
 }
 
-/* A low task stands ready beside one of middle priority when a high one comes behind it, just as
- * the worker chooses. If the high one's submit had ended before that, it counts. */
+/* A low task and one of middle priority are ready. A high task is queued behind the low one just
+ * when the worker chooses. If the high task's submit had returned before the choice, its priority
+ * counts. */
 static void scenario_priorities_lending_meets_a_choice(void)
 {
     open_with_priorities(1, LANEPOOL_FOREVER);
@@ -52,8 +53,8 @@ static void scenario_priorities_lending_meets_a_choice(void)
         EXPECT(scene_before(high, middle));
 }
 
-/* It had waited for long, and risen to the top, before its first attempt: the next one came before
- * all that was higher, too. */
+/* A task had waited for long, and had risen to the top, before its first attempt. Its next attempt
+ * also ran before all tasks of a higher priority. */
 static void regress_retry_waits_anew(void)
 {
     static const lanepool_failure_policy once_more = { .struct_size = sizeof once_more,
@@ -77,8 +78,8 @@ static void regress_retry_waits_anew(void)
         EXPECT(noted_at(&high->call_end) < noted_at(&low->attempt_end));
 }
 
-/* A submit is held up between the two steps of its append while the worker routes, and leaves what
- * is behind unrouted. When it has gone on, a high task behind it counts at the next choice. */
+/* A submit is delayed between the two steps of its append while the worker routes, and leaves later
+ * messages unrouted. When the submit continues, a high task behind it counts at the next choice. */
 static void scenario_priorities_count_behind_a_link_that_was_missing(void)
 {
     open_with_priorities(1, LANEPOOL_FOREVER);
@@ -99,7 +100,8 @@ static void scenario_priorities_count_behind_a_link_that_was_missing(void)
         EXPECT(scene_before(high, low));
 }
 
-/* What a high task waits for through a rollup is released just when it is lent something. */
+/* A high task waits through a rollup for another task. That task leaves its lane just when it
+ * inherits the priority. */
 static void scenario_priorities_lending_meets_a_release(void)
 {
     open_with_priorities(2, LANEPOOL_FOREVER);
@@ -120,7 +122,8 @@ static void scenario_priorities_lending_meets_a_release(void)
     EXPECT(scene_before(rollup, high));
 }
 
-/* A rollup that holds a high task up is cancelled while that comes, and while its lanes move on. */
+/* A rollup that blocks a high task is cancelled while the high task is submitted, and while the
+ * rollup's lanes advance. */
 static void scenario_priorities_lending_meets_a_cancel(void)
 {
     open_with_priorities(1 + scene_variant(2), 1 + scene_variant(8));
@@ -147,8 +150,9 @@ static void wait_for_awaited(struct scene_task *self)
     EXPECT_STATUS(OK, lanepool_future_wait(awaited->future, LANEPOOL_FOREVER, NULL));
 }
 
-/* A task waits inside for one that stands behind others; one of higher priority comes behind the
- * waiting one: all that it waits for, through the wait, comes before the middle. */
+/* A task waits inside for one that is queued behind others. A task of higher priority is queued
+ * behind the waiting one. All tasks that it waits for, through the wait, run before the one of
+ * middle priority. */
 static void scenario_priorities_are_lent_through_a_wait(void)
 {
     open_with_priorities(2, LANEPOOL_FOREVER);
@@ -181,7 +185,8 @@ static void run_pump(void *argument)
     EXPECT_STATUS(OK, lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, &count));
 }
 
-/* A pump's task and a caller's own hold up what is high, and are run where they have to be. */
+/* A pump's task and a caller's own task block a high task, and run on the threads where they must
+ * run. */
 static void scenario_priorities_meet_pumps_and_callers(void)
 {
     open_with_priorities(1, LANEPOOL_FOREVER);

@@ -1,10 +1,10 @@
-/* Pumps: tasks that wait for a thread of the scenario's, and pools that end meanwhile. */
+/* Pumps: tasks that wait for a thread of the scenario, and pools that end before these run. */
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
 static lanepool_pump *pump;
-static _Atomic uint32_t pumping; /* the thread that may run them */
+static _Atomic uint32_t pumping; /* the thread that may run the pump's tasks */
 
 static void runs_where_it_may(struct scene_task *self)
 {
@@ -29,7 +29,7 @@ static void make_pump(void)
     EXPECT_STATUS(OK, lanepool_pump_fd(pump, &fd));
 }
 
-/* Until the pool has ended; then nobody needs the pump. */
+/* Pumps until the pool has ended; then no thread needs the pump. */
 static void pump_to_the_end(void *argument)
 {
     lanepool_status status = LANEPOOL_OK;
@@ -137,13 +137,13 @@ static void wait_for_the_next_but_one(struct scene_task *self)
     EXPECT_STATUS(OK, scene_submit(self + 2));
     lanepool_status status = lanepool_future_wait(self[2].future, LANEPOOL_FOREVER, NULL);
     if (scene.options.layout == LANEPOOL_PER_WORKER && status == LANEPOOL_DEADLOCK)
-        return; /* it may stand behind the waiting task in a worker's lane */
+        return; /* with lanes per worker it may be queued behind the waiting task */
     EXPECT_STATUS(OK, status);
     EXPECT(scene_has_ended(self + 1));
 }
 
-/* What the wait needs is the pump's own, and runs on the waiting thread; a worker's tasks stand
- * between. */
+/* The wait needs a task of the same pump, which runs on the waiting thread. A worker's task may
+ * precede it. */
 static void scenario_58_wait_inside_a_pumps_task(void)
 {
     open_any();
@@ -169,8 +169,9 @@ static void wait_for_the_next(struct scene_task *self)
     EXPECT_STATUS(OK, lanepool_future_wait(self[1].future, LANEPOOL_FOREVER, NULL));
 }
 
-/* A pump's task waits for a worker's, which later waits for another one of the pump, ready since
- * long: who waited had found nothing to run, and was not told that this had changed. */
+/* A pump's task waits for a worker's task, which later waits for another task of the pump that has
+ * long been ready. The waiting thread had found no task to run, and did not learn that this had
+ * changed. */
 static void regress_wait_inside_a_pumps_task_learns_what_it_needs(void)
 {
     scene_open_with(1);
@@ -191,7 +192,7 @@ static void regress_wait_inside_a_pumps_task_learns_what_it_needs(void)
 
 /* --- cancelling --- */
 
-/* Who cancels everything may miss what is just on its way into the pump. */
+/* A cancel of all tasks may miss a task that is just being put into the pump. */
 static void cancel_all_and_pump(lanepool_group *group)
 {
     atomic_store_explicit(&pumping, sim_self(), memory_order_relaxed);
@@ -202,8 +203,8 @@ static void cancel_all_and_pump(lanepool_group *group)
     }
 }
 
-/* Of cancelled tasks only marks are left, in lanes or in the pump; they keep neither it nor the
- * pool. */
+/* Only tombstones are left of cancelled tasks, in lanes or in the pump. They prevent the end of
+ * neither the pump nor the pool. */
 static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
 {
     lanepool_group *group;
@@ -230,7 +231,7 @@ static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
 
 /* --- each failure in turn --- */
 
-/* OK, or what was wanted could not be had. */
+/* Returns true if the status is OK; otherwise a resource must have been refused. */
 static bool is_done(lanepool_status status)
 {
     bool is_for_want = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD;
@@ -250,7 +251,7 @@ static void submit_two(lanepool_group *group)
     }
 }
 
-/* What fails has changed nothing: it can be done again when everything is to be had. */
+/* A failed call has changed nothing: it can be repeated when no resource is refused any more. */
 static void use_both(lanepool_group *group)
 {
     lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);

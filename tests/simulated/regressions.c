@@ -1,6 +1,7 @@
 /*
- * Situations in which the library once erred, each with what it must do there. The links meant are
- * those of the inbox (src/route/inbox.h), the role is the router's (src/route/router.h).
+ * Regression tests. Each comment describes the former error; the test requires the right behaviour.
+ * "Link" means a link of the inbox (src/route/inbox.h), "role" the router role
+ * (src/route/router.h).
  */
 #include "route/pool.h"
 #include "simulated/scenarios.h"
@@ -16,7 +17,7 @@ static void submit_one(void *argument)
     EXPECT_STATUS(OK, scene_submit(argument));
 }
 
-/* The tasks of one submitter stand in a row. */
+/* The tasks of one submitter are consecutive in scene.tasks. */
 enum { ROW = 6 };
 
 static struct scene_task *make_row(const char *claims)
@@ -64,8 +65,8 @@ static void open_with_routing_submitters(void)
 
 /* --- missing links --- */
 
-/* Of three submitters one is between the two steps of its append. Workers kept looking, and with
- * priorities it never got its turn. */
+/* One of three submitters is between the two steps of its append. The workers searched again and
+ * again, and with priorities that submitter never ran. */
 static void regress_no_worker_stays_awake_at_a_missing_link(void)
 {
     scene_open_with(1);
@@ -75,7 +76,7 @@ static void regress_no_worker_stays_awake_at_a_missing_link(void)
     scene_close();
 }
 
-/* As many tasks at a time as there are workers; each time they come when the last ones end. */
+/* Submits two tasks at a time, each time when the last two end. */
 static void submit_row_in_turns(void *argument)
 {
     struct scene_task *first = argument;
@@ -89,9 +90,9 @@ static void submit_row_in_turns(void *argument)
     }
 }
 
-/* A link was made while a worker searched, which then left with another task, or while the role was
- * held by who did not look again; nobody looked for what stood behind the link, and the other
- * workers slept. */
+/* A link was made while a worker searched; the worker then left with another task. Or it was made
+ * while the role's holder did not check again. No thread searched for the tasks behind the link,
+ * and the other workers slept. */
 static void regress_link_made_during_a_search_is_found(void)
 {
     scene_open_with(8);
@@ -101,8 +102,8 @@ static void regress_link_made_during_a_search_is_found(void)
     scene_close();
 }
 
-/* A worker looked at the counters, and then routed what a missing link had held back: the drain's
- * end, which a message stood in the way of, was not looked for again. */
+/* A worker checked the counters, and then routed the messages behind a missing link. One of these
+ * messages had prevented the end of the drain, and no thread checked for that end again. */
 static void regress_drain_ends_behind_a_missing_link(void)
 {
     lanepool_claim key = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
@@ -118,7 +119,7 @@ static void regress_drain_ends_behind_a_missing_link(void)
     scene_close();
 }
 
-/* The hand-back waited for an append that was half made, without letting its thread go on. */
+/* The hand-back waited for a half linked append without yielding to its thread. */
 static void regress_hand_back_lets_a_half_made_append_go_on(void)
 {
     scene_open_with(1);
@@ -137,7 +138,7 @@ static void submit_without_waiting(struct scene_task *self)
     EXPECT_STATUS(OK, scene_submit_within(self + 1, 0));
 }
 
-/* It answered FULL, although nothing was full. */
+/* The submit answered FULL although nothing was full. */
 static void regress_task_submits_without_waiting_while_the_pool_drains(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -161,7 +162,7 @@ static void quiesce(void *argument)
     EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
 }
 
-/* Who looked at the counters for a quiesce had looked at the state before the stop, and declared
+/* A thread that checked the counters for a quiesce had read the state before the stop, and declared
  * the pool ended without handing back. */
 static void submit_and_quiesce(void *argument)
 {
@@ -179,8 +180,8 @@ static void regress_stop_is_seen_by_who_ends_the_pool(void)
     scene_close();
 }
 
-/* A look for a quiesce noticed the drain's end before the drain had asked for attention; then the
- * last worker to leave did not look. */
+/* A check for a quiesce noticed the drain's end before the drain had requested attention. Then the
+ * last worker that ended did not check. */
 static void regress_drain_noticed_by_a_quiesce_ends(void)
 {
     open_with_routing_submitters();
@@ -202,7 +203,7 @@ static void submit_or_run(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
 }
 
-/* A caller that waited for its turn took its task out of the hand-back's hands. */
+/* A caller that waited for its turn took its own task while the hand-back was returning it. */
 static void regress_caller_gives_its_task_up_to_the_hand_back(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -233,15 +234,16 @@ static void quiesce_and_let_the_last_go(void *argument)
     scene_open_gate(1);
 }
 
-/* Until so many quiesces have been routed. */
+/* Waits until `count` quiesces have been routed. */
 static void await_quiesces(uint32_t count)
 {
     while (atomic_load_explicit(&scene.pool->lifecycle.attention, memory_order_relaxed) < count)
         sim_sleep(1);
 }
 
-/* With every epoch in use, a quiesce waits for later tasks, too; but not for those that come after
- * the oldest epoch is done, for then it gets its own. The last task does not end before it. */
+/* When every epoch is in use, a quiesce also waits for later tasks. It must not wait for tasks
+ * accepted after the oldest epoch has ended, because then the quiesce gets its own epoch. The last
+ * task does not end before the quiesce. */
 static void regress_quiesce_gets_an_epoch_when_one_is_free(void)
 {
     scene_open_with(2);
@@ -282,8 +284,8 @@ static void pass_first_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-/* The awaited task stands behind a SHARED one that waits for the waiter, but is SHARED itself: it
- * waits for the EXCLUSIVE one before both, and that ends. It was judged to be a deadlock. */
+/* The awaited task is SHARED and queued behind a SHARED task that waits for the waiter. It waits
+ * only for the EXCLUSIVE task before both, which ends. The wait was judged to be a deadlock. */
 static void regress_shared_behind_shared_is_no_deadlock(void)
 {
     scene_open_with(2);
@@ -306,8 +308,8 @@ static void wait_for_first(struct scene_task *self)
     EXPECT_STATUS(OK, wait_for(&scene.tasks[0]));
 }
 
-/* Two that waited for a long task, and had found the role taken by one another, woke one another
- * for as long as it took. */
+/* Two threads waited for a long task, and each had found the role taken by the other. They woke one
+ * another until the task ended. */
 static void regress_waiters_let_one_another_sleep(void)
 {
     scene_open_with(3);
@@ -323,7 +325,7 @@ static void regress_waiters_let_one_another_sleep(void)
     scene_close();
 }
 
-/* --- waits beside what they need --- */
+/* --- waits while other workers run the needed task --- */
 
 static void let_go_and_end(struct scene_task *self)
 {
@@ -331,7 +333,7 @@ static void let_go_and_end(struct scene_task *self)
     scene_open_gate(0);
 }
 
-/* Its own task conflicts with the caller's; the other one ends after it. */
+/* The first task that it submits conflicts with the caller's task; the second one ends after it. */
 static void wait_for_what_the_caller_holds_up(struct scene_task *self)
 {
     scene_wait_at_gate(0);
@@ -347,8 +349,9 @@ static void pass_second_gate(struct scene_task *self)
     scene_wait_at_gate(1);
 }
 
-/* What a waiter needed became ready while the other worker searched, so that the waiter was not
- * woken; that worker left with another task, and the waiter slept beside the one that it needed. */
+/* A task that a waiter needed became ready while the other worker searched, so that the waiter was
+ * not woken. That worker left with another task, and the waiter slept although it could have run
+ * the task that it needed. */
 static void regress_waiter_is_woken_when_the_last_worker_leaves(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -376,7 +379,7 @@ static void submit_next_and_wait(struct scene_task *self)
     EXPECT_STATUS(OK, wait_for(self + 1));
 }
 
-/* A walk over the waits looked at a task that a waiter had run, and that was gone. */
+/* A walk over the wait-for graph read a task that a waiter had run, and that had been freed. */
 static void regress_helped_task_is_not_looked_at_when_gone(void)
 {
     static const char *const claims[] = { "A", "C", "B", "D" };
@@ -400,9 +403,9 @@ static void submit_when_the_second_ends(void *argument)
     EXPECT_STATUS(OK, scene_submit(argument));
 }
 
-/* A finished task is reaped by the role's holder. When the role was held, it was reaped only when
- * some worker came by; here both go on with long tasks. A submitter was blocked, and the pool was
- * not full. */
+/* The role's holder reaps finished tasks. If a task finished while the role was held, it was reaped
+ * only when a worker routed next; here both workers run long tasks. A submitter was blocked
+ * although the pool was not full. */
 static void regress_finished_tasks_are_reaped_for_the_blocked(void)
 {
     static const char *const claims[] = { "A", "B", "B", "C", "C" };
@@ -428,9 +431,9 @@ static void cancel_everything(void *argument)
     EXPECT_STATUS(OK, lanepool_pool_cancel(scene.pool, NULL));
 }
 
-/* A worker had looked at the task's word; the task was cancelled with all others, and the
- * cancelling was over before the worker looked whether one went on: the task was told, and started.
- */
+/* A worker had read the task's word. Then the task was cancelled with all others, and that cancel
+ * had ended before the worker checked for a running cancel. The task got its cancelling call, and
+ * started nevertheless. */
 static void regress_cancelling_everything_is_over_while_a_task_starts(void)
 {
     scene_open_with(1);
@@ -442,7 +445,7 @@ static void regress_cancelling_everything_is_over_while_a_task_starts(void)
     scene_close();
 }
 
-/* A task had returned, and had not yet given its place up: it was cancelled after it had run. */
+/* A task had returned, but not left its lane yet: it was cancelled after it had run. */
 static void regress_cancelling_everything_finds_a_task_that_has_run(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -459,7 +462,7 @@ static void regress_cancelling_everything_finds_a_task_that_has_run(void)
     scene_close();
 }
 
-/* The heir and who hands over to it; they are no tasks of the scene's. */
+/* Giver and receiver are not tasks of the scene. */
 static _Atomic uint32_t heirs_runs;
 
 static int run_as_heir(lanepool_run *run, void *context, lanepool_call call)
@@ -482,8 +485,8 @@ static int hand_over(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* A task handed its lanes over while a snapshot was taken, which looked at it as at one that runs:
- * its places went in between. */
+/* A task handed its lanes over during a census, which treated it as running: its entries moved to
+ * the receiver in between. */
 static void regress_snapshot_looks_at_a_task_that_hands_over(void)
 {
     lanepool_claim claims[3];

@@ -1,4 +1,4 @@
-/* What once went wrong with cancels and barriers. */
+/* Regression tests for cancels and barriers. Each comment describes the former error. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -29,7 +29,7 @@ static void stand_at_gate(struct scene_task *self)
     scene_wait_at_gate(0);
 }
 
-/* One that runs, or will, until a gate opens. */
+/* Submits a task that runs until a gate opens. */
 static void submit_held(const char *claims)
 {
     struct scene_task *task = scene_task(claims);
@@ -46,7 +46,7 @@ static void cancel(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
 }
 
-/* --- looks --- */
+/* --- snapshots --- */
 
 static void look(void *argument)
 {
@@ -58,7 +58,8 @@ static void look(void *argument)
     lanepool_snapshot_release(snapshot);
 }
 
-/* Who waited for an order was taken for a caller that is to run its task, and had none. */
+/* A thread that waited for a control call was taken for a caller that runs its own task; it had no
+ * task. */
 static void regress_look_beside_a_cancel_of_everything(void)
 {
     scene_open_with(1);
@@ -77,7 +78,8 @@ static void take_a_while(struct scene_task *self)
     sim_sleep(5);
 }
 
-/* A cancelling call kept the pool from its end; its lanes led to blocks that had been given. */
+/* A cancelling call delayed the end of the pool. The lanes led to blocks that had been handed
+ * back. */
 static void regress_look_when_tasks_have_been_handed_back(void)
 {
     scene_open_with(1);
@@ -97,7 +99,7 @@ static void regress_look_when_tasks_have_been_handed_back(void)
 
 /* --- handing back --- */
 
-/* It answered RUNNING, of a task that never started. */
+/* The cancel answered RUNNING for a task that never started. */
 static void regress_cancel_of_what_is_handed_back(void)
 {
     scene_open_with(1);
@@ -128,7 +130,7 @@ static void let_go_and_stand(struct scene_task *self)
     scene_wait_at_gate(1);
 }
 
-/* What stood behind a barrier waited for a call that cancels something else, too. */
+/* Tasks behind a barrier waited for a cancelling call of an unrelated task. */
 static void regress_held_tasks_do_not_wait_for_cancels(void)
 {
     scene_open_with(1);
@@ -146,7 +148,7 @@ static void regress_held_tasks_do_not_wait_for_cancels(void)
     scene_close();
 }
 
-/* Claims of a handle that had never been used were not found behind the barrier. */
+/* Behind the barrier, claims by a handle that had never been used were not found. */
 static void regress_lane_cancel_finds_handles_behind_a_barrier(void)
 {
     lanepool_claim key = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
@@ -165,7 +167,7 @@ static void regress_lane_cancel_finds_handles_behind_a_barrier(void)
     scene_close();
 }
 
-/* The rule was asked about one that had been cancelled behind the barrier, and released. */
+/* The rule was called for a task that had been cancelled behind the barrier, and released. */
 static void regress_rule_is_not_asked_about_marks_per_worker(void)
 {
     open_with_rule(LANEPOOL_PER_WORKER, 2);
@@ -183,7 +185,8 @@ static void regress_rule_is_not_asked_about_marks_per_worker(void)
     scene_close();
 }
 
-/* It was cancelled while the pool was handed back, and got its place after that. */
+/* The rule was called for a task that was cancelled during the hand-back, and got its entries after
+ * that. */
 static void regress_rule_is_not_asked_about_marks_at_the_end(void)
 {
     open_with_rule(LANEPOOL_PER_KEY, 1);
@@ -201,7 +204,7 @@ static void regress_rule_is_not_asked_about_marks_at_the_end(void)
 
 /* --- starting --- */
 
-/* It was told, and run: it had ended, and not left its lane yet. */
+/* A task got a cancelling call after it had run: it had ended, but not left its lane yet. */
 static void regress_task_that_has_ended_is_not_cancelled(void)
 {
     open_with_rule(scene_variant(2) == 1 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY, 1);
@@ -234,8 +237,9 @@ static void wait_for_what_is_called_off(struct scene_task *self)
     EXPECT(status == LANEPOOL_OK || sim_now() >= CALLED_OFF_NS);
 }
 
-/* A drain was just telling a task that was not due that it is cancelled, and a barrier waited for
- * it: as one that would stand behind it, which it had no place for any more. */
+/* A drain was just making the cancelling call of a task that was not due, and a barrier waited for
+ * that task. The wait was judged as a wait for a task behind the barrier, although the task would
+ * get no entries any more. */
 static void regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock(void)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -269,8 +273,9 @@ static void release_series(void *context)
     atomic_fetch_add(&series_releases, 1);
 }
 
-/* A worker took a periodic task's run, found it cancelled and forgot the series, while who cancels
- * all had marked it and not yet read the series' release: that was not called. */
+/* A worker took a run of a periodic task, found it cancelled, and forgot the timer. A thread that
+ * cancels all tasks had set the tombstone, and had not read the timer's release callback yet, so
+ * that the callback was not called. */
 static void regress_cancelled_series_is_released(void)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -301,8 +306,8 @@ static void cancel_series(void *argument)
     EXPECT(lanepool_timer_cancel(timer) != LANEPOOL_INVALID);
 }
 
-/* Who cancels a periodic task that waits for its next run takes it out of the heap for a moment; a
- * hand-back did not find it there just then, and it was never told of its end. */
+/* A thread that cancels a periodic task between two runs takes it out of the heap for a moment. A
+ * hand-back did not find it there at that moment, so that its last call was never made. */
 static void regress_series_is_told_of_its_end_in_a_hand_back(void)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -330,8 +335,9 @@ static void cancel_all(void *argument)
     EXPECT_STATUS(OK, scene_cancel_all());
 }
 
-/* Who cancels all marked a task that had just started, and took the mark back; meanwhile the task's
- * future had cancelled it after all, and the mark that its worker had made went with that. */
+/* A thread that cancels all tasks set the tombstone of a task that had just started, and cleared it
+ * again. Between these two steps the task's future had cancelled the task, and the tombstone that
+ * its worker had set was lost. */
 static void regress_mark_of_a_cancelled_task_stays(void)
 {
     open_with_rule(LANEPOOL_PER_KEY, 1);

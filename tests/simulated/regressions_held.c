@@ -1,11 +1,12 @@
-/* What once went wrong with tasks that hand their lanes over. */
+/* Regression tests for tasks that hand their lanes over. Each comment describes the former
+ * error. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
-/* Who hands over and the heir are no tasks of the scene's. */
+/* Giver and receiver are not tasks of the scene. */
 struct succession {
     lanepool_future *heir;
-    lanepool_status waited; /* of the giver for the heir, if it waits */
+    lanepool_status waited; /* the answer to the giver's wait for the receiver, if it waits */
     lanepool_status (*meet)(struct succession *self);
     _Atomic uint32_t runs, cancels;
 };
@@ -58,7 +59,7 @@ static lanepool_status wait_for_heir(struct succession *self)
     return lanepool_future_wait(self->heir, LANEPOOL_FOREVER, NULL);
 }
 
-/* An heir starts when its giver has ended: that waited for it, and for ever. */
+/* A receiver starts when its giver has ended: a giver that waited for it waited for ever. */
 static void regress_wait_for_ones_own_heir_is_a_deadlock(void)
 {
     play(wait_for_heir);
@@ -75,14 +76,14 @@ static lanepool_status cancel_all(struct succession *self)
     return LANEPOOL_OK;
 }
 
-/* An heir was not found before its giver had ended. */
+/* A cancel of all tasks did not find a receiver before its giver had ended. */
 static void regress_cancelling_everything_finds_heirs(void)
 {
     play(cancel_all);
     EXPECT(atomic_load(&succession.cancels) == 1);
 }
 
-/* --- handles that the router meets while a task asks by them --- */
+/* --- handles that the router uses while a task calls with them --- */
 
 struct asking {
     lanepool_claim key;
@@ -123,8 +124,8 @@ static void submit_with_handle(void *unused)
     EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
 }
 
-/* A handle that no task had been submitted with meant no lane; which lane it meant was read without
- * the role that wrote it. */
+/* A handle with which no task had been submitted counted as no lane at all. Which lane it was for
+ * was read without the router role, by which it is written. */
 static void regress_handle_meets_the_router_while_a_task_asks_by_it(void)
 {
     static const char text[] = "a key of some length";

@@ -1,7 +1,7 @@
 /*
- * Situations in which the library once erred: a wait inside a task stands in the inbox, and must be
- * routed although every worker is inside a task or has left; a lane moves on while a pause comes
- * before what waits in it.
+ * Regression tests for routing. Each comment describes the former error. A message of a wait inside
+ * a task is in the inbox, and must be routed although every worker is inside a task or has ended. A
+ * lane advances while a pause is put before its waiting entries.
  */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -34,8 +34,8 @@ static void wait_for_itself(struct scene_task *self)
     EXPECT(status == LANEPOOL_DEADLOCK || status == LANEPOOL_SHUT_DOWN);
 }
 
-/* A worker that searched was told to stop. A link that was made meanwhile had been left to it, and
- * the wait behind the link stayed where it was, for ever. */
+/* A worker that searched was stopped. It was to route what is behind a missing link, which was made
+ * just then. The wait behind that link was never routed. */
 static void regress_stop_leaves_no_wait_behind_a_missing_link(void)
 {
     scene_open_with(2);
@@ -57,9 +57,9 @@ static void wait_for_the_third(struct scene_task *self)
     EXPECT_STATUS(OK, lanepool_future_wait(scene.tasks[2].future, LANEPOOL_FOREVER, NULL));
 }
 
-/* Two workers wait inside tasks, the second for a task behind the first. One had routed and looked
- * whether more was left while the other held the role: what that had taken was not to be seen, and
- * the first slept beside its own message. */
+/* Two workers wait inside tasks, the second for a task behind the first. One of them had routed,
+ * and checked for more messages while the other held the role. It could not see the messages that
+ * the other had taken, and slept although its own was among them. */
 static void regress_wait_is_routed_whoever_holds_the_role(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -82,8 +82,8 @@ static void regress_wait_is_routed_whoever_holds_the_role(void)
     scene_close();
 }
 
-/* Who moved the lane on saw the pause in front, and looked at its place without having seen it
- * made: a data race, of which ThreadSanitizer tells. */
+/* The thread that advanced the lane saw the pause's gate at the head, and read its entry without an
+ * acquire: a data race, which ThreadSanitizer finds. */
 static void regress_lane_moves_on_as_a_pause_comes_to_its_head(void)
 {
     lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);

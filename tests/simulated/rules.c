@@ -1,4 +1,5 @@
-/* The program's own rule, when it behaves oddly; and calls that fail for want of something. */
+/* The program's own rule, when it behaves oddly; and calls that fail because a resource is
+ * refused. */
 #include "base/sizes.h"
 #include "property/world.h"
 #include "simulated/scenarios.h"
@@ -30,7 +31,7 @@ static void make_four(const char *const *claims, uint64_t takes)
 
 /* --- not symmetric --- */
 
-/* No is said in one of the two directions only. */
+/* Answers incompatible in only one of the two directions. */
 static bool rule_of_one_direction(const lanepool_task_view *a, const lanepool_task_view *b,
                                   void *user)
 {
@@ -83,7 +84,7 @@ static void scenario_25_rule_that_changes_its_answer(void)
 
 static _Atomic bool rule_has_called;
 
-/* The first question brings one more task, and waits for the first one. */
+/* The first call of the rule submits one more task, and waits for the first task. */
 static bool rule_that_calls(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
     if (!atomic_exchange(&rule_has_called, true)) {
@@ -125,7 +126,7 @@ static bool is_for_want(lanepool_status status)
     return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
 }
 
-/* OK, or what was wanted could not be had. */
+/* Returns true if the status is OK; otherwise a resource must have been refused. */
 static bool is_done(lanepool_status status)
 {
     if (status != LANEPOOL_OK && !is_for_want(status))
@@ -146,7 +147,7 @@ static void submit_and_wait(struct scene_task *self)
 
     if (status == LANEPOOL_OK)
         status = lanepool_future_wait(awaited->future, LANEPOOL_FOREVER, NULL);
-    /* With lanes per worker the awaited task may stand behind the waiter. */
+    /* With lanes per worker the awaited task may be queued behind the waiter. */
     bool judged = status == LANEPOOL_DEADLOCK && scene.options.layout == LANEPOOL_PER_WORKER;
     bool stopped = status == LANEPOOL_SHUT_DOWN && atomic_load(&scene.stops);
     if (!judged && !stopped)
@@ -162,7 +163,7 @@ static void hold_and_release_a_lane(void)
         lanepool_lane_release(lane);
 }
 
-/* The end needs nothing that could be lacking, but awaiting it does. */
+/* Ending the pool needs no resource that could be refused, but awaiting the end does. */
 static void end_all_the_same(bool stops)
 {
     if (stops)
@@ -177,7 +178,7 @@ static void end_all_the_same(bool stops)
     scene_end();
 }
 
-/* What can fail at the door fails in the program's allocator, too. */
+/* Allocations of the program's allocator are fault points, too. */
 static void *allocate(void *user, size_t size, size_t alignment)
 {
     EXPECT(user == &scene);

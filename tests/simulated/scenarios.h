@@ -1,4 +1,4 @@
-/* The scenarios that there are; each file of them gives a table. */
+/* The tables of scenarios, one for each file of scenarios. */
 #ifndef TESTS_SIMULATED_SCENARIOS_H
 #define TESTS_SIMULATED_SCENARIOS_H
 
@@ -9,14 +9,14 @@
 enum scenario_kind {
     SCENARIO_RANDOM,     /* under random schedules */
     SCENARIO_EXHAUSTIVE, /* small enough for every schedule with few preemptions, too */
-    SCENARIO_FAULTS      /* under random schedules, in each of which something fails */
+    SCENARIO_FAULTS      /* under random schedules; in each of them a fault point fails */
 };
 
 struct scenario {
     const char *name;
     void (*play)(void);
     enum scenario_kind kind;
-    void (*play_cell)(size_t cell); /* of a matrix; then `play` is NULL */
+    void (*play_cell)(size_t cell); /* for cells of a matrix; then `play` is NULL */
     size_t cell;
 };
 

@@ -1,4 +1,4 @@
-/* Owns the scenario that is played: its pool, what its tasks do, and the notes that they leave. */
+/* Owns the current scenario: its pool, the bodies of its tasks, and the notes that they leave. */
 #include "simulated/scene.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ void scene_expect_status(lanepool_status expected, lanepool_status answered, con
 
 #define EVERY_KEY "ABCDEFGH"
 
-/* The lanes alone keep tasks from meeting here: plain memory, so that ThreadSanitizer can tell. */
+/* Accesses plain memory that only the lanes guard, so that ThreadSanitizer reports tasks that
+ * overlap. */
 static void touch_cells(const struct scene_task *task)
 {
     for (const char *key = *task->claims == '*' ? EVERY_KEY : task->claims; *key; key++) {
@@ -48,7 +49,8 @@ static void note_call(struct scene_task *task, enum scene_call call, uint64_t ti
     note(&task->call_begin);
 }
 
-/* True: it is the first. All of them are one call, which ends when the task does. */
+/* Counts an attempt. Returns true for the first one. All attempts are one call, which ends when the
+ * task does. */
 static bool note_attempt(struct scene_task *task)
 {
     return atomic_fetch_add_explicit(&task->attempts, 1, memory_order_relaxed) == 0;
@@ -234,7 +236,7 @@ static void end_cancel(size_t count)
     atomic_fetch_sub_explicit(&scene.cancelling, 1, memory_order_relaxed);
 }
 
-/* A call that has cancelled it has made its one call. */
+/* Checks that a call that cancelled the task has also made the task's one call. */
 static lanepool_status note_cancel(struct scene_task *task, lanepool_status status)
 {
     end_cancel(0);

@@ -1,4 +1,4 @@
-/* Owns the judgement of a scenario's tasks when everything has ended. */
+/* Owns the final judgement of a scenario's tasks. */
 #include "simulated/notes.h"
 
 static bool ticket_before(const struct scene_task *a, const struct scene_task *b)
@@ -15,7 +15,8 @@ static void judge_cancels(const struct scene_task *task)
     if (cancels > 1 || (cancels == 1 && noted_call(task) != SCENE_CANCELLED))
         sim_fail("task %d: %u calls say that they have cancelled it", noted_index(task), cancels);
     if (atomic_load(&task->told_running) && noted_call(task) != SCENE_RAN)
-        sim_fail("task %d never started, and a call that came too late said so", noted_index(task));
+        sim_fail("task %d never started, but a cancelling call answered RUNNING",
+                 noted_index(task));
 }
 
 static void judge_one(const struct scene_task *task)
@@ -34,7 +35,7 @@ static void judge_one(const struct scene_task *task)
         sim_fail("the call of task %d has not ended", noted_index(task));
     if (noted_call(task) != SCENE_RAN && !atomic_load(&scene.stops) && !task->may_be_cancelled &&
         atomic_load(&scene.cancels) == 0)
-        sim_fail("task %d was not run, and nobody stopped the pool", noted_index(task));
+        sim_fail("task %d was not run, although the pool was not stopped", noted_index(task));
     judge_cancels(task);
     if (releases != (task->has_release && noted_call(task) != SCENE_HANDED_BACK))
         sim_fail("task %d was released %u times", noted_index(task), releases);
@@ -42,7 +43,7 @@ static void judge_one(const struct scene_task *task)
         sim_fail("task %d: its continuation was called %u times", noted_index(task), thens);
 }
 
-/* Tasks that were neither run nor handed back were cancelled by one of the calls. */
+/* Each task that was neither run nor handed back must have been cancelled by one of the calls. */
 static void judge_counts(void)
 {
     size_t told = 0;
@@ -54,7 +55,7 @@ static void judge_counts(void)
         said += atomic_load_explicit(&scene.tasks[i].cancels, memory_order_relaxed);
     }
     if (said > told || (said < told && !atomic_load(&scene.stops)))
-        sim_fail("%zu tasks were cancelled, and the calls say %zu", told, said);
+        sim_fail("%zu tasks were cancelled, but the calls counted %zu", told, said);
 }
 
 static bool is_of_stopped_pool(const struct scene_task *task)
@@ -62,11 +63,12 @@ static bool is_of_stopped_pool(const struct scene_task *task)
     return noted_at(&scene.stopped) != 0 && (task->pool == NULL || task->pool == scene.pool);
 }
 
-/* The order of two tasks of which the first has the smaller ticket. */
+/* Judges the order of two tasks, of which `first` has the smaller ticket. */
 static void judge_pair(const struct scene_task *first, const struct scene_task *second)
 {
     bool both_ran = noted_call(first) == SCENE_RAN && noted_call(second) == SCENE_RAN;
-    /* Not one by one, at any moment and perhaps without a ticket. */
+    /* False if single tasks were cancelled: that happens at any moment, perhaps before a ticket was
+     * given. */
     bool all_stopped =
         atomic_load(&scene.cancels) == 0 && !first->may_be_cancelled && !second->may_be_cancelled;
     bool none_ran = noted_call(first) != SCENE_RAN && noted_call(second) != SCENE_RAN;
@@ -79,13 +81,13 @@ static void judge_pair(const struct scene_task *first, const struct scene_task *
         sim_fail("task %d began before task %d had ended", noted_index(second), noted_index(first));
     if (both_ran && scene_conflict(first, second) && is_of_stopped_pool(first) &&
         noted_at(&first->call_end) > noted_at(&scene.stopped))
-        sim_fail("task %d waited for task %d when the pool had stopped, and ran",
+        sim_fail("task %d waited for task %d when the pool had stopped, but ran",
                  noted_index(second), noted_index(first));
     if (none_ran && all_stopped && !scene_before(first, second))
         sim_fail("task %d was given back before task %d", noted_index(second), noted_index(first));
     if (noted_call(second) == SCENE_RAN && noted_call(first) != SCENE_RAN && all_stopped &&
         scene_conflict(first, second))
-        sim_fail("task %d ran, and task %d before it did not", noted_index(second),
+        sim_fail("task %d ran, but task %d before it did not", noted_index(second),
                  noted_index(first));
 }
 

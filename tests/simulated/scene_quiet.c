@@ -1,15 +1,22 @@
 /*
- * Owns the judgement of quiet moments: when no thread can go on, nobody may wait without a reason.
+ * Owns the judgement of quiet moments: when no thread is ready, no thread may wait without a
+ * reason.
  *
- * A task that was accepted and has not started is excused by an unfinished one that it conflicts
- * with, may stand behind, and that runs or is excused itself; or if no worker sleeps; or if it is a
- * pump's, which waits for whoever pumps. A submitter from outside is excused if the pool is full,
- * or one of its lanes, or if another that is excused wants one of them, too; a submit inside a task
- * by nothing. A cancelled task is a mark that holds others up as long as something holds it up
- * itself: with a rule those that conflict with it; with claims readers behind a writer, in the
+ * An accepted task that has not started has one of these reasons:
+ * * It conflicts with an unfinished task that may precede it and that runs, or has a reason itself.
+ * * No worker sleeps.
+ * * It belongs to a pump, and waits for a thread that pumps.
+ *
+ * A submitter outside of the pool's tasks has a reason if the pool is full, if one of its lanes is
+ * full, or if another submitter with a reason wants one of its lanes. A submit inside a task has
+ * none.
+ *
+ * A cancelled task is a tombstone, which blocks other tasks while it is blocked itself. With a rule
+ * it blocks those that conflict with it. With claims it blocks readers behind a writer in the
  * writer's lane.
  *
- * It is called on any thread's stack, and reads what others write: ThreadSanitizer must not see it.
+ * The judgement runs on any thread's stack, and reads what other threads write. ThreadSanitizer
+ * must not instrument it.
  */
 #include <string.h>
 
@@ -59,14 +66,14 @@ static bool holds_up(const struct scene_task *other, const struct scene_task *ta
             (scene.options.is_compatible == NULL && is_mark_between(other, task)));
 }
 
-/* Whether it can be excused. */
+/* Returns true if the task waits and may have a reason. */
 static bool is_held_up(const struct scene_task *task)
 {
     return (is_pending(task) && noted_at(&task->call_begin) == 0) ||
            (is_mark(task) && scene.options.is_compatible != NULL && *task->claims != '*');
 }
 
-/* Whether another task that runs or is excused holds this one up. */
+/* Returns true if the task is blocked by another one that runs or has a reason. */
 static bool has_excuse(const struct scene_task *task, const bool *excused)
 {
     for (uint32_t i = 0; i < scene.task_count; i++) {
@@ -98,10 +105,11 @@ static void judge_waiting_tasks(void)
     for (uint32_t i = 0; i < scene.task_count; i++)
         if (noted_is_accepted(&scene.tasks[i]) && scene.tasks[i].pool == NULL &&
             noted_at(&scene.tasks[i].call_begin) == 0 && !excused[i])
-            sim_fail("task %u could run, and a worker sleeps", i);
+            sim_fail("task %u could run, but a worker sleeps", i);
 }
 
-/* From outside: inside a task nobody may block. */
+/* Returns true if the task's submitter blocks. Submitters outside of tasks do; inside a task no
+ * call blocks. */
 static bool is_blocked(const struct scene_task *task)
 {
     return noted_is_in_submit(task) &&
@@ -124,7 +132,8 @@ static bool is_full(char key)
     return limit != 0 && pending >= limit;
 }
 
-/* One of its lanes is full, or wanted by one that has to wait: who came first cannot be seen. */
+/* Returns true if one of the task's lanes is full, or is wanted by a submitter that has to wait.
+ * The order of submitters cannot be seen here. */
 static bool waits_for_lanes(const struct scene_task *task, const bool *waits)
 {
     for (const char *key = task->claims; *key; key++) {
@@ -137,8 +146,8 @@ static bool waits_for_lanes(const struct scene_task *task, const bool *waits)
     return false;
 }
 
-/* Those whose lanes are full come first, then those behind them, so that nobody waits for another
- * who waits for him. */
+/* Finds the submitters whose lanes are full, and then those behind them. In this order no two
+ * submitters excuse one another. */
 static void find_waits_for_lanes(bool *waits)
 {
     bool changed = scene.options.lane_pending_max != 0;
@@ -166,7 +175,7 @@ static void judge_submitters(void)
     find_waits_for_lanes(waits);
     for (uint32_t i = 0; i < scene.task_count; i++)
         if (is_blocked(&scene.tasks[i]) && !waits[i])
-            sim_fail("task %u waits to be submitted, and there is room for it", i);
+            sim_fail("task %u waits to be submitted, but there is room for it", i);
 }
 
 void scene_judge_quiet(void *context)

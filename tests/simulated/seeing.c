@@ -1,16 +1,16 @@
-/* Those who look at a pool beside its work: readers of events, and takers of snapshots. */
+/* Threads that observe a working pool: readers of events, and takers of snapshots. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 #include "support/event_judge.h"
 
 enum { RING = 4, ASKED_MAX = 3 };
 
-/* --- 39 --- */
+/* --- scenario 39 --- */
 
 static _Atomic uint32_t named;
 static struct scene_task *from_inside;
 
-/* Called by the role's holder: it submits, takes its time, and may not look at the pool. */
+/* Called by the role's holder: submits, takes its time, and may not take a snapshot. */
 static size_t name_that_submits(void *user, const lanepool_claim *key, char *text, size_t size)
 {
     lanepool_snapshot *snapshot;
@@ -25,7 +25,8 @@ static size_t name_that_submits(void *user, const lanepool_claim *key, char *tex
     return 1;
 }
 
-/* Each event is read or missed; what is read of a task comes in the order in which it happened. */
+/* Each event is either read or counted as missed. The events of one task are read in the order of
+ * its steps. */
 static void read_slowly(void *argument)
 {
     static const uint8_t steps[] = { LANEPOOL_EVENT_ROUTE, LANEPOOL_EVENT_READY,
@@ -72,7 +73,7 @@ static void scenario_39_names_that_submit_and_rings_that_overflow(void)
     scene_close();
 }
 
-/* --- 45 --- */
+/* --- scenario 45 --- */
 
 static struct scene_task *behind;
 
@@ -93,7 +94,7 @@ static void look(void *argument)
     lanepool_snapshot_release(snapshot);
 }
 
-/* The block of the first one may be read just when it is given back and used again. */
+/* The first task's block may be read just when it is given back and used again. */
 static void scenario_45_a_look_at_a_task_that_ends(void)
 {
     scene_open_with(1);
@@ -107,11 +108,11 @@ static void scenario_45_a_look_at_a_task_that_ends(void)
     scene_close();
 }
 
-/* --- two looks --- */
+/* --- two snapshots --- */
 
 static struct scene_task *first_of_two;
 
-/* Of what is seen everything is as it was submitted. */
+/* Checks that each task in a snapshot is as it was submitted. */
 static void look_twice(void *argument)
 {
     lanepool_snapshot *snapshot;
@@ -128,7 +129,8 @@ static void look_twice(void *argument)
     }
 }
 
-/* Who finished a task beside the first look gave back what was kept for the second. */
+/* A worker that finished a task during the first census gave back blocks that were retained for the
+ * second. */
 static void regress_what_is_kept_for_the_next_look_stays(void)
 {
     scene_open_with(2);

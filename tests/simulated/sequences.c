@@ -1,4 +1,4 @@
-/* Sequences on executors of every manner. */
+/* Sequences on executors of every kind. */
 #include "simulated/foreign.h"
 #include "simulated/scenarios.h"
 
@@ -61,7 +61,7 @@ static void scenario_38_executor_that_runs_everything_twice(void)
         &(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 3, .times = 2 });
 }
 
-/* --- small enough for every schedule --- */
+/* --- under every schedule --- */
 
 static void scenario_38_second_task_meets_the_end_of_the_first(void)
 {
@@ -80,7 +80,7 @@ static void run_first(void *argument)
     foreign_run_first();
 }
 
-/* The work has been run; two threads run it again while the sequence goes on. */
+/* The work has been run. Two threads run it again while the sequence is in use. */
 static void scenario_38_work_on_many_threads_at_once(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_KEEPS, .times = 2 });
@@ -95,7 +95,7 @@ static void scenario_38_work_on_many_threads_at_once(void)
     foreign_end();
 }
 
-/* --- never, and late --- */
+/* --- executors that run works never or late --- */
 
 static void scenario_38_executor_that_does_not_run_its_work(void)
 {
@@ -119,7 +119,7 @@ static void run_kept(void *argument)
     foreign_run_kept();
 }
 
-/* The sequence is destroyed while its work is being run; the next one gets its errand. */
+/* The sequence is destroyed while its work is being run; the next sequence reuses the work. */
 static void scenario_38_work_that_comes_after_its_sequence(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_KEEPS });
@@ -136,7 +136,7 @@ static void scenario_38_work_that_comes_after_its_sequence(void)
     foreign_end();
 }
 
-/* Works are run while the sequence and then the executor are destroyed, and after. */
+/* Works are run while the sequence and then the executor are destroyed, and afterwards. */
 static void scenario_38_work_that_comes_after_the_executor(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
@@ -148,7 +148,7 @@ static void scenario_38_work_that_comes_after_the_executor(void)
     foreign_close();
 }
 
-/* --- refusing --- */
+/* --- executors that refuse --- */
 
 static void submit_or_be_refused(void *argument)
 {
@@ -157,7 +157,7 @@ static void submit_or_be_refused(void *argument)
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_FULL);
 }
 
-/* Who joins a task whose work is then refused was accepted, and runs. */
+/* A task that is submitted behind one whose work is then refused was accepted, and runs. */
 static void scenario_38_executor_that_refuses(void)
 {
     foreign_open(&(struct foreign_manner){
@@ -171,7 +171,8 @@ static void scenario_38_executor_that_refuses(void)
     foreign_end();
 }
 
-/* Of a drain that was to go on elsewhere: it goes on here. */
+/* The executor refuses to continue a drain on another thread: the drain continues on this
+ * thread. */
 static void scenario_38_executor_that_refuses_more_than_one_batch(void)
 {
     foreign_open(&(struct foreign_manner){
@@ -182,7 +183,7 @@ static void scenario_38_executor_that_refuses_more_than_one_batch(void)
     foreign_end();
 }
 
-/* What runs was accepted, whatever the executor says. */
+/* A task that runs was accepted, even if the executor answers that it was not. */
 static void scenario_38_executor_that_refuses_and_runs_all_the_same(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS,
@@ -241,7 +242,7 @@ static void open_to_cancel(const struct foreign_manner *manner)
     atomic_store(&done, 0);
 }
 
-/* One wins; the answers agree with what the task did. */
+/* One cancelling call succeeds at most, and the answers agree with the task's history. */
 static void expect_exact(const struct foreign_step *step)
 {
     EXPECT(atomic_load(&step->cancels) == atomic_load(&cancelled));
@@ -263,19 +264,19 @@ static void scenario_06_sequence_cancels_a_task_that_is_about_to_start(void)
     foreign_end();
 }
 
-/* By the library's clock, or the executor's. */
+/* With the library's timer, or with the executor's. */
 static void cancel_when_due(bool has_timer)
 {
     open_to_cancel(
         &(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1, .has_timer = has_timer });
     foreign.steps[0].delay_ns = 10;
-    uint64_t due_ns = sim_now() + 10 + has_timer; /* who asks for an alarm reads the clock again */
+    uint64_t due_ns = sim_now() + 10 + has_timer; /* setting an alarm reads the clock once more */
     submit_step(&foreign.steps[0]);
     sim_sleep(due_ns - 1 - sim_now());
     sim_explore_from_here();
     sim_sleep(1);
     cancel_step(&foreign.steps[0]);
-    if (atomic_load(&done) == 1) /* nobody else cancels */
+    if (atomic_load(&done) == 1) /* no other thread cancels */
         EXPECT_STATUS(OK, lanepool_future_wait(foreign.steps[0].future, 0, NULL));
     sim_explore_to_here();
     EXPECT_STATUS(OK, lanepool_sequence_wait(foreign.sequence, LANEPOOL_FOREVER));
@@ -298,7 +299,7 @@ static void cancel_sequence(void *argument)
     EXPECT_STATUS(OK, lanepool_sequence_cancel(argument));
 }
 
-/* A submit, a start and a moment meet the cancelling of everything. */
+/* A submit, a start and a due time coincide with the cancel of the whole sequence. */
 static void scenario_38_sequence_is_cancelled_beside_submits_and_timers(void)
 {
     foreign_open(&(struct foreign_manner){
@@ -326,7 +327,7 @@ static void destroy_inside(struct foreign_step *self)
     EXPECT_STATUS(DEADLOCK, lanepool_future_wait(self->future, LANEPOOL_FOREVER, NULL));
 }
 
-/* While its task runs, it is in the way of itself only. */
+/* While the sequence's task runs, only that task prevents the destruction. */
 static void scenario_38_sequence_is_destroyed_while_it_drains(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
@@ -355,7 +356,8 @@ static void delay_steps(const struct foreign_manner *manner)
     for (int i = 0; i < 4; i++)
         EXPECT_STATUS(OK, lanepool_future_wait(foreign.steps[i].future, LANEPOOL_FOREVER, NULL));
     lanepool_status status = lanepool_future_cancel(foreign.steps[4].future);
-    EXPECT(status == LANEPOOL_OK || sim_now() >= INT64_MAX); /* eager time may go so far */
+    /* In eager runs the clock may get that far. */
+    EXPECT(status == LANEPOOL_OK || sim_now() >= INT64_MAX);
     EXPECT(foreign.steps[1].started_ns >= 10 && foreign.steps[2].started_ns >= 20 &&
            foreign.steps[0].started_ns >= 30);
     if (foreign.steps[0].started_ns == 30) { /* no time had passed between the submits */
@@ -393,7 +395,7 @@ static void scenario_38_timer_that_refuses(void)
         .kind = FOREIGN_THREADS, .threads = 1, .has_timer = true, .deaf_for = 1 });
 }
 
-/* When the task is due: the clock's thread runs it. */
+/* The executor refuses a task that has become due: the clock thread runs it. */
 static void scenario_38_executor_that_refuses_what_is_due(void)
 {
     foreign_open(
@@ -441,7 +443,7 @@ static void scenario_38_pool_drains_what_its_sequence_has_accepted(void)
     scene_end();
 }
 
-/* --- what can be lacking --- */
+/* --- with failing allocations --- */
 
 static void scenario_30_each_failure_of_a_sequence(void)
 {

@@ -1,11 +1,11 @@
-/* Periodic tasks of sequences: ended from inside, from outside, with their sequence, for want of a
- * clock. */
+/* Periodic tasks of sequences: ended by themselves, by other threads, with their sequence, or
+ * because no timer can be allocated. */
 #include "simulated/foreign.h"
 #include "simulated/scenarios.h"
 
 #include <string.h>
 
-/* Guarded by the sequence, but for the counters. */
+/* All fields except the counters are guarded by the sequence. */
 static struct series {
     lanepool_timer *timer;
     uint64_t period_ns;
@@ -136,7 +136,7 @@ static void cancel_sequence(void *argument)
     EXPECT_STATUS(OK, lanepool_sequence_cancel(foreign.sequence));
 }
 
-/* One of them makes the last call, or the run that goes on does so behind itself. */
+/* One of the three makes the last call; or a run that is under way makes it after its end. */
 static void scenario_35_sequences_series_is_cancelled_in_three_ways_at_once(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
@@ -157,7 +157,7 @@ static void destroy_sequence(void *argument)
     EXPECT_STATUS(OK, lanepool_sequence_destroy(foreign.sequence));
 }
 
-/* The handle may be used while the sequence goes, and when it has gone. */
+/* The handle may be used while the sequence is destroyed, and afterwards. */
 static void scenario_35_handle_of_a_series_outlives_its_sequence(void)
 {
     foreign_open(&(struct foreign_manner){ .kind = FOREIGN_THREADS, .threads = 1 });
@@ -170,9 +170,9 @@ static void scenario_35_handle_of_a_series_outlives_its_sequence(void)
     foreign_close();
 }
 
-/* --- what can be lacking --- */
+/* --- with failing allocations --- */
 
-/* Where there is no clock for the next run, that is the end of the series. */
+/* If no timer can be allocated for the next run, the periodic task ends. */
 static void scenario_30_each_failure_of_a_sequences_series(void)
 {
     const struct foreign_manner manner = { .kind = FOREIGN_KEEPS };

@@ -78,10 +78,11 @@ static void wait_for_the_third_of_four(void)
     EXPECT_STATUS(OK, lanepool_future_wait(foreign.steps[2].future, LANEPOOL_FOREVER, NULL));
     EXPECT(foreign_before(&foreign.steps[0], &foreign.steps[1]));
     EXPECT(foreign_before(&foreign.steps[1], &foreign.steps[2]));
-    EXPECT(atomic_load(&foreign.steps[3].runs) == 0); /* nothing but what it waits for */
+    /* The waiting thread ran only the awaited task. */
+    EXPECT(atomic_load(&foreign.steps[3].runs) == 0);
 }
 
-/* Who waits runs what it waits for: nobody else could. */
+/* The waiting thread runs the awaited task, because no other thread could. */
 static void scenario_03_sequence_waits_for_another_on_the_only_thread(void)
 {
     open_with_another_task(wait_for_the_third_of_four);

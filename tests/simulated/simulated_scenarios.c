@@ -3,14 +3,17 @@
  *
  *     simulated_scenarios [NAME...] [--count N] [--seed S]   under N random schedules each
  *     simulated_scenarios [NAME...] --preemptions P          under every schedule with at most P
- *                                                            preemptions: those made for it
+ *                                                            preemptions; only small scenarios
  *     simulated_scenarios --list
  *
- * A NAME stands for the scenario of that name, else for all whose names begin with it; without a
- * name all are played. Schedule number i has the seed S + i, from which its strategy follows and
- * whether stores are delayed; one in a hundred is played twice and must take the same steps. A
- * failure is printed with the one command that repeats it; its --turn says what fails in a scenario
- * of failures.
+ * A NAME selects the scenario of that name; if there is none, all scenarios whose names begin with
+ * it. Without a name, all scenarios are played.
+ *
+ * The seed of schedule number i is S + i. The strategy and the use of store buffers follow from it.
+ * One schedule in a hundred is repeated and must take the same steps.
+ *
+ * A failure is printed with the command that repeats it. In a scenario of faults, --turn selects
+ * the fault point.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -69,9 +72,9 @@ static void collect(void)
     all_count += matrix_scenarios(all + all_count, SCENARIOS_MAX - all_count);
 }
 
-/* --- which --- */
+/* --- selection --- */
 
-/* Words that are neither options nor their numbers. */
+/* Returns the next argument that is neither an option nor an option's number. */
 static const char *next_name(int argc, char **argv, int *at)
 {
     while (++*at < argc) {
@@ -107,7 +110,8 @@ static bool is_selected(const struct scenario *scenario, int argc, char **argv)
 
 /* --- one run --- */
 
-/* How to repeat the run at hand; kept ready for the case that the program is killed by it. */
+/* The command that repeats the current run. It is prepared in advance, because the run may crash
+ * the program. */
 static char repeat[256];
 
 static void report_death(int number)
@@ -143,7 +147,8 @@ static bool run(struct scenario *scenario, const struct sim_options *options,
     return false;
 }
 
-/* Without a fault first, to know what can fail. */
+/* Runs the scenario once without a fault, to count the fault points. Then runs it with one of them
+ * failing. */
 static bool run_with_a_fault(struct scenario *scenario, struct sim_options *options, uint64_t turn,
                              struct sim_report *report)
 {
@@ -201,7 +206,7 @@ static bool explore(struct scenario *scenario, uint32_t preemptions, bool buffer
     return found.exhausted;
 }
 
-/* --- all --- */
+/* --- all scenarios --- */
 
 struct request {
     uint64_t seed;

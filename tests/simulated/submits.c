@@ -1,4 +1,5 @@
-/* Submits: from inside tasks, to a full pool, to one that goes to sleep or is blocked. */
+/* Submits: from inside tasks, to a full pool, to a pool whose worker is about to sleep or is
+ * blocked. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -7,7 +8,7 @@ static void submit_next(struct scene_task *self)
     EXPECT_STATUS(OK, scene_submit(self + 1));
 }
 
-/* The inner submit meets another from outside. */
+/* The submit inside a task runs at the same time as another one from outside. */
 static void submit_inside(const char *outer, const char *inner)
 {
     scene_open_with(1);
@@ -84,7 +85,7 @@ static void scenario_36_full_pool_and_submit_inside(void)
     EXPECT(scene_before(parent, over));
 }
 
-/* The end of a task makes room at the moment at which the pool is shut down. */
+/* The end of a task makes room just when the pool is shut down. */
 static void submit_to_a_closing_pool(void *argument)
 {
     lanepool_status status = scene_submit(argument);

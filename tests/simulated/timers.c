@@ -1,4 +1,4 @@
-/* Timers by themselves: each fires once or is removed, in order, never early. */
+/* The timer heap alone: each timer fires once or is removed, in order, never early. */
 #include "base/timer_heap.h"
 
 #include "simulated/scenarios.h"
@@ -13,13 +13,13 @@ struct alarm {
     uint64_t due_ns;
     uint32_t fired;
     bool removed;
-    bool adds; /* its successor, when it fires */
+    bool adds; /* adds the next timer when it fires */
 };
 
 static struct {
     lanepool_i_timers timers;
     struct alarm alarms[TIMERS];
-    const struct alarm *last; /* that fired: the clock thread's */
+    const struct alarm *last; /* the one that fired last; written by the clock thread */
     uint32_t pauses;
     uint64_t base_ns;
     _Atomic uint32_t fired;
@@ -78,7 +78,7 @@ static void open_timers(void)
     clocks.base_ns = sim_now();
 }
 
-/* However fast time passes beside the clock thread. */
+/* Needed because time may pass faster than the clock thread runs. */
 static void wait_until_fired(uint32_t count)
 {
     while (atomic_load(&clocks.fired) < count)
@@ -93,7 +93,7 @@ static uint32_t count_removed(void)
     return count;
 }
 
-/* A number that goes with the run's seed. */
+/* Returns a number that follows from the run's seed. */
 static uint64_t drawn(uint32_t place)
 {
     return (scene_seed + place + 1) * 0x9E3779B97F4A7C15u >> 33;
@@ -116,7 +116,7 @@ static void remove_some(void *argument)
         alarms[i].removed = lanepool_i_timers_remove(&clocks.timers, &alarms[i].timer);
 }
 
-/* Two threads start the clock and add; what they added is removed while it becomes due. */
+/* Two threads start the clock thread and add timers. Timers are removed while they become due. */
 static void scenario_timers_fire_once_in_order_or_are_removed(void)
 {
     open_timers();
@@ -135,7 +135,7 @@ static void scenario_timers_fire_once_in_order_or_are_removed(void)
     EXPECT(clocks.pauses > 0);
 }
 
-/* The clock thread lies down for a far one while a near one comes. */
+/* The clock thread goes to sleep for a distant timer while a near one is added. */
 static void scenario_timers_an_earlier_one_wakes_the_clock(void)
 {
     open_timers();
@@ -163,7 +163,7 @@ static void scenario_timers_one_that_fires_adds_another(void)
     lanepool_i_timers_fini(&clocks.timers);
 }
 
-/* The end meets the start, and what is due. */
+/* The timers are ended while they are started and while some are due. */
 static void scenario_timers_end_beside_the_start(void)
 {
     open_timers();

@@ -12,7 +12,7 @@ static uint32_t thread_of(const struct scene_task *task)
     return atomic_load_explicit(&task->thread, memory_order_relaxed);
 }
 
-/* --- the waiter runs what it waits for --- */
+/* --- the waiting thread runs the tasks that it waits for --- */
 
 static void wait_for_compatible(struct scene_task *self)
 {
@@ -161,8 +161,8 @@ static void wait_for_the_third(struct scene_task *self)
     EXPECT_STATUS(OK, wait_for(&scene.tasks[2], LANEPOOL_FOREVER));
 }
 
-/* A circle of waits is not found, and nothing but their limits ends it; a wait that closes no
- * circle ends. */
+/* A cycle of waits across pools is not found; only its time limits end it. A wait outside of the
+ * cycle ends. */
 static void scenario_42_two_pools_wait_for_one_another(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;

@@ -1,4 +1,4 @@
-/* Pools with a watchdog: it tells of each slow task once and of no other, and of each stall. */
+/* Pools with a watchdog: it reports each slow task once and no other task, and each stall. */
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
@@ -7,7 +7,7 @@
 
 enum { SLOW_NS = 100, STALLED_NS = 100 };
 
-/* Whether time may pass although somebody could go on: then nobody is in time. */
+/* True if time may pass while fibers are ready: then no report is sure to be in time. */
 static bool is_eager;
 
 static struct {
@@ -15,11 +15,11 @@ static struct {
     uint32_t told[SCENE_TASKS_MAX];
     uint64_t submitted_ns[SCENE_TASKS_MAX];
     _Atomic uint32_t stalls;
-    _Atomic uint64_t pending; /* at the last stall */
-    _Atomic size_t threads;   /* likewise */
-    _Atomic bool stopped;     /* the pool has: nobody is called any more */
-    _Atomic bool looks;       /* the callbacks look at the pool */
-    _Atomic bool submits;     /* and submit this, once */
+    _Atomic uint64_t pending; /* the number that the last stall reported */
+    _Atomic size_t threads;   /* the number that the last stall reported */
+    _Atomic bool stopped;     /* the pool has stopped: no callback may be called any more */
+    _Atomic bool looks;       /* the callbacks take snapshots of the pool */
+    _Atomic bool submits;     /* one callback submits `submitted` */
     struct scene_task *submitted;
 } dog;
 
@@ -31,7 +31,7 @@ static void open_dog(lanepool_options *options)
     dog.pool = scene.pool;
 }
 
-/* What a callback may do, and what it is answered. */
+/* Makes calls that a callback may make, and checks their answers. */
 static void look_at_pool(lanepool_pool *pool)
 {
     lanepool_snapshot *snapshot;
@@ -135,7 +135,8 @@ static void wait_for_the_next(struct scene_task *self)
     EXPECT_STATUS(OK, lanepool_future_wait(self[1].future, LANEPOOL_FOREVER, NULL));
 }
 
-/* The outer one is slow by what it waits for, which is not; both stand on one thread's stack. */
+/* The outer task is slow because it waits for the inner one, which is not slow. Both run on the
+ * stack of one thread. */
 static void scenario_watchdog_tells_of_a_task_that_waits_inside(void)
 {
     lanepool_options options = slow_options();
@@ -161,7 +162,7 @@ static void scenario_watchdog_tells_of_a_task_that_waits_inside(void)
     EXPECT(dog.told[inner - scene.tasks] == 0);
 }
 
-/* Looks, calls and every kind of end. */
+/* Snapshots, callbacks, and every way to end the pool. */
 static void scenario_watchdog_meets_the_end_of_the_pool(void)
 {
     lanepool_options options = slow_options();
@@ -214,8 +215,8 @@ static void submit_at_gate(const char *claims)
     EXPECT_STATUS(OK, scene_submit(task));
 }
 
-/* One task holds another up, twice in a row; before, between and behind that the pool is idle, and
- * each time something gets on now and then. The last stall's callback submits. */
+/* One task blocks another, twice in a row. Before, between and after these rounds the pool is idle,
+ * and tasks end now and then. The callback of the last stall submits a task. */
 static void scenario_watchdog_tells_of_each_stall_once(void)
 {
     lanepool_options options = stall_options();
@@ -256,7 +257,8 @@ static int pass_gate(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* Not one of the scene's: whoever judges those knows of no pause. */
+/* Submits tasks that are not the scene's, because the judgement of those does not know of
+ * pauses. */
 static void submit_two_on(const lanepool_claim *claim)
 {
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -268,7 +270,8 @@ static void submit_two_on(const lanepool_claim *claim)
     EXPECT_STATUS(OK, lanepool_pool_submit(scene.pool, &task));
 }
 
-/* Neither a pause nor what is not due is a stall; what stands still afterwards is. */
+/* A pause is no stall, and a task that is not due causes none. Blocked tasks after the resume
+ * do. */
 static void scenario_watchdog_lets_paused_and_delayed_tasks_be(void)
 {
     lanepool_options options = stall_options();
@@ -317,7 +320,7 @@ static void note_nothing(void *user, const lanepool_slow_task *slow)
     EXPECT(user == &dog && slow->function == take_long);
 }
 
-/* What has failed and is kept does not get on by itself, and somebody has to know. */
+/* A parked task cannot continue without a resolution, so it must be reported. */
 static void scenario_watchdog_tells_of_what_is_held_up(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
