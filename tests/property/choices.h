@@ -1,7 +1,7 @@
 /*
- * Where a random test takes its decisions from: a seed, or a string of bytes that a fuzzer
- * varies. When the bytes are used up, every decision is the first possibility, so that a shorter
- * string is a simpler test.
+ * The source of a random test's decisions: a seed, or a string of bytes that a fuzzer varies. When
+ * the bytes are used up, every decision is the first possibility. So a shorter string gives a
+ * simpler test.
  */
 #ifndef TESTS_PROPERTY_CHOICES_H
 #define TESTS_PROPERTY_CHOICES_H
@@ -13,8 +13,8 @@
 #include "support/random.h"
 
 struct choices {
-    uint64_t state;       /* of the generator, when there are no bytes */
-    const uint8_t *bytes; /* NULL: from the seed */
+    uint64_t state;       /* of the generator, if there are no bytes */
+    const uint8_t *bytes; /* or NULL: decisions follow from the seed */
     size_t size;
 };
 
@@ -37,7 +37,7 @@ static inline uint32_t choose_byte(struct choices *choices)
     return *choices->bytes++;
 }
 
-/* A number from 0 to count - 1; count is not 0. */
+/* Returns a number from 0 to count - 1; count must not be 0. */
 static inline uint32_t choose(struct choices *choices, uint32_t count)
 {
     uint32_t number;
@@ -55,7 +55,7 @@ static inline uint32_t choose(struct choices *choices, uint32_t count)
     return number % count;
 }
 
-/* True once in so many times; false when the bytes are used up. */
+/* Returns true in one of `one_in` cases; false when the bytes are used up. */
 static inline bool chance(struct choices *choices, uint32_t one_in)
 {
     return choose(choices, one_in) == one_in - 1;

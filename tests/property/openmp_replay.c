@@ -7,11 +7,11 @@
 
 enum { TICKET_BITS = 40 };
 
-/* --- what is replayed --- */
+/* --- the replayed tasks --- */
 
 struct place {
-    uint64_t ticket;    /* counted from the first one: tickets wrap around */
-    uint64_t called_at; /* an heir has its giver's ticket */
+    uint64_t ticket;    /* relative to the first one, because tickets wrap around */
+    uint64_t called_at; /* orders tasks with equal tickets: a receiver has its giver's */
     uint32_t task;
 };
 
@@ -26,7 +26,7 @@ static int compare_places(const void *left, const void *right)
     return a->ticket > b->ticket ? 1 : -1;
 }
 
-/* Writes the tasks that ran by ascending ticket; returns how many. */
+/* Stores the tasks that ran by ascending ticket in `places`. Returns their number. */
 static uint32_t sort_by_ticket(const struct oracle_log *log, uint32_t task_count,
                                struct place *places)
 {
@@ -44,9 +44,9 @@ static uint32_t sort_by_ticket(const struct oracle_log *log, uint32_t task_count
     return count;
 }
 
-/* --- running it --- */
+/* --- the replay --- */
 
-/* The keys that one task claims, apart by mode. */
+/* The keys that one task claims, separated by mode. */
 struct claimed {
     uint32_t *exclusive;
     uint32_t *shared;
@@ -73,14 +73,14 @@ static void set_apart(const struct oracle_log *log, const struct workload *workl
     }
 }
 
-/* The dependences are read when the OpenMP task is made, not when it runs. */
+/* OpenMP evaluates the dependences when the task is made, not when it runs. */
 /* clang-format off */
 static void replay_one(struct oracle_log *replay, const struct workload *workload, uint32_t task,
                        const struct claimed *claimed)
 {
     struct oracle_key *keys = replay->keys;
 
-    (void)keys; /* GCC does not count the dependences as its use */
+    (void)keys; /* GCC does not count the dependences as a use */
 #pragma omp task firstprivate(replay, workload, task) \
     depend(iterator(uint32_t i = 0 : claimed->exclusive_count), \
            inout : keys[claimed->exclusive[i]]) \

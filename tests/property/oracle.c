@@ -77,7 +77,7 @@ bool judge_is_accepted(const struct oracle_task *task)
     return oracle_when(&task->submit_end) != 0 && task->submitted == LANEPOOL_OK;
 }
 
-/* --- what tasks do to keys --- */
+/* --- how tasks change keys --- */
 
 static uint64_t chain_next(uint64_t history, uint64_t readers, uint32_t task)
 {
@@ -137,7 +137,7 @@ uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *w
 
 struct sort_item {
     uint64_t at;
-    uint64_t called_at; /* an heir has its giver's ticket */
+    uint64_t called_at; /* orders tasks with equal tickets: a receiver has its giver's */
     uint32_t task;
 };
 
@@ -173,7 +173,7 @@ static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const str
     return order;
 }
 
-/* Tickets wrap around. */
+/* Returns the ticket relative to the first one, because tickets wrap around. */
 static uint64_t when_ticket(const struct oracle_task *task)
 {
     return (task->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
@@ -204,14 +204,14 @@ static void check_tickets_are_unique(struct judge *judge)
     }
 }
 
-/* One that is due later comes behind many that are submitted after it. */
+/* Returns false for tasks that get their tickets later than in their submit. */
 static bool is_placed_at_once(const struct judge *judge, uint32_t task)
 {
     return judge_has_place(judge, task) && !workload_is_late(&judge->workload->tasks[task]);
 }
 
 /* Tickets are unique, and agree with the order of submits that did not overlap in time. A task that
- * was cancelled before it had been routed has none, and an heir has that of an earlier one. */
+ * was cancelled before it was routed has none, and a receiver has its giver's. */
 static void check_tickets(struct judge *judge)
 {
     const struct oracle_task *tasks = judge->log->tasks;
@@ -246,7 +246,7 @@ static struct latest_end *end_of_barriers(struct judge *judge)
     return &judge->ends[judge->workload->params.key_count];
 }
 
-/* Whether the task has run although what it waited for ended only after a shutdown now. */
+/* Returns true if the task ran although the tasks it waited for ended only after a shutdown now. */
 static bool starts_after_stop(const struct judge *judge, uint32_t task, uint64_t waited_until)
 {
     uint64_t stopped_at = oracle_when(&judge->log->stopped_at);
@@ -254,7 +254,7 @@ static bool starts_after_stop(const struct judge *judge, uint32_t task, uint64_t
     return stopped_at != 0 && waited_until > stopped_at && judge->log->tasks[task].call == CALL_RUN;
 }
 
-/* The task's call must begin after the end of all earlier ones that it conflicts with. */
+/* The task's call must begin after the end of all earlier tasks that it conflicts with. */
 static void check_against_ends(struct judge *judge, uint32_t task, const char *order)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
@@ -287,7 +287,7 @@ static void check_against_ends(struct judge *judge, uint32_t task, const char *o
         if (starts_after_stop(judge, task, must) &&
             !oracle_misses(judge->log, judge->workload, task, what->merged[i].key)) {
             judge_blame(&judge->verdict,
-                        "task %u started on key %u, which was held when the pool stopped", task,
+                        "task %u started on key %u, which was in use when the pool stopped", task,
                         what->merged[i].key);
         }
     }
@@ -327,7 +327,7 @@ static void forget_ends(struct judge *judge)
     memset(judge->ends, 0, (judge->workload->params.key_count + 1) * sizeof *judge->ends);
 }
 
-/* Exclusion and order by ticket, for claims: O(claims) after the sort. */
+/* Checks exclusion and order by ticket, for claims: O(claims) after the sort. */
 static void check_keys_by_ticket(struct judge *judge)
 {
     forget_ends(judge);
@@ -337,8 +337,8 @@ static void check_keys_by_ticket(struct judge *judge)
     }
 }
 
-/* The same without trusting tickets: only submits that ended before this one began count. An heir
- * comes before some of those. */
+/* Checks exclusion and order without relying on tickets: compares only with tasks whose submit
+ * ended before this one began. A receiver precedes some of those. */
 static void check_keys_by_time(struct judge *judge)
 {
     const struct oracle_task *tasks = judge->log->tasks;
@@ -360,7 +360,7 @@ static void check_keys_by_time(struct judge *judge)
     }
 }
 
-/* Exclusion and both orders, for rules that only answer for pairs. */
+/* Checks exclusion and both orders for rules that only answer for pairs. */
 static void check_pairs(struct judge *judge)
 {
     const struct oracle_task *tasks = judge->log->tasks;
@@ -387,7 +387,7 @@ static void check_pairs(struct judge *judge)
     }
 }
 
-/* Replays the tasks one by one in ticket order and compares what became of the keys. */
+/* Replays the tasks one by one in ticket order, and compares the histories of the keys. */
 static void check_histories(struct judge *judge)
 {
     const struct oracle_log *log = judge->log;

@@ -1,8 +1,8 @@
 /*
- * Judges a finished run of a workload by what its tasks recorded.
+ * Judges a finished run of a workload by the records of its tasks.
  *
- * Stamps come from one counter, incremented with relaxed order: they order the events of a run
- * without making the library under test look better synchronised than it is.
+ * Stamps come from one counter, incremented with relaxed order. They order the events of a run, but
+ * do not synchronize the library under test.
  */
 #ifndef TESTS_PROPERTY_ORACLE_H
 #define TESTS_PROPERTY_ORACLE_H
@@ -13,18 +13,18 @@
 
 #include "property/workload.h"
 
-/* What became of a task. */
+/* The kind of call that a task got. */
 enum oracle_call { CALL_NONE, CALL_RUN, CALL_CANCELLED, CALL_HANDED_BACK };
 
 enum { ORACLE_KEEPS_MAX = 8, ORACLE_RESUMES_MAX = 64 };
 
-/* From before a task is kept until it was resolved. */
+/* The time during which a task was parked, from a moment before it was. */
 struct oracle_keep {
-    _Atomic uint64_t from; /* 0: there is none */
-    _Atomic uint64_t to;   /* 0: it was not */
+    _Atomic uint64_t from; /* 0: it was not parked */
+    _Atomic uint64_t to;   /* 0: it was not resolved */
 };
 
-/* What one task recorded; written by its submitter, by its call, and by its callbacks. */
+/* The record of one task; written by its submitter, its call, and its callbacks. */
 struct oracle_task {
     _Atomic uint64_t submit_begin; /* 0: not submitted */
     _Atomic uint64_t submit_end;
@@ -35,7 +35,7 @@ struct oracle_task {
     uint64_t ticket;
     size_t worker;
     uint64_t thread;
-    uint64_t seen;       /* folds the histories of the keys that it shares */
+    uint64_t seen;       /* a hash of the histories of the keys that it claims shared */
     uint64_t wait_begin; /* of the wait in its body; 0: none */
     uint64_t wait_end;
     lanepool_status waited;
@@ -46,35 +46,36 @@ struct oracle_task {
     atomic_uint thens;
     atomic_uint errors;
     _Atomic uint64_t released_at;
-    _Atomic uint64_t asked_at;   /* when the rule was last asked about it */
-    uint64_t end_of_body;        /* when it last looked whether it was asked to end */
-    bool was_asked;              /* to end, by then */
-    _Atomic uint64_t gave_up_at; /* the lane that it gives up early; 0: it has not */
+    _Atomic uint64_t asked_at;   /* when the rule was last called for it */
+    uint64_t end_of_body;        /* when it last checked whether it was asked to end */
+    bool was_asked;              /* what that check found */
+    _Atomic uint64_t gave_up_at; /* when it gave up its lane early; 0: never */
     _Atomic bool detached;
-    _Atomic uint64_t due_ns_min; /* the moment at which it is due lies between these; of a task */
-    _Atomic uint64_t due_ns_max; /* without a delay, that of its submit */
+    _Atomic uint64_t due_ns_min; /* it became due between these; a task without */
+    _Atomic uint64_t due_ns_max; /* a delay was due at its submit */
     uint64_t call_ns;
-    atomic_uint taken; /* its completion, from a group; then the stamp before, and what it said */
+    /* Its completion was taken from a group; then the stamp before that, and the completion. */
+    atomic_uint taken;
     uint64_t taken_from;
     lanepool_result completion;
-    atomic_uint attempts;         /* at it */
-    _Atomic uint64_t first_end;   /* of the first attempt */
-    _Atomic uint64_t attempt_end; /* of the last one */
-    unsigned number;              /* of the last one, by lanepool_run_attempt() */
-    unsigned begun_anew;          /* attempts behind the first that had the number 1 */
-    uint64_t left_keys;           /* what it found in its keys when it had changed them */
-    uint64_t not_before_ns;       /* the next attempt */
-    _Atomic uint64_t gave_in_at;  /* it was said to have failed for the last time; 0: not, or it is
-                                     tried anew */
-    atomic_uint resolving;        /* calls that resolve it */
-    atomic_uint tried_anew;       /* calls that did */
+    atomic_uint attempts;         /* the number of attempts */
+    _Atomic uint64_t first_end;   /* the end of the first attempt */
+    _Atomic uint64_t attempt_end; /* the end of the last attempt */
+    unsigned number;              /* of the last attempt, by lanepool_run_attempt() */
+    unsigned begun_anew;          /* attempts after the first that had the number 1 */
+    uint64_t left_keys;           /* a hash of its keys after it had changed them */
+    uint64_t not_before_ns;       /* the earliest moment of the next attempt */
+    /* When its last failure was reported; 0: not reported, or the task was resolved by a retry. */
+    _Atomic uint64_t gave_in_at;
+    atomic_uint resolving;  /* calls that are resolving it */
+    atomic_uint tried_anew; /* calls that resolved it by a retry */
     atomic_uint skipped;
-    atomic_uint drops; /* calls that were to drop what waits behind it */
+    atomic_uint drops; /* calls that are to drop the tasks behind it */
     struct oracle_keep keeps[ORACLE_KEEPS_MAX];
     atomic_uint keep_count;
 };
 
-/* What became of a call that cancels. */
+/* The record of a cancelling call. */
 struct oracle_cancel {
     _Atomic uint64_t begin; /* 0: not made */
     _Atomic uint64_t end;
@@ -83,30 +84,31 @@ struct oracle_cancel {
     uint64_t thread;
 };
 
-/* What became of a pause and of the resume behind it. */
+/* The record of a pause and of the resume after it. */
 struct oracle_pause {
     _Atomic uint64_t begin; /* 0: not called */
     uint64_t end;
     lanepool_status status;
     uint64_t resume_begin;
-    _Atomic uint64_t resume_end; /* 0: still paused, perhaps */
+    _Atomic uint64_t resume_end; /* 0: possibly still paused */
     lanepool_status resumed;
 };
 
-/* What became of a periodic task. */
+/* The record of a periodic task. */
 struct oracle_series {
     _Atomic uint64_t submit_end; /* 0: not submitted */
     lanepool_status submitted;
-    uint32_t runs;        /* that were made, one after the other */
-    atomic_uint ends;     /* calls that told of its end */
+    uint32_t runs;        /* how many runs were made */
+    atomic_uint ends;     /* calls with LANEPOOL_CALL_CANCELLED, which end it */
     atomic_uint returned; /* hand-backs */
     atomic_uint releases;
     uint64_t ended_at;
-    uint64_t cancelled_at; /* after a call that cancels it, on a thread; 0: none */
+    uint64_t cancelled_at; /* after the cancelling call of its thread; 0: none */
     lanepool_status cancelled;
 };
 
-/* What became of a visit to a group; or its wait, for one that stands in a task. */
+/* The record of a wait for a group or of taking a completion; for a task, of the wait in its
+ * body. */
 struct oracle_group_call {
     uint64_t begin; /* 0: not called */
     uint64_t end;
@@ -119,48 +121,48 @@ struct oracle_limit {
     _Atomic uint64_t end;
 };
 
-/* One pump, and the thread that runs it. */
+/* The record of one pump, and the thread that runs it. */
 struct oracle_pump {
     uint64_t thread;
     _Atomic bool waits; /* the thread is in lanepool_pump_run() */
-    uint64_t ran;       /* tasks that it was told of */
+    uint64_t ran;       /* how many tasks its calls reported */
 };
 
-/* The context of one key. */
+/* The record of one key's context. */
 struct oracle_context {
     _Atomic bool open;
-    _Atomic bool calling; /* a callback for it is being called */
-    atomic_uint users;    /* tasks that use it */
+    _Atomic bool calling; /* a callback is running for it */
+    atomic_uint users;    /* the number of tasks that use it */
     atomic_uint opens;
     atomic_uint closes;
-    uint64_t cell; /* its callbacks write it; see workload_contexts.c */
+    uint64_t cell; /* written by the callbacks; see workload_contexts.c */
 };
 
-/* Pauses of one lane that followed from failures. */
+/* The record of the pauses of one lane that followed from failures. */
 struct oracle_lane_failure {
-    _Atomic uint64_t paused_at;  /* the last time; 0: never */
-    _Atomic uint64_t resumed_at; /* the last call that resumes it was made, and has returned */
+    _Atomic uint64_t paused_at;  /* the last pause; 0: never */
+    _Atomic uint64_t resumed_at; /* before the last resuming call that has returned */
     struct {
         _Atomic uint64_t begin;
         uint64_t end;
     } resumes[ORACLE_RESUMES_MAX];
-    atomic_uint resume_count; /* may be more than there is room for */
+    atomic_uint resume_count; /* may exceed the size of `resumes` */
 };
 
-/* One quiesce or await. */
+/* The record of one quiesce or await. */
 struct oracle_visit {
     uint64_t begin;
-    _Atomic uint64_t end; /* 0: still in it, or none */
+    _Atomic uint64_t end; /* 0: not returned, or not called */
     lanepool_status status;
 };
 
 /*
- * What the tasks of one key did to it. The history is plain on purpose: a second task beside an
- * exclusive one is a data race, which ThreadSanitizer reports.
+ * The history of one key. It is plain memory on purpose: if a task overlaps with an exclusive one,
+ * that is a data race, which ThreadSanitizer reports.
  */
 struct oracle_key {
     uint64_t history;         /* a hash chain over the exclusive tasks */
-    _Atomic uint64_t readers; /* the shared ones since the last exclusive one, as a set */
+    _Atomic uint64_t readers; /* the shared tasks since the last exclusive one, as a set */
 };
 
 struct oracle_log {
@@ -172,32 +174,32 @@ struct oracle_log {
     struct oracle_group_call *visits;
     struct oracle_limit *limits;
     struct oracle_pump *pumps;
-    struct oracle_context *contexts;   /* by key */
-    _Atomic(const char *) fault;       /* what was wrong while the run went on, or NULL */
-    bool *misses;                      /* by task, then by key: it went without its lane */
+    struct oracle_context *contexts; /* by key */
+    _Atomic(const char *) fault; /* the first violation that was found during the run, or NULL */
+    bool *misses; /* by task, then by key: the task ran without the lane of the key */
     struct oracle_lane_failure *lanes; /* by key */
-    atomic_uint dropping;              /* calls that drop what waits behind a kept task */
+    atomic_uint dropping;              /* calls that are dropping the tasks behind a parked one */
     struct oracle_visit quiesce;
-    struct oracle_visit await;    /* by a thread beside the others */
+    struct oracle_visit await;    /* called by a separate thread */
     _Atomic uint64_t stopping_at; /* before lanepool_pool_shutdown_now() was called; 0: never */
     _Atomic uint64_t stopped_at;  /* when it had returned; 0: never */
     _Atomic uint64_t closing_at;  /* before a shutdown of any kind was called; 0: never */
-    _Atomic uint64_t ending_at;   /* before the pool is ended for want of more to do */
-    bool refused;                 /* the platform has refused something on purpose */
-    const char *events;           /* what was wrong with the pool's events, or NULL */
-    const char *look;             /* the same of a snapshot */
+    _Atomic uint64_t ending_at;   /* before the call that ends a pool that has nothing left to do */
+    bool refused;                 /* the platform has refused a resource on purpose */
+    const char *events;           /* the violation in the pool's events, or NULL */
+    const char *look;             /* the violation in a snapshot, or NULL */
     _Atomic uint64_t clock;
 };
 
 struct oracle_verdict {
     bool passed;
-    uint32_t choices; /* of workers, that could be judged */
+    uint32_t choices; /* how many choices of workers could be judged */
     char why[256];
 };
 
 void oracle_log_init(struct oracle_log *log, const struct workload *workload);
 void oracle_log_fini(struct oracle_log *log);
-/* For a replay, in which each task goes without what it went without before. */
+/* For a replay: each task of `to` runs without the same lanes as in `from`. */
 void oracle_copy_misses(struct oracle_log *to, const struct oracle_log *from,
                         const struct workload *workload);
 
@@ -216,10 +218,10 @@ static inline uint64_t oracle_when(const _Atomic uint64_t *at)
     return atomic_load_explicit(at, memory_order_relaxed);
 }
 
-/* What the body of task does to the keys it claims. */
+/* Changes the keys that the task claims, as its body does. */
 void oracle_touch_keys(struct oracle_log *log, const struct workload *workload, uint32_t task);
 
-/* What must hold while the run goes on; the first that does not is kept. */
+/* Checks a condition during the run. Stores the first fault. */
 static inline void oracle_expect(struct oracle_log *log, bool holds, const char *fault)
 {
     const char *none = NULL;
@@ -229,10 +231,10 @@ static inline void oracle_expect(struct oracle_log *log, bool holds, const char 
     }
 }
 
-/* How often it came to what only some workloads have. */
+/* How often the judged runs used features that only some workloads have. */
 struct oracle_counts {
-    uint64_t cancelled; /* by calls that cancel */
-    uint64_t barriers;  /* that ran, as all that follow */
+    uint64_t cancelled; /* by cancelling calls */
+    uint64_t barriers;  /* that ran, as in the following fields */
     uint64_t pauses;
     uint64_t detached;
     uint64_t given_up; /* lanes */
@@ -240,25 +242,25 @@ struct oracle_counts {
     uint64_t delayed;
     uint64_t periodic_runs;
     uint64_t members;
-    uint64_t taken; /* completions, from groups */
+    uint64_t taken; /* completions taken from groups */
     uint64_t pumped;
     uint64_t contexts;     /* opened */
-    uint64_t choices;      /* between ready tasks of several priorities, that were judged */
-    uint64_t without_room; /* submits that were refused for that */
-    uint64_t retries;      /* attempts behind the first */
+    uint64_t choices;      /* between ready tasks of different levels, that were judged */
+    uint64_t without_room; /* submits that were refused because there was no room */
+    uint64_t retries;      /* attempts after the first */
     uint64_t kept;
     uint64_t refused; /* in poisoned lanes */
-    uint64_t without; /* that ran without such a lane */
+    uint64_t without; /* ran without a poisoned lane */
 };
 
-/* Adds those of a run that was judged. */
+/* Adds the counts of a judged run. */
 void oracle_count(const struct oracle_log *log, const struct workload *workload,
                   struct oracle_counts *counts);
-/* Prints them, as a part of a line. */
+/* Prints the counts as a part of a line. */
 void oracle_print_counts(const struct oracle_counts *counts, FILE *out);
 
-/* Whether the task went without the lane of a key that it claims: another had poisoned it. An heir
- * has what its giver had. */
+/* Returns true if the task ran without the lane of a key that it claims, because another task had
+ * poisoned the lane. A receiver has the same lanes as its giver. */
 static inline bool oracle_misses(const struct oracle_log *log, const struct workload *workload,
                                  uint32_t task, uint32_t key)
 {
@@ -268,37 +270,38 @@ static inline bool oracle_misses(const struct oracle_log *log, const struct work
     return log->misses && log->misses[whose * workload->params.key_count + key];
 }
 
-/* What the task finds in its keys; it is their only one, but for readers. */
+/* Returns a hash of the state of the task's keys. Only readers may run in parallel with the task on
+ * these keys. */
 uint64_t oracle_read_keys(const struct oracle_log *log, const struct workload *workload,
                           uint32_t task);
 
-/* Whether it is kept for certain; of tasks of a pool that was not told to stop now, at a moment at
- * which no thread can go on. */
+/* Returns true if the task is certainly parked. To be called at a moment when no thread is ready,
+ * for a pool that is not being stopped. */
 bool oracle_is_kept(const struct oracle_log *log, const struct workload *workload, uint32_t task);
 
-/* Whether the second task must wait for the first, if that stands before it, after this stamp: of
- * what the first claimed it may have given something up. */
+/* Returns true if `second` must wait for `first` after this stamp, provided that `first` precedes
+ * it. `first` may have given up one of its lanes. */
 bool oracle_conflict_at(const struct oracle_log *log, const struct workload *workload,
                         uint32_t first, uint32_t second, uint64_t stamp);
 
-/* Whose claims the task has: its own, or its giver's. Those of an heir are drawn without what its
- * giver was to give up, which may have been refused. */
+/* Returns the task whose claims the task has: itself or its giver. A receiver's claims are drawn
+ * without the lane that its giver is to give up, but giving up may have been refused. */
 uint32_t oracle_claimant(const struct oracle_log *log, const struct workload *workload,
                          uint32_t task);
 
-/* Checks everything; the first violation is described. */
+/* Checks everything. The verdict describes the first violation. */
 struct oracle_verdict oracle_judge(const struct oracle_log *log, const struct workload *workload);
 
-/* For the same moment as the next: which tasks are being submitted and may wait for their lanes.
- * `waits` has one for each task, all false. */
+/* For the same moment as oracle_judge_quiet(): finds the tasks that are being submitted and may
+ * wait for their lanes. `waits` has one element for each task, all false. */
 void oracle_find_waits_for_lanes(const struct oracle_log *log, const struct workload *workload,
                                  bool *waits);
 
 /*
- * For a moment at which no thread can go on before time passes. Nothing may be held up that need
- * not be: `idle_workers` of them sleep without work, and each accepted task that has not started
- * must have an unfinished earlier one that it conflicts with. A task that is being submitted can
- * only be held up by a full pool, a quiesce only by tasks accepted before it.
+ * Judges a moment at which no thread is ready, before time passes. No task may be blocked without a
+ * reason: while `idle_workers` workers sleep, each accepted task that has not started must have an
+ * unfinished earlier task that it conflicts with. A task that is being submitted may be blocked
+ * only by a full pool or lane, a quiesce only by tasks accepted before it.
  */
 struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
                                          const struct workload *workload, size_t idle_workers);

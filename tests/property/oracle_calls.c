@@ -1,5 +1,5 @@
-/* Each accepted task is called once, each refused one never; what callers are told agrees with it.
- */
+/* Each accepted task is called once, each refused task never; the answers to the callers agree with
+ * that. */
 #include <stdlib.h>
 
 #include "property/judge.h"
@@ -17,7 +17,8 @@ static bool is_inside(const struct workload_task *what)
     return what->parent != WORKLOAD_NONE;
 }
 
-/* Shut down before this stamp: closed for submits from outside, or for all. */
+/* Returns true if the pool was closed for this submit before the stamp. Submits inside tasks are
+ * closed later than others. */
 static bool is_closed_before(const struct judge *judge, const struct workload_task *what,
                              uint64_t stamp)
 {
@@ -26,7 +27,7 @@ static bool is_closed_before(const struct judge *judge, const struct workload_ta
     return at != 0 && at < stamp;
 }
 
-/* What is not due when the pool drains is cancelled, and not accepted any more. */
+/* Tasks that are not due when the pool drains are cancelled, and not accepted any more. */
 static bool is_off_in_a_drain(const struct judge *judge, const struct workload_task *what)
 {
     return workload_is_late(what) && !judge->workload->params.waits_for_delayed;
@@ -37,7 +38,7 @@ static bool was_before(const _Atomic uint64_t *at, uint64_t stamp)
     return oracle_when(at) != 0 && oracle_when(at) < stamp;
 }
 
-/* By a shutdown of some kind; the last one is the pool's end. */
+/* Returns true if a shutdown of any kind, or the pool's end, came before the stamp. */
 static bool is_drained_before(const struct judge *judge, uint64_t stamp)
 {
     return was_before(&judge->log->closing_at, stamp) || was_before(&judge->log->ending_at, stamp);
@@ -69,7 +70,7 @@ static void check_refusal(struct judge *judge, uint32_t index)
                     lanepool_status_name(task->submitted));
     }
     if (atomic_load(&task->calls) != 0 || atomic_load(&task->releases) != 0) {
-        judge_blame(&judge->verdict, "task %u was refused with %s, and called", index,
+        judge_blame(&judge->verdict, "task %u was refused with %s, but called", index,
                     lanepool_status_name(task->submitted));
     }
 }
@@ -99,7 +100,7 @@ static void check_call(struct judge *judge, uint32_t index)
     if (task->call != CALL_RUN && !judge_is_mark(judge, index) &&
         !judge_was_refused(judge, index) && oracle_when(&judge->log->stopping_at) == 0 &&
         !is_cancelled_by_a_drain(judge, index)) {
-        judge_blame(&judge->verdict, "task %u did not run, and nothing was shut down now", index);
+        judge_blame(&judge->verdict, "task %u did not run, but no shutdown now was called", index);
     }
     if (task->call == CALL_HANDED_BACK && judge->workload->params.ending != END_HANDBACK) {
         judge_blame(&judge->verdict, "task %u was handed back", index);
@@ -118,7 +119,7 @@ static void check_callbacks(struct judge *judge, uint32_t index)
                     atomic_load(&task->releases));
     }
     if (atomic_load(&task->thens) != task->then_asked) {
-        judge_blame(&judge->verdict, "the then of task %u was called %u times", index,
+        judge_blame(&judge->verdict, "the continuation of task %u was called %u times", index,
                     atomic_load(&task->thens));
     }
     if (atomic_load(&task->errors) != (attempts < what->fails ? attempts : what->fails)) {
@@ -129,7 +130,8 @@ static void check_callbacks(struct judge *judge, uint32_t index)
         judge_blame(&judge->verdict, "task %u was released before its call had ended", index);
     }
     if (releases == 1 && oracle_when(&task->released_at) < oracle_when(&task->asked_at)) {
-        judge_blame(&judge->verdict, "the rule was asked about task %u after its release", index);
+        judge_blame(&judge->verdict, "the rule was called for task %u after its release callback",
+                    index);
     }
 }
 
@@ -163,10 +165,10 @@ static void check_future(struct judge *judge, uint32_t index)
     }
 }
 
-/* --- the order of the calls at the end, workers, visits --- */
+/* --- the order of the calls at the end, workers, quiesce and await --- */
 
-/* At the end, what did not start is called when the last running task has returned, in submission
- * order. */
+/* At the end, tasks that did not start are called in submission order, after the last running task
+ * has returned. */
 static void check_cancellations(struct judge *judge)
 {
     uint64_t last_run = 0;
@@ -196,7 +198,7 @@ static void check_cancellations(struct judge *judge)
     }
 }
 
-/* A worker is one thread, unless it comes and goes. */
+/* A resident worker is one thread. */
 static void check_threads(struct judge *judge)
 {
     uint32_t workers = judge->workload->params.workers;
@@ -207,7 +209,7 @@ static void check_threads(struct judge *judge)
         const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
 
         if (task->worker == SIZE_MAX) {
-            continue; /* its submitter ran it, or it did not run */
+            continue; /* the task ran on its submitter, or did not run */
         }
         if (task->worker >= workers) {
             judge_blame(&judge->verdict, "task %u ran on worker %zu of %u", judge->by_ticket[i],
@@ -222,7 +224,8 @@ static void check_threads(struct judge *judge)
     free(first);
 }
 
-/* Of a quiesce: what was accepted before it has finished, callbacks included. Of an await: all. */
+/* Checks a quiesce or an await. All tasks accepted before a quiesce have finished, callbacks
+ * included; for an await, all tasks have. */
 static void check_visit(struct judge *judge, const struct oracle_visit *visit, bool all,
                         const char *what)
 {
@@ -264,7 +267,7 @@ void judge_calls(struct judge *judge)
         } else if (oracle_when(&task->submit_begin) != 0) {
             check_refusal(judge, i);
         } else if (atomic_load(&task->calls) != 0) {
-            judge_blame(&judge->verdict, "task %u was never submitted, and called", i);
+            judge_blame(&judge->verdict, "task %u was never submitted, but called", i);
         }
     }
     check_cancellations(judge);

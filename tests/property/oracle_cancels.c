@@ -1,16 +1,16 @@
 /*
- * Calls that cancel: each task that did not run although nothing was shut down was told so by one
- * of them, on its thread, before it returned; and what it answers agrees with what became of the
- * tasks.
+ * Cancelling calls. If nothing was shut down, each task that did not run got its one call from a
+ * cancelling call: on the thread of that call, and before it returned. The answers of the calls
+ * agree with the histories of the tasks.
  *
- * A cancelled task may stand as a mark for some time. With claims and lanes per key it holds up
- * only who stands behind it in a lane where its turn has not come; with a rule, those that conflict
- * with it, as long as what it has waited for.
+ * A cancelled task may remain as a tombstone for some time. With claims and lanes per key, a
+ * tombstone blocks only tasks behind it in a lane in which it has not reached the head. With a
+ * rule, it blocks tasks that conflict with it, while the tasks that it waits for are unfinished.
  */
 #include "base/sizes.h"
 #include "property/judge.h"
 
-/* --- who has cancelled what --- */
+/* --- which call has cancelled which task --- */
 
 static bool claims(const struct workload_task *what, uint32_t key)
 {
@@ -22,7 +22,7 @@ static bool claims(const struct workload_task *what, uint32_t key)
     return false;
 }
 
-/* Whether the call speaks of the task. A barrier has no lanes. */
+/* Returns true if the call covers the task. A barrier has no lanes. */
 static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
 {
     const struct workload_cancel *what = &judge->workload->cancels[cancel];
@@ -43,7 +43,7 @@ static bool covers(const struct judge *judge, uint32_t cancel, uint32_t task)
     }
 }
 
-/* An heir also claims what its giver gives up later. */
+/* Also covers a receiver whose giver claimed the key, and gave it up later. */
 static bool may_cover(const struct judge *judge, uint32_t cancel, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];
@@ -86,7 +86,7 @@ void judge_find_cancelled(struct judge *judge)
             }
         }
     }
-    /* What cancels many cancels a run that waits. */
+    /* A call that cancels several tasks may cancel a waiting run of a periodic task. */
     for (uint32_t i = 0; i < judge->workload->series_count; i++) {
         note_mark(judge, judge->workload->series[i].first);
     }
@@ -123,7 +123,8 @@ static bool ended_before(const struct oracle_task *task, uint64_t stamp)
     return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
 }
 
-/* It has ended; or is just being told, by whoever came first, or because the pool ends. */
+/* Returns true if the task has ended, is getting a cancelling call from an earlier canceller, or
+ * was cancelled because the pool ends. */
 static bool is_done(const struct judge *judge, uint32_t task, uint64_t end)
 {
     uint32_t by = judge->cancelled_by[task];
@@ -134,7 +135,7 @@ static bool is_done(const struct judge *judge, uint32_t task, uint64_t end)
             (oracle_when(&judge->log->stopping_at) != 0 || by == WORKLOAD_NONE));
 }
 
-/* It started, and had not let its context go before the call. */
+/* Returns true if the task has started, and its context was not released before the call. */
 static bool can_be_running(const struct oracle_task *task, uint64_t begin)
 {
     uint64_t released = oracle_when(&task->released_at);
@@ -180,7 +181,7 @@ static void check_one(struct judge *judge, uint32_t cancel)
     }
 }
 
-/* A task finds that it was asked to end only if it was. */
+/* A task finds that it was asked to end only if a call has asked it. */
 static void check_asked(struct judge *judge, uint32_t task)
 {
     const struct oracle_task *record = &judge->log->tasks[task];
@@ -198,7 +199,8 @@ static void check_asked(struct judge *judge, uint32_t task)
             return;
         }
     }
-    judge_blame(&judge->verdict, "task %u was asked to end, and nobody did", task);
+    judge_blame(&judge->verdict, "task %u finds that it was asked to end, but no call asked it",
+                task);
 }
 
 /* --- several --- */
@@ -215,7 +217,8 @@ static bool started_after(const struct judge *judge, uint32_t cancel, uint32_t t
            covers(judge, cancel, task);
 }
 
-/* The task, of this place by ticket, waited for another one when the call returned. */
+/* Returns true if the task at this position by ticket waited for another one when the call
+ * returned. */
 static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
 {
     for (uint32_t i = 0; i < place; i++) {
@@ -230,7 +233,8 @@ static bool was_held_up(const struct judge *judge, uint32_t place, uint64_t end)
     return false;
 }
 
-/* Whether a thread has called nothing since this task ended: it may just be letting others go. */
+/* Returns true if the thread of this task has made no call since the task ended: it may still be
+ * releasing the task's lanes. */
 static bool is_letting_go(const struct judge *judge, uint32_t task, uint64_t end)
 {
     const struct oracle_task *last = &judge->log->tasks[task];
@@ -247,8 +251,9 @@ static bool is_letting_go(const struct judge *judge, uint32_t task, uint64_t end
     return true;
 }
 
-/* Whether whoever ran what the task of this place by ticket had waited for to the last may hold it
- * in its hands: one task's end can let any number go. */
+/* Returns true if the task at this position by ticket may just be released. Then the thread that
+ * ran the last of the tasks it waited for has not put it into a ring yet. One task's end can
+ * release any number of tasks. */
 static bool is_let_go(const struct judge *judge, uint32_t place, uint64_t end)
 {
     uint32_t last = WORKLOAD_NONE;
@@ -266,8 +271,9 @@ static bool is_let_go(const struct judge *judge, uint32_t place, uint64_t end)
     return last != WORKLOAD_NONE && is_letting_go(judge, last, end);
 }
 
-/* Each thread may just be about to start one, or letting some go, and a worker have taken some over
- * from another; one that has to wait is not about to start. What is due later may escape. */
+/* Counts the tasks that a cancel of several tasks has left to run. Each thread may just be about to
+ * start one, or may be releasing some; a worker may be moving some that it has stolen. A task that
+ * has to wait must not be left. A delayed task may. */
 static void check_who_is_left(struct judge *judge, uint32_t cancel)
 {
     const struct workload_params *params = &judge->workload->params;
@@ -285,7 +291,7 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
         }
         left += !is_let_go(judge, i, end);
         if (was_held_up(judge, i, end)) {
-            judge_blame(&judge->verdict, "task %u had to wait, and was not cancelled", task);
+            judge_blame(&judge->verdict, "task %u had to wait, but was not cancelled", task);
         }
     }
     if (left > may_be_left) {
@@ -293,7 +299,8 @@ static void check_who_is_left(struct judge *judge, uint32_t cancel)
     }
 }
 
-/* Then nobody was to be cancelled; a group's members are, one by one. */
+/* Returns true if a resource was refused, so that no task may have been cancelled. Members of a
+ * group are cancelled one by one, so that some may have been. */
 static bool lacked(const struct judge *judge, uint32_t cancel)
 {
     lanepool_status status = judge->log->cancels[cancel].status;
@@ -302,7 +309,7 @@ static bool lacked(const struct judge *judge, uint32_t cancel)
            (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
 }
 
-/* While the pool is handed back its thread may tell others, too. */
+/* During a hand-back, its thread may make cancelling calls, too. */
 static void check_several(struct judge *judge, uint32_t cancel)
 {
     const struct oracle_cancel *record = &judge->log->cancels[cancel];
@@ -314,15 +321,16 @@ static void check_several(struct judge *judge, uint32_t cancel)
         told += judge->cancelled_by[i] == cancel;
     }
     if (told > 0 && !stops && lacked(judge, cancel)) {
-        judge_blame(&judge->verdict, "a cancel lacked something, and has told %u", told);
+        judge_blame(&judge->verdict,
+                    "a cancel failed for lack of a resource, but made %u cancelling calls", told);
     }
     if (judge->workload->cancels[cancel].kind == CANCEL_BEHIND) {
         check_who_is_left(judge, cancel);
         return;
     }
     if (record->count > told + judge->workload->series_count || (record->count < told && !stops)) {
-        judge_blame(&judge->verdict, "a cancel counts %zu tasks, and has told %u", record->count,
-                    told);
+        judge_blame(&judge->verdict, "a cancel counts %zu tasks, but made %u cancelling calls",
+                    record->count, told);
     }
     if (record->status == LANEPOOL_OK) {
         check_who_is_left(judge, cancel);

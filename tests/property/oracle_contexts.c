@@ -1,4 +1,5 @@
-/* Contexts of keys: the calls for each are in turn, and what lingers is no more than may. */
+/* Contexts of keys: the calls for each context alternate as they must, and no more contexts are
+ * idle than allowed. */
 #include "property/judge.h"
 
 void judge_contexts(struct judge *judge)

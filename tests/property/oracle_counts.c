@@ -1,4 +1,4 @@
-/* Counts what runs had, so that it can be seen that they had it. */
+/* Counts the features that runs have used, to show that they have been used. */
 #include "property/oracle.h"
 
 static void count_task(const struct oracle_task *record, const struct workload_task *what,

@@ -1,6 +1,6 @@
 /*
- * Delayed tasks: none starts before it is due, and from then on they have their places. Periodic
- * ones: their runs are such tasks, one behind the other; then comes the end, once.
+ * Delayed tasks: none starts before it is due, and each gets its ticket when it is due. Periodic
+ * tasks: their runs are delayed tasks, one after the other; then there is one last call.
  */
 #include "base/sizes.h"
 #include "property/judge.h"
@@ -14,8 +14,8 @@ static uint64_t ticket_of(const struct oracle_task *task)
 
 /* --- delayed tasks --- */
 
-/* Whether the first was surely in the inbox before the second could be: if it is delayed, too, it
- * was known to the clock by then. */
+/* Returns true if the first task was certainly in the inbox before the second one could be. If the
+ * first is delayed, the clock thread must have known it by then. */
 static bool is_due_before(const struct oracle_task *first, const struct oracle_task *second)
 {
     uint64_t latest_ns = oracle_when(&first->due_ns_max);
@@ -42,20 +42,21 @@ static void check_due(struct judge *judge, uint32_t index)
 
         if (before->call == CALL_RUN && !judge->workload->tasks[other].is_heir &&
             is_due_before(before, task) && ticket_of(before) > ticket_of(task)) {
-            judge_blame(&judge->verdict, "task %u was due before task %u, and has a later place",
+            judge_blame(&judge->verdict, "task %u was due before task %u, but has a later ticket",
                         other, index);
         }
     }
 }
 
-/* --- periodic ones --- */
+/* --- periodic tasks --- */
 
 static bool lacks(const struct judge *judge, lanepool_status status)
 {
     return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
 }
 
-/* What ends a series is its last run, unless it is cancelled or the pool ends. */
+/* Returns true if the periodic task may have ended otherwise than by its last run: it was
+ * cancelled, or the pool ended. */
 static bool is_disturbed(const struct judge *judge, const struct workload_series *what)
 {
     return !what->awaits_end || what->cancel_after != WORKLOAD_NONE ||
@@ -69,18 +70,19 @@ static void check_end(struct judge *judge, uint32_t index)
     unsigned returned = atomic_load(&record->returned);
 
     if (ends + returned != 1) {
-        judge_blame(&judge->verdict, "series %u has ended %u times", index, ends + returned);
+        judge_blame(&judge->verdict, "periodic task %u has ended %u times", index, ends + returned);
     }
     if (atomic_load(&record->releases) != ends) {
-        judge_blame(&judge->verdict, "the release of series %u was called %u times", index,
-                    atomic_load(&record->releases));
+        judge_blame(&judge->verdict, "the release callback of periodic task %u was called %u times",
+                    index, atomic_load(&record->releases));
     }
     if (returned > 0 && judge->workload->params.ending != END_HANDBACK) {
-        judge_blame(&judge->verdict, "series %u was handed back", index);
+        judge_blame(&judge->verdict, "periodic task %u was handed back", index);
     }
     if (record->runs < judge->workload->series[index].runs &&
         !is_disturbed(judge, &judge->workload->series[index])) {
-        judge_blame(&judge->verdict, "series %u has ended after %u runs", index, record->runs);
+        judge_blame(&judge->verdict, "periodic task %u has ended after %u runs", index,
+                    record->runs);
     }
 }
 
@@ -89,21 +91,22 @@ static void check_runs(struct judge *judge, uint32_t index)
     const struct workload_series *what = &judge->workload->series[index];
     const struct oracle_series *record = &judge->log->series[index];
     const struct oracle_task *run = &judge->log->tasks[what->first];
-    uint32_t late = 0; /* one has started by then, if it was told so */
+    uint32_t late = 0; /* a cancel that answered RUNNING allows one such run */
 
     for (uint32_t i = 0; i < record->runs; i++) {
         if (i > 0 && (oracle_when(&run[i].call_begin) < oracle_when(&run[i - 1].call_end) ||
                       ticket_of(&run[i]) < ticket_of(&run[i - 1]))) {
-            judge_blame(&judge->verdict, "run %u of series %u came before the last", i, index);
+            judge_blame(&judge->verdict,
+                        "run %u of periodic task %u began before the previous one ended", i, index);
         }
         if (oracle_when(&run[i].call_end) > record->ended_at) {
-            judge_blame(&judge->verdict, "series %u was told of its end before its last run",
-                        index);
+            judge_blame(&judge->verdict,
+                        "periodic task %u got its last call before its last run ended", index);
         }
         late += record->cancelled_at != 0 && oracle_when(&run[i].call_begin) > record->cancelled_at;
     }
     if (late > (record->cancelled == LANEPOOL_RUNNING)) {
-        judge_blame(&judge->verdict, "a run of series %u started after its cancel", index);
+        judge_blame(&judge->verdict, "a run of periodic task %u started after its cancel", index);
     }
 }
 
@@ -123,13 +126,13 @@ static void check_series(struct judge *judge, uint32_t index)
     if (!lacks(judge, record->submitted) &&
         !(record->submitted == LANEPOOL_SHUT_DOWN && closing_at != 0 &&
           closing_at < oracle_when(&record->submit_end))) {
-        judge_blame(&judge->verdict, "the submit of series %u answered %s", index,
+        judge_blame(&judge->verdict, "the submit of periodic task %u answered %s", index,
                     lanepool_status_name(record->submitted));
     }
     if (record->runs + atomic_load(&record->ends) + atomic_load(&record->returned) +
             atomic_load(&record->releases) >
         0) {
-        judge_blame(&judge->verdict, "series %u was refused, and called", index);
+        judge_blame(&judge->verdict, "periodic task %u was refused, but called", index);
     }
 }
 

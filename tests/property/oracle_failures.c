@@ -1,9 +1,13 @@
 /*
- * Tasks that fail: how often each is tried, that who is kept is resolved once for each time, that
- * lanes stay paused after a failure until they are resumed; and that tasks are refused, or go
- * without lanes, only if these were poisoned. What must hold at each attempt was checked when it
- * was made; that nothing conflicting starts between two of them is a part of order and exclusion,
- * where a task runs from its first attempt to its end.
+ * Tasks that fail.
+ * * Each has the right number of attempts.
+ * * Each parked task is resolved once for each time that it was parked.
+ * * Lanes that a failure paused remain paused until they are resumed.
+ * * Tasks are refused, or run without lanes, only if these lanes were poisoned.
+ *
+ * The conditions of each attempt were checked during the attempt. That no conflicting task starts
+ * between two attempts is a part of order and exclusion, where a task runs from its first attempt
+ * to its end.
  */
 #include "base/sizes.h"
 #include "property/judge.h"
@@ -32,7 +36,7 @@ static bool has_handed_over(const struct judge *judge, uint32_t task)
     return false;
 }
 
-/* Whether a lane of the key is held by the task when it has failed for the last time. */
+/* Returns true if the task held a lane of the key at its last failure. */
 static bool has_lane(const struct judge *judge, uint32_t task, uint32_t key)
 {
     uint32_t claimant = oracle_claimant(judge->log, judge->workload, task);
@@ -68,7 +72,7 @@ static bool is_stopped(const struct judge *judge)
     return oracle_when(&judge->log->stopping_at) != 0;
 }
 
-/* Whether something may have kept it from another attempt. */
+/* Returns true if something may have prevented another attempt. */
 static bool is_disturbed(const struct judge *judge, uint32_t task)
 {
     bool cancels = false;
@@ -90,11 +94,11 @@ static void check_attempts(struct judge *judge, uint32_t task)
 
     most = most < fails + 1 ? most : fails + 1;
     if (attempts > most || (attempts < most && !is_disturbed(judge, task))) {
-        judge_blame(&judge->verdict, "%llu attempts at task %u, and not %llu",
+        judge_blame(&judge->verdict, "%llu attempts at task %u, not %llu",
                     (unsigned long long)attempts, task, (unsigned long long)most);
     }
     if (record->begun_anew != times - 1 && !is_stopped(judge)) {
-        judge_blame(&judge->verdict, "task %u was tried anew %u times, and not %llu", task,
+        judge_blame(&judge->verdict, "task %u was resolved by a retry %u times, not %llu", task,
                     record->begun_anew, (unsigned long long)times - 1);
     }
 }
@@ -107,11 +111,11 @@ static void check_resolutions(struct judge *judge, uint32_t task)
     bool was_kept = poisons && has_failed(judge, task) && !has_handed_over(judge, task);
 
     if (skipped > was_kept || (skipped < was_kept && !is_stopped(judge))) {
-        judge_blame(&judge->verdict, "task %u, which was %skept, was skipped %u times", task,
+        judge_blame(&judge->verdict, "task %u, which was %sparked, was skipped %u times", task,
                     was_kept ? "" : "not ", skipped);
     }
     if (atomic_load(&record->tried_anew) > 0 && !poisons) {
-        judge_blame(&judge->verdict, "task %u was tried anew, and never kept", task);
+        judge_blame(&judge->verdict, "task %u was resolved by a retry, but never parked", task);
     }
 }
 
@@ -122,7 +126,7 @@ static uint64_t place_of(const struct oracle_task *task)
     return (task->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
 }
 
-/* Whether the task was, or may have been, kept at some moment between these. */
+/* Returns true if the task was, or may have been, parked at some moment between these stamps. */
 static bool was_kept(const struct judge *judge, uint32_t task, uint64_t begin, uint64_t end)
 {
     const struct oracle_task *record = &judge->log->tasks[task];
@@ -136,11 +140,11 @@ static bool was_kept(const struct judge *judge, uint32_t task, uint64_t begin, u
             return true;
         }
     }
-    /* Asked to end while it waited for its time: that is told to nobody. */
+    /* If a task is asked to end during the delay before a retry, its failure is not reported. */
     return has_failed(judge, task) && oracle_when(&record->attempt_end) < end && ended > begin;
 }
 
-/* Whether the lane was poisoned while the task may have waited there. */
+/* Returns true if the lane was poisoned while the task may have waited in it. */
 static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
 {
     const struct oracle_task *avoider = &judge->log->tasks[task];
@@ -173,13 +177,15 @@ static void check_who_avoids(struct judge *judge, uint32_t task)
             any |= was_poisoned(judge, task, key);
         } else if (oracle_misses(judge->log, judge->workload, task, key) &&
                    !was_poisoned(judge, task, key)) {
-            judge_blame(&judge->verdict, "task %u went without key %u, which was not poisoned",
-                        task, key);
+            judge_blame(&judge->verdict,
+                        "task %u ran without the lane of key %u, which was not poisoned", task,
+                        key);
         }
     }
     if (refused && (!any || !workload_avoids_poison(judge->workload, task) ||
                     policy_of(judge, task)->at_poison != LANEPOOL_AT_POISON_FAIL)) {
-        judge_blame(&judge->verdict, "task %u was refused, and no lane of its was poisoned", task);
+        judge_blame(&judge->verdict, "task %u was refused, but none of its lanes was poisoned",
+                    task);
     }
 }
 
@@ -208,7 +214,7 @@ uint64_t judge_resumed_at(const struct judge *judge, uint32_t key, uint64_t stam
     return at;
 }
 
-/* By anyone, after this stamp. */
+/* Returns the begin of the first resume of the lane that ended after `stamp`, by any thread. */
 static uint64_t may_go_on_at(const struct judge *judge, uint32_t key, uint64_t stamp)
 {
     uint64_t at = judge_resumed_at(judge, key, stamp);
@@ -234,7 +240,8 @@ static bool claims(const struct workload_task *what, struct workload_claim claim
     return false;
 }
 
-/* What conflicts with it there was not granted before it had ended. */
+/* A conflicting task was not granted the lane before the failed one had ended, so none may have
+ * started before the resume. */
 static void check_lane(struct judge *judge, uint32_t task, struct workload_claim claim)
 {
     uint64_t end = oracle_when(&judge->log->tasks[task].call_end);
@@ -269,7 +276,7 @@ static void check_pauses(struct judge *judge, uint32_t task)
     }
 }
 
-/* --- held up --- */
+/* --- blocked by parked tasks --- */
 
 static bool may_hold_up(const struct judge *judge, uint32_t task, uint64_t begin, uint64_t end)
 {
@@ -298,12 +305,11 @@ void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const 
         if (record->call == CALL_RUN && atomic_load(&record->attempts) == 1 &&
             oracle_when(&record->call_begin) < visit->begin &&
             oracle_when(&record->attempt_end) > end) {
-            judge_blame(&judge->verdict, "the %s is said to be held up, and task %u runs", what,
-                        task);
+            judge_blame(&judge->verdict, "the %s answered HELD, but task %u runs", what, task);
         }
     }
     if (!any) {
-        judge_blame(&judge->verdict, "the %s is said to be held up, and nothing is kept", what);
+        judge_blame(&judge->verdict, "the %s answered HELD, but no task is parked", what);
     }
 }
 

@@ -1,6 +1,7 @@
 /*
- * Groups: what a wait has waited for has ended, and every member that has ended is taken once, as
- * its future has it. Pumps: their tasks run on their threads, and nowhere else.
+ * Groups: the tasks that a wait has waited for have ended. Every member that has ended is taken
+ * once, with the result that its future has. Pumps: their tasks run on their threads, and on no
+ * others.
  */
 #include "property/judge.h"
 
@@ -9,9 +10,10 @@ static bool lacks(const struct judge *judge, lanepool_status status)
     return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
 }
 
-/* --- visits --- */
+/* --- waits and takes --- */
 
-/* All that were members before have ended; or, of one that takes, somebody takes them. */
+/* Returns true if all earlier members have ended. For a call that takes completions: if all of
+ * theirs have been taken. */
 static bool are_done(const struct judge *judge, const struct workload_visit *visit,
                      const struct oracle_group_call *record)
 {
@@ -48,7 +50,7 @@ static void check_visit(struct judge *judge, uint32_t index)
         break;
     }
     if (!allowed) {
-        judge_blame(&judge->verdict, "visit %u to a group answered %s", index,
+        judge_blame(&judge->verdict, "call %u for a group answered %s", index,
                     lanepool_status_name(record->status));
     }
 }

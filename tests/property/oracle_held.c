@@ -6,7 +6,7 @@ static bool both_shared(const struct workload_claim *a, const struct workload_cl
     return a->mode == LANEPOOL_SHARED && b->mode == LANEPOOL_SHARED;
 }
 
-/* Whether the claims meet in another key than this one. */
+/* Returns true if the claims meet in another key than this one. */
 static bool meet_elsewhere(const struct oracle_log *log, const struct workload *workload,
                            uint32_t first, uint32_t second, uint32_t key)
 {
@@ -26,7 +26,7 @@ static bool meet_elsewhere(const struct oracle_log *log, const struct workload *
     return false;
 }
 
-/* Whether any of them may go without a lane. */
+/* Returns true if one of the two tasks may run without a lane. */
 static bool may_miss(const struct oracle_log *log, const struct workload *workload, uint32_t first,
                      uint32_t second)
 {
@@ -63,7 +63,7 @@ bool oracle_conflict_at(const struct oracle_log *log, const struct workload *wor
 {
     const struct workload_task *what = &workload->tasks[first];
 
-    /* What its giver has not given up an heir has as well. */
+    /* A receiver also has the lanes that its giver has not given up. */
     if (what->is_heir && !has_given_up(&log->tasks[what->parent], stamp)) {
         return conflict(log, workload, what->parent, second);
     }
@@ -73,17 +73,17 @@ bool oracle_conflict_at(const struct oracle_log *log, const struct workload *wor
     return meet_elsewhere(log, workload, first, second, what->gives_up);
 }
 
-/* It stands where its giver stood, and comes next. */
+/* A receiver has its giver's ticket, and starts after its end. */
 static void check_heir(struct judge *judge, uint32_t index)
 {
     const struct oracle_task *heir = &judge->log->tasks[index];
     const struct oracle_task *giver = &judge->log->tasks[judge->workload->tasks[index].parent];
 
     if (!judge_is_mark(judge, index) && heir->ticket != giver->ticket) {
-        judge_blame(&judge->verdict, "task %u does not have the ticket of whose heir it is", index);
+        judge_blame(&judge->verdict, "task %u does not have the ticket of its giver", index);
     }
     if (heir->call == CALL_RUN && oracle_when(&heir->call_begin) < oracle_when(&giver->call_end)) {
-        judge_blame(&judge->verdict, "task %u started before whose heir it is had ended", index);
+        judge_blame(&judge->verdict, "task %u started before its giver had ended", index);
     }
 }
 

@@ -1,13 +1,16 @@
 /*
- * Limits of lanes: that no task is accepted into a full lane that has to wait for room, and that
- * none waits while there is room.
+ * Lane limits: no submitter that has to wait for room is admitted into a full lane, and none waits
+ * while there is room.
  *
- * What counts in a lane cannot be seen exactly. A task counts for certain from the return of its
- * submit to the end of its call; at most, from the begin of its submit until nothing is left of
- * it. Heirs count in place of who hands over, periodic tasks as long as their series, and the
- * places of a cancelled task may have gone before it is told: none of these counts for certain
- * here. Tasks that are submitted inside others, or run by their submitters, go over the limit,
- * and count.
+ * The pending tasks of a lane cannot be counted exactly. A task certainly counts from the return of
+ * its submit to the end of its call. It may count from the beginning of its submit until nothing of
+ * it is left. These do not count for certain:
+ * * a receiver, which counts instead of its giver;
+ * * a periodic task, which counts until it ends;
+ * * a cancelled task, whose entries may be gone before its cancelling call.
+ *
+ * Tasks that are submitted inside others, or run by their submitters, may exceed the limit, and
+ * count.
  */
 #include "property/judge.h"
 
@@ -26,7 +29,7 @@ static uint64_t or_default(const struct workload *workload, uint32_t pending_max
     return pending_max != 0 ? pending_max : workload->params.lane_pending_max;
 }
 
-/* The highest limit that the lane may have had by then. */
+/* Returns the highest limit that the lane may have had before the stamp. */
 static uint64_t limit_most(const struct oracle_log *log, const struct workload *workload,
                            uint32_t key, uint64_t stamp)
 {
@@ -43,7 +46,7 @@ static uint64_t limit_most(const struct oracle_log *log, const struct workload *
     return most;
 }
 
-/* --- nobody is accepted into a full lane --- */
+/* --- no task is accepted into a full lane --- */
 
 static bool counts_all_the_time(const struct oracle_log *log, const struct workload *workload,
                                 uint32_t index, uint64_t begin, uint64_t end)
@@ -99,7 +102,7 @@ void judge_lane_limits(struct judge *judge)
     }
 }
 
-/* --- nobody waits while there is room --- */
+/* --- no submitter waits while there is room --- */
 
 static bool is_in_submit(const struct oracle_task *task)
 {
@@ -112,8 +115,9 @@ static bool may_be_blocked(const struct oracle_log *log, const struct workload *
     return has_to_wait_for_room(&workload->tasks[index]) && is_in_submit(&log->tasks[index]);
 }
 
-/* Others may be writing what is read here; ThreadSanitizer would see judge_is_accepted() do it. Of
- * a batch that has not returned, who knows which of its tasks were accepted. */
+/* Returns true if the task may be accepted. Other threads may be writing the fields read here, and
+ * ThreadSanitizer would report judge_is_accepted(). While a batch has not returned, it is not known
+ * which of its tasks are accepted. */
 static bool may_be_accepted(const struct oracle_log *log, const struct workload *workload,
                             uint32_t index)
 {
@@ -125,7 +129,8 @@ static bool may_be_accepted(const struct oracle_log *log, const struct workload 
     return oracle_when(&task->submit_end) != 0 && task->submitted == LANEPOOL_OK;
 }
 
-/* A mark counts until its turn has come, which others, and pauses, can put off. */
+/* Returns true if the task may count. A tombstone counts until its turn, which other tasks and
+ * pauses can delay. */
 static bool may_count(const struct oracle_log *log, const struct workload *workload, uint32_t index)
 {
     const struct oracle_task *task = &log->tasks[index];
@@ -134,7 +139,8 @@ static bool may_count(const struct oracle_log *log, const struct workload *workl
            (oracle_when(&task->call_end) == 0 || task->call == CALL_CANCELLED);
 }
 
-/* An heir counts where who handed over did, also in lanes that were given up before. */
+/* Returns the task instead of which a receiver counts: its giver, also in lanes that the giver gave
+ * up before. */
 static const struct workload_task *giver_of(const struct workload *workload, uint32_t index)
 {
     while (workload->tasks[index].is_heir) {
@@ -143,7 +149,8 @@ static const struct workload_task *giver_of(const struct workload *workload, uin
     return &workload->tasks[index];
 }
 
-/* The last change of all, whose call has returned; changes are made one after the other. */
+/* Returns the lane's limit after the last change whose call has returned. Changes are made one
+ * after the other. */
 static uint64_t limit_now(const struct oracle_log *log, const struct workload *workload,
                           uint32_t key)
 {
@@ -167,7 +174,8 @@ static bool may_be_full(const struct oracle_log *log, const struct workload *wor
     return pending >= limit_now(log, workload, key);
 }
 
-/* Whether somebody who has to wait is in its way: which of the two came first cannot be seen. */
+/* Returns true if another waiting submitter may precede this one. Their order cannot be seen
+ * here. */
 static bool is_in_the_way(const struct oracle_log *log, const struct workload *workload,
                           uint32_t key, const bool *waits)
 {
@@ -192,9 +200,9 @@ static bool has_reason(const struct oracle_log *log, const struct workload *work
     return found;
 }
 
-/* Those whose lanes are full come first, then those behind them, so that nobody waits for another
- * who waits for him. A thread that submits a periodic task may wait, too, and be in the way; and
- * the task counts. */
+/* Finds the submitters whose lanes are full, and then those behind them. In this order no two
+ * submitters excuse one another. A thread that submits a periodic task may also wait and precede
+ * others, and its task counts. */
 void oracle_find_waits_for_lanes(const struct oracle_log *log, const struct workload *workload,
                                  bool *waits)
 {

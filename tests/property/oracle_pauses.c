@@ -1,6 +1,7 @@
 /*
- * Pauses: nothing starts that was submitted after one had begun, before it ends. A worker may just
- * be about to start one task; and a thread that waits inside a task runs what it needs.
+ * Pauses: a task that was submitted after a pause had begun does not start before the pause ends.
+ * There are two exceptions: a worker may just be about to start one task, and a thread that waits
+ * inside a task runs the tasks that it needs.
  */
 #include "property/judge.h"
 
@@ -14,7 +15,8 @@ static bool claims(const struct workload_task *what, uint32_t key)
     return false;
 }
 
-/* From when it may have been over: any resume of the same serves, and a shutdown. */
+/* Returns the first stamp at which the pause may have ended: at any resume of the same lane or
+ * pool, or at a shutdown. */
 static uint64_t may_be_over_at(const struct judge *judge, uint32_t index)
 {
     const struct oracle_log *log = judge->log;
@@ -50,7 +52,8 @@ static bool runs_inside_a_wait(const struct judge *judge, const struct oracle_ta
     return false;
 }
 
-/* An heir has what its giver had, and a barrier has no lanes. */
+/* Returns true if the pause blocks the task. A receiver has its giver's lanes already, and a
+ * barrier has no lanes. */
 static bool is_held_up(const struct judge *judge, uint32_t pause, uint32_t task)
 {
     const struct workload_task *what = &judge->workload->tasks[task];

@@ -1,12 +1,12 @@
 /*
- * Priorities: of the ready tasks the one of the highest level is called.
+ * Priorities: of the ready tasks, one of the highest level is called.
  *
- * That can be told where one worker runs everything, nothing rises by waiting, and no other thread
- * was in a call of the library's while it chose: somebody who is just routing may have a task in
- * his hands that is ready. So it is only in a calm workload, and there of those choices between
- * two calls that no submit overlaps: the first call has to have taken virtual time, which passes
- * only when no other thread can go on. What is stored late, as processors may, is seen late: such
- * runs are left out.
+ * That can be judged only if one worker runs everything, no task's level rises by waiting, and no
+ * other thread was in a call of the library while the worker chose. A thread that is routing may
+ * have removed a ready task from the inbox. So only calm workloads are judged. In them, only those
+ * choices between two calls are judged that no submit overlaps. The first call must have taken
+ * virtual time, which passes only when no other thread is ready. Runs with delayed stores are not
+ * judged.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@
 
 enum { CALM_TASKS_MAX = 64 };
 
-/* What the worker has chosen from. */
+/* One choice of the worker. */
 struct choice {
     const struct oracle_log *log;
     const struct workload *workload;
@@ -31,7 +31,7 @@ static uint64_t began(const struct choice *choice, uint32_t task)
     return oracle_when(&choice->log->tasks[task].call_begin);
 }
 
-/* At the moment of the choice. */
+/* Returns true if the task had been submitted before the choice. */
 static bool was_submitted(const struct choice *choice, uint32_t task)
 {
     return oracle_when(&choice->log->tasks[task].submit_begin) < began(choice, choice->chosen);
@@ -59,8 +59,8 @@ static bool is_calm(const struct choice *choice)
     return from < to && choice->workload->tasks[choice->before].duration > 0;
 }
 
-/* Whether one before it in the order that has not started keeps it from having a place, or from
- * being ready. */
+/* Returns true if an earlier task that has not started prevents this one from being ready. With
+ * by_barriers_only: if an earlier barrier prevents it from being routed. */
 static bool is_kept(const struct choice *choice, uint32_t index, bool by_barriers_only)
 {
     const struct workload *workload = choice->workload;
@@ -78,8 +78,9 @@ static bool is_kept(const struct choice *choice, uint32_t index, bool by_barrier
     return false;
 }
 
-/* Newest first, since tasks lend to older ones. Whoever is held back behind a barrier has no place
- * yet, and a barrier none that anybody could be lent something through. */
+/* Finds the levels, the newest task first, because older tasks inherit from newer ones. A task
+ * that is held back behind a barrier has no entries yet, and no priority is inherited through a
+ * barrier. */
 static void find_levels(struct choice *choice)
 {
     const struct workload *workload = choice->workload;
@@ -123,7 +124,7 @@ static void check_choice(struct choice *choice, struct oracle_verdict *verdict)
     verdict->choices += any_other;
 }
 
-/* The last to begin before; WORKLOAD_NONE: it was the first. */
+/* Returns the task that began last before the chosen one, or WORKLOAD_NONE if there is none. */
 static uint32_t task_before(const struct choice *choice)
 {
     uint32_t before = WORKLOAD_NONE;

@@ -1,13 +1,14 @@
 /*
- * Over-blocking: at a moment when no thread can go on, whoever waits must have a reason.
+ * Blocking without a reason: at a moment when no thread is ready, every waiting task must have one.
  *
- * A task is excused if an unfinished one that it conflicts with may stand before it, and that one
- * runs or is itself excused. Two tasks submitted at the same time may stand in either order; but
- * one of them is the first, so that they cannot excuse each other.
+ * A task is excused if it conflicts with an unfinished task that may precede it, and that runs or
+ * is itself excused. Two tasks that were submitted at the same time may have either order. But one
+ * of them is the first, so they cannot excuse one another.
  *
- * A cancelled task is a mark once it was told. With a rule, one that is excused excuses others;
- * with claims, a cancelled writer does so for readers behind it, in the lane of that key, whom a
- * reader before it holds up. And it is workers who let marks pass: a pump's task may wait for one.
+ * A cancelled task is a tombstone once it had its cancelling call. With a rule, an excused
+ * tombstone excuses other tasks. With claims, a cancelled writer excuses readers behind it in the
+ * lane of that key, if a reader before it blocks the tombstone. Only workers remove tombstones, so
+ * a pump's task may wait for one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,8 @@ static bool is_waiting(const struct oracle_task *task)
     return is_submitted(task) && oracle_when(&task->call_begin) == 0;
 }
 
-/* Nothing was shut down now: it was a call that cancels. A periodic task that has ended may have
- * left one, too. */
+/* Returns true if a tombstone of the task may remain: a call has cancelled it, or its periodic task
+ * has ended. To be called if the pool was not stopped. */
 static bool is_mark(const struct oracle_log *log, const struct workload *workload, uint32_t index)
 {
     const struct oracle_task *task = &log->tasks[index];
@@ -51,7 +52,8 @@ static bool is_in_progress(const struct oracle_cancel *cancel)
     return oracle_when(&cancel->begin) != 0 && oracle_when(&cancel->end) == 0;
 }
 
-/* Until they have all been told, it cannot be seen which tasks are cancelled. */
+/* Returns true while a call cancels several tasks: it is not known yet which tasks are
+ * cancelled. */
 static bool cancels_several(const struct oracle_log *log, const struct workload *workload)
 {
     bool any = atomic_load(&log->dropping) > 0;
@@ -62,7 +64,7 @@ static bool cancels_several(const struct oracle_log *log, const struct workload 
     return any;
 }
 
-/* Whatever waits for all others waits for calls that cancel, too. */
+/* Returns true while any call cancels. A barrier waits for such calls, too. */
 static bool cancels_any(const struct oracle_log *log, const struct workload *workload)
 {
     bool any = atomic_load(&log->dropping) > 0;
@@ -73,7 +75,7 @@ static bool cancels_any(const struct oracle_log *log, const struct workload *wor
     return any;
 }
 
-/* A task that is due later has no place before. */
+/* A delayed task has no position before it is due. */
 static bool may_be_due_before(const struct oracle_log *log, const struct workload *workload,
                               uint32_t other, uint32_t task)
 {
@@ -85,7 +87,8 @@ static bool may_be_due_before(const struct oracle_log *log, const struct workloa
            (!is_placed || due_ns <= oracle_when(&log->tasks[task].due_ns_max));
 }
 
-/* Whether it has its place for certain. A drain cancels what has none, one after the other. */
+/* Returns true if the task is certainly due. A drain cancels tasks that are not due, one after the
+ * other. */
 static bool is_due(const struct oracle_log *log, const struct workload *workload, uint32_t task)
 {
     bool drains = oracle_when(&log->closing_at) != 0 || oracle_when(&log->ending_at) != 0;
@@ -119,7 +122,7 @@ static bool claims(const struct workload_task *what, uint32_t key)
     return found;
 }
 
-/* Whether a mark stands behind the other in a lane, and the task behind that. */
+/* Returns true if, in a lane, a tombstone may be behind `other` and before `task`. */
 static bool is_mark_between(const struct oracle_log *log, const struct workload *workload,
                             uint32_t other, uint32_t task)
 {
@@ -142,8 +145,8 @@ static bool is_mark_between(const struct oracle_log *log, const struct workload 
     return false;
 }
 
-/* A pause that had not been reached when it ended keeps its place in the lane until it has passed.
- */
+/* Returns true if a pause's gate may be between the two tasks. A gate that was not at the head when
+ * its pause ended stays in the lane until its turn. */
 static bool is_pause_between(const struct oracle_log *log, const struct workload *workload,
                              uint32_t other, uint32_t task)
 {
@@ -162,7 +165,8 @@ static bool is_pause_between(const struct oracle_log *log, const struct workload
     return any;
 }
 
-/* Whether a task has poisoned the lane, which whoever does not want to wait there has left. */
+/* Returns true if a parked task has poisoned the lane, so that tasks that avoid poison have left
+ * it. */
 static bool is_poisoned(const struct oracle_log *log, const struct workload *workload, uint32_t key)
 {
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
@@ -175,7 +179,7 @@ static bool is_poisoned(const struct oracle_log *log, const struct workload *wor
     return false;
 }
 
-/* Whether the task waits for the other nowhere but in lanes that it has left. */
+/* Returns true if the task waits for `other` only in lanes that it has left. */
 static bool has_left_its_lanes(const struct oracle_log *log, const struct workload *workload,
                                uint32_t other, uint32_t task)
 {
@@ -195,7 +199,8 @@ static bool has_left_its_lanes(const struct oracle_log *log, const struct worklo
     return true;
 }
 
-/* A mark that could not wait for all at once waits for all that is older: the rule is not asked. */
+/* Returns true if the task's tombstone may wait for all older tasks. It does if memory was refused,
+ * because then the rule is not called. */
 static bool may_wait_for_all(const struct oracle_log *log, const struct workload *workload,
                              uint32_t task)
 {
@@ -215,7 +220,7 @@ static bool holds_up(const struct oracle_log *log, const struct workload *worklo
             (workload->params.rule == RULE_CLAIMS && is_mark_between(log, workload, other, task)));
 }
 
-/* Whether it can be excused. */
+/* Returns true if the task waits and may have a reason. */
 static bool is_held_up(const struct oracle_log *log, const struct workload *workload,
                        uint32_t index)
 {
@@ -224,7 +229,8 @@ static bool is_held_up(const struct oracle_log *log, const struct workload *work
             !workload->tasks[index].is_barrier);
 }
 
-/* Whether a task that is to pause its lanes has not ended, and claims one that this one does. */
+/* Returns true if a task that is to pause its lanes runs, and has a lane in common with this
+ * one. */
 static bool is_just_paused(const struct oracle_log *log, const struct workload *workload,
                            uint32_t task)
 {
@@ -242,8 +248,8 @@ static bool is_just_paused(const struct oracle_log *log, const struct workload *
     return false;
 }
 
-/* Whether a pause may hold up all of these: one of the pool, or of a lane that the task claims; any
- * if there is none. */
+/* Returns true if a pause may block the task: a pause of the pool, or of a lane that the task
+ * claims. For WORKLOAD_NONE any pause counts. */
 static bool may_be_paused(const struct oracle_log *log, const struct workload *workload,
                           uint32_t task)
 {
@@ -264,7 +270,8 @@ static bool may_be_paused(const struct oracle_log *log, const struct workload *w
     return any || (task != WORKLOAD_NONE && is_just_paused(log, workload, task));
 }
 
-/* Whether somebody waits who would run the task. A pump's thread may be busy with another task. */
+/* Returns true if a thread waits that could run the task. A pump's thread may be busy with another
+ * task. */
 static bool somebody_is_idle(const struct oracle_log *log, const struct workload *workload,
                              uint32_t task, size_t idle_workers)
 {
@@ -280,7 +287,7 @@ static bool somebody_is_idle(const struct oracle_log *log, const struct workload
     return !busy && atomic_load(&log->pumps[pump].waits);
 }
 
-/* Lets every task excuse those behind it, until nothing changes. */
+/* Finds the excused tasks, until no more are found. */
 static void excuse(const struct oracle_log *log, const struct workload *workload,
                    size_t idle_workers, bool *excused)
 {
@@ -318,7 +325,7 @@ static void check_tasks(const struct oracle_log *log, const struct workload *wor
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         if (oracle_when(&log->tasks[i].submit_end) != 0 && is_waiting(&log->tasks[i]) &&
             !excused[i]) {
-            judge_blame(verdict, "task %u could run, and %s", i,
+            judge_blame(verdict, "task %u could run, but %s", i,
                         workload->tasks[i].pump != WORKLOAD_NONE ? "its pump waits"
                                                                  : "a worker sleeps");
         }
@@ -330,7 +337,8 @@ static bool is_pending(const struct oracle_task *task)
     return is_submitted(task) && oracle_when(&task->call_end) == 0;
 }
 
-/* A mark counts until its turn has come, which only others that are pending can put off. */
+/* Counts the pending tasks. A tombstone counts until its turn, which only pending tasks can
+ * delay. */
 static uint32_t count_pending(const struct oracle_log *log, const struct workload *workload)
 {
     uint32_t count = 0;
@@ -343,7 +351,8 @@ static uint32_t count_pending(const struct oracle_log *log, const struct workloa
     return count > 0 ? count + marks : 0;
 }
 
-/* Who is in a submit that may block, from outside. */
+/* Returns true if the task's submitter is in a submit that may block. Submits inside tasks do not
+ * block. */
 static bool is_blocked(const struct workload_task *what, const struct oracle_task *task)
 {
     return what->parent == WORKLOAD_NONE && what->form != FORM_OR_RUN && what->form != FORM_BATCH &&
@@ -367,7 +376,7 @@ static void check_submitters(const struct oracle_log *log, const struct workload
     oracle_find_waits_for_lanes(log, workload, waits);
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         if (is_blocked(&workload->tasks[i], &log->tasks[i]) && !waits[i]) {
-            judge_blame(verdict, "task %u waits to be submitted, and there is room for it", i);
+            judge_blame(verdict, "task %u waits to be submitted, but there is room for it", i);
         }
     }
 }
@@ -387,7 +396,7 @@ static void check_quiesce(const struct oracle_log *log, const struct workload *w
             return;
         }
     }
-    judge_blame(verdict, "a quiesce waits, and nothing is pending");
+    judge_blame(verdict, "a quiesce waits, but no task is pending");
 }
 
 struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
@@ -403,7 +412,7 @@ struct oracle_verdict oracle_judge_quiet(const struct oracle_log *log,
         check_tasks(log, workload, idle_workers, &verdict);
     }
     if (!judge_contexts_are_few(log, workload)) {
-        judge_blame(&verdict, "more contexts linger than may");
+        judge_blame(&verdict, "more contexts are idle than allowed");
     }
     check_submitters(log, workload, &verdict);
     check_quiesce(log, workload, &verdict);

@@ -1,9 +1,9 @@
 /*
- * Waits inside tasks: what they answer must be so.
+ * Waits inside tasks: their answers must be justified.
  *
- * A wait that answers DEADLOCK must have had a reason: from the awaited task one must come to the
- * waiting one over tasks that hold one another up. Which of these held at the moment of the
- * judgement is not recorded, so that all count which held at some moment of the wait.
+ * A wait that answers DEADLOCK must have had a reason: a path in the wait-for graph from the
+ * awaited task to the waiting one. Which edges existed at the moment of the judgement is not
+ * recorded. Therefore every edge counts that existed at some moment of the wait.
  */
 #include <stdlib.h>
 
@@ -20,8 +20,9 @@ static bool has_ended_before(const struct oracle_task *task, uint64_t stamp)
     return oracle_when(&task->call_end) != 0 && oracle_when(&task->call_end) < stamp;
 }
 
-/* A mark is out of the way when it was told, with claims in lanes per key; in others it may stand
- * until what it has waited for has finished. */
+/* Returns true if the task blocked no other task any more at the stamp. With claims and lanes per
+ * key that holds after its cancelling call; otherwise its tombstone may remain until the tasks that
+ * it waited for have finished. */
 static bool has_gone_before(const struct judge *judge, uint32_t index, uint64_t stamp)
 {
     const struct workload_params *params = &judge->workload->params;
@@ -39,7 +40,8 @@ static bool may_wait_after(const struct judge *judge, uint32_t index, uint64_t s
                                        : !is_called_before(&judge->log->tasks[index], stamp);
 }
 
-/* The task's thread runs the other one inside the task's wait; what waits is a first attempt. */
+/* Returns true if the task's thread ran `other` inside the task's wait. Only first attempts
+ * wait. */
 static bool helps(const struct oracle_task *task, const struct oracle_task *other)
 {
     return other->call == CALL_RUN && other->thread == task->thread &&
@@ -55,7 +57,8 @@ static bool awaits(const struct judge *judge, uint32_t task, uint32_t other)
                                      what->awaits_group == judge->workload->tasks[other].group);
 }
 
-/* A task that is due later stands behind some that come after it. */
+/* Returns true if `other` may precede `task`. A delayed task may be behind tasks that were
+ * submitted after it. */
 static bool may_stand_before(const struct judge *judge, uint32_t other, uint32_t task)
 {
     return workload_is_late(&judge->workload->tasks[task]) ||
@@ -63,7 +66,8 @@ static bool may_stand_before(const struct judge *judge, uint32_t other, uint32_t
                oracle_when(&judge_place_of(judge->log, judge->workload, task)->submit_end);
 }
 
-/* A periodic task's next run may have been due, and then have passed its turn. */
+/* Returns true if the task exists, or may have existed as a tombstone: a periodic task's next run
+ * may have been due and passed its turn. */
 static bool may_be_there(const struct judge *judge, uint32_t task)
 {
     return judge_is_accepted(&judge->log->tasks[task]) ||
@@ -75,13 +79,14 @@ static bool is_heir_of(const struct judge *judge, uint32_t task, uint32_t other)
     return judge->workload->tasks[task].is_heir && judge->workload->tasks[task].parent == other;
 }
 
-/* A lane that one of them goes without was waited for until it was poisoned. */
+/* Returns true if the tasks may have conflicted in a lane that one of them later left: before the
+ * lane was poisoned, the task waited in it. */
 static bool may_have_conflicted(const struct judge *judge, uint32_t task, uint32_t other)
 {
     return judge->log->misses && workload_conflict(judge->workload, task, other);
 }
 
-/* Whether, at some moment from begin to end, the task could not go on because of the other. */
+/* Returns true if, at some moment from begin to end, the task was blocked by `other`. */
 static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t other, uint64_t begin,
                           uint64_t end)
 {
@@ -102,7 +107,7 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
            may_stand_before(judge, other, task);
 }
 
-/* Whether one comes from task `from` to task `to`. */
+/* Returns true if there is a path in the wait-for graph from task `from` to task `to`. */
 static bool leads_to(const struct judge *judge, uint32_t from, uint32_t to, uint64_t begin,
                      uint64_t end)
 {
@@ -133,7 +138,7 @@ static bool is_deadlock_justified(const struct judge *judge, uint32_t index)
 {
     const struct oracle_task *task = &judge->log->tasks[index];
 
-    /* With lanes per worker, tasks also hold up those behind them on their worker. */
+    /* With lanes per worker, tasks also block unrelated tasks behind them on their worker. */
     if (judge->workload->params.layout == LANEPOOL_PER_WORKER) {
         return true;
     }
@@ -146,7 +151,7 @@ static bool is_deadlock_justified(const struct judge *judge, uint32_t index)
     return false;
 }
 
-/* Of a group: all that were members before. */
+/* Returns true if the awaited task has ended; for a group, if all earlier members have. */
 static bool have_ended(const struct judge *judge, uint32_t index)
 {
     const struct oracle_task *task = &judge->log->tasks[index];

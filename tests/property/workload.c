@@ -1,4 +1,4 @@
-/* Draws workloads, and knows their conflict rules. */
+/* Draws workloads, and implements their conflict rules. */
 #include "property/workload.h"
 
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static void draw_ending(struct workload_params *params, const struct workload_sc
     params->quiesce_at = chance(choices, 4) ? 1 + choose(choices, 4 * params->duration_most) : 0;
 }
 
-/* Not drawn: what is drawn stays as it was. Idle times are such that workers leave while others
- * submit. */
+/* Makes some pools elastic. This is not drawn, so that older seeds still draw the same workloads.
+ * Idle times are so short that workers end while others submit. */
 static void make_elastic(struct workload_params *params)
 {
     bool elastic = params->seed % 3 == 1 && params->layout == LANEPOOL_PER_KEY;
@@ -79,7 +79,7 @@ static void draw_params(struct workload_params *params, const struct workload_sc
 
 /* --- drawing tasks --- */
 
-/* Most tasks claim one or two keys; few claim nothing, some, or all. */
+/* Most tasks claim one or two keys. A few claim no key, some keys, or all keys. */
 static uint32_t draw_claim_count(struct choices *choices, uint32_t key_count)
 {
     uint32_t dice = choose(choices, 100);
@@ -107,7 +107,7 @@ static int compare_claims(const void *left, const void *right)
     return (a->mode > b->mode) - (a->mode < b->mode);
 }
 
-/* EXCLUSIVE sorts before SHARED, so that the first claim of a key is its strongest. */
+/* EXCLUSIVE sorts before SHARED, so that the first claim of a key is its strongest one. */
 static void merge_claims(struct workload_task *task)
 {
     uint32_t kept = 0;
@@ -136,7 +136,7 @@ static void draw_claims(struct workload_task *task, uint32_t key_count, struct c
     merge_claims(task);
 }
 
-/* A nested task's parent is the last task that its submitter submits by itself. */
+/* A nested task's parent is the last task that its submitter submits outside of tasks. */
 static void draw_origin(struct workload *workload, uint32_t index, uint32_t *last_of_submitter,
                         struct choices *choices)
 {
@@ -168,8 +168,8 @@ static void draw_manner(const struct workload_params *params, struct workload_ta
     }
 }
 
-/* A body waits for any other task, its own children and itself included; most of these waits can
- * end, some close a circle. */
+/* A body waits for any other task, including its own children and itself. Most of these waits can
+ * end; some close a cycle. */
 static void draw_wait(struct workload *workload, uint32_t index, struct choices *choices)
 {
     struct workload_task *task = &workload->tasks[index];
@@ -185,7 +185,7 @@ static void draw_wait(struct workload *workload, uint32_t index, struct choices 
         chance(choices, 4) ? choose(choices, workload->params.duration_most) : LANEPOOL_FOREVER;
 }
 
-/* --- barriers and cancels: drawn last, so that what is drawn before stays as it was --- */
+/* --- barriers and cancels: drawn last, so that older seeds still draw the same tasks --- */
 
 static void draw_barriers(struct workload *workload, struct choices *choices)
 {
@@ -200,7 +200,7 @@ static void draw_barriers(struct workload *workload, struct choices *choices)
     }
 }
 
-/* A wait inside a task stands where its other wait would: there is one in each at most. */
+/* A task waits at most once. A cancelling call that waits takes the place of its other wait. */
 static void draw_wait_of_cancel(struct workload *workload, uint32_t index, struct choices *choices)
 {
     struct workload_cancel *cancel = &workload->cancels[index];
@@ -263,7 +263,7 @@ static void draw_cancels(struct workload *workload, struct choices *choices)
     }
 }
 
-/* A barrier does to the keys what a task would that claims them all. */
+/* For the oracle, a barrier is a task that claims all keys exclusively. */
 static void claim_all_keys(struct workload *workload)
 {
     uint32_t key_count = workload->params.key_count;
@@ -375,7 +375,8 @@ static bool claims_allow(const struct workload_task *a, const struct workload_ta
     return true;
 }
 
-/* A coin that always falls the same way for (salt, a, b), and independently for (salt, b, a). */
+/* Tosses a coin that always falls the same way for (salt, a, b), and independently for (salt, b,
+ * a). */
 static bool coin(const struct workload *workload, uint32_t salt, uint32_t a, uint32_t b,
                  uint32_t percent)
 {

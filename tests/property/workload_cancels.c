@@ -61,7 +61,7 @@ static void cancel_group(struct run *run, uint32_t cancel)
     end(run, record, lanepool_group_cancel(group, &record->count));
 }
 
-/* A task that has not been submitted yet is left alone. */
+/* Cancels the target, unless it has not been submitted yet. */
 static void cancel_target(struct run *run, uint32_t cancel)
 {
     uint32_t target = run->workload->cancels[cancel].target;

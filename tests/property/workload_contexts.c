@@ -7,7 +7,7 @@ static struct oracle_context *context_of(const struct run *run, uint32_t key)
     return &run->log->contexts[key];
 }
 
-/* Held lanes stand for their keys: these are all numbers. */
+/* A key of the pool is always a number, also in claims by handle. */
 static struct oracle_context *record_named(const struct run *run, const lanepool_claim *key)
 {
     return context_of(run, (uint32_t)key->key.id);
@@ -20,7 +20,7 @@ static bool happens(struct run *run, uint32_t one_in)
 
 /* --- callbacks --- */
 
-/* The cell is plain on purpose: whoever calls or uses beside another is a data race. */
+/* The cell is plain memory on purpose: two calls or uses at the same time are a data race. */
 static void begin_call(struct run *run, struct oracle_context *record, bool is_open)
 {
     oracle_expect(run->log, !atomic_exchange(&record->calling, true), "two calls for one context");
@@ -90,7 +90,7 @@ lanepool_context_options workload_context_options(const struct run *run)
 
 /* --- tasks --- */
 
-/* Something is refused on purpose. */
+/* Returns true if the platform has refused a resource on purpose. */
 static bool is_for_want(lanepool_status status)
 {
     return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
@@ -153,7 +153,7 @@ void workload_stop_using(struct task_context *self, uint32_t key)
             continue;
         }
         oracle_expect(run->log, atomic_load(&record->open) && !atomic_load(&record->calling),
-                      "a context was closed under a task");
+                      "a context was closed while a task used it");
         oracle_expect(run->log, record->cell == self->cell_seen[i],
                       "callbacks were called for a context in use");
         atomic_fetch_sub(&record->users, 1);

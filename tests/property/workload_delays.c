@@ -20,7 +20,7 @@ static struct oracle_series *series_record_of(const struct task_context *first)
 
 /* --- runs --- */
 
-/* From now on there is a next run, which is due some time between these moments. */
+/* Records that there is a next run, which becomes due between due_ns_min and now. */
 static void arm(struct task_context *next, uint64_t due_ns_min)
 {
     struct oracle_task *record = &next->run->log->tasks[next->task];
@@ -64,7 +64,8 @@ static void make_run(struct task_context *first, lanepool_run *call)
     struct run *run = first->run;
 
     if (series_record_of(first)->runs++ == series_of(first)->runs) {
-        run_note_failure(run, LANEPOOL_INVALID); /* one too many: the last one ended the series */
+        /* One run too many: the last one should have ended it. */
+        run_note_failure(run, LANEPOOL_INVALID);
         return;
     }
     run_record_call(now, CALL_RUN, lanepool_run_ticket(call));

@@ -4,11 +4,11 @@
 
 #include "property/workload_tasks.h"
 
-/* What a thread does with one of them, from its submit on. */
+/* Does everything that the thread of a periodic task does, from the submit on. */
 void workload_run_series(struct run *run, uint32_t series);
-/* A periodic task is handed back; its context is its first run's. */
+/* Records the hand-back of a periodic task, whose context is that of its first run. */
 void workload_series_returns(struct task_context *first);
-/* When the pool is gone: runs that did not come were no tasks. */
+/* To be called when the pool has been destroyed: runs that were not made do not count as tasks. */
 void workload_end_series(struct run *run);
 
 #endif

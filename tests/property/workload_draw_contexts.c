@@ -1,5 +1,6 @@
-/* Draws which tasks ask for contexts of their keys, and how long these linger: in a share of the
- * seeds, behind all that was there before. */
+/* Draws which tasks use contexts of their keys, and how long these stay open when idle. Only a
+ * share of the seeds has contexts. They are drawn last, so that older features are drawn as
+ * before. */
 #include "property/workload.h"
 
 enum { ASKS_MAX = 2 };

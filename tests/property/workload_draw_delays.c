@@ -9,7 +9,8 @@ enum { SERIES_MAX = 2, RUNS_MAX = 4 };
 
 /* --- delayed tasks --- */
 
-/* Whether anything waits for the task to end, which must not be for ever. */
+/* Returns true if another task or a call waits for the task's end, so that the task must be due
+ * some time. */
 static bool is_awaited(const struct workload *workload, uint32_t task)
 {
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
@@ -36,8 +37,8 @@ static bool is_alone(const struct workload *workload, uint32_t task)
     return alone;
 }
 
-/* A limit might be used up for ever by tasks that never are due; and if time passes as fast as it
- * likes they are due after all, when nobody is there any more to help them to their end. */
+/* A task that is never due would occupy a limited pool for ever. In eager runs it becomes due after
+ * all, when no thread is left that completes it. */
 static int64_t draw_delay(const struct workload *workload, uint32_t task, struct choices *choices)
 {
     const struct workload_params *params = &workload->params;
@@ -76,7 +77,7 @@ static void delay_some(struct workload *workload, struct choices *choices)
 
 /* --- periodic tasks --- */
 
-/* A run does what some other task does, if that is done without others. */
+/* Makes a run a copy of some other task, without the parts that involve other tasks. */
 static void make_run(struct workload *workload, uint32_t run, uint32_t model, uint32_t series)
 {
     struct workload_task *task = &workload->tasks[run];
@@ -113,7 +114,7 @@ static void draw_one_series(struct workload *workload, uint32_t index, struct ch
         chance(choices, 3) ? choose(choices, 4 * params->duration_most) : WORKLOAD_NONE;
     series->awaits_end = chance(choices, 2);
     while (model > 0 && workload->tasks[model].is_heir) {
-        model--; /* those have claims of their own, which are not to be given back twice */
+        model--; /* receivers have claims of their own, which must not be freed twice */
     }
     for (uint32_t i = 0; i < series->runs; i++) {
         make_run(workload, series->first + i, model, index);

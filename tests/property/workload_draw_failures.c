@@ -1,6 +1,7 @@
 /*
- * Draws tasks that fail more than once, what is to follow then, and who resolves what is kept: in a
- * share of the seeds, behind all that was there before.
+ * Draws tasks that fail more than once, their policies, and the threads that resolve parked tasks.
+ * Only a share of the seeds has such tasks. They are drawn last, so that older features are drawn
+ * as before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ const lanepool_failure_policy *workload_policy_of(const struct workload *workloa
     return what->has_policy ? &what->policy : &workload->params.policy;
 }
 
-/* Lanes are paused and avoided where each has a key, and no rule is asked. */
+/* Lanes are paused and avoided only if each has a key and there is no rule. */
 static lanepool_failure_policy draw_policy(const struct workload_params *params,
                                            struct choices *choices)
 {
@@ -38,8 +39,8 @@ static lanepool_failure_policy draw_policy(const struct workload_params *params,
     return policy;
 }
 
-/* What stays for a while is known to have ended by its release; who is refused in a poisoned lane,
- * by its future. */
+/* The end of a task that may be parked is recorded by its release callback. That a task was refused
+ * in a poisoned lane is recorded by its future. */
 static void draw_task(struct workload *workload, uint32_t index, struct choices *choices)
 {
     struct workload_task *task = &workload->tasks[index];
@@ -80,7 +81,8 @@ static bool waits_in_a_cancel(const struct workload *workload)
     return false;
 }
 
-/* Nobody waits for a single task, which might be kept until all others have gone. */
+/* Returns true if no thread waits for a single task, which might stay parked until all others have
+ * ended. */
 static bool may_resolve_late(const struct workload *workload)
 {
     const struct workload_params *params = &workload->params;
@@ -91,7 +93,8 @@ static bool may_resolve_late(const struct workload *workload)
            workload->series_count == 0;
 }
 
-/* For each task that may be kept one call that cancels: whoever drops what waits behind it. */
+/* Adds one cancelling call for each task that may be parked: the resolution that drops the tasks
+ * behind it. */
 static void add_drops(struct workload *workload)
 {
     uint32_t count = workload->cancel_count;

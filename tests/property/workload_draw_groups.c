@@ -1,4 +1,4 @@
-/* Draws groups and pumps, and who has to do with them. */
+/* Draws groups and pumps, and the tasks and threads that use them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void draw_visits(struct workload *workload, struct choices *choices)
     }
 }
 
-/* One more call that cancels. */
+/* Adds one call that cancels a group. */
 static void draw_cancel(struct workload *workload, struct choices *choices)
 {
     struct workload_params *params = &workload->params;
@@ -78,8 +78,9 @@ static bool has_waits(const struct workload *workload)
     return false;
 }
 
-/* Whoever submits a pump's task cannot run it. Tasks of two pumps that wait for one another's may
- * keep both threads from what the other one needs: no lane knows of that. */
+/* The submitter of a pump's task cannot run it. If tasks of two pumps wait for one another's tasks,
+ * each thread may wait for the other: lanes cannot prevent that. So there is only one pump if tasks
+ * wait. */
 static void draw_pumps(struct workload *workload, struct choices *choices)
 {
     struct workload_params *params = &workload->params;

@@ -1,7 +1,7 @@
 /*
- * Draws pauses, and tasks that hold their lanes for longer or shorter than their call. Like all
- * that came to workloads later they are drawn for a share of the seeds, and behind what was there
- * before, so that what a seed drew it still draws.
+ * Draws pauses, and tasks that hold their lanes for longer or shorter than their call. As all later
+ * features, they are drawn for a share of the seeds, and after the older features, so that these
+ * are drawn as before.
  */
 #include "property/workload.h"
 
@@ -18,7 +18,7 @@ static uint32_t draw_moment(const struct workload_params *params, struct choices
 
 /* --- pauses --- */
 
-/* Lanes are named by keys where there is no rule, and there are gates where lanes are of keys. */
+/* Lanes have keys only without a rule, and gates only with lanes per key. */
 static bool has_named_lanes(const struct workload_params *params)
 {
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY;
@@ -58,7 +58,7 @@ static bool has_children(const struct workload *workload, uint32_t task)
     return false;
 }
 
-/* An heir stands where its giver does, with what that has not given up. */
+/* Makes a receiver: it has its giver's lanes except the one that the giver gives up. */
 static void inherit(struct workload *workload, uint32_t heir, uint32_t giver)
 {
     struct workload_task *what = &workload->tasks[heir];
@@ -78,7 +78,8 @@ static void inherit(struct workload *workload, uint32_t heir, uint32_t giver)
     }
 }
 
-/* One task has one heir at most: an earlier one's, that is submitted by itself, as is that. */
+/* Draws the giver of a receiver: an earlier task with no receiver yet. Both are submitted outside
+ * of tasks. */
 static void draw_heir(struct workload *workload, uint32_t heir, struct choices *choices)
 {
     uint32_t giver = choose(choices, heir + 1);

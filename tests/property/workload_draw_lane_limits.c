@@ -1,11 +1,11 @@
-/* Draws limits of lanes, and who changes them. */
+/* Draws lane limits, and the thread that changes them. */
 #include "property/workload.h"
 #include "support/memory.h"
 
 enum { LIMITS_MAX = 3, PENDING_MOST = 4 };
 
-/* A calm workload is judged by what one worker has to choose: nobody is to be blocked. A lane might
- * be full for ever of tasks that never are due. */
+/* In a calm workload no submitter may be blocked, because the worker's choices are judged. Tasks
+ * that are never due might fill a lane for ever. */
 static bool cannot_have_limits(const struct workload *workload)
 {
     bool any = workload->params.calm;

@@ -1,7 +1,7 @@
 /* Draws priorities. */
 #include "property/workload.h"
 
-/* Nothing but submits meets the worker, so that it can be told what it has to choose. */
+/* Returns true if only submits interact with the worker, so that its choices can be judged. */
 static bool can_be_calm(const struct workload *workload)
 {
     const struct workload_params *params = &workload->params;

@@ -4,7 +4,7 @@
 
 /* --- attempts --- */
 
-/* What its giver gives up an heir may find missing, too. */
+/* Returns true if the task may be without the lane of the key: its giver may have given it up. */
 static bool may_lack(const struct task_context *self, uint32_t key)
 {
     const struct workload_task *what = what_of(self);
@@ -12,7 +12,7 @@ static bool may_lack(const struct task_context *self, uint32_t key)
     return what->is_heir && self->run->workload->tasks[what->parent].gives_up == key;
 }
 
-/* Which of its lanes it has: all, unless it goes without poisoned ones. */
+/* Records which lanes the task has: all of them, unless it runs without poisoned ones. */
 static void note_misses(struct task_context *self, lanepool_run *call, bool is_first)
 {
     struct run *run = self->run;
@@ -46,12 +46,12 @@ static void check_another(const struct task_context *self, const lanepool_run *c
 
     run_expect(self, anew || number == record->number + 1, "an attempt has a wrong number");
     run_expect(self, !anew || run_policy_of(self)->at_end == LANEPOOL_FAILURE_POISON,
-               "a task that was not kept is tried anew");
+               "a task that was not parked is retried");
     run_expect(self, anew || world_now() >= record->not_before_ns, "an attempt came too early");
     run_expect(self, lanepool_run_ticket(call) == record->ticket, "an attempt has another ticket");
     run_expect(self, oracle_when(&record->call_end) == 0, "an attempt at a task that has ended");
     run_expect(self, oracle_when(&record->gave_up_at) == 0,
-               "a task that has given a lane up is tried again");
+               "a task that has given up a lane is retried");
     run_expect(self, pump == WORKLOAD_NONE || self->run->log->pumps[pump].thread == world_thread(),
                "an attempt is not made in the task's pump");
     run_expect(self,
@@ -109,7 +109,8 @@ static void note_pause(const struct task_context *context)
     }
 }
 
-/* Its lanes may have gone on since its last attempt; who has resolved it knows better. */
+/* The end of the last attempt counts as the task's end, because its lanes may have been released
+ * since then. If the task was resolved, its resolver has recorded the end already. */
 void workload_close(struct task_context *context)
 {
     struct oracle_task *record = record_of(context);
@@ -174,13 +175,13 @@ void workload_note_failure(struct task_context *context, const lanepool_error *e
                         has_heir(context);
 
     run_expect(context, error->attempt == record->number,
-               "a failure of another attempt is told of");
+               "a failure of another attempt is reported");
     run_expect(context, error->is_last || !must_be_last,
-               "another attempt is told of, which cannot be");
+               "a further attempt is announced, but cannot be made");
     run_expect(context,
                !error->is_last || must_be_last || context->run->workload->cancel_count > 0 ||
                    oracle_when(&context->run->log->stopping_at) != 0,
-               "a failure is said to be the last one too early");
+               "a failure is reported as the last one too early");
     if (!error->is_last) {
         record->not_before_ns = world_now() + delay_before(policy, error->attempt);
     } else if (policy->at_end == LANEPOOL_FAILURE_POISON && !has_heir(context)) {

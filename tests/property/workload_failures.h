@@ -1,4 +1,4 @@
-/* Tasks that fail: their attempts, and what becomes of those that are kept. */
+/* Tasks that fail: their attempts, and the parked ones. */
 #ifndef TESTS_PROPERTY_WORKLOAD_FAILURES_H
 #define TESTS_PROPERTY_WORKLOAD_FAILURES_H
 
@@ -14,28 +14,30 @@ static inline void run_expect(const struct task_context *context, bool holds, co
     oracle_expect(context->run->log, holds, fault);
 }
 
-/* Inside a task, first of all: whether this is the first attempt at it. */
+/* Called first inside a task. Returns true if this is its first attempt. */
 bool workload_begin_attempt(struct task_context *self, lanepool_run *call);
-/* Whether the attempt that is made, or was just made, fails. */
+/* Returns true if the current attempt, or the one just made, fails. */
 bool workload_fails_now(const struct task_context *context);
-/* The attempt has ended; true: the task may not have. */
+/* Records the end of an attempt. Returns true if the task may not have ended. */
 bool workload_end_attempt(struct task_context *context);
-/* Of one that was left open by that, when its release is called: it has ended. */
+/* Called by the release callback of a task that workload_end_attempt() left open: records its
+ * end. */
 void workload_close(struct task_context *context);
-/* The error callback's part. */
+/* Called by the error callback. */
 void workload_note_failure(struct task_context *context, const lanepool_error *error);
 
-/* From this stamp on the task is, or is just being, kept. NULL: there is no room for it. Whoever
- * resolves what was kept in silence notes it at the same time as its next failure. */
+/* Records that the task is parked, or is just being parked, from this stamp on. Returns NULL if
+ * there is no room for the record. If a task was parked without a report, its resolver calls this,
+ * possibly at the same time as the task's next failure does. */
 struct oracle_keep *workload_add_keep(struct oracle_task *record, uint64_t from);
 
-/* workload_resolve.c. A resolver: looks a few times. */
+/* workload_resolve.c: lists the parked tasks a few times, and resolves them. */
 void workload_resolve_all_of_one(struct run *run, uint32_t resolver);
-/* The same inside a task, once. */
+/* Resolves parked tasks inside a task, once. */
 void workload_resolve_inside(const struct task_context *self);
-/* Resolves whatever the pool is held up by, until nothing can happen any more. */
+/* Resolves the parked tasks that block the pool, until nothing can happen any more. */
 void workload_relieve(struct run *run);
-/* The pool's end was told that it is held up, and nobody else is left. */
+/* To be called when the pool's end answered HELD and no other thread is left. */
 void workload_relieve_at_end(struct run *run);
 
 #endif

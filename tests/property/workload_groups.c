@@ -38,7 +38,8 @@ void workload_wait_for_group(const struct task_context *self)
     record->wait_end = oracle_stamp(self->run->log);
 }
 
-/* Noted before: another thread may find nothing left. */
+/* The call is recorded before it is made, because it may let another thread find the group
+ * empty. */
 static lanepool_status take(struct run *run, lanepool_group *group, uint64_t patience)
 {
     uint64_t begin = oracle_stamp(run->log);
@@ -74,7 +75,7 @@ void workload_visit_all_of_one(struct run *run, uint32_t visitor)
     }
 }
 
-/* What nobody has taken is there to be taken still, and nobody is waited for. */
+/* Takes the untaken completions; there is nothing left to wait for. */
 static void end_group(struct run *run, lanepool_group *group)
 {
     lanepool_status status = LANEPOOL_DONE;
@@ -113,7 +114,7 @@ void workload_make_pumps(struct run *run)
     }
 }
 
-/* True: more may come. */
+/* Returns true if the pump may get more tasks. */
 static bool run_some(struct run *run, uint32_t pump, size_t most, uint64_t patience)
 {
     struct oracle_pump *record = &run->log->pumps[pump];
@@ -137,7 +138,7 @@ static bool run_some(struct run *run, uint32_t pump, size_t most, uint64_t patie
     return status != LANEPOOL_SHUT_DOWN;
 }
 
-/* Now it waits for its tasks, now it looks for them only, and does something else. */
+/* Sometimes waits for tasks of the pump; sometimes only polls, and then sleeps. */
 void workload_run_pump(struct run *run, uint32_t pump)
 {
     uint32_t duration_most = run->workload->params.duration_most;
@@ -152,12 +153,12 @@ void workload_run_pump(struct run *run, uint32_t pump)
     }
 }
 
-/* The pool has ended. */
+/* To be called when the pool has ended. */
 void workload_end_pumps(struct run *run)
 {
     for (uint32_t i = 0; run->pumps && i < run->workload->params.pumps; i++) {
         if (run->pumps[i]) {
-            /* The second time nothing is refused any more. */
+            /* At the second call no resource is refused any more. */
             if (run_some(run, i, 1, LANEPOOL_FOREVER) && run_some(run, i, 1, LANEPOOL_FOREVER)) {
                 run_note_failure(run, LANEPOOL_INVALID);
             }

@@ -4,7 +4,7 @@
 #include "property/workload_failures.h"
 #include "property/world.h"
 
-/* For want of something, where that is refused on purpose. */
+/* Records the failure of a call, unless a resource was refused on purpose. */
 static void note_unless_refused(struct run *run, lanepool_status status)
 {
     if (!world_has_refused() || (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_THREAD)) {
@@ -14,7 +14,7 @@ static void note_unless_refused(struct run *run, lanepool_status status)
 
 /* --- detaching --- */
 
-/* Whoever completes it may do so at once. */
+/* Another thread may complete the task at once. */
 void workload_detach(struct task_context *self, lanepool_run *call)
 {
     lanepool_detached *detached;
@@ -76,7 +76,7 @@ void workload_keep(struct run *run)
 
 /* --- lanes given up and handed over --- */
 
-/* Noted before: the lane may go on at once. */
+/* Recorded before the call, because the lane may be released at once. */
 void workload_give_up(struct task_context *self, lanepool_run *call)
 {
     uint32_t key = what_of(self)->gives_up;

@@ -4,16 +4,16 @@
 
 #include "property/workload_tasks.h"
 
-/* Inside a task: what the workload has it do. */
+/* Called inside a task: does what the workload says. */
 void workload_detach(struct task_context *self, lanepool_run *call);
 void workload_give_up(struct task_context *self, lanepool_run *call);
 void workload_hand_over(struct task_context *heir, lanepool_run *call);
 void workload_complete_another(const struct task_context *self);
 
-/* Completes the task if it stands detached, and nobody else does. */
+/* Completes the task if it is detached and no other thread completes it. */
 void workload_complete(struct task_context *context);
 
-/* Completes whatever stands detached, until nothing can happen any more. */
+/* Completes all detached tasks, until nothing can happen any more. */
 void workload_keep(struct run *run);
 
 #endif

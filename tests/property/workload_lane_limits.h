@@ -1,4 +1,4 @@
-/* A thread that changes limits of lanes. */
+/* A thread that changes lane limits. */
 #ifndef TESTS_PROPERTY_WORKLOAD_LANE_LIMITS_H
 #define TESTS_PROPERTY_WORKLOAD_LANE_LIMITS_H
 

@@ -14,12 +14,12 @@ uint64_t workload_explained(void)
     return atomic_load_explicit(&explained, memory_order_relaxed);
 }
 
-/* One snapshot and what is known of its tasks from the workload. */
+/* One snapshot, and what the workload says about its tasks. */
 struct look {
     const struct run *run;
     const lanepool_snapshot *snapshot;
-    bool *blocks; /* by task twice: whether the second, directly or not, must end before the first
-                     may start */
+    /* Two indices: the second task must end before the first may start, directly or indirectly. */
+    bool *blocks;
     const char *problem;
 };
 
@@ -30,7 +30,7 @@ static void note(struct look *look, bool holds, const char *problem)
     }
 }
 
-/* --- what must be so --- */
+/* --- expected blockers --- */
 
 static uint32_t index_of(const struct look *look, size_t task)
 {
@@ -44,7 +44,7 @@ static bool *blocks(const struct look *look, size_t task, size_t other)
     return &look->blocks[task * look->snapshot->task_count + other];
 }
 
-/* Tasks stand by ticket: what an earlier one waits for is known already. */
+/* Tasks are sorted by ticket, so the blockers of earlier tasks are known already. */
 static void find_blockers(struct look *look)
 {
     const struct workload *workload = look->run->workload;
@@ -63,8 +63,8 @@ static void find_blockers(struct look *look)
     }
 }
 
-/* Marks are not shown, nor are pauses, though a task may wait behind one; and what was given up or
- * handed over is not known from the claims. */
+/* Returns true if tombstones and gates may exist: a snapshot does not show them, but a task may
+ * wait behind one. Lanes that were given up or handed over do not follow from the claims either. */
 static bool may_have_marks(const struct look *look)
 {
     const struct workload_params *params = &look->run->workload->params;
@@ -72,13 +72,14 @@ static bool may_have_marks(const struct look *look)
     return params->cancellers > 0 || params->pausers > 0 || params->holds || params->failures;
 }
 
-/* In lanes of workers a task may also wait for what it has no conflict with. */
+/* Returns true if a task waits only for tasks that it conflicts with. With lanes per worker it may
+ * wait for others. */
 static bool is_exact(const struct look *look)
 {
     return look->run->workload->params.layout == LANEPOOL_PER_KEY && !may_have_marks(look);
 }
 
-/* --- what is shown --- */
+/* --- judging a snapshot --- */
 
 static bool is_held_up(const struct look *look, size_t task)
 {
@@ -92,7 +93,7 @@ static void judge_reason(struct look *look, const lanepool_snapshot_reason *reas
     const lanepool_snapshot_entry *entry = &look->snapshot->entries[reason->entry];
 
     note(look, !entry->granted, "a reason about an entry that is granted");
-    note(look, is_held_up(look, entry->task), "a reason of a task that is not held up");
+    note(look, is_held_up(look, entry->task), "a reason of a task that is not blocked");
     if (reason->blocker == LANEPOOL_SNAPSHOT_NONE) {
         return;
     }
@@ -101,7 +102,8 @@ static void judge_reason(struct look *look, const lanepool_snapshot_reason *reas
          "a blocker that the task need not wait for");
 }
 
-/* Down to what runs, or is ready, or is just being taken up or let go. */
+/* Returns true if some reason leads to a task that runs, is ready, or changes its state just
+ * now. */
 static bool leads_to_an_end(const struct look *look, const lanepool_snapshot_reason *reasons,
                             size_t count)
 {
@@ -113,8 +115,7 @@ static bool leads_to_an_end(const struct look *look, const lanepool_snapshot_rea
     return false;
 }
 
-/* Every one that runs and that the task must wait for, directly or not, has to be named; through
- * lanes where a holder is missing, or where single tasks stand in line, it cannot be told. */
+/* Returns true if the reasons name every running task that this one conflicts with. */
 static bool names_direct_holders(const struct look *look, size_t task,
                                  const lanepool_snapshot_reason *reasons, size_t count)
 {
@@ -151,15 +152,15 @@ static void judge_task(struct look *look, size_t task)
     if (count > REASONS_MAX || status != LANEPOOL_OK) {
         return;
     }
-    note(look, is_held_up(look, task) || count == 0, "reasons for a task that is not held up");
+    note(look, is_held_up(look, task) || count == 0, "reasons for a task that is not blocked");
     for (size_t i = 0; i < count; i++) {
         judge_reason(look, &reasons[i]);
     }
     if (is_held_up(look, task)) {
         note(look, may_have_marks(look) || leads_to_an_end(look, reasons, count),
-             "reasons that lead to nothing");
+             "reasons that lead to no running or ready task");
         note(look, !is_exact(look) || names_direct_holders(look, task, reasons, count),
-             "a task that runs, and that this one waits for, is not named");
+             "a running task that this one waits for is not named");
         atomic_fetch_add_explicit(&explained, 1, memory_order_relaxed);
     }
 }
@@ -173,7 +174,7 @@ static void judge_lane(struct look *look, const lanepool_snapshot_lane *lane)
         const lanepool_snapshot_entry *entry = &look->snapshot->entries[order[i]];
 
         note(look, entry->granted == (i < lane->granted), "a lane's order is wrong");
-        note(look, i <= lane->granted || order[i] > order[i - 1], "a later task stands first");
+        note(look, i <= lane->granted || order[i] > order[i - 1], "a later task is first");
     }
 }
 
@@ -192,7 +193,7 @@ static void judge(struct look *look)
     }
 }
 
-/* --- looking --- */
+/* --- taking snapshots --- */
 
 static void look_once(struct run *run)
 {
@@ -217,7 +218,7 @@ static void look_once(struct run *run)
     lanepool_snapshot_release(snapshot);
 }
 
-/* One look right behind the other: what belongs to one is not to disturb the next. */
+/* Takes snapshots one right after the other: blocks retained for one must not disturb the next. */
 void workload_look(struct run *run)
 {
     world_sleep(run->workload->params.look_at);

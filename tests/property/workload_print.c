@@ -1,4 +1,4 @@
-/* Prints workloads: what a failing one asks for. */
+/* Prints workloads, so that a failing one can be read. */
 #include "property/workload.h"
 
 static void print_policy(const lanepool_failure_policy *policy, FILE *out)
@@ -59,7 +59,7 @@ static void print_held(const struct workload_task *task, FILE *out)
         fprintf(out, ", gives up %u", task->gives_up);
     }
     if (task->is_heir) {
-        fprintf(out, ", heir");
+        fprintf(out, ", receiver");
     }
 }
 

@@ -4,7 +4,7 @@
 
 enum { LOOKS_MAX = 4, TRIED_ANEW_MAX = 2, INSIDE = 7 };
 
-/* --- what is listed --- */
+/* --- listed failures --- */
 
 static bool is_claimed(const lanepool_failure *failure, const struct workload_claim *claim)
 {
@@ -17,7 +17,8 @@ static bool is_claimed(const lanepool_failure *failure, const struct workload_cl
     return false;
 }
 
-/* What was refused on purpose may have kept it from giving a lane up, or its giver. */
+/* Returns true if the failure lists the task's claims. If a resource was refused on purpose, giving
+ * up a lane may have failed, so that nothing is checked. */
 static bool has_its_claims(const struct task_context *context, const lanepool_failure *failure)
 {
     const struct run *run = context->run;
@@ -51,21 +52,22 @@ static void check_listed(const struct task_context *context, const lanepool_fail
     const struct oracle_task *record = record_of(context);
 
     run_expect(context, failure->ticket == record->ticket,
-               "a kept task is listed with another ticket");
+               "a parked task is listed with another ticket");
     run_expect(context, run_policy_of(context)->at_end == LANEPOOL_FAILURE_POISON,
-               "a task is listed that is not to be kept");
+               "a task is listed that must not be parked");
     run_expect(context, failure->status == LANEPOOL_FAILED && failure->code == 1,
-               "a kept task is listed with another result");
+               "a parked task is listed with another result");
     run_expect(context,
                failure->attempts >= 1 && failure->attempts <= run_policy_of(context)->retries + 1,
-               "a kept task is listed with a wrong number of attempts");
+               "a parked task is listed with a wrong number of attempts");
     run_expect(context, has_its_claims(context, failure),
-               "a kept task is listed with other claims");
+               "a parked task is listed with other claims");
 }
 
 /* --- resolving --- */
 
-/* Of one that was asked to end while it waited for its time nobody was told that it is kept. */
+/* Records the end of a parking. If the task was asked to end during the delay before a retry, its
+ * failure was not reported, and the parking is recorded here. */
 static void end_keep(struct task_context *context, uint64_t begin, uint64_t failed_at)
 {
     struct oracle_task *record = record_of(context);
@@ -140,7 +142,7 @@ static bool is_allowed(const struct task_context *context, lanepool_resolution h
     }
 }
 
-/* A number for this look of this resolver's at the task. */
+/* Returns a number for this resolver, this task, and this listing. */
 static uint64_t dice_of(const struct run *run, uint32_t task, uint32_t resolver, uint32_t look)
 {
     return random_mix(run->workload->params.seed ^ random_mix((uint64_t)task << 32 | look << 8) ^
@@ -177,13 +179,13 @@ static lanepool_status try_resolve(struct task_context *context, uint64_t ticket
         note_resolved(context, how, begin, failed_at);
     }
     run_expect(context, is_allowed(context, how, status),
-               "resolving a task answers what it may not");
+               "resolving a task answered with an unexpected status");
     atomic_fetch_sub(&run->log->dropping, drops);
     atomic_fetch_sub(&record->resolving, 1);
     return status;
 }
 
-/* What cannot be done in one way is skipped. */
+/* Resolves a failure; if the chosen resolution is invalid for the task, skips it. */
 static void resolve(struct task_context *context, uint64_t ticket, uint64_t dice)
 {
     if (try_resolve(context, ticket, choose_how(context, dice)) == LANEPOOL_INVALID) {
@@ -191,7 +193,7 @@ static void resolve(struct task_context *context, uint64_t ticket, uint64_t dice
     }
 }
 
-/* Resolves what is kept, or leaves some of it; returns how much was listed. */
+/* Resolves the listed failures, or leaves some. Returns the number of listed ones. */
 static size_t look(struct run *run, uint32_t resolver, uint32_t number, bool leaves_some)
 {
     lanepool_failures *failures;
@@ -239,7 +241,7 @@ void workload_resolve_inside(const struct task_context *self)
 
 /* --- paused lanes --- */
 
-/* True: the pool has not ended. */
+/* Resumes a lane. Returns true if the pool has not ended. */
 static bool resume_lane(struct run *run, uint32_t key)
 {
     struct oracle_lane_failure *record = &run->log->lanes[key];
@@ -272,7 +274,7 @@ static bool resume_lane(struct run *run, uint32_t key)
     return status != LANEPOOL_SHUT_DOWN;
 }
 
-/* How many there were. */
+/* Resumes all paused lanes. Returns their number. */
 static size_t resume_all(struct run *run)
 {
     size_t count = 0;
@@ -290,10 +292,10 @@ static size_t resume_all(struct run *run)
     return count;
 }
 
-/* --- to the end --- */
+/* --- until the end --- */
 
-/* Nothing is resolved before the pool says that it is held up, so that it has to say so; but it
- * does not while somebody waits for what is kept inside a task. */
+/* Resolves failures only after the pool has answered HELD, so that it has to answer so. The pool
+ * does not while a task waits inside for a parked one; then failures are resolved after a while. */
 void workload_relieve(struct run *run)
 {
     uint64_t patience = workload_waits_inside(run->workload)
@@ -327,6 +329,6 @@ void workload_relieve_at_end(struct run *run)
     found = look(run, run->workload->params.resolvers, 0, false);
     found += resume_all(run);
     oracle_expect(run->log, found > 0 || world_has_refused(),
-                  "the pool is held up, and nothing holds it up");
+                  "the pool answered HELD, but no task is parked and no lane paused");
     world_stop_refusing();
 }

@@ -1,6 +1,6 @@
 /*
- * The threads of a run: submitters, those who end the pool, one that quiesces, one that awaits;
- * and what the first thread does before and after them.
+ * The threads of a run: submitters, threads that end the pool, one that quiesces, one that awaits.
+ * Also the first thread's work before and after them.
  */
 #include "property/workload_run.h"
 
@@ -43,12 +43,12 @@ enum role {
 struct actor {
     struct run *run;
     enum role role;
-    uint32_t index; /* among those of its role */
+    uint32_t index; /* among the threads of its role */
 };
 
 /* --- submitters --- */
 
-/* Only the first that is refused has a status; those behind it were not looked at. */
+/* Only the first refused task has a status. The tasks behind it were not tried. */
 static void submit_batch(struct run *run, struct task_context *const *contexts, uint32_t count)
 {
     lanepool_task tasks[BATCH_MAX];
@@ -109,7 +109,7 @@ static void quiesce(struct run *run)
     oracle_stamp_at(run->log, &visit->end);
 }
 
-/* The first shutdown of either kind is about to be called. */
+/* Records that the first shutdown of either kind is about to be called. */
 static void note_closing(struct run *run)
 {
     uint64_t none = 0;
@@ -141,7 +141,7 @@ void run_stop(struct run *run, bool hands_back)
     oracle_stamp_at(run->log, &run->log->stopping_at);
     status = lanepool_pool_shutdown_now(run->pool, hands_back ? run_hand_back : NULL, run);
     oracle_stamp_at(run->log, &run->log->stopped_at);
-    /* The drain may have come to its end before. */
+    /* The drain may have ended before. */
     if (status != LANEPOOL_SHUT_DOWN || params->ending != END_BOTH) {
         run_note_failure(run, status);
     }
@@ -275,7 +275,7 @@ static void release_lanes(struct run *run)
     free(run->lanes);
 }
 
-/* Until it is held up no more. */
+/* Repeats the call until it does not answer HELD. */
 static lanepool_status go_on(struct run *run, lanepool_status (*what)(lanepool_pool *pool))
 {
     lanepool_status status = what(run->pool);
@@ -287,7 +287,7 @@ static lanepool_status go_on(struct run *run, lanepool_status (*what)(lanepool_p
     return status;
 }
 
-/* What could not be had for want of something is tried again once it is there. */
+/* Repeats the call if a resource was refused, after further requests succeed. */
 static void insist(struct run *run, lanepool_status (*what)(lanepool_pool *pool))
 {
     lanepool_status status = go_on(run, what);
@@ -308,7 +308,7 @@ static lanepool_status finish_everything(lanepool_pool *pool)
                                             : lanepool_pool_quiesce(pool, LANEPOOL_FOREVER);
 }
 
-/* A quiesce would leave what is submitted from inside meanwhile. */
+/* A quiesce would not wait for tasks that are submitted inside others during the quiesce. */
 static lanepool_status end_everything(lanepool_pool *pool)
 {
     lanepool_status status = lanepool_pool_shutdown(pool);
@@ -316,7 +316,7 @@ static lanepool_status end_everything(lanepool_pool *pool)
     return status == LANEPOOL_OK ? lanepool_pool_await(pool, LANEPOOL_FOREVER) : status;
 }
 
-/* After the end every future has completed. */
+/* To be called after the end, when every future has completed. */
 static void collect_results(struct run *run)
 {
     for (uint32_t i = 0; i < run->workload->params.task_count; i++) {
@@ -360,7 +360,7 @@ static lanepool_status create(struct run *run)
     return lanepool_pool_create(&options, &run->pool);
 }
 
-/* A reader that has missed some cannot tell. */
+/* Judges the events, unless the reader has missed some. */
 static void judge_events(struct run *run)
 {
     lanepool_trace_reader *reader;
@@ -380,9 +380,10 @@ static void judge_events(struct run *run)
     lanepool_trace_close(reader);
 }
 
-/* What is due later is not waited for by a quiesce, and may claim a held lane until the end; a task
- * may ask for a context by one as long as it runs; and a
- * pump is not to go before its tasks, nor the pool before it. */
+/* Returns true if the pool must have ended before the handles are released: a quiesce does not wait
+ * for delayed tasks, which may claim a handle's lane until the end. A task may look up a context by
+ * a handle while it runs. A pump must not be destroyed before its tasks have ended, and not after
+ * the pool is destroyed. */
 static bool ends_early(const struct run *run)
 {
     const struct workload_params *params = &run->workload->params;
@@ -399,7 +400,7 @@ static void run_tasks(struct run *run)
     if (atomic_load(&run->first_failure) == LANEPOOL_OK) {
         run_make_contexts(run);
         run_actors(run);
-        /* Afterwards every parent has finished: no nested submit still needs a handle. */
+        /* Afterwards every parent has finished, so no nested submit needs a handle any more. */
         if (!run->workload->params.ends_held) {
             insist(run, finish_everything);
         }

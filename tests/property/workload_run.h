@@ -1,4 +1,4 @@
-/* Runs a workload on a pool of its own, in whatever world this is built for (world.h). */
+/* Runs a workload on a pool of its own, in the world that the program is built for (world.h). */
 #ifndef TESTS_PROPERTY_WORKLOAD_RUN_H
 #define TESTS_PROPERTY_WORKLOAD_RUN_H
 
@@ -6,9 +6,9 @@
 #include "property/workload.h"
 
 /*
- * Submits every task, ends the pool as the workload says, and records what happens. OK, or what a
- * call answered that must not fail; then the log is not to be judged. `pool`, if not NULL, holds
- * the pool while there is one.
+ * Submits every task, ends the pool as the workload says, and records the run. Returns OK; or the
+ * status of a call that must not fail, and then the log must not be judged. `pool`, if not NULL, is
+ * set while the pool exists.
  */
 lanepool_status workload_run(const struct workload *workload, struct oracle_log *log,
                              lanepool_pool **pool);

@@ -128,7 +128,7 @@ static void wait_for_another(struct task_context *self)
         future = atomic_load(&self->run->contexts[what->awaits].published_future);
     }
     if (!future) {
-        return; /* none, or it has not been submitted yet */
+        return; /* there is none, or it has not been submitted yet */
     }
     record->wait_begin = oracle_stamp(self->run->log);
     record->waited = what->cancel != WORKLOAD_NONE
@@ -137,7 +137,7 @@ static void wait_for_another(struct task_context *self)
     record->wait_end = oracle_stamp(self->run->log);
 }
 
-/* What is done once, however often the task is tried again. */
+/* Does the parts that are done only once, however many attempts there are. */
 static void do_once(struct task_context *self, lanepool_run *call)
 {
     struct run *run = self->run;
@@ -262,7 +262,7 @@ void run_record_submit(struct task_context *context, lanepool_status status)
                                           ? UINT64_MAX
                                           : moment_after(what_of(context)));
     oracle_stamp_at(context->run->log, &record->submit_end);
-    /* Nobody is to wait for what never is due. */
+    /* No thread may wait for a task that is never due. */
     if (status != LANEPOOL_OK || what_of(context)->delay == WORKLOAD_NEVER) {
         run_settle(context);
     }
@@ -336,7 +336,7 @@ void run_make_contexts(struct run *run)
         }
     }
     run->all = lanepool_claim_all();
-    /* From the back, so that each parent's list is in ascending order. */
+    /* In descending order, so that each parent's list is in ascending order. */
     for (uint32_t i = workload->params.task_count; i-- > 0;) {
         uint32_t parent = workload->tasks[i].parent;
 

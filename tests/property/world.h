@@ -1,6 +1,6 @@
 /*
- * What a workload needs of the place where it runs: threads, and time that passes. There is one
- * on the operating system and one on the simulator; the property that is checked is the same.
+ * The services that a workload needs from the place where it runs: threads, and time that passes.
+ * They exist on the operating system and on the simulator; the checked property is the same.
  */
 #ifndef TESTS_PROPERTY_WORLD_H
 #define TESTS_PROPERTY_WORLD_H
@@ -8,31 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls main(arguments[i]) on a thread of its own for each i; returns when all have returned. */
+/* Calls main(arguments[i]) for each i, each on its own thread. Returns when all have returned. */
 void world_run_threads(void (*main)(void *argument), void *const *arguments, uint32_t count);
 
-/* The body of a task takes so long: a sleep in virtual time; elsewhere about so many rounds of a
- * loop. */
+/* Spends `ns` in the body of a task: sleeps in virtual time; elsewhere spins for about that many
+ * rounds. */
 void world_pass(uint64_t ns);
 
-/* Sleeps for so long. */
 void world_sleep(uint64_t ns);
-/* The same, for who looks again and again whether something has happened: where threads are real it
- * is long enough for others to go on. */
+/* Sleeps between two polls. On real threads the sleep is long enough for other threads to run. */
 void world_rest(uint64_t ns);
 
-/* The moment, by the clock that delays are measured with. */
+/* Returns the time of the clock that measures delays. */
 uint64_t world_now(void);
 
-/* Whether time passes only when no thread can go on, and what is stored is seen at once. */
+/* Returns true if time passes only when no thread is ready, and every store is visible at once. */
 bool world_is_strict(void);
 
-/* A number that only the calling thread has, among those that live. */
+/* Returns a number that is unique to the calling thread among the living ones. */
 uint64_t world_thread(void);
 
-/* Whether something that the platform should give has been refused on purpose. */
+/* Returns true if the platform has refused a resource on purpose. */
 bool world_has_refused(void);
-/* From now on everything is given. */
+/* Lets every further request succeed. */
 void world_stop_refusing(void);
 
 #endif
