@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of a build that counts (preset coverage) and reports which lines and branches of
-# src/ they reach. Fails below 98 % of the lines or 95 % of the branches.
+# Runs the tests of a coverage build (preset coverage), and reports which lines and branches of src/
+# they reach. Fails below 98 % of the lines or 95 % of the branches.
 #
 #     coverage.sh <build directory>
 set -euo pipefail

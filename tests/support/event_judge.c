@@ -8,14 +8,14 @@
 
 enum { BATCH = 64, THREADS_MAX = 64 };
 
-/* An entry of a task in a lane, or its place behind a task or a kind. */
+/* A task's entry in a lane, or its wait behind a task or in a kind's batch. */
 struct entry {
     uint64_t object;
     uint8_t type;
     bool shared;
     bool arrived;
     bool released;
-    bool avoided; /* it was given up before it arrived, since the lane was poisoned */
+    bool avoided; /* left before it was granted, because the lane was poisoned */
 };
 
 struct task {
@@ -23,12 +23,12 @@ struct task {
     uint64_t submission;
     struct entry *entries;
     uint32_t entry_count;
-    uint32_t waiting; /* entries that have not arrived */
+    uint32_t waiting; /* entries that are not granted yet */
     bool ready, started, ended, cancelled;
-    bool has_failed;     /* once; it may have been tried again, or kept */
-    bool left_early;     /* a lane: it can only have been cancelled, which is told a moment later */
-    bool heir_cancelled; /* which was accepted while it ran */
-    bool left;           /* a lane at its end: nobody comes after it with its ticket */
+    bool has_failed; /* at least once; it may have been retried or parked since */
+    bool left_early; /* left a lane early: it must have been cancelled, which is the next event */
+    bool heir_cancelled; /* a receiver was cancelled that was accepted during its run */
+    bool left;           /* left a lane at its end: no receiver follows with its ticket */
 };
 
 struct lane {
@@ -36,16 +36,16 @@ struct lane {
     uint8_t type;
     uint32_t shared;
     bool exclusive;
-    bool was_poisoned; /* by a task that was kept */
+    bool was_poisoned; /* by a parked task */
 };
 
-/* Searched from the newest: those under way stand near the end. */
+/* Lists are searched from the newest element, because unfinished tasks are near the end. */
 struct event_judge {
     struct task *tasks;
     uint32_t task_count;
     struct lane *lanes;
     uint32_t lane_count;
-    uint64_t *submissions; /* not yet routed */
+    uint64_t *submissions; /* submissions that are not routed yet */
     uint32_t submission_count;
     uint64_t last_ns[2 * THREADS_MAX]; /* of each worker and each other thread */
     bool has_heirs;
@@ -90,7 +90,7 @@ static void note(struct event_judge *judge, bool holds, const char *problem)
     }
 }
 
-/* Room for one more; doubled at each power of two. */
+/* Makes room for one more item; doubles the memory at each power of two. */
 static void *grow(void *items, uint32_t count, size_t size)
 {
     if ((count & (count - 1)) != 0) {
@@ -121,7 +121,7 @@ static void take_submission(struct event_judge *judge, uint64_t submission)
             return;
         }
     }
-    note(judge, false, "a task was routed or refused that nobody had submitted");
+    note(judge, false, "a task was routed or refused that was not submitted");
 }
 
 /* --- tasks --- */
@@ -161,7 +161,7 @@ static struct entry *find_entry(struct event_judge *judge, struct task *task,
             return entry;
         }
     }
-    note(judge, false, "a task arrives at or leaves a lane that it never entered");
+    note(judge, false, "a task is granted or leaves a lane that it never entered");
     return &nothing;
 }
 
@@ -187,14 +187,14 @@ static struct lane *find_lane(struct event_judge *judge, const struct entry *ent
 
 static void arrive(struct event_judge *judge, struct task *task, struct entry *entry)
 {
-    note(judge, !entry->arrived, "a task arrives twice at one place");
+    note(judge, !entry->arrived, "an entry is granted twice");
     entry->arrived = true;
     task->waiting -= !entry->avoided;
     if (!is_lane(entry->type) || entry->released) {
         return;
     }
     struct lane *lane = find_lane(judge, entry);
-    note(judge, !lane->exclusive, "a lane is granted while someone else holds it");
+    note(judge, !lane->exclusive, "a lane is granted while a writer has it");
     note(judge, entry->shared || lane->shared == 0, "a lane with readers is granted to a writer");
     if (entry->shared) {
         lane->shared++;
@@ -219,7 +219,8 @@ static void enter(struct event_judge *judge, const lanepool_event *event)
     }
 }
 
-/* Who has cancelled a rollup has it leave lanes early as well; that is told a moment later. */
+/* Returns true if the task leaves a poisoned lane. A cancelled rollup also leaves lanes early; its
+ * cancel event follows. */
 static bool avoids(const struct task *task, const struct entry *entry, const struct lane *lane)
 {
     return lane->was_poisoned && !entry->arrived && !task->ready && !task->cancelled;
@@ -232,7 +233,8 @@ static void avoid(struct task *task, struct entry *entry)
     task->waiting--;
 }
 
-/* It may be resolved before the last of those who avoid its lanes has left them. */
+/* Records that the task's lanes are poisoned. They remain so, because the task may be resolved
+ * before the last task that avoids them has left them. */
 static void poison(struct event_judge *judge, const struct task *task)
 {
     for (uint32_t i = 0; i < task->entry_count; i++) {
@@ -261,7 +263,7 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
     task->left_early |= !entry->arrived || (!gives_up && !task->ended && !task->cancelled);
     task->left |= !early;
     entry->released = true;
-    /* What a cancelled rollup has just been granted is given up before that is told. */
+    /* A cancelled rollup may leave a lane that it was just granted before the grant's event. */
     if (!entry->arrived) {
         return;
     }
@@ -274,7 +276,8 @@ static void leave(struct event_judge *judge, const lanepool_event *event)
 
 /* --- steps --- */
 
-/* An heir goes on under the ticket of an ended task, in the lanes that this has not left. */
+/* A receiver continues under the ticket of its ended giver, in the lanes that the giver has not
+ * left. */
 static void inherit(struct task *task)
 {
     task->ready = false;
@@ -293,11 +296,13 @@ static void step(struct event_judge *judge, const lanepool_event *event)
     }
     switch (event->type) {
     case LANEPOOL_EVENT_READY:
-        note(judge, !task->ready && task->waiting == 0, "ready twice, or before every arrival");
+        note(judge, !task->ready && task->waiting == 0,
+             "ready twice, or before every entry is granted");
         task->ready = true;
         break;
     case LANEPOOL_EVENT_START:
-        note(judge, task->ready && !task->started && !task->cancelled, "an untimely start");
+        note(judge, task->ready && !task->started && !task->cancelled,
+             "a start before the task is ready, twice, or after a cancel");
         task->started = true;
         break;
     case LANEPOOL_EVENT_END:
@@ -309,13 +314,13 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->has_failed |= event->detail == LANEPOOL_FAILED;
         break;
     case LANEPOOL_EVENT_RETRY:
-        note(judge, task->started && !task->ended, "tried again without a start");
+        note(judge, task->started && !task->ended, "a retry without a start");
         task->ready = false;
         task->started = false;
         task->has_failed = true;
         break;
     case LANEPOOL_EVENT_KEEP: /* its delay may have been cut short */
-        note(judge, task->has_failed || (task->started && !task->ended), "kept without a start");
+        note(judge, task->has_failed || (task->started && !task->ended), "parked without a start");
         poison(judge, task);
         task->ready = false;
         task->started = false;
@@ -385,7 +390,7 @@ void event_judge_add(struct event_judge *judge, const lanepool_event *event)
     case LANEPOOL_EVENT_NAME:
         break;
     default:
-        note(judge, false, "an event of no known type");
+        note(judge, false, "an event of unknown type");
     }
 }
 
@@ -404,8 +409,8 @@ const char *event_judge_end(struct event_judge *judge)
     note(judge, judge->submission_count == 0, "a task that was submitted was never routed");
     for (uint32_t i = 0; i < judge->task_count; i++) {
         const struct task *task = &judge->tasks[i];
-        note(judge, task->ended || task->cancelled, "a task never came to its end");
-        /* Where the pool was told to stop, what had failed has ended in its lanes. */
+        note(judge, task->ended || task->cancelled, "a task never ended");
+        /* If the pool was stopped, a parked task has ended without leaving its lanes. */
         note(judge, task->cancelled || (task->has_failed && !task->left) || has_left_all(task),
              "a task never left a lane");
     }

@@ -1,6 +1,6 @@
 /*
- * Judges a pool's events, given in the order in which they were read: that each task goes from
- * submit to end step by step, that lanes are held as their claims say, that nothing is missing.
+ * Judges a pool's events in the order in which they were read. Each task passes its steps from
+ * submit to end, lanes are granted as the claims say, and no event is missing.
  */
 #ifndef TESTS_SUPPORT_EVENT_JUDGE_H
 #define TESTS_SUPPORT_EVENT_JUDGE_H
@@ -11,25 +11,27 @@
 
 struct event_judge;
 
-/* Ends the program when memory is lacking. */
+/* Ends the program if memory cannot be allocated. */
 struct event_judge *event_judge_create(void);
 void event_judge_destroy(struct event_judge *judge);
 
-/* Tasks may hand over to others, whose events have the same tickets. */
+/* Tasks may hand over to receivers, whose events have the same tickets. */
 void event_judge_expect_heirs(struct event_judge *judge);
 
 void event_judge_add(struct event_judge *judge, const lanepool_event *event);
 
-/* How many tasks were routed so far. */
+/* Returns how many tasks were routed so far. */
 uint32_t event_judge_tasks(const struct event_judge *judge);
 
-/* What was wrong first, or NULL. */
+/* Returns the first problem, or NULL. */
 const char *event_judge_problem(const struct event_judge *judge);
 
-/* The same when the pool has come to its end: nothing may be under way. */
+/* To be called when the pool has ended: no task may be unfinished. Returns the first problem, or
+ * NULL. */
 const char *event_judge_end(struct event_judge *judge);
 
-/* Adds all that the reader still has; false: memory is lacking, and something may be missing. */
+/* Adds all events that the reader still has. Returns false if memory cannot be allocated; then
+ * events may be missing. */
 bool event_judge_read(struct event_judge *judge, lanepool_trace_reader *reader);
 
 #endif

@@ -1,4 +1,4 @@
-/* Executors that need nothing but the library and threads; see executors.h. */
+/* Executors that need only the library and threads; see executors.h. */
 #include "support/executors.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void pool_executor_end(lanepool_executor *executor)
     pool_end(pool_behind);
 }
 
-/* --- inside of execute --- */
+/* --- runs works inside `execute` --- */
 
 static lanepool_status run_inline(void *context, lanepool_work *work)
 {
@@ -114,7 +114,7 @@ static lanepool_executor *threads_make(void)
     return executor_make(threads_execute, NULL);
 }
 
-/* What still stands in the ring runs after the executor is gone, and finds nothing to do. */
+/* Works that are still in the ring run after the executor's end, and find no task. */
 static void threads_end(lanepool_executor *executor)
 {
     expect_ok(lanepool_executor_destroy(executor));

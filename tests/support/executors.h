@@ -1,7 +1,6 @@
 /*
  * The executors that sequences are tested on, one table for each test program: a pool, one that
- * runs inside of `execute`, threads of the test's own; and, where they are there, GLib's and
- * libuv's.
+ * runs works inside `execute`, threads of the test; and GLib's and libuv's if available.
  */
 #ifndef TESTS_SUPPORT_EXECUTORS_H
 #define TESTS_SUPPORT_EXECUTORS_H
@@ -12,12 +11,13 @@
 
 struct executor_under_test {
     const char *name;
-    lanepool_executor *(*make)(void); /* with what is behind it; fails the test if it cannot */
-    void (*end)(lanepool_executor *); /* both; no sequence uses it any more */
-    bool has_many_threads;            /* a task that does not return leaves others to run */
+    /* Creates the executor and its threads; fails the test on error. */
+    lanepool_executor *(*make)(void);
+    void (*end)(lanepool_executor *); /* ends them; no sequence may use the executor any more */
+    bool has_many_threads;            /* other works run while a task does not return */
 };
 
-/* Ends with a name that is NULL. */
+/* Its last element has a NULL name. */
 extern const struct executor_under_test executors_under_test[];
 
 #define FOR_EACH_EXECUTOR(under)                                         \

@@ -1,6 +1,6 @@
 /*
- * A gate stops task bodies at a known place until the test lets them through, so that a test can
- * put the pool into one exact state without sleeping.
+ * A gate stops task bodies at a known point until the test lets them pass. So a test can put the
+ * pool into one exact state without sleeping.
  */
 #ifndef TESTS_SUPPORT_GATE_H
 #define TESTS_SUPPORT_GATE_H
@@ -16,19 +16,20 @@ struct gate {
 void gate_init(struct gate *gate);
 void gate_fini(struct gate *gate);
 
-/* In a body: says that it has arrived, then waits to be let through. */
+/* Called in a body: records its arrival, then waits until the test lets it pass. */
 void gate_pass(struct gate *gate);
 
-/* Only says that a body has arrived, or that something has happened. */
+/* Records an arrival without waiting, for a body or for any other event. */
 void gate_arrive(struct gate *gate);
 
-/* Waits for so many arrivals; false when they do not come, which is a failure of the test. */
+/* Waits for `count` arrivals. Returns false if they do not occur in time; then the test has
+ * failed. */
 bool gate_await(struct gate *gate, unsigned count);
 
-/* Whether another arrival is there now; takes it. */
+/* Takes an arrival if there is one. Returns false if there is none. */
 bool gate_has_arrival(struct gate *gate);
 
-/* Lets so many bodies through, now or later. */
+/* Lets `count` bodies pass, now or later. */
 void gate_open(struct gate *gate, unsigned count);
 
 #endif

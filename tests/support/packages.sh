@@ -1,9 +1,8 @@
 # shellcheck shell=bash
-# Installs what the build and the tests use, where that is possible; says what is missing where
-# it is not. Only CMake, make and a C compiler are required: without the others their parts are
-# left out.
+# Installs the tools that the build and the tests use, or lists those that it cannot install. Only
+# CMake, make and a C compiler are required. Parts whose tools are missing are left out.
 
-# Each line: how to see that it is there | its Debian package | what it is for.
+# Each line: a check that the tool is installed | its Debian package | its purpose.
 tools() {
     cat <<'END'
 command -v cmake | cmake | required
@@ -11,12 +10,12 @@ command -v make | make | required
 command -v cc | gcc | required
 command -v c++ | g++ | the headers as C++17
 command -v clang-format | clang-format | the format of the sources
-command -v pkg-config | pkg-config | a consumer by pkg-config
-ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in processes of their own
+command -v pkg-config | pkg-config | a consumer that uses pkg-config
+ls /usr/include/criterion/criterion.h | libcriterion-dev | tests in separate processes
 ls /usr/include/sqlite3.h | libsqlite3-dev | the demo's database
 command -v sqlite3 | sqlite3 | comparing the demo's databases
 pkg-config --exists glib-2.0 | libglib2.0-dev | sequences on GLib's threads and loops
-pkg-config --exists libuv | libuv1-dev | sequences on libuv's
+pkg-config --exists libuv | libuv1-dev | sequences on libuv's threads and loops
 command -v python3 | python3 | the demo's tests
 command -v tmux | tmux | laneview on a terminal
 command -v dot | graphviz | drawings
@@ -24,9 +23,9 @@ command -v ledger | ledger | the demo against another program
 command -v hledger | hledger | the demo against a second one
 command -v clang | clang | fuzz targets
 ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a | libclang-rt-dev | fuzz targets
-command -v gcovr | gcovr | which lines the tests reach
+command -v gcovr | gcovr | the coverage of the tests
 command -v spin | spin | the models of the protocols
-ls /usr/include/valgrind/callgrind.h | valgrind | the instructions that a task costs
+ls /usr/include/valgrind/callgrind.h | valgrind | the instructions for each task
 ls /usr/include/*/sys/sdt.h | systemtap-sdt-dev | static probes of the events
 END
 }
@@ -60,7 +59,7 @@ install_missing() {
         missing=$(missing_tools)
     fi
     if [ -n "$missing" ]; then
-        echo "missing (package: what it is for):"
+        echo "missing (package: purpose):"
         echo "$missing"
     fi
     if grep -q ':required$' <<<"$missing"; then

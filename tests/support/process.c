@@ -16,7 +16,7 @@
 /* Only a guard against waiting for ever. */
 enum { GUARD_SECONDS = 30, LOOKS_IN_A_ROW = 20 };
 
-/* How many names a directory has; 0 when it cannot be read. */
+/* Returns the number of names in a directory; 0 if it cannot be read. */
 static size_t count_names(const char *path)
 {
     DIR *directory = opendir(path);
@@ -57,7 +57,7 @@ long process_thread_self(void)
     return gettid();
 }
 
-/* The state letter that the system shows for a thread. */
+/* Returns the letter by which the system shows the state of a thread. */
 static char thread_state(long thread)
 {
     char path[64];
@@ -79,7 +79,7 @@ bool process_thread_sleeps(long thread)
 {
     time_t deadline = time(NULL) + GUARD_SECONDS;
 
-    /* Several looks, so that a short wait for a lock on the way is not taken for the end of it. */
+    /* Checks several times, so that a short wait for a lock is not taken for the final sleep. */
     for (int looks = 0; looks < LOOKS_IN_A_ROW;) {
         if (time(NULL) > deadline) {
             return false;
@@ -146,8 +146,8 @@ static void must(bool ok, const char *what)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-/* At the exit of a child that was forked beside other threads, the search for leaks would wait for
- * locks that those held. It asks this, by its name. */
+/* A child that was forked while other threads ran would hang at its exit: the search for leaks
+ * waits for locks that those threads held. The leak checker calls this function by its name. */
 static bool is_apart;
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
@@ -156,7 +156,8 @@ int __lsan_is_turned_off(void)
 }
 #endif
 
-/* Dies of a signal as any program would: without a handler of the test's runner, and no dump. */
+/* Restores default signal handlers and disables core dumps, so that a signal kills the child as it
+ * kills any program. */
 static void be_an_ordinary_process(void)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -171,7 +172,7 @@ static void be_an_ordinary_process(void)
     setrlimit(RLIMIT_CORE, &no_dump);
 }
 
-/* The child holds the writing end until it ends, however it ends. */
+/* Returns true if the child ends in time. It holds the writing end of the pipe until then. */
 static bool comes_to_an_end(int reading_end)
 {
     struct pollfd end = { .fd = reading_end, .events = POLLIN };
@@ -193,7 +194,7 @@ int process_run_apart(void (*body)(void *context), void *context)
     pid_t child;
 
     must(pipe(ends) == 0, "pipe");
-    fflush(NULL); /* or the child prints it as well */
+    fflush(NULL); /* otherwise the child prints the buffered text, too */
     child = fork();
     must(child >= 0, "fork");
     if (child == 0) {

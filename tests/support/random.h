@@ -1,4 +1,4 @@
-/* A small random number generator: the same seed gives the same numbers everywhere. */
+/* A small random number generator: a seed gives the same numbers everywhere. */
 #ifndef TESTS_SUPPORT_RANDOM_H
 #define TESTS_SUPPORT_RANDOM_H
 
@@ -18,7 +18,7 @@ static inline uint64_t random_next(uint64_t *state)
     return random_mix(*state);
 }
 
-/* A number from 0 to bound - 1; bound is not 0. */
+/* Returns a number from 0 to bound - 1; bound must not be 0. */
 static inline uint32_t random_below(uint64_t *state, uint32_t bound)
 {
     return (uint32_t)((random_next(state) >> 32) % bound);

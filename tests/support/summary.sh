@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Adds up what test programs have counted. They append lines "<count> <what>" to the file that
+# Adds up the counts of test programs, which append lines "<count> <what>" to the file that
 # LANEPOOL_TALLY names (tally.h).
 
-# counted <file> <what>: the sum, with thousands separators; nothing if it was not counted.
+# counted <file> <what>: prints the sum with thousands separators, or nothing if there is no count.
 counted() {
     awk -v what="$2" '
         $1 ~ /^[0-9]+$/ { count = $1; sub(/^[0-9]+ /, ""); if ($0 == what) { sum += count; any = 1 } }
@@ -10,8 +10,8 @@ counted() {
         sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again'
 }
 
-# print_summary <file> <passed>: one line for each thing that was counted. What a failed test did
-# not count is missing, so that without <passed> nothing is said about violations.
+# print_summary <file> <passed>: prints one line for each counted thing. Counts of a failed test are
+# missing, so without <passed> the lines say nothing about violations.
 print_summary() {
     local file=$1 passed=${2:-} what outcome count
     while IFS='|' read -r what outcome; do

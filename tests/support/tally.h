@@ -1,11 +1,11 @@
-/* What a test has done, for the summary that tests/run prints. */
+/* Counts for the summary that tests/run prints. */
 #ifndef TESTS_SUPPORT_TALLY_H
 #define TESTS_SUPPORT_TALLY_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Adds a line "<count> <what>" to the file that the environment names, if it does. */
+/* Appends a line "<count> <what>" to the file that LANEPOOL_TALLY names, if it is set. */
 static inline void tally(unsigned long long count, const char *what)
 {
     const char *path = getenv("LANEPOOL_TALLY");

@@ -3,11 +3,11 @@
  *
  *     Test(suite, what_does_what_when) { expect_eq(1 + 1, 2); }
  *
- * Criterion runs each test in a process of its own. Its sandbox cannot run under ThreadSanitizer,
- * so the same file also builds as a plain program that runs its tests one after the other.
+ * Criterion runs each test in a process of its own. Its sandbox cannot run under ThreadSanitizer.
+ * Therefore the same file also builds as a plain program that runs its tests one after the other.
  *
- * The expectations end the test at the first that does not hold. They belong to the thread that
- * runs the test: work done on other threads is recorded, joined, and judged afterwards.
+ * The first expectation that fails ends the test. Expectations belong on the thread that runs the
+ * test: record the work of other threads, join them, and check afterwards.
  */
 #ifndef TESTS_SUPPORT_TEST_H
 #define TESTS_SUPPORT_TEST_H
@@ -45,7 +45,7 @@ void test_register(struct test_case *test);
 __attribute__((noreturn, format(printf, 3, 4))) void test_fail(const char *file, int line,
                                                                const char *format, ...);
 
-/* The two sides of expect_eq and expect_status; they fail with both values. */
+/* Compare the two sides of expect_eq and expect_status; a failure prints both values. */
 void test_equal(const char *file, int line, const char *text, intmax_t actual, intmax_t wanted);
 void test_status(const char *file, int line, const char *text, lanepool_status actual,
                  lanepool_status wanted);
@@ -57,14 +57,14 @@ void test_status(const char *file, int line, const char *text, lanepool_status a
         }                                                    \
     } while (0)
 
-/* Integers of any type. */
+/* For integers of any type. */
 #define expect_eq(actual, wanted) \
     test_equal(__FILE__, __LINE__, #actual " == " #wanted, (intmax_t)(actual), (intmax_t)(wanted))
 
-/* A status, shown by name. */
+/* For a status, which is printed by name. */
 #define expect_status(call, wanted) test_status(__FILE__, __LINE__, #call, (call), (wanted))
 
-/* A call that must succeed. */
+/* For a call that must succeed. */
 #define expect_ok(call) expect_status(call, LANEPOOL_OK)
 
 #endif

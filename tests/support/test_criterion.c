@@ -1,4 +1,4 @@
-/* How a test fails under Criterion, which has a main of its own. */
+/* Implements test failures under Criterion, which has its own main(). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

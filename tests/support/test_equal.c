@@ -1,4 +1,4 @@
-/* The comparisons of test.h, the same for both runners. */
+/* Implements the comparisons of test.h for both runners. */
 #include <inttypes.h>
 
 #include "support/test.h"

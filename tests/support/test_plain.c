@@ -1,8 +1,8 @@
 /*
  * Runs tests without Criterion: all of them, or those whose "suite/name" begins with an argument.
  *
- * The first failure ends the program, because the threads of the failed test may still use what
- * was on its stack. A test that hangs is ended by the alarm.
+ * The first failure ends the program, because the threads of the failed test may still use its
+ * stack. The alarm ends a test that hangs.
  */
 #include <stdarg.h>
 #include <stdio.h>
