@@ -1,4 +1,5 @@
-/* The limit on pending tasks: block, block for a time, refuse, or run in the caller. */
+/* The limit on pending tasks: a submit blocks, blocks for a limited time, is refused, or runs its
+ * task in the caller. */
 #include <pthread.h>
 
 #include "support/process.h"
@@ -14,7 +15,7 @@ static lanepool_pool *limited_pool(unsigned workers, size_t pending_max)
     return pool_make_with(&options);
 }
 
-/* A thread that submits one step on key 1 and says when the call has returned. */
+/* A thread that submits one step on key 1, and records when the call has returned. */
 struct submitter {
     lanepool_pool *pool;
     struct step step;
@@ -40,7 +41,7 @@ static void *submit_one(void *argument)
     return NULL;
 }
 
-/* Returns once the submitter's call has blocked. */
+/* Starts the submitter, and returns when its call has blocked. */
 static void start_and_see_it_block(struct submitter *self)
 {
     gate_init(&self->started);
@@ -56,7 +57,7 @@ static void join_submitter(struct submitter *self)
     gate_fini(&self->started);
 }
 
-/* A pool whose limit is used up by a task of key 1 that stands at the gate. */
+/* Returns a pool whose limit is reached by a task of key 1, which waits at the gate. */
 static lanepool_pool *full_pool(struct step *holder, struct gate *gate)
 {
     lanepool_pool *pool = limited_pool(1, 1);
@@ -186,7 +187,8 @@ Test(admission, limit_frees_up_as_tasks_finish)
     for (int i = 0; i < 200; i++) {
         lanepool_task task = step_task(&steps[i], NULL, 0);
 
-        expect_ok(lanepool_pool_submit_within(pool, &task, 0)); /* idle: there is room for one */
+        /* Idle again: there is room for one task. */
+        expect_ok(lanepool_pool_submit_within(pool, &task, 0));
         pool_settle(pool);
     }
     pool_end(pool);
@@ -195,11 +197,11 @@ Test(admission, limit_frees_up_as_tasks_finish)
     }
 }
 
-/* Several submitters against one limit: bodies look at how many tasks are in flight. */
+/* Several submitters share one limit; the bodies check how many tasks are pending. */
 struct flood {
     lanepool_pool *pool;
-    _Atomic int64_t admitted; /* counted after the submit: never more than were accepted */
-    _Atomic int64_t finished; /* counted before the end: never less than have finished */
+    _Atomic int64_t admitted; /* counted after the submit: never more than the accepted tasks */
+    _Atomic int64_t finished; /* counted before the end: never less than the finished tasks */
     _Atomic int64_t most;
     _Atomic int failures;
 };
@@ -265,7 +267,7 @@ Test(admission, or_run_waits_for_its_turn_and_runs_in_the_caller)
 
     own.step.id = 1;
     own.step.journal = &journal;
-    start_and_see_it_block(&own); /* key 1 is taken: its turn has not come */
+    start_and_see_it_block(&own); /* key 1 is in use: it is not this task's turn */
     expect(!step_was_called(&own.step));
     gate_open(&gate, 1);
     join_submitter(&own);
@@ -316,7 +318,7 @@ Test(admission, or_run_gives_a_future_and_calls_release)
     gate_fini(&gate);
 }
 
-/* All forms from inside a task of a full pool. */
+/* Every form of submit inside a task, while the pool is full. */
 struct inside {
     struct step steps[4];
     lanepool_status plain;
@@ -360,7 +362,7 @@ Test(admission, submits_from_inside_a_task_never_block)
     expect_eq(inside.steps[1].runs, 0);
     expect_eq(inside.steps[2].runs, 1);
     expect_eq(inside.steps[3].runs, 1);
-    expect_eq(inside.steps[3].worker, 0); /* like a submit, not in the middle of the caller */
+    expect_eq(inside.steps[3].worker, 0); /* it does not run inside the caller */
 }
 
 Test(admission, batch_stops_at_the_limit)

@@ -1,4 +1,4 @@
-/* Pools whose memory comes from an allocator of the program's. */
+/* Pools whose memory comes from an allocator of the program. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 
 enum { PIECES_MAX = 4096, KEYS = 3000, STEPS = 6000 };
 
-/* An allocator that knows what it has given out, and may be told to refuse. */
+/* An allocator that records the pieces in use, and can refuse requests. */
 struct store {
     pthread_mutex_t lock;
     void *pieces[PIECES_MAX];
     size_t sizes[PIECES_MAX];
-    size_t count;        /* given out now */
-    size_t bytes;        /* likewise */
-    size_t asked;        /* so often */
-    size_t refused_from; /* of these the first that is refused; 0: none */
+    size_t count;        /* the number of pieces in use */
+    size_t bytes;        /* the number of bytes in use */
+    size_t asked;        /* the number of requests */
+    size_t refused_from; /* the first request that is refused; 0: none */
     unsigned errors;
 };
 
@@ -87,7 +87,8 @@ static bool claims_nothing_twice(const lanepool_task_view *a, const lanepool_tas
 
 static struct step steps[STEPS];
 
-/* Single claims, rollups, byte strings, futures and members; false: something was refused. */
+/* Submits single claims, rollups, byte strings, futures and members. Returns false if one was
+ * refused. */
 static bool submit_each_kind(lanepool_pool *pool, bool has_claims, lanepool_group *group,
                              lanepool_future **futures)
 {
@@ -130,7 +131,7 @@ static void works_with(lanepool_options *options)
     }
     expect(store.bytes > (size_t)1 << 20);
     pool_end(pool);
-    expect_eq(store.count, 20); /* the futures live on */
+    expect_eq(store.count, 20); /* the futures remain */
     for (int i = 0; i < 20; i++) {
         lanepool_future_release(futures[i]);
     }
@@ -160,7 +161,7 @@ Test(allocators, memory_comes_from_it_per_worker_and_with_a_rule)
     works_with(&options);
 }
 
-/* Whatever is refused, what was accepted runs, and all that was given out comes back. */
+/* Refuses requests from this one on. Accepted tasks still run, and all memory is freed. */
 static void is_refused_from(size_t refused_from)
 {
     struct store store;

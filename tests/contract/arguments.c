@@ -1,4 +1,4 @@
-/* Bad arguments: every call says so with a status, and nothing has changed. */
+/* Bad arguments: every call answers with a status, and changes nothing. */
 #include <string.h>
 
 #include "support/step.h"
@@ -41,7 +41,7 @@ static void nothing_was_accepted(lanepool_pool *pool)
     pool_end(pool);
 }
 
-/* A later version's description: this version's, and more. */
+/* A task description of a later version: this version's fields, and more. */
 struct longer_task {
     lanepool_task task;
     unsigned char more[32];
@@ -70,7 +70,7 @@ Test(arguments, task_of_another_size)
     longer.task.struct_size = sizeof longer;
     longer.more[31] = 1;
     expect_status(lanepool_pool_submit(pool, &longer.task), LANEPOOL_INVALID);
-    longer.more[31] = 0; /* what is not used may be there */
+    longer.more[31] = 0; /* an unknown field may have its default */
     expect_ok(lanepool_pool_submit(pool, &longer.task));
     pool_end(pool);
     expect_eq(step.runs, 1);
@@ -86,7 +86,7 @@ Test(arguments, task_without_function_or_claims_or_pool)
     task.function = NULL;
     refused_by_every_form(pool, &task);
     task = good;
-    task.claim_count = 1; /* claims is NULL */
+    task.claim_count = 1; /* `claims` is NULL */
     refused_by_every_form(pool, &task);
     refused_by_every_form(NULL, &good);
     expect_status(lanepool_pool_submit(pool, NULL), LANEPOOL_INVALID);
@@ -293,7 +293,7 @@ Test(arguments, bad_lanes)
     expect(lane == NULL);
     expect_status(lanepool_lane_acquire(pool, &good, NULL), LANEPOOL_INVALID);
     lanepool_lane_release(NULL);
-    good.mode = 99; /* is not looked at */
+    good.mode = 99; /* the mode is not checked */
     expect_ok(lanepool_lane_acquire(pool, &good, &lane));
     lanepool_lane_release(lane);
     pool_end(pool);

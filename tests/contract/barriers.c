@@ -1,5 +1,5 @@
-/* A task that claims everything: alone, after all that came before it, before all that comes later.
- */
+/* A task that claims everything runs alone, after all tasks submitted before it and before all
+ * tasks submitted later. */
 #include <string.h>
 
 #include "support/step.h"
@@ -23,7 +23,7 @@ static lanepool_status submit_barrier(lanepool_pool *pool, struct step *step,
     return lanepool_pool_submit(pool, &task);
 }
 
-/* With claims if the pool takes some. */
+/* Submits a step, with a claim for some steps if the pool has no rule. */
 static lanepool_status submit_plain(lanepool_pool *pool, struct step *step, bool has_rule)
 {
     return has_rule || step->id % 3 == 0 ? step_submit(pool, step)
@@ -206,7 +206,7 @@ Test(barriers, are_handed_back_in_their_place)
     gate_fini(&gate);
 }
 
-/* The lane is given back while tasks that claim it are held back. */
+/* The handle is released while tasks that claim its lane are held back. */
 Test(barriers, held_lane_may_be_released_behind_one)
 {
     struct gate gate;

@@ -1,9 +1,9 @@
-/* Cancelling: the answer is exact, each task has its one call, and what is left holds nothing up.
- */
+/* Cancelling: the answer is exact, each task has its one call, and a tombstone blocks no other task
+ * longer than necessary. */
 #include "support/step.h"
 #include "support/test.h"
 
-/* One worker, which stands in a task of key 0. */
+/* Returns a pool whose only worker runs a task of key 0 that waits at the gate. */
 static lanepool_pool *held_pool(struct step *holder, struct gate *gate)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -15,7 +15,7 @@ static lanepool_pool *held_pool(struct step *holder, struct gate *gate)
     return pool;
 }
 
-/* Submits the step on some keys, and gives its future. */
+/* Submits the step on some keys. Returns its future. */
 static lanepool_future *submit_on_keys(lanepool_pool *pool, struct step *step, const uint64_t *keys,
                                        size_t count)
 {
@@ -157,7 +157,7 @@ Test(cancel, rollup_that_is_cancelled_lets_the_lanes_go_that_it_has_latched)
     gate_fini(&gate);
 }
 
-/* Marks in a row need no stack. */
+/* A row of tombstones needs no stack. */
 Test(cancel, long_row_of_cancelled_rollups_is_passed)
 {
     enum { ROW = 20000 };
@@ -270,7 +270,7 @@ Test(cancel, all_tasks_of_one_key_and_no_others)
 
 static bool never(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
-    /* The contexts can be read. */
+    /* Reads the contexts, which must still be valid. */
     return ((const struct step *)a->context)->id + ((const struct step *)b->context)->id > 1000 &&
            user == NULL;
 }

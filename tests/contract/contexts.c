@@ -1,4 +1,5 @@
-/* Contexts of keys: opened on first use, kept while they are used and for a while after, closed. */
+/* Contexts of keys: opened at the first use, open while they are used and for a while afterwards,
+ * then closed. */
 
 #include "support/shop.h"
 #include "support/step.h"
@@ -57,7 +58,7 @@ Test(contexts, is_opened_once_used_by_all_that_follow_and_closed_at_the_end)
         visit_and_finish(pool, &visit);
         expect(visit.context == &shop.opens[1]);
     }
-    pool_settle(pool); /* what lingers is not waited for */
+    pool_settle(pool); /* does not wait for idle contexts */
     expect_eq(open_count(pool), 1);
     expect_counts(&shop, 1, 1, 0);
     expect_eq(shop.uses[1], 4);
@@ -103,7 +104,8 @@ Test(contexts, is_not_closed_while_a_task_uses_it)
     lanepool_future *held = submit(pool, visit_body, &holder, &holder.claim, 1);
     expect(gate_await(&gate, 1));
     visit_and_finish(pool, &other);
-    expect(gate_await(&closed, 1)); /* the other key's: what was due before has been closed */
+    /* The other key's context: contexts that were due before are closed. */
+    expect(gate_await(&closed, 1));
     expect_counts(&shop, 1, 1, 0);
     gate_open(&gate, 1);
     future_finish(held);
@@ -168,7 +170,7 @@ Test(contexts, beyond_the_most_that_may_linger_the_longest_idle_one_is_closed)
         if (key >= 2) {
             expect(gate_await(&closed, 1));
             expect_counts(&shop, key - 2, 1, 1);
-            expect_eq(open_count(pool) <= 3, 1); /* the third is just being counted out, perhaps */
+            expect_eq(open_count(pool) <= 3, 1); /* the third one may not be subtracted yet */
         }
     }
     pool_end(pool);
@@ -204,12 +206,12 @@ Test(contexts, readers_use_one_side_by_side)
     gate_fini(&opening);
 }
 
-/* --- what else ends a use --- */
+/* --- other ends of a use --- */
 
 struct holding {
     struct visit visit;
     lanepool_detached *detached;
-    struct gate *returning; /* may be NULL: it is told when all is done but the return */
+    struct gate *returning; /* or NULL: the task arrives there before it returns */
     struct visit heir;
     bool hands_over;
     bool gives_up;
@@ -317,7 +319,7 @@ static int rollup_body(lanepool_run *run, void *context, lanepool_call call)
         visits[i].status =
             lanepool_run_context(run, &visits[i].claim, &visits[i].context, &visits[i].code);
     }
-    /* It has several claims, and which one is meant is not said. */
+    /* The task has several claims, and NULL does not say which one. */
     visits[3].status = lanepool_run_context(run, NULL, &visits[3].context, NULL);
     return 0;
 }
@@ -379,7 +381,7 @@ Test(contexts, shutdown_now_closes_them_all)
     gate_fini(&gate);
 }
 
-/* --- what is refused --- */
+/* --- refused calls --- */
 
 static int ask_for_what_it_has_not(lanepool_run *run, void *context, lanepool_call call)
 {

@@ -1,4 +1,4 @@
-/* Contexts of keys in snapshots, and in the reasons why a task does not get on. */
+/* Contexts of keys in snapshots, and in the reasons why a task waits. */
 #include <string.h>
 
 #include "support/process.h"

@@ -1,4 +1,4 @@
-/* A program that crashes or exits amid work ends at once: the library is not in its way. */
+/* A program that crashes or exits while tasks run ends at once: the library does not delay it. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,13 +12,13 @@
 
 enum { WORKERS = 3, EXIT_CODE = 7 };
 
-/* How the child is to end, and what it has done before. */
+/* How the child ends, and what it records before. */
 struct crash {
-    lanepool_task_fn last_act; /* of a task; NULL: the submitter exits */
-    bool at_the_end;           /* the child called what atexit() was given */
+    lanepool_task_fn last_act; /* the last act of a task; or NULL: the submitter exits */
+    bool at_the_end;           /* the child called the atexit() handler */
 };
 
-static struct crash *crash; /* for at_exit, which has no argument */
+static struct crash *crash; /* for at_exit(), which has no argument */
 
 static int abort_inside(lanepool_run *run, void *context, lanepool_call call)
 {
@@ -52,7 +52,8 @@ static void at_exit(void)
     crash->at_the_end = true;
 }
 
-/* One worker is in a task that does not end, one runs the last act, one sleeps; tasks wait. */
+/* One worker is in a task that does not end, one runs the last act, one sleeps. Other tasks
+ * wait. */
 static void end_in_the_midst(void *context)
 {
     static struct gate gate;
@@ -80,7 +81,7 @@ static void end_in_the_midst(void *context)
         exit(EXIT_CODE);
     }
     if (lanepool_pool_submit(pool, &task) == LANEPOOL_OK) {
-        (void)!lanepool_pool_quiesce(pool, LANEPOOL_FOREVER); /* comes to no end */
+        (void)!lanepool_pool_quiesce(pool, LANEPOOL_FOREVER); /* never returns */
     }
 }
 
@@ -138,7 +139,7 @@ Test(crashes, exit_beside_a_busy_pool_calls_the_handlers_and_ends)
 
 enum { EVENTS_MAX = 256 };
 
-/* What the handler has found, in memory that the parent sees. */
+/* The events that the handler has read, in memory that it shares with the parent. */
 struct last_events {
     size_t count;
     lanepool_event events[EVENTS_MAX];
@@ -175,7 +176,7 @@ static void crash_with_a_handler(void *context)
         lanepool_pool_submit(pool, &task) != LANEPOOL_OK) {
         return;
     }
-    (void)!lanepool_pool_quiesce(pool, LANEPOOL_FOREVER); /* comes to no end */
+    (void)!lanepool_pool_quiesce(pool, LANEPOOL_FOREVER); /* never returns */
 }
 
 Test(crashes, the_last_events_can_be_read_in_a_crash)

@@ -1,4 +1,4 @@
-/* Delayed and periodic tasks: when they take their places, in which order, and how they end. */
+/* Delayed and periodic tasks: when they get their tickets, in which order, and how they end. */
 #include <stdlib.h>
 
 #include "support/memory.h"
@@ -10,7 +10,7 @@ enum { MANY = 100000 };
 
 #define HOUR_NS  INT64_C(3600000000000)
 #define SHORT_NS INT64_C(1000000)
-/* Of a cancelled delayed task at most so many bytes stay, in caches and half-empty pages. */
+/* How many bytes of a cancelled delayed task may remain, in caches and half-empty pages. */
 #define LEFT_BYTES 40
 
 static lanepool_future *submit_after(lanepool_pool *pool, struct step *step, uint64_t key,
@@ -71,7 +71,7 @@ Test(delays, none_and_less_than_none_mean_now)
     pool_end(pool);
 }
 
-/* The task's number is its context; the counters are plain, since the key guards them. */
+/* The task's number is its context. The counters are plain, because the key guards them. */
 static struct {
     uint64_t next;
     uint64_t out_of_turn;

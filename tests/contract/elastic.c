@@ -1,4 +1,4 @@
-/* Pools whose workers come with demand and leave when they idle. */
+/* Pools whose workers start on demand and end when they are idle. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,17 +8,18 @@
 
 enum { MOST = 4 };
 
-/* What worker_start and worker_stop have counted, for each worker. */
+/* The counts of worker_start and worker_stop for each worker. */
 struct shifts {
     _Atomic unsigned begun[MOST];
     _Atomic unsigned ended[MOST];
-    _Atomic bool overlap;            /* a worker has begun before it had ended */
-    _Atomic bool foreign;            /* worker_stop got another worker's context */
-    lanepool_pool *pool;             /* not NULL: worker_stop submits to it */
-    _Atomic unsigned submitted, run; /* those */
+    _Atomic bool overlap;            /* a worker started before its previous thread had ended */
+    _Atomic bool foreign;            /* worker_stop got the context of another worker */
+    lanepool_pool *pool;             /* if not NULL, worker_stop submits to it */
+    _Atomic unsigned submitted, run; /* the tasks that worker_stop submitted */
 };
 
-/* Several may run at once: what a leaving worker has submitted may wait as it leaves again. */
+/* Several may run at once: a task that an ending worker has submitted may still wait when the
+ * worker ends again. */
 static int count_run(lanepool_run *run, void *context, lanepool_call call)
 {
     struct shifts *shifts = context;
@@ -57,7 +58,8 @@ static void end_shift(void *user, size_t worker_index, void *context)
     atomic_fetch_add(&shifts->ended[worker_index], 1);
 }
 
-/* Without a pool's. A sanitizer's own comes with the first that the program starts. */
+/* Returns the number of threads without a pool's. A sanitizer's own thread starts with the
+ * program's first one. */
 static size_t threads_at_rest(void)
 {
     size_t count = process_thread_count();
@@ -71,14 +73,14 @@ static lanepool_options elastic_options(struct shifts *shifts)
 
     options.workers = MOST;
     options.workers_min = 1;
-    options.worker_idle_ns = 1; /* who finds nothing leaves */
+    options.worker_idle_ns = 1; /* a worker without work ends at once */
     options.user = shifts;
     options.worker_start = begin_shift;
     options.worker_stop = end_shift;
     return options;
 }
 
-/* So many tasks without keys, all at once. */
+/* Submits `count` tasks without keys, which stop at the gate at the same time. */
 static void fill(lanepool_pool *pool, struct step *steps, struct gate *gate, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -112,7 +114,7 @@ Test(elastic, workers_begin_and_end_in_turn_each_time_they_come)
         fill(pool, steps, &gate, MOST);
         expect_eq(threads_of(pool), MOST);
         gate_open(&gate, MOST);
-        pool_settle(pool); /* nobody is left at the gate */
+        pool_settle(pool); /* no task is left at the gate */
         expect(process_has_threads(threads_before + 1));
     }
     pool_end(pool);
@@ -120,7 +122,7 @@ Test(elastic, workers_begin_and_end_in_turn_each_time_they_come)
         expect_eq(shifts.begun[i], shifts.ended[i]);
         expect_eq(shifts.begun[i] >= (i == 0 ? 1 : ROUNDS), true);
     }
-    expect_eq(shifts.begun[0], 1); /* the one that always stays */
+    expect_eq(shifts.begun[0], 1); /* the resident worker */
     expect(!shifts.overlap);
     expect(!shifts.foreign);
     gate_fini(&gate);
@@ -135,11 +137,11 @@ Test(elastic, worker_that_leaves_may_submit_and_be_wanted_again_at_once)
     struct gate gate;
 
     gate_init(&gate);
-    shifts.pool = pool; /* no other worker than the first has begun */
+    shifts.pool = pool; /* only the first worker has started so far */
     for (int round = 0; round < 50; round++) {
         fill(pool, steps, &gate, 2);
         gate_open(&gate, 2);
-        pool_settle(pool); /* nobody is left at the gate */
+        pool_settle(pool); /* no task is left at the gate */
     }
     expect_ok(lanepool_pool_shutdown(pool));
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
@@ -162,7 +164,7 @@ Test(elastic, snapshot_and_counters_show_who_is_absent)
     struct gate gate;
     size_t absent = 0, running = 0;
 
-    options.worker_idle_ns = LANEPOOL_FOREVER; /* nobody leaves */
+    options.worker_idle_ns = LANEPOOL_FOREVER; /* no worker ends */
     pool = pool_make_with(&options);
     gate_init(&gate);
     expect_eq(lanepool_pool_worker_count(pool), MOST);
@@ -223,7 +225,7 @@ Test(elastic, what_does_not_fit_together_is_refused)
     options.layout = LANEPOOL_PER_WORKER;
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
     expect(pool == NULL);
-    options.workers_min = 2; /* nobody comes or goes */
+    options.workers_min = 2; /* no worker starts or ends */
     pool_end(pool_make_with(&options));
     options.workers_min = 0;
     options.worker_idle_ns = 1;
@@ -231,7 +233,7 @@ Test(elastic, what_does_not_fit_together_is_refused)
     expect(pool == NULL);
 }
 
-/* One key's tasks are in order and never two at once, whoever comes and goes meanwhile. */
+/* The tasks of one key run in order and never two at once, while workers start and end. */
 Test(elastic, keys_keep_their_order_while_workers_come_and_go)
 {
     enum { KEYS = 8, EACH = 200 };

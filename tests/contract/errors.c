@@ -115,7 +115,7 @@ Test(errors, task_that_ends_its_thread_is_abandoned_and_its_lane_goes_on)
     expect_eq(result.code, 0);
     pool_settle(pool);
     for (int i = 0; i < 20; i++) {
-        expect_eq(next[i].runs, 1); /* one worker, and it is still there */
+        expect_eq(next[i].runs, 1); /* the only worker still runs tasks */
     }
     lanepool_future_release(future);
     pool_end(pool);
@@ -124,7 +124,7 @@ Test(errors, task_that_ends_its_thread_is_abandoned_and_its_lane_goes_on)
     gate_fini(&gate);
 }
 
-/* Waits inside for a task that ends the thread, which both of them are on. */
+/* Waits inside for a task that ends the thread, on which both tasks run. */
 static int wait_for_end(lanepool_run *run, void *context, lanepool_call call)
 {
     lanepool_pool *pool = lanepool_run_pool(run);
@@ -133,7 +133,7 @@ static int wait_for_end(lanepool_run *run, void *context, lanepool_call call)
 
     (void)call;
     task.function = end_thread;
-    task.context = future + 1; /* the gate beside it */
+    task.context = future + 1; /* the gate after the future */
     task.future = future;
     if (lanepool_pool_submit(pool, &task) == LANEPOOL_OK) {
         (void)!lanepool_future_wait(*future, LANEPOOL_FOREVER, NULL);
@@ -159,7 +159,7 @@ static int wait_for_step(lanepool_run *run, void *context, lanepool_call call)
     return (int)status;
 }
 
-/* More often than waits may be nested: none of the abandoned ones may count, or be looked at. */
+/* More often than waits may be nested: waits of ended threads must not count, nor be read. */
 Test(errors, waits_under_a_task_that_ends_its_thread_are_over)
 {
     enum { ROUNDS = 70 };
@@ -188,5 +188,5 @@ Test(errors, waits_under_a_task_that_ends_its_thread_are_over)
     expect_ok(lanepool_pool_submit(pool, &task));
     pool_end(pool);
     expect_eq(step.runs, 1);
-    expect_eq(errors.count, 2 * ROUNDS); /* each helped task and the one that waited for it */
+    expect_eq(errors.count, 2 * ROUNDS); /* each helped task, and the one that waited for it */
 }

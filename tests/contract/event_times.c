@@ -1,14 +1,14 @@
-/* The times of events: the monotonic clock's, whoever reads them, and when. */
+/* The times of events are those of the monotonic clock, for every reader, at any time. */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 
 #include "support/step.h"
 #include "support/test.h"
 
-/* EXACT_NS: how far from the clock a time may be (trace.h). */
+/* EXACT_NS: how much a time may differ from the clock (trace.h). */
 enum { ROUNDS = 60, EVENTS_MAX = 1 << 12, EXACT_NS = 1000000 };
 
-/* All that one reader has read. */
+/* The events that one reader has read. */
 struct reading {
     lanepool_trace_reader *reader;
     size_t count;
@@ -41,7 +41,7 @@ static void read_on(struct reading *reading)
     expect(reading->count < EVENTS_MAX);
 }
 
-/* One after the other: each thread's events are read in the order in which it wrote them. */
+/* One reads after the other: each thread's events are read in the order in which it wrote them. */
 static lanepool_pool *one_worker(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -77,7 +77,7 @@ static bool lies_between(uint64_t time_ns, uint64_t first_ns, uint64_t last_ns)
     return time_ns + EXACT_NS >= first_ns && time_ns <= last_ns + EXACT_NS;
 }
 
-/* Read at once, and long afterwards. */
+/* Events are read at once, and long afterwards. */
 Test(event_times, a_time_lies_where_the_clock_was)
 {
     static struct step steps[ROUNDS];
@@ -110,7 +110,7 @@ Test(event_times, a_time_lies_where_the_clock_was)
 Test(event_times, a_threads_times_never_go_back_from_one_read_to_the_next)
 {
     static struct step step;
-    uint64_t last_ns[2] = { 0, 0 }; /* the worker's, the submitter's */
+    uint64_t last_ns[2] = { 0, 0 }; /* of the worker and of the submitter */
     lanepool_pool *pool = one_worker();
 
     open_reading(&often, pool);

@@ -1,11 +1,11 @@
-/* What follows when a task fails: retries in place, and their end. */
+/* The consequences of a failure: retries while the task keeps its lanes, and their end. */
 #include "support/step.h"
 #include "support/test.h"
 
-/* A task that fails so many times, and notes where it stood each time. */
+/* A task that fails `fails` times, and records its state at each attempt. */
 struct trying {
     unsigned fails;
-    unsigned calls; /* written by whoever has the lane */
+    unsigned calls; /* written by the task that has the lane */
     unsigned attempts[8];
     struct journal *journal;
     struct gate *gate; /* where each call stops; or NULL */
@@ -201,7 +201,8 @@ Test(failures, own_policy_comes_before_the_pools)
 
 Test(failures, cancel_ends_the_retries_and_their_delay)
 {
-    lanepool_failure_policy policy = policy_of(9, UINT64_MAX / 8); /* never, but for the cancel */
+    /* The retry is due only because of the cancel. */
+    lanepool_failure_policy policy = policy_of(9, UINT64_MAX / 8);
     struct gate gate;
     struct trying trying = { .fails = 9, .gate = &gate };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -217,7 +218,8 @@ Test(failures, cancel_ends_the_retries_and_their_delay)
     gate_open(&gate, 1);
     size_t count = 1;
     while (lanepool_future_wait(future, 1000, NULL) == LANEPOOL_TIMED_OUT) {
-        expect_ok(lanepool_pool_cancel(pool, &count)); /* until it stands there */
+        /* Repeated, because the task may not be delayed yet. */
+        expect_ok(lanepool_pool_cancel(pool, &count));
         expect_eq(count, 0);
     }
     expect_status(await(future).status, LANEPOOL_FAILED);
@@ -236,7 +238,7 @@ static void cancel_in_error(void *user, const lanepool_error *error)
     }
 }
 
-/* It stands ready for its next attempt by then, or is about to. */
+/* By then the task is ready for its next attempt, or is about to be. */
 static void ask_after_the_first_attempt(uint64_t delay_ns, lanepool_failure_end at_end)
 {
     lanepool_failure_policy policy = policy_of(9, delay_ns);

@@ -1,5 +1,5 @@
-/* In a child of fork() a lock may be held for ever, by a thread that is not there: what is no
- * pool's, futures and groups, has such locks, and no call waits for them. */
+/* In a child of fork(), a lock may be held for ever by a thread that does not exist there. Futures
+ * and groups belong to no pool and have such locks: no call on them waits for one. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,16 +10,16 @@
 #include "support/step.h"
 #include "support/test.h"
 
-/* Stopped at a place that nobody chooses, the thread is inside a lock in a good part of them. */
+/* The thread is stopped at arbitrary points. In a good part of the rounds it is inside a lock. */
 enum { ROUNDS = 60, ANSWERS_MAX = 16 };
 
-/* What the child was answered, in memory that both processes see. */
+/* The answers that the child got, in memory that it shares with the parent. */
 struct answers {
     unsigned count;
     lanepool_status statuses[ANSWERS_MAX];
     lanepool_status of_done;
     lanepool_result done;
-    bool has_ended; /* it has come to the end of its calls */
+    bool has_ended; /* it has made all of its calls */
 };
 
 struct things {
@@ -29,7 +29,7 @@ struct things {
     lanepool_group *group;
     lanepool_future *done_future, *waiting_future;
     struct answers *answers;
-    void (*use)(struct things *things); /* what the thread does all the time */
+    void (*use)(struct things *things); /* the calls that the thread repeats all the time */
     _Atomic bool stop;
 };
 
@@ -68,7 +68,7 @@ static void close_things(struct things *things)
     process_shared_memory_free(things->answers, sizeof *things->answers);
 }
 
-/* --- a thread that a signal stops wherever it is --- */
+/* --- a thread that a signal stops at any point --- */
 
 static int is_stopped[2], goes_on[2]; /* pipes */
 
@@ -111,7 +111,7 @@ static bool fork_beside(struct things *things, pthread_t thread, void (*body)(vo
     return write(goes_on[1], &byte, 1) == 1 && end == 0 && things->answers->has_ended;
 }
 
-/* Forks again and again beside a thread that is just using the things. */
+/* Forks again and again while a thread uses the things. */
 static void fork_beside_uses(void (*use)(struct things *things), void (*body)(void *context),
                              void (*judge)(const struct things *things))
 {
@@ -176,7 +176,7 @@ static void use_futures_in_child(void *context)
     answers->has_ended = lanepool_pool_destroy(things->pool) == LANEPOOL_OK;
 }
 
-/* What had ended may be what the thread was just asking for, too. */
+/* The thread may have been asking for the ended task, too; then the answer is FORKED. */
 static void judge_futures(const struct things *things)
 {
     const struct answers *answers = things->answers;
@@ -205,8 +205,8 @@ static void poll_group(struct things *things)
     (void)!lanepool_group_pending(things->group);
 }
 
-/* Sanitizers do not let the child of several threads have threads of its own. Accepted, or the
- * group cannot be used any more. */
+/* Submits a member to a pool of the child. It is accepted, or the group cannot be used any more.
+ * Skipped under sanitizers, which do not allow threads in a child of a process with threads. */
 static bool submit_to_own_pool(struct things *things)
 {
     struct step step = { 0 };
@@ -255,7 +255,7 @@ Test(forked_locks, child_hangs_at_no_group_that_a_thread_was_asking_for)
 
 /* --- what the child may do --- */
 
-/* Made before the fork, used after it: an empty group is nobody's. */
+/* The group is created before the fork and used after it: an empty group belongs to no process. */
 static void use_inherited_group(void *context)
 {
     struct things *things = context;
@@ -284,7 +284,7 @@ Test(forked_locks, child_may_use_a_group_that_was_empty)
     lanepool_group_options keeping = LANEPOOL_GROUP_OPTIONS_INIT;
 
     if (PROCESS_IS_SANITIZED)
-        return; /* as above */
+        return; /* sanitizers do not allow threads in the child */
     things.answers = process_shared_memory(sizeof *things.answers);
     keeping.keeps_completions = true;
     expect_ok(lanepool_group_create(&keeping, &things.group));

@@ -1,4 +1,4 @@
-/* What is left of a pool in a child of the process that it is in: every call says so, and none
+/* A pool in a child of its creator: every call answers that the process has forked, and none
  * hangs. */
 #include <pthread.h>
 #include <string.h>
@@ -13,16 +13,16 @@
 
 enum { ANSWERS_MAX = 40 };
 
-/* What the child was answered, in memory that both processes see. */
+/* The answers that the child got, in memory that it shares with the parent. */
 struct answers {
     unsigned count;
     lanepool_status statuses[ANSWERS_MAX];
     bool is_shut_down;
-    bool has_ended; /* it has come to the end of its calls */
+    bool has_ended; /* it has made all of its calls */
     lanepool_result result;
 };
 
-/* Everything of a pool that calls can be made on. */
+/* A pool, and all the objects on which calls can be made. */
 struct things {
     lanepool_pool *pool;
     struct gate gate;
@@ -69,7 +69,7 @@ static void open_things(struct things *things)
                                          LANEPOOL_FIXED_RATE, &things->timer));
 }
 
-/* In the parent, for which nothing has changed. */
+/* Ends everything in the parent, for which nothing has changed. */
 static void close_things(struct things *things)
 {
     gate_open(&things->gate, 1);
@@ -175,7 +175,7 @@ static void try_calls_on_things(struct things *things)
     note(answers, lanepool_group_next(things->group, LANEPOOL_FOREVER, &completion));
 }
 
-/* What had ended before the fork is there; what is let go of is no more. */
+/* Results from before the fork can be read. Releasing a handle frees it. */
 static void let_go(struct things *things)
 {
     struct answers *answers = things->answers;
@@ -308,12 +308,12 @@ Test(forked_pools, task_that_forks_is_told_in_the_child)
 
 /* --- beside work --- */
 
-/* Not under ThreadSanitizer: its own memory has spin locks that fork() does not take, so that a
+/* Not under ThreadSanitizer: its memory allocator has spin locks that fork() does not take. So a
  * child of a process with a busy thread may wait for one for ever, in free() or in an atomic
  * operation. */
 #if !defined(__SANITIZE_THREAD__)
 
-/* A thread that is in one of the pool's calls whenever somebody forks. */
+/* A thread that is inside a call of the pool whenever the process forks. */
 struct busy {
     lanepool_pool *pool;
     _Atomic bool stop;

@@ -1,4 +1,4 @@
-/* A process that forks while its pool works: the parent does not notice, the child goes its way. */
+/* A process that forks while its pool works: the parent is not affected, and the child runs on. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ static void become_another_program(void *context)
     execv("/bin/sh", arguments);
 }
 
-/* Forks while tasks are submitted, wait and run; all of them run once, in the parent. */
+/* Forks while tasks are submitted, wait and run. All tasks run once, in the parent. */
 static void fork_beside_work(void (*child)(void *context), void *context)
 {
     static struct step steps[STEPS];
@@ -42,7 +42,8 @@ static void fork_beside_work(void (*child)(void *context), void *context)
     for (int round = 0; round < ROUNDS; round++) {
         int status;
 
-        expect_ok(step_submit_on(pool, &holder, 0)); /* key 0 has to wait for the child's end */
+        /* Key 0 has to wait for the end of the child. */
+        expect_ok(step_submit_on(pool, &holder, 0));
         expect(gate_await(&gate, 1));
         atomic_store(&journal.count, 0);
         for (uint32_t i = 0; i < STEPS; i++) {
@@ -80,7 +81,7 @@ Test(forks, child_may_become_another_program)
     fork_beside_work(become_another_program, NULL);
 }
 
-/* The parent's pool is of no use to the child, but a new one is. */
+/* The child cannot use the parent's pool, but it can create its own. */
 static void work_with_a_pool_of_its_own(void *context)
 {
     static struct step steps[STEPS];
@@ -110,7 +111,7 @@ static void work_with_a_pool_of_its_own(void *context)
 Test(forks, child_may_make_a_pool_of_its_own)
 {
     if (PROCESS_IS_SANITIZED) {
-        return; /* sanitizers do not let the child of several threads have threads of its own */
+        return; /* sanitizers do not allow threads in a child of a process with threads */
     }
     fork_beside_work(work_with_a_pool_of_its_own, NULL);
 }

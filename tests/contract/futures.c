@@ -100,7 +100,7 @@ Test(futures, future_can_be_released_before_its_task_has_started)
     gate_fini(&gate);
 }
 
-/* What continuations leave behind. */
+/* The records of continuations. */
 struct calls {
     struct gate gate;
     _Atomic uint32_t count;
@@ -164,7 +164,7 @@ Test(futures, continuation_of_a_finished_task_is_called_at_once)
     gate_init(&calls.gate);
     expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
     expect_ok(lanepool_future_then(future, note_call, &asked));
-    expect_eq(calls.count, 1); /* it was this thread that called */
+    expect_eq(calls.count, 1); /* this thread made the call */
     expect(calls.result.value == &step);
     lanepool_future_release(future);
     pool_end(pool);
@@ -195,7 +195,7 @@ Test(futures, lanes_have_moved_on_before_a_continuation_is_called)
     expect_ok(step_submit_on(pool, &next, 1));
     gate_open(&first_gate, 1);
     expect(gate_await(&in_callback, 1));
-    expect(gate_await(&next_gate, 1)); /* the next task starts while the callback stands */
+    expect(gate_await(&next_gate, 1)); /* the next task starts while the callback still runs */
     gate_open(&next_gate, 1);
     gate_open(&in_callback, 1);
     lanepool_future_release(future);
@@ -228,7 +228,7 @@ Test(futures, continuation_may_submit)
 
     expect_ok(lanepool_future_then(future, submit_again, &again));
     lanepool_future_release(future);
-    pool_end(pool); /* while draining, callbacks may still submit */
+    pool_end(pool); /* callbacks may still submit during a drain */
     expect_eq(again.status, LANEPOOL_OK);
     expect_eq(again.step.runs, 1);
 }

@@ -1,4 +1,5 @@
-/* Groups: waiting for members, taking them in completion order, and what a group's end leaves. */
+/* Groups: waiting for members, taking them in completion order, and the state after a group's
+ * end. */
 #include <poll.h>
 
 #include "support/step.h"
@@ -25,7 +26,7 @@ static lanepool_task member_task(lanepool_group *group, struct step *step,
     return task;
 }
 
-/* Members that each stop at a gate of their own, on a pool of as many workers. */
+/* Members that each stop at their own gate, on a pool with as many workers. */
 struct members {
     lanepool_pool *pool;
     lanepool_group *group;

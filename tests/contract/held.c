@@ -1,4 +1,4 @@
-/* Lanes held longer than a task's function, given up earlier, or handed on. */
+/* Lanes that a task holds longer than its function runs, gives up earlier, or hands over. */
 #include <string.h>
 
 #include "support/shop.h"
@@ -200,10 +200,10 @@ Test(held, lane_that_is_given_up_early_goes_on_and_the_others_stay)
     give_one_of(4);
 }
 
-/* --- which lane a claim means --- */
+/* --- the lane that a claim means --- */
 
 struct naming {
-    lanepool_claim by_handle[2]; /* of a key that the task claims, and of one that it does not */
+    lanepool_claim by_handle[2]; /* of a key that the task claims, and of another key */
     lanepool_claim by_key[2];
     bool holds[4];
     lanepool_status released[3];
@@ -227,7 +227,7 @@ static int name_lanes(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* Handles which no task was submitted with, or one was; the task claims by key or by handle. */
+/* Checks handles with and without a task submitted by them. The task claims by key or by handle. */
 static void name_lanes_of(lanepool_claim claimed, lanepool_claim other, bool was_used,
                           bool claims_handle)
 {
@@ -278,7 +278,7 @@ Test(held, lane_is_meant_by_its_key_and_by_any_handle_of_it)
     }
 }
 
-/* Another pool's handle means nothing here, even of an equal key. */
+/* A handle of another pool means no lane here, even for an equal key. */
 Test(held, handle_of_another_pool_means_no_lane)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);

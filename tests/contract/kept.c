@@ -1,13 +1,14 @@
-/* Tasks that are kept when they have failed: listed, resolved, and the pool's end beside them. */
+/* Tasks that are parked after they have failed: listed, resolved, and how the pool ends with
+ * them. */
 #include <string.h>
 
 #include "support/step.h"
 #include "support/test.h"
 
-/* A task that fails until it is told otherwise. */
+/* A task that fails until the test changes `code`. */
 struct failing {
     _Atomic int code;
-    unsigned calls; /* written by whoever has the lane */
+    unsigned calls; /* written by the task that has the lane */
     unsigned attempt;
     uint64_t ticket;
     _Atomic uint32_t releases;
@@ -251,7 +252,7 @@ Test(kept, cancel_asks_a_kept_task_and_leaves_it_there)
     expect_eq(count_kept(pool), 1);
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_RETRY));
     expect_held(pool);
-    expect_eq(failing.calls, 3); /* asked to end, it is tried once */
+    expect_eq(failing.calls, 3); /* after the cancel one attempt only, without a retry */
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_SKIP));
     expect_status(await(future).status, LANEPOOL_FAILED);
     pool_end(pool);
@@ -296,7 +297,7 @@ Test(kept, who_has_given_a_lane_up_is_kept_in_the_others_and_not_tried_again)
     pool_end(pool);
 }
 
-/* --- looking --- */
+/* --- snapshots --- */
 
 struct text {
     char bytes[4096];

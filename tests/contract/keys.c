@@ -1,4 +1,4 @@
-/* What equals what: keys of all types, held lanes, and claims named more than once. */
+/* Equality of keys: keys of all types, handles, and claims named more than once. */
 #include <string.h>
 
 #include "support/memory.h"
@@ -6,8 +6,8 @@
 #include "support/test.h"
 
 /*
- * Submits two tasks. If they may overlap, both must be seen at the gate at once; if they conflict,
- * a third one, submitted after them, must be seen to start while the second has not.
+ * Submits two tasks. If they may overlap, both must arrive at the gate at the same time. If they
+ * conflict, a third task, submitted after them, must start before the second one.
  */
 static void check_claims(lanepool_pool *pool, const lanepool_claim *first, size_t first_count,
                          const lanepool_claim *second, size_t second_count, bool may_overlap)
@@ -219,7 +219,7 @@ Test(keys, held_lane_stays_when_it_drains)
     pool_end(pool);
 }
 
-/* Scenario: the same key twice in one task must not make the task wait for itself. */
+/* A task that names the same key twice must not wait for itself. */
 Test(keys, duplicates_are_merged_to_the_strongest_mode)
 {
     static const lanepool_mode modes[4][3] = {
@@ -259,7 +259,8 @@ Test(keys, duplicates_by_key_and_by_lane_are_merged)
     pool_end(pool);
 }
 
-/* Readers behind a writer behind readers: none overtakes, and the last run together. */
+/* Readers are queued behind a writer, which is behind other readers. None overtakes, and the last
+ * ones run together. */
 Test(keys, readers_do_not_overtake_a_writer_and_run_together_behind_it)
 {
     struct gate front;
@@ -297,7 +298,7 @@ Test(keys, readers_do_not_overtake_a_writer_and_run_together_behind_it)
     expect(!step_was_called(&readers[2]));
     expect(!step_was_called(&readers[3]));
     gate_open(&middle, 1);
-    expect(gate_await(&back, 2)); /* and two together again */
+    expect(gate_await(&back, 2)); /* again two together */
     gate_open(&back, 2);
     pool_end(pool);
     gate_fini(&front);
@@ -306,7 +307,7 @@ Test(keys, readers_do_not_overtake_a_writer_and_run_together_behind_it)
     gate_fini(&done);
 }
 
-/* Longer than any block of the pool's own: they must go with the pool, used or not. */
+/* Keys longer than any block of the pool must be freed with the pool, used or not. */
 Test(keys, long_keys_go_with_the_pool)
 {
     static const char key[4096] = "long";

@@ -1,5 +1,4 @@
-/* From when to when a task counts against the limits of its lanes, and the limits of single lanes.
- */
+/* How long a task counts against the limits of its lanes, and limits of single lanes. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static lanepool_status try_on(lanepool_pool *pool, struct step *step, uint64_t k
     return lanepool_pool_submit_within(pool, &task, 0);
 }
 
-/* Whether one more task would be accepted for the key; it is. */
+/* Returns true if one more task of the key is accepted. */
 static bool has_room(lanepool_pool *pool, uint64_t key)
 {
     static struct step step;
@@ -69,13 +68,13 @@ Test(lane_counts, lane_has_a_limit_of_its_own)
     expect_status(lanepool_pool_submit_within(pool, &task, 0), LANEPOOL_FULL);
     expect_status(try_on(pool, &steps[5], 1), LANEPOOL_FULL);
     lanepool_lane_release(lane);
-    expect_status(try_on(pool, &steps[5], 1), LANEPOOL_FULL); /* the limit is the key's */
+    expect_status(try_on(pool, &steps[5], 1), LANEPOOL_FULL); /* the limit belongs to the key */
     lane = hold(pool, 1);
-    expect_ok(lanepool_lane_set_pending_max(lane, 1)); /* takes nothing back */
+    expect_ok(lanepool_lane_set_pending_max(lane, 1)); /* removes no task */
     expect_ok(lanepool_lane_set_pending_max(lane, 3));
     expect_ok(try_on(pool, &steps[2], 1));
     expect_status(try_on(pool, &steps[5], 1), LANEPOOL_FULL);
-    expect_ok(lanepool_lane_set_pending_max(lane, 0)); /* the pool's */
+    expect_ok(lanepool_lane_set_pending_max(lane, 0)); /* the pool's limit */
     expect_ok(try_on(pool, &steps[3], 1));
     lanepool_lane_release(lane);
     gate_open(&gate, 1);
@@ -257,7 +256,7 @@ Test(lane_counts, cancelled_task_counts_until_its_place_has_gone)
     expect_ok(lanepool_pool_submit(pool, &task));
     expect_ok(lanepool_future_cancel(future));
     expect_eq(waiting.cancels, 1);
-    expect(!has_room(pool, 1)); /* its mark stands behind what runs */
+    expect(!has_room(pool, 1)); /* its tombstone is queued behind the running task */
     gate_open(&gate, 1);
     pool_settle(pool);
     expect(has_room(pool, 1));
@@ -323,7 +322,7 @@ Test(lane_counts, periodic_task_counts_until_its_series_is_over)
     expect_status(try_on(pool, &step, 1), LANEPOOL_FULL);
     (void)lanepool_timer_cancel(timer);
     lanepool_timer_release(timer);
-    expect_ok(step_submit_on(pool, &step, 1)); /* comes as soon as the series has ended */
+    expect_ok(step_submit_on(pool, &step, 1)); /* accepted as soon as the periodic task has ended */
     pool_end(pool);
     expect_eq(step.runs, 1);
     gate_fini(&gate);
@@ -372,10 +371,10 @@ Test(lane_counts, heir_counts_in_place_of_who_hands_over)
     expect_ok(holding.handed_over);
     expect(has_room(pool, 1));
     expect(!has_room(pool, 1));
-    expect(has_room(pool, 2)); /* runs at once, but the lane counts both while it lasts */
+    expect(has_room(pool, 2)); /* its task runs at once, but the lane still counts both */
     gate_open(&gate, 1);
     expect(gate_await(&heirs, 1));
-    expect(!has_room(pool, 1)); /* the heir now, and the one that waits for it */
+    expect(!has_room(pool, 1)); /* the receiver now, and the task that waits for it */
     gate_open(&heirs, 1);
     pool_settle(pool);
     expect(has_room(pool, 1));

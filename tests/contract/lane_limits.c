@@ -1,4 +1,5 @@
-/* Limits on the pending tasks of each key: who is admitted, who waits, and who goes first. */
+/* Limits on the pending tasks of each key: which tasks are admitted, which wait, and in which
+ * order. */
 #include <pthread.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static lanepool_pool *limited_pool(unsigned workers, size_t lane_pending_max)
     return pool_make_with(&options);
 }
 
-/* A pool whose limit for key 1 is used up by one task that stands at the gate. */
+/* Returns a pool whose limit for key 1 is reached by one task, which waits at the gate. */
 static lanepool_pool *full_pool(struct step *holder, struct gate *gate)
 {
     lanepool_pool *pool = limited_pool(2, 1);
@@ -49,7 +50,7 @@ static lanepool_status try_on(lanepool_pool *pool, struct step *step, uint64_t k
     return lanepool_pool_submit_within(pool, &task, 0);
 }
 
-/* A thread that submits one step on two keys, which may be the same. */
+/* A thread that submits one step on two keys, which may be equal. */
 struct submitter {
     lanepool_pool *pool;
     struct step step;
@@ -89,7 +90,7 @@ static struct submitter submitter_on(lanepool_pool *pool, uint64_t a, uint64_t b
     return submitter;
 }
 
-/* Returns when the submitter is about to call. */
+/* Returns when the submitter is about to make its call. */
 static void start(struct submitter *self)
 {
     gate_init(&self->started);
@@ -97,7 +98,7 @@ static void start(struct submitter *self)
     expect(gate_await(&self->started, 1));
 }
 
-/* Returns once the submitter's call has blocked. */
+/* Returns when the submitter's call has blocked. */
 static void start_and_see_it_block(struct submitter *self)
 {
     start(self);
@@ -156,7 +157,7 @@ Test(lane_limits, refused_and_timed_out_tasks_leave_nothing_behind)
     expect_eq(stats.pending, 1);
     gate_open(&gate, 1);
     pool_settle(pool);
-    expect_ok(try_on(pool, &refused, 1)); /* there is room for one, as before */
+    expect_ok(try_on(pool, &refused, 1)); /* there is room for one task, as before */
     pool_end(pool);
     expect_eq(refused.runs, 1);
     expect_eq(refused.releases, 0);
@@ -253,7 +254,7 @@ Test(lane_limits, task_over_several_lanes_is_admitted_to_all_or_none)
 
     expect_status(submit_on_both(pool, &both, 2, 1, 0), LANEPOOL_FULL);
     expect_status(submit_on_both(pool, &both, 2, 1, 1000000), LANEPOOL_TIMED_OUT);
-    expect_ok(try_on(pool, &single, 2)); /* its only place was not taken */
+    expect_ok(try_on(pool, &single, 2)); /* the waiting task has not taken the room in this lane */
     gate_open(&gate, 1);
     pool_settle(pool);
     expect_ok(submit_on_both(pool, &both, 2, 1, 0));
@@ -281,7 +282,7 @@ Test(lane_limits, rollup_that_waits_is_not_overtaken_in_a_lane_with_room)
     single.step.id = 1;
     single.step.journal = &journal;
     start_and_see_it_block(&single);
-    expect_ok(try_on(pool, &other, 3)); /* shares no lane with those who wait */
+    expect_ok(try_on(pool, &other, 3)); /* shares no lane with the waiting tasks */
     gate_open(&gate, 1);
     expect_ok(join_submitter(&rollup));
     expect_ok(join_submitter(&single));
@@ -291,9 +292,8 @@ Test(lane_limits, rollup_that_waits_is_not_overtaken_in_a_lane_with_room)
     gate_fini(&gate);
 }
 
-/* On a busy machine the rollup may have given up before the other one comes, which changes no
- * answer.
- */
+/* On a busy machine the rollup may give up before the second submitter starts. The answers are the
+ * same. */
 Test(lane_limits, who_gives_up_waiting_makes_way)
 {
     struct gate gate;
@@ -336,7 +336,7 @@ Test(lane_limits, duplicates_count_once_and_shared_claims_count)
     gate_fini(&gate);
 }
 
-/* --- the pool's limit, and its end --- */
+/* --- the pool's limit, and the pool's end --- */
 
 Test(lane_limits, pools_limit_holds_beside_them)
 {
@@ -479,10 +479,10 @@ Test(lane_limits, batch_stops_at_a_full_lane)
 
 enum { FLOOD_LIMIT = 5, FLOOD_THREADS = 3, FLOOD_TASKS = 1500, FLOOD_KEYS = 3 };
 
-/* Of one key: bodies look at how many of its tasks are in flight. */
+/* The tasks of one key; their bodies check how many are pending. */
 struct flooded {
-    _Atomic int64_t admitted; /* counted after the submit: never more than were accepted */
-    _Atomic int64_t finished; /* counted before the end: never less than have finished */
+    _Atomic int64_t admitted; /* counted after the submit: never more than the accepted tasks */
+    _Atomic int64_t finished; /* counted before the end: never less than the finished tasks */
     _Atomic int64_t most;
 };
 

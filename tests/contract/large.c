@@ -1,4 +1,4 @@
-/* Sizes at the far end: many claims, many tasks on one key, deep submission. */
+/* Extreme sizes: many claims, many tasks on one key, deep submission. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 enum { CLAIMS = 100000, TASKS = 1000000, DEPTH = 100000 };
 
-/* What a task with one claim takes, and a tenth for what blocks come in. */
+/* The size of a task with one claim, and a tenth more for the memory around blocks. */
 enum { TASK_BYTES = 64, TASKS_BYTES_MAX = TASKS / 10 * 11 * TASK_BYTES };
 
 Test(large, rollup_over_a_hundred_thousand_keys)
@@ -26,7 +26,8 @@ Test(large, rollup_over_a_hundred_thousand_keys)
     for (uint32_t i = 0; i < 5; i++) {
         steps[i].journal = journal;
     }
-    /* One key in front, three times all of them, one key behind: strictly in order. */
+    /* One task on one key, three tasks on all keys, one more on one key: they run strictly in
+     * order. */
     expect_ok(step_submit_on(pool, &steps[0], CLAIMS - 1));
     for (int i = 1; i < 4; i++) {
         lanepool_task task = step_task(&steps[i], claims, CLAIMS);
@@ -65,7 +66,7 @@ Test(large, one_key_named_a_hundred_thousand_times)
     free(claims);
 }
 
-/* The task's number is its context; the counters are plain, since the key guards them. */
+/* The task's number is its context. The counters are plain, because the key guards them. */
 static struct {
     uint64_t next;
     uint64_t out_of_turn;
@@ -147,7 +148,7 @@ Test(large, each_task_submits_the_next_on_its_own_key)
     expect_eq(left, 0);
 }
 
-/* A submitter whose stack is as small as the system allows; sanitizers need more for themselves. */
+/* A submitter whose stack is as small as the system allows; sanitizers need more. */
 enum { SMALL_STACK = PROCESS_IS_SANITIZED ? 512 << 10 : 16 << 10 };
 
 struct small {

@@ -27,7 +27,7 @@ Test(lifecycle, destroy_runs_everything_accepted)
     }
 }
 
-/* Each task submits the next until none is left. */
+/* Each task submits the next one until none is left. */
 struct countdown {
     _Atomic uint32_t left;
     _Atomic uint32_t refused;
@@ -111,7 +111,7 @@ Test(lifecycle, await_times_out_on_a_pool_that_was_not_shut_down)
 
     expect_status(lanepool_pool_await(pool, 0), LANEPOOL_TIMED_OUT);
     expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
-    expect_ok(step_submit(pool, &step)); /* the pool goes on as before */
+    expect_ok(step_submit(pool, &step)); /* the pool works as before */
     pool_end(pool);
     expect_eq(step.runs, 1);
 }
@@ -154,7 +154,7 @@ Test(lifecycle, await_gives_up_on_a_task_that_does_not_return_and_the_pool_goes_
     expect_ok(lanepool_pool_shutdown(pool));
     expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
     gate_open(&opener.gate, 1);
-    expect(gate_await(&inner_gate, 1)); /* submitted after that, and started */
+    expect(gate_await(&inner_gate, 1)); /* submitted after the shutdown, and started */
     expect_ok(opener.status);
     gate_open(&inner_gate, 1);
     expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
@@ -207,7 +207,7 @@ Test(lifecycle, strongest_of_several_shutdowns_at_once_applies)
             expect_eq(pthread_create(&callers[i].handle, NULL, shut_down_and_await, &callers[i]),
                       0);
         }
-        /* Whoever was first: from here on it is decided. */
+        /* From here on the kind of shutdown is decided, whichever call came first. */
         mine = lanepool_pool_shutdown_now(pool, NULL, NULL);
         gate_open(&gate, 1);
         for (int i = 0; i < 3; i++) {
@@ -307,11 +307,11 @@ Test(lifecycle, quiesce_does_not_wait_for_what_was_accepted_later)
     expect(gate_await(&early_gate, 1));
     expect_eq(pthread_create(&quiescer.handle, NULL, quiesce, &quiescer), 0);
     expect(gate_await(&quiescer.started, 1));
-    expect(process_thread_sleeps(quiescer.thread)); /* it waits for the early task */
+    expect(process_thread_sleeps(quiescer.thread)); /* the quiesce waits for the early task */
     expect_ok(step_submit(pool, &late));
     expect(gate_await(&late_gate, 1));
     gate_open(&early_gate, 1);
-    pthread_join(quiescer.handle, NULL); /* although the late one has not finished */
+    pthread_join(quiescer.handle, NULL); /* although the late task has not finished */
     expect_ok(quiescer.status);
     gate_open(&late_gate, 1);
     pool_end(pool);
@@ -338,7 +338,7 @@ Test(lifecycle, release_has_been_called_when_quiesce_returns)
     pool_end(pool);
 }
 
-/* What is on its way to the pool when it is told to drain must not keep it from ending. */
+/* A message that is on its way to the pool when the drain begins must not prevent its end. */
 Test(lifecycle, pool_ends_although_lanes_were_given_back_right_before)
 {
     enum { ROUNDS = 20000, LANES = 16 };
@@ -359,7 +359,8 @@ Test(lifecycle, pool_ends_although_lanes_were_given_back_right_before)
     }
 }
 
-/* A task that submits itself again until it is told to end, so that its worker never runs dry. */
+/* A task that submits itself again until `end` is set, so that its worker never runs out of
+ * work. */
 struct endless {
     _Atomic bool end;
     _Atomic uint32_t failures;

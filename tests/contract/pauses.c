@@ -1,4 +1,4 @@
-/* Pausing: a pool, or one lane, takes tasks and starts none until it is resumed. */
+/* Pausing: a pool, or one lane, accepts tasks and starts none until it is resumed. */
 #include <string.h>
 
 #include "support/step.h"
@@ -99,7 +99,7 @@ Test(pauses, lane_starts_nothing_until_it_is_resumed_and_others_go_on)
     gate_fini(&gate);
 }
 
-/* Paused while idle, through one handle, and resumed through another. */
+/* The lane is paused while idle, through one handle, and resumed through another. */
 Test(pauses, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
 {
     struct step step = { 0 };
@@ -118,7 +118,8 @@ Test(pauses, idle_lane_can_be_paused_and_the_pause_stays_without_the_handle)
     pool_end(pool);
 }
 
-/* Resumed while the pause still stands behind a running task; and paused again. */
+/* The lane is resumed while the pause's gate still waits behind a running task, and paused
+ * again. */
 Test(pauses, pause_that_was_not_reached_is_taken_back)
 {
     struct gate gate;

@@ -1,4 +1,4 @@
-/* What tasks do that have a place in a poisoned lane. */
+/* Tasks with an entry in a poisoned lane. */
 #include <sched.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static lanepool_status await(lanepool_future *future)
     return result.status;
 }
 
-/* The step fails in the bad lane, and is kept. */
+/* The step fails in the bad lane, and is parked. */
 static void submit_bad_as(lanepool_pool *pool, struct step *bad, lanepool_mode mode)
 {
     lanepool_claim claim = lanepool_claim_id(BAD, mode);
@@ -85,7 +85,7 @@ static void skip_and_end(lanepool_pool *pool, const struct step *bad)
     pool_end(pool);
 }
 
-/* One rollup waits already when the lane is poisoned, the other one comes when it is. */
+/* One rollup already waits when the lane is poisoned, the second one is submitted afterwards. */
 static void meet_poison(lanepool_at_poison at_poison, size_t claim_count)
 {
     bool fails = at_poison == LANEPOOL_AT_POISON_FAIL;
@@ -132,8 +132,8 @@ Test(poison, rollup_fails_at_the_poisoned_lane)
     meet_poison(LANEPOOL_AT_POISON_FAIL, 1);
 }
 
-/* What holds the lane is a reader that is kept: who reads, too, conflicts with nothing there once
- * the rollup has left it. */
+/* The parked task is a reader. Once the rollup has left the lane, other readers conflict with
+ * nothing there. */
 Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
 {
     struct gate gate;
@@ -145,7 +145,7 @@ Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
     options.workers = 2;
-    options.routing = LANEPOOL_ROUTING_SUBMITTER; /* all wait before the reader fails */
+    options.routing = LANEPOOL_ROUTING_SUBMITTER; /* all tasks wait before the reader fails */
     lanepool_pool *pool = pool_make_with(&options);
     gate_init(&gate);
     submit_bad_as(pool, &bad, LANEPOOL_SHARED);
@@ -222,7 +222,7 @@ static void await_due(lanepool_pool *pool)
     } while (stats.delayed > 0);
 }
 
-/* Those behind the barrier get their places although the kept task stands before it. */
+/* The tasks behind the barrier get their entries although the parked task precedes it. */
 Test(poison, rollup_leaves_the_lane_when_a_barrier_before_it_is_cancelled)
 {
     static const lanepool_claim all = { .type = LANEPOOL_KEY_ALL };
@@ -325,7 +325,7 @@ Test(poison, is_avoided_only_with_lanes_per_key)
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
 }
 
-/* --- lanes paused --- */
+/* --- paused lanes --- */
 
 static lanepool_lane *acquire(lanepool_pool *pool, uint64_t key)
 {

@@ -1,4 +1,5 @@
-/* Of the ready tasks the highest is run first; who waits lends what it has to who holds it up. */
+/* Of the ready tasks the one with the highest level runs first. A waiting task passes its level on
+ * to the tasks that block it. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -8,8 +9,8 @@
 
 enum { STEPS = 16 };
 
-/* A pool of one worker, which stands at the gate in a task of no claims, so that all that is
- * submitted meanwhile is chosen among when the gate is opened. */
+/* A pool whose only worker waits at the gate in a task without claims. Everything submitted before
+ * the gate is opened is one choice. */
 struct scene {
     lanepool_pool *pool;
     struct gate gate;
@@ -49,8 +50,8 @@ static struct scene *scene_make(void)
     return scene_make_with(&options);
 }
 
-/* Lets all run and compares the order in which they did. This thread routes nothing meanwhile, as a
- * quiesce would: what another thread is just routing may come too late for the worker's choice. */
+/* Opens the gate, and compares the order in which the tasks ran. This thread must not route, as a
+ * quiesce would: the worker may miss a task that another thread is just routing. */
 static void scene_end(struct scene *scene, const char *order)
 {
     gate_open(&scene->gate, 1);
@@ -63,7 +64,7 @@ static void scene_end(struct scene *scene, const char *order)
     free(scene);
 }
 
-/* What the order calls the next step. */
+/* Describes the next step; `name` is its letter in the order. */
 static lanepool_task next_task(struct scene *scene, char name, uint32_t priority,
                                const lanepool_claim *claims, size_t claim_count)
 {
@@ -76,7 +77,7 @@ static lanepool_task next_task(struct scene *scene, char name, uint32_t priority
     return task;
 }
 
-/* The claims are written as letters: a capital one is EXCLUSIVE. */
+/* Makes claims of letters: a capital letter is EXCLUSIVE. */
 static size_t claims_of(const char *keys, lanepool_claim *claims)
 {
     size_t count = strlen(keys);
@@ -111,7 +112,7 @@ static lanepool_future *add_awaitable(struct scene *scene, char name, uint32_t p
     return future;
 }
 
-/* --- what may be asked for --- */
+/* --- accepted and refused priorities --- */
 
 Test(priorities, are_refused_where_there_are_none)
 {
@@ -177,8 +178,8 @@ Test(priorities, do_not_change_the_order_of_a_lane)
     scene_end(scene, "abcd");
 }
 
-/* What is accepted while a task runs is chosen among when that has returned, also before what it
- * has made ready. */
+/* A worker chooses anew when a task has returned: tasks accepted during that task take part, and
+ * may precede the tasks that it has made ready. */
 Test(priorities, a_worker_goes_on_with_the_highest_not_with_its_chain)
 {
     struct scene *scene = scene_make();
@@ -203,7 +204,7 @@ Test(priorities, count_among_many_of_one_batch)
     scene_end(scene, "ax");
 }
 
-/* --- lending --- */
+/* --- inheritance --- */
 
 Test(priorities, who_waits_lends_to_what_stands_before_it)
 {
@@ -255,7 +256,7 @@ Test(priorities, shared_ones_lend_beyond_their_own_run)
     scene_end(scene, "abcd");
 }
 
-/* The same lane twice, and both ways round: rollups that meet in several lanes. */
+/* Rollups meet in several lanes: in the same lane twice, and both ways round. */
 Test(priorities, lend_where_rollups_cross)
 {
     struct scene *scene = scene_make();
@@ -298,7 +299,7 @@ Test(priorities, a_cancelled_rollup_that_has_its_lanes_goes_before_all)
     scene_end(scene, "ab");
 }
 
-/* Until the task has been lent so much; what was submitted is routed. */
+/* Waits until the task has inherited this level; the snapshots route what was submitted. */
 static void await_level(lanepool_pool *pool, uint64_t ticket, uint32_t level)
 {
     uint32_t found = 0;
@@ -313,7 +314,7 @@ static void await_level(lanepool_pool *pool, uint64_t ticket, uint32_t level)
     }
 }
 
-/* The task that runs gives A up, and hands B over to an heir without a priority. */
+/* The running task gives up A, and hands its other lanes over to a receiver without a priority. */
 static int give_and_hand_over(lanepool_run *run, void *context, lanepool_call call)
 {
     struct scene *scene = context;
@@ -356,8 +357,8 @@ Test(priorities, an_heir_has_what_its_giver_was_lent)
     scene_end(scene, "hbma");
 }
 
-/* A rollup that does not wait in a poisoned lane leaves it: what comes there later holds up, and is
- * held up by, the task that poisons it alone. */
+/* A rollup that avoids poison leaves the poisoned lane. Later tasks in that lane block, and are
+ * blocked by, only the task that has poisoned it. */
 Test(priorities, are_not_lent_to_who_has_left_a_poisoned_lane)
 {
     struct scene *scene = scene_make();
@@ -436,7 +437,7 @@ Test(priorities, a_wait_inside_a_task_lends_to_what_it_waits_for)
 
 /* --- ageing --- */
 
-/* Runs until the clock that ages are measured with has moved, then submits itself once more. */
+/* Runs until the clock that measures waiting times has moved, then submits itself once more. */
 struct ticking {
     lanepool_pool *pool;
     struct step *low;
@@ -483,7 +484,7 @@ Test(priorities, a_task_that_waits_for_long_rises)
     expect(rounds_before_low(1) <= (int)LANEPOOL_PRIORITY_MAX + 2);
 }
 
-/* --- other ways in and out --- */
+/* --- rules, cancels and other features --- */
 
 static bool all_are_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {

@@ -1,6 +1,6 @@
 /*
- * Many workers on few processors, and threads of unequal priority: whoever waits sleeps, so that
- * the others come to their turn.
+ * Many workers on few processors, and threads of unequal priority: a waiting thread sleeps, so that
+ * the others can run.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <sched.h>
@@ -15,7 +15,7 @@ enum { MANY = 64, STEPS = 2000 };
 
 static struct step steps[STEPS];
 
-/* Blocks in submits, in waits for futures and in a wait for all; false when a call fails. */
+/* Blocks in submits, in waits for futures, and in a wait for all. Returns false if a call fails. */
 static bool work_through(lanepool_pool *pool)
 {
     bool good = true;
@@ -61,7 +61,7 @@ static void work_with(unsigned workers)
         lanepool_pool *pool = pool_make_with(&options);
 
         expect(work_through(pool));
-        expect(process_other_threads_sleep()); /* nobody spins */
+        expect(process_other_threads_sleep()); /* no thread spins */
         pool_end(pool);
     }
 }
@@ -72,7 +72,7 @@ Test(processors, one_worker_and_many_do_the_same_and_sleep_when_idle)
     work_with(MANY);
 }
 
-/* The first processor that this thread may use. */
+/* Returns a set with the first processor that this thread may use. */
 static cpu_set_t first_processor(const cpu_set_t *allowed)
 {
     cpu_set_t one;
@@ -96,14 +96,15 @@ Test(processors, many_workers_share_one_processor)
     one = first_processor(&allowed);
     expect_eq(sched_setaffinity(0, sizeof one, &one), 0);
     pool = pool_make_with(NULL);
-    expect_eq(lanepool_pool_worker_count(pool), 1); /* as many as there are processors to use */
+    expect_eq(lanepool_pool_worker_count(pool), 1); /* as many as there are usable processors */
     pool_end(pool);
     work_with(1);
     work_with(MANY);
     expect_eq(sched_setaffinity(0, sizeof allowed, &allowed), 0);
 }
 
-/* Priorities on one processor: a thread that spins would keep all below it from running. */
+/* Priorities on one processor: a spinning thread would keep all threads with a lower priority from
+ * running. */
 struct priorities {
     bool permitted;
     bool good;
@@ -116,7 +117,7 @@ static bool set_priority(int policy, int priority)
     return sched_setscheduler(0, policy, &parameters) == 0;
 }
 
-/* Workers take over the priority of the thread that creates the pool; it then changes its own. */
+/* Workers take over the priority of the thread that creates the pool; then it changes its own. */
 static bool work_at(int workers_priority, int own_priority)
 {
     bool good = true;

@@ -1,11 +1,11 @@
-/* Pumps: tasks that run on a thread of the program's own, in their place among all others. */
+/* Pumps: tasks that run on a thread of the program, in order with all other tasks. */
 #include <poll.h>
 #include <pthread.h>
 
 #include "support/step.h"
 #include "support/test.h"
 
-/* Runs on the test's thread only, and says so. */
+/* A task that records on which thread it runs: only the test's thread is right. */
 struct pumped {
     pthread_t thread;
     struct journal *journal;
@@ -54,7 +54,7 @@ static lanepool_pump *pump_make(lanepool_pool *pool)
     return pump;
 }
 
-/* Runs what comes until so many tasks were run. */
+/* Runs the pump until `count` tasks have run. */
 static void pump_tasks(lanepool_pump *pump, size_t count)
 {
     while (count > 0) {
@@ -160,7 +160,7 @@ Test(pumps, so_many_are_run_at_most_and_none_is_waited_for_after_the_first)
     pool_end(pool);
 }
 
-/* While all workers are busy, the submitter and the pumping thread route themselves. */
+/* While all workers are busy, the submitter and the pumping thread route. */
 Test(pumps, tasks_come_although_all_workers_are_busy)
 {
     struct pumped pumped = { 0 };
@@ -198,7 +198,7 @@ Test(pumps, pump_with_a_pending_task_is_not_destroyed)
     pool_end(pool);
 }
 
-/* --- waiting for them, and inside them --- */
+/* --- waits for pump tasks, and inside them --- */
 
 struct waiter {
     lanepool_pump *pump;
@@ -247,7 +247,7 @@ Test(pumps, task_may_wait_for_a_pumps_task_and_not_pump)
     pool_end(pool);
 }
 
-/* Behind another of the same pump; only this thread can run either. */
+/* Waits behind another task of the same pump; only this thread can run either. */
 static int wait_for_the_same_pump(lanepool_run *run, void *context, lanepool_call call)
 {
     struct waiter *waiter = context;
@@ -360,7 +360,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
     returned->count++;
 }
 
-/* The first task is ready, the second waits behind it. */
+/* The first task is ready; the second waits behind it. */
 static void stop_with_pumped_tasks(lanepool_layout layout, bool hands_back)
 {
     struct pumped pumped[2] = { { .id = 0 }, { .id = 1 } };

@@ -1,4 +1,4 @@
-/* The caller's conflict rule: what it may do, and what it is shown. */
+/* The calls that the program's conflict rule may make, and the arguments that it gets. */
 #include "support/memory.h"
 #include "support/step.h"
 #include "support/test.h"
@@ -15,7 +15,7 @@ static lanepool_pool *pool_with_rule(unsigned workers, lanepool_layout layout,
     return pool_make_with(&options);
 }
 
-/* A rule that submits and waits when it is asked for the first time. */
+/* A rule that submits and waits at its first call. */
 struct busy_rule {
     lanepool_pool *pool;
     lanepool_future *pending;
@@ -53,7 +53,7 @@ Test(rule, rule_may_submit_and_a_wait_in_it_is_a_deadlock)
     task.future = &rule.pending;
     expect_ok(lanepool_pool_submit(rule.pool, &task));
     expect(gate_await(&gate, 1));
-    expect_ok(step_submit(rule.pool, &second)); /* is compared with the pending one */
+    expect_ok(step_submit(rule.pool, &second)); /* is compared with the pending task */
     expect(gate_await(&gate, 1));
     gate_open(&gate, 2);
     pool_end(rule.pool);
@@ -66,7 +66,7 @@ Test(rule, rule_may_submit_and_a_wait_in_it_is_a_deadlock)
     gate_fini(&gate);
 }
 
-/* Contexts that know whether they have been released. */
+/* Contexts that record whether they have been released. */
 struct tracked {
     _Atomic bool released;
     uint32_t group;
@@ -121,7 +121,7 @@ static void rule_never_sees_what_was_released(lanepool_layout layout)
         task.release = release_tracked;
         expect_ok(lanepool_pool_submit(pool, &task));
         if (i % 64 == 0) {
-            pool_settle(pool); /* few pending, so that finished ones are near */
+            pool_settle(pool); /* few tasks are pending, so that finished ones are soon reaped */
         }
     }
     pool_end(pool);
@@ -142,7 +142,8 @@ Test(rule, rule_never_sees_a_task_after_its_release_per_worker)
     rule_never_sees_what_was_released(LANEPOOL_PER_WORKER);
 }
 
-/* Not a function of its arguments: allowed to give any order, but not to lose or hang tasks. */
+/* A rule that is not a function of its arguments: any order is allowed, but no task may be lost or
+ * hang. */
 static bool changes_its_answer(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
     _Atomic uint32_t *calls = user;
@@ -181,7 +182,7 @@ Test(rule, rule_that_changes_its_answer_loses_no_task_per_worker)
 
 enum { READER = 1, WRITER = 2 };
 
-/* Readers overlap with one another, writers with nothing. */
+/* Readers may overlap with one another, writers with no other task. */
 static bool readers_and_writers(const lanepool_task_view *a, const lanepool_task_view *b,
                                 void *user)
 {
@@ -217,7 +218,7 @@ Test(rule, kinds_run_together_or_in_order_as_the_rule_says)
             }
         }
     }
-    expect(gate_await(&gate, 2)); /* the readers in front of the writers */
+    expect(gate_await(&gate, 2)); /* the readers before the writers */
     expect(!step_was_called(&writers[0]));
     gate_open(&gate, 2);
     for (int w = 0; w < 2; w++) {
@@ -233,7 +234,7 @@ Test(rule, kinds_run_together_or_in_order_as_the_rule_says)
     gate_fini(&writer_gate);
 }
 
-/* Tasks that wait for one another, beside one that does not. */
+/* Tasks that conflict with one another, and one that does not. */
 struct apart {
     bool conflicts;
     struct gate *gate; /* or NULL */
@@ -281,7 +282,7 @@ static void submit_apart(lanepool_pool *pool, struct apart *apart, lanepool_rele
     expect_ok(lanepool_pool_submit(pool, &task));
 }
 
-/* Both workers are inside tasks while the backlog grows; the one that comes out first routes. */
+/* Both workers are inside tasks while the backlog grows. The worker that returns first routes. */
 Test(rule, finished_task_is_released_before_a_long_backlog_is_routed)
 {
     enum { BACKLOG = 1000 };

@@ -1,4 +1,5 @@
-/* The striped executor's rows: tasks of one key in order, different keys in parallel. */
+/* Promises S0.1 to S0.12 of README.md, the striped executor: tasks of one key in order, different
+ * keys in parallel. */
 #include <string.h>
 
 #include "support/memory.h"
@@ -51,7 +52,8 @@ Test(seed_s0, s0_2_key_can_be_the_identity_of_an_object)
     for (int i = 0; i < 3; i++) {
         expect_ok(lanepool_pool_submit(pool, &tasks[i]));
     }
-    /* An equal object elsewhere is another key: both bodies stand at the gate at once. */
+    /* An equal object at another address is another key: both bodies are at the gate at the same
+     * time. */
     expect(gate_await(&gate, 2));
     expect(!step_was_called(&same));
     gate_open(&gate, 2);
@@ -363,15 +365,15 @@ Test(seed_s0, s0_11_pool_grows_with_demand_and_shrinks_when_idle)
         expect(gate_await(&gate, MOST)); /* all of them run at once */
         expect(process_has_threads(threads_before + MOST));
         gate_open(&gate, MOST);
-        pool_settle(pool); /* nobody is left at the gate */
+        pool_settle(pool); /* no task is left at the gate */
     }
     pool_end(pool);
     expect(process_has_threads(threads_before));
     gate_fini(&gate);
 }
 
-/* What of it needs no clock: many keys take no threads of their own, and as many as there are
- * workers keep all of them busy at once. How fast it is, is measured by tests/bench. */
+/* Checks what needs no clock: many keys need no threads of their own, and as many keys as workers
+ * keep all workers busy at once. tests/bench measures the speed. */
 Test(seed_s0, s0_12_keys_in_order_keep_all_workers_of_a_small_pool_busy)
 {
     enum { MANY = 128, EACH = 60, WORKERS = 4, STOP = 20 };
@@ -391,7 +393,7 @@ Test(seed_s0, s0_12_keys_in_order_keep_all_workers_of_a_small_pool_busy)
             expect_ok(step_submit_on(pool, &steps[key][i], key));
         }
     }
-    /* Four keys stop in the middle of their tasks, each on a worker that the others do not have. */
+    /* Four keys stop in the middle of their tasks, each on a worker of its own. */
     expect(gate_await(&gate, WORKERS));
     expect(process_has_threads(threads_before + WORKERS));
     gate_open(&gate, WORKERS);

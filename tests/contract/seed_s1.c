@@ -1,10 +1,11 @@
-/* The grouped pool's rows: tasks say themselves whether they may overlap; rollups span lanes. */
+/* Promises S1.1 to S1.12 of README.md, the grouped pool: tasks say themselves whether they may
+ * overlap; rollups span lanes. */
 #include <pthread.h>
 
 #include "support/step.h"
 #include "support/test.h"
 
-/* Each client has one letter; a task involves the clients of its text. */
+/* Each client is one letter; a task involves the clients in its text. */
 struct client_task {
     struct step step;
     const char *clients;
@@ -42,7 +43,8 @@ static lanepool_status submit_client(lanepool_pool *pool, struct client_task *ta
     return step_submit(pool, &task->step);
 }
 
-/* Answers false for (older, newer) or (newer, older) only; ids grow with submission. */
+/* A rule that answers no for (older, newer) or for (newer, older) only. Identifiers grow with
+ * submission. */
 struct one_sided {
     bool newer_asks;
 };
@@ -101,7 +103,7 @@ Test(seed_s1, s1_2_no_conflict_goes_to_the_worker_with_the_fewest_entries)
         tasks[i].step.gate = &gate;
         expect_ok(submit_client(pool, &tasks[i]));
     }
-    /* All three run at once: none was put behind another while a worker had no entry. */
+    /* All three run at once: none was queued behind another while a worker had no entry. */
     expect(gate_await(&gate, 3));
     gate_open(&gate, 3);
     pool_end(pool);
@@ -150,7 +152,7 @@ Test(seed_s1, s1_3_every_worker_is_woken_for_work_of_its_own)
             steps[i] = (struct step){ .gate = &gate };
             expect_ok(step_submit_on(pool, &steps[i], i));
         }
-        expect(gate_await(&gate, WORKERS)); /* a lost wake-up shows here */
+        expect(gate_await(&gate, WORKERS)); /* a lost wake-up would fail here */
         gate_open(&gate, WORKERS);
         pool_settle(pool);
         for (int i = 0; i < WORKERS; i++) {
@@ -163,7 +165,8 @@ Test(seed_s1, s1_3_every_worker_is_woken_for_work_of_its_own)
     gate_fini(&gate);
 }
 
-/* A rollup over a and b stands latched behind a running task of a; c goes on, b does not. */
+/* A rollup over a and b is latched, and waits for a running task of a. A task of c runs; one of b
+ * waits. */
 static void rollup_blocks_its_clients_only(lanepool_pool *pool)
 {
     struct gate gate_a;
@@ -208,7 +211,7 @@ Test(seed_s1, s1_4_rollup_blocks_its_clients_and_no_more_per_worker)
     rollup_blocks_its_clients_only(client_pool(3, LANEPOOL_PER_WORKER, share_no_client));
 }
 
-/* While the rollup itself runs, the others go on as well. */
+/* While the rollup runs, tasks of other clients run, too. */
 static void running_rollup_blocks_its_clients_only(lanepool_pool *pool)
 {
     struct gate gate;
@@ -278,7 +281,7 @@ Test(seed_s1, s1_5_submission_order_is_kept_around_a_rollup_per_worker)
     order_around_a_rollup(client_pool(3, LANEPOOL_PER_WORKER, share_no_client));
 }
 
-/* After the rollup, a and b must be seen running at once, however often it is repeated. */
+/* After the rollup, tasks of a and b must run at the same time, in every round. */
 static void clients_part_after_a_rollup(lanepool_pool *pool)
 {
     struct gate gate;
@@ -386,7 +389,7 @@ Test(seed_s1, s1_8_failing_rollup_frees_its_clients_and_shutdown_now_returns_the
     gate_fini(&gate);
 }
 
-/* A rule that compares identities: it must be shown the very contexts that were submitted. */
+/* A rule that compares addresses: it must get the very contexts that were submitted. */
 struct identity_rule {
     const struct step *first;
     const struct step *last;
@@ -484,7 +487,8 @@ Test(seed_s1, s1_10_submitters_go_on_while_every_worker_is_busy)
         expect_eq(pthread_create(&submitters[i].thread, NULL, submit_hundred, &submitters[i]), 0);
     }
     for (int i = 0; i < 4; i++) {
-        pthread_join(submitters[i].thread, NULL); /* all returned, though nothing has run */
+        /* All calls have returned, although no task has run. */
+        pthread_join(submitters[i].thread, NULL);
         expect_ok(submitters[i].worst);
         expect(!step_was_called(&submitters[i].tasks[99].step));
     }
@@ -496,7 +500,7 @@ Test(seed_s1, s1_10_submitters_go_on_while_every_worker_is_busy)
     gate_fini(&gate);
 }
 
-/* "*" involves everybody. */
+/* "*" involves every client. */
 static bool share_no_client_nor_star(const lanepool_task_view *a, const lanepool_task_view *b,
                                      void *user)
 {
@@ -527,7 +531,7 @@ static void barrier_over_everything(lanepool_pool *pool)
     expect(!step_was_called(&tasks[4].step));
     expect(!step_was_called(&tasks[5].step));
     gate_open(&barrier, 1);
-    expect(gate_await(&gate, 2)); /* and in parallel again behind it */
+    expect(gate_await(&gate, 2)); /* in parallel again after the barrier */
     gate_open(&gate, 2);
     pool_end(pool);
     gate_fini(&gate);

@@ -1,6 +1,6 @@
 /*
- * Executor scheduler: serial lanes over somebody else's threads. Each test does the same on every
- * executor of its program's table.
+ * Promises S2.1 to S2.7 of README.md, the executor scheduler: serial lanes over threads of another
+ * library. Each test runs on every executor of its program's table.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -51,8 +51,8 @@ static void settle_and_destroy(lanepool_sequence *sequence)
     expect_ok(lanepool_sequence_destroy(sequence));
 }
 
-/* A sequence whose task stands at a gate. A thread of its own submits it: an executor may run it
- * inside of the submit. */
+/* A sequence whose task waits at a gate. A separate thread submits the task, because an executor
+ * may run it inside the submit. */
 struct held {
     lanepool_sequence *sequence;
     struct gate gate;
@@ -281,7 +281,7 @@ enum { DELAYED = 20 };
 
 struct delayed {
     struct gate *gate;
-    uint64_t due_from, due_to; /* when the submit had begun, and had ended, and the delay */
+    uint64_t due_from, due_to; /* before and after the submit, each plus the delay */
     uint64_t started_ns;
     uint64_t delay_ns;
 };
@@ -296,7 +296,7 @@ static int note_start(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* By what the clock said around the submits: however slow they were. */
+/* Judges the order by the clock's times around the submits, so that slow submits do not matter. */
 static void expect_due_order(const struct delayed *delayed)
 {
     for (int i = 0; i < DELAYED; i++) {
@@ -404,7 +404,7 @@ Test(seed_s2, s2_5_one_task_is_cancelled_queued_or_delayed_and_lets_go_at_once)
     }
 }
 
-/* What a task that cancels itself is told. */
+/* The answers that a task gets when it cancels itself. */
 struct selfish {
     lanepool_future *future;
     struct gate gate;
@@ -485,7 +485,7 @@ Test(seed_s2, s2_6_cancelled_sequence_lets_go_of_its_tasks_and_touches_no_other)
             expect_eq(steps[i].cancels, 1);
             expect_eq(steps[i].releases, 1);
         }
-        let_go(&held); /* the task that ran was not disturbed */
+        let_go(&held); /* the running task was not disturbed */
         expect_eq(others[0].cancels, 0);
         expect_eq(others[1].cancels, 0);
         expect_status(lanepool_future_wait(delayed, 0, NULL), LANEPOOL_TIMED_OUT);

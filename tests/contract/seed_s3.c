@@ -1,5 +1,5 @@
-/* The conditional serialization's rows: string keys, bounded workers, backpressure, fairness,
- * contexts that linger. */
+/* Promises S3.1 to S3.6 of README.md, conditional serialization: string keys, bounded workers,
+ * backpressure, fairness, contexts that stay open when idle. */
 #include "support/memory.h"
 #include "support/process.h"
 #include "support/shop.h"
@@ -117,7 +117,7 @@ Test(seed_s3, s3_3_load_of_one_key_beyond_its_limit_blocks_nobody_else)
     gate_fini(&gate);
 }
 
-/* A task that submits itself again until the other key has had its turn. */
+/* A task that submits itself again until the other key's task has run. */
 struct endless {
     lanepool_pool *pool;
     _Atomic bool stop;
@@ -174,7 +174,7 @@ static void endless_key_yields(lanepool_routing routing)
         tasks[i].claim_count = 1;
         expect_ok(lanepool_pool_submit(pool, &tasks[i]));
     }
-    pool_end(pool); /* returns only if the second task was ever run */
+    pool_end(pool); /* returns only if the second task has run */
     expect(endless.stop);
     expect_eq(endless.failure, 0);
 }
@@ -213,15 +213,16 @@ Test(seed_s3, s3_6_long_backlog_of_one_key_does_not_hold_up_another)
     expect(gate_await(&gate, 1));
     gate_open(&gate, 1);
     pool_end(pool);
-    /* Serving the backlog first would put it last; one batch is routed per quantum. */
+    /* If the worker ran the backlog first, it would be last; one batch is routed per quantum. */
     expect(journal_place(&journal, BACKLOG) < BACKLOG / 2);
     gate_fini(&gate);
     free(busy);
 }
 
-/* --- contexts that linger --- */
+/* --- idle contexts --- */
 
-/* One worker serves two keys in turn, whose contexts linger: they keep neither it nor the pool. */
+/* One worker runs tasks of two keys in turn. Their idle contexts delay neither the worker nor the
+ * pool. */
 Test(seed_s3, s3_4_key_keeps_its_context_while_it_lingers_and_that_costs_no_worker)
 {
     struct shop shop = { 0 };
@@ -275,7 +276,7 @@ static void visit_after(lanepool_pool *pool, struct visit *visit, uint64_t delay
     expect_eq(visit->status, LANEPOOL_OK);
 }
 
-/* How long the only context is to linger; 0: there is none. */
+/* Returns the idle time of the only context; 0 if there is none. */
 static uint64_t linger_of(lanepool_pool *pool)
 {
     lanepool_snapshot *snapshot;
@@ -289,9 +290,9 @@ static uint64_t linger_of(lanepool_pool *pool)
     return linger_ns;
 }
 
-/* At first it is closed at once. When the key comes back after a gap that is longer, its context
- * lingers several times as long. On a slow machine that may be over before it is looked at: then
- * another key comes back after a longer gap. */
+/* The key's first context is closed at once. When a task of the key follows after a longer gap, its
+ * context stays open several times as long. On a slow machine that time may be over before it is
+ * read; then another key is tried with a longer gap. */
 Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
 {
     struct gate closed;
@@ -323,18 +324,18 @@ Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
     gate_fini(&closed);
 }
 
-/* --- cold keys beside a flooded one --- */
+/* --- keys with few tasks beside a flooded key --- */
 
-/* With q ready tasks before it, a task starts within q + 1 times (a quantum and one task). */
+/* If q ready tasks precede it, a task starts within (q + 1) * (quantum + 1) starts. */
 enum { FLOOD = 100000, COLD = 1000, FAIR_QUANTUM = 64 };
 enum { STARTS_FOR_ALL = (COLD + 2) * (FAIR_QUANTUM + 1) };
 
 struct fair {
-    struct gate standing; /* workers, until everything is submitted */
-    struct gate started;  /* cold tasks arrive */
-    struct gate beyond;   /* hot tasks that come when all cold ones should have started */
+    struct gate standing; /* workers stop here until everything is submitted */
+    struct gate started;  /* tasks of cold keys arrive here when they start */
+    struct gate beyond;   /* tasks of hot keys stop here after the bound for the cold ones */
     _Atomic uint64_t starts;
-    uint64_t cold_starts[COLD]; /* how many had started when each did */
+    uint64_t cold_starts[COLD]; /* for each cold task: how many tasks had started before it */
     _Atomic uint64_t hot_runs;
     bool waits_beyond;
 };
@@ -380,8 +381,8 @@ static void submit_fair(lanepool_pool *pool, lanepool_task_fn function, void *co
     expect_ok(lanepool_pool_submit(pool, &task));
 }
 
-/* All workers stand in tasks of their own, the flood has its places in its lanes, and the cold
- * tasks have been submitted: from here on it depends on the workers alone. */
+/* Returns a pool in which all workers are in a task, the flood is routed, and the cold tasks are
+ * submitted. From here on only the workers matter. */
 static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing, unsigned hot_keys,
                                    unsigned cold)
 {
@@ -405,7 +406,7 @@ static lanepool_pool *flooded_pool(unsigned workers, lanepool_routing routing, u
     for (unsigned i = 0; i < FLOOD; i++) {
         submit_fair(pool, run_hot, NULL, i % hot_keys == 0 ? 0 : 2 * COLD + i % hot_keys);
     }
-    expect_ok(lanepool_snapshot_take(pool, &routed)); /* routes what was accepted */
+    expect_ok(lanepool_snapshot_take(pool, &routed)); /* routes the accepted tasks */
     lanepool_snapshot_release(routed);
     for (uint64_t i = 0; i < cold; i++) {
         submit_fair(pool, run_cold, &fair.cold_starts[i], 1 + i);
@@ -423,7 +424,7 @@ static void end_flooded_pool(lanepool_pool *pool)
     gate_fini(&fair.beyond);
 }
 
-/* Before a cold task there are those that came before it, and one of the flood. */
+/* A cold task waits for the cold tasks before it, and for one task of the flood. */
 static void cold_keys_start_within_the_bound(lanepool_routing routing)
 {
     lanepool_pool *pool = flooded_pool(1, routing, 1, COLD);
@@ -441,14 +442,14 @@ Test(seed_s3, s3_6_flooded_key_lets_each_cold_one_start_within_the_bound)
     cold_keys_start_within_the_bound(LANEPOOL_ROUTING_AUTO);
 }
 
-/* All are ready at once, more than a worker's queue holds. */
+/* All tasks are ready at once, more than a worker's ring holds. */
 Test(seed_s3, s3_6_flooded_key_passes_over_no_cold_one_in_a_full_queue)
 {
     cold_keys_start_within_the_bound(LANEPOOL_ROUTING_SUBMITTER);
 }
 
-/* So many keys are flooded that the worker always has enough to do: what is not routed yet is not
- * put off for long. */
+/* So many keys are flooded that the worker always has enough work. Tasks that are not routed yet
+ * must not wait for long. */
 Test(seed_s3, s3_6_many_flooded_keys_do_not_keep_a_cold_one_from_being_routed)
 {
     enum { HOT_KEYS = 40, PUT_OFF = 32 };
@@ -460,8 +461,8 @@ Test(seed_s3, s3_6_many_flooded_keys_do_not_keep_a_cold_one_from_being_routed)
     end_flooded_pool(pool);
 }
 
-/* How far a worker gets while the other is kept from its processor is the system's affair; but the
- * flood stops where all cold tasks should have started, and does not go on before they have. */
+/* With two workers there is no exact bound, because the system may delay one of them. So the flood
+ * stops at the point where all cold tasks should have started, until they have. */
 static void flood_stops_for_cold_keys(lanepool_routing routing)
 {
     lanepool_pool *pool = flooded_pool(2, routing, 1, COLD);

@@ -1,4 +1,4 @@
-/* Sequences and executors: arguments, what an executor is handed, waits, and ends. */
+/* Sequences and executors: arguments, the works that an executor gets, waits, and ends. */
 #include <pthread.h>
 
 #include "support/step.h"
@@ -6,7 +6,7 @@
 
 enum { WORKS_MAX = 256, THREADS = 64 };
 
-/* An executor that keeps what it is handed until it is told to run it. */
+/* An executor that stores works until the test runs them. */
 struct keeper {
     lanepool_executor *executor;
     lanepool_work *works[WORKS_MAX];
@@ -166,7 +166,7 @@ Test(sequences, bad_tasks_are_refused)
     expect_eq(keeper.releases, 1);
 }
 
-/* --- what an executor is handed --- */
+/* --- the works that an executor gets --- */
 
 Test(sequences, s2_3_only_the_first_task_of_an_idle_sequence_hands_work_over)
 {
@@ -181,7 +181,7 @@ Test(sequences, s2_3_only_the_first_task_of_an_idle_sequence_hands_work_over)
     }
     expect_eq(keeper.count, 1);
     lanepool_work_run(keeper.works[keeper.taken++]);
-    expect_eq(keeper.count, 2); /* after a batch others get their turn */
+    expect_eq(keeper.count, 2); /* after a batch, other works may run */
     expect_eq(steps[0].runs, 1);
     expect_eq(steps[TASKS - 1].runs, 0);
     keeper_run(&keeper);
@@ -193,7 +193,7 @@ Test(sequences, s2_3_only_the_first_task_of_an_idle_sequence_hands_work_over)
     expect_eq(keeper.releases, 1);
 }
 
-/* Tasks that submit one another, and where on the stack they stand. */
+/* Tasks that submit one another, and the stack addresses at which they run. */
 struct depths {
     lanepool_sequence *sequence;
     uint32_t left;
@@ -265,7 +265,7 @@ Test(sequences, s2_8_executor_that_runs_nothing_holds_up_nobody)
     expect_eq(steps[2].releases, 1);
     expect_ok(lanepool_executor_destroy(keeper.executor));
     expect_eq(keeper.releases, 0);
-    keeper_run(&keeper); /* late: after everything is gone */
+    keeper_run(&keeper); /* late: the sequence and the executor are destroyed */
     expect_eq(keeper.releases, 1);
     expect_eq(steps[0].runs, 0);
 }
@@ -283,10 +283,10 @@ Test(sequences, s2_8_work_that_runs_twice_and_late_does_no_harm)
     expect_eq(steps[0].runs, 1);
     expect_ok(submit(first, &steps[1], NULL));
     expect_ok(lanepool_sequence_destroy(first));
-    lanepool_work_run(keeper.works[0]); /* its sequence is gone */
+    lanepool_work_run(keeper.works[0]); /* its sequence is destroyed */
     lanepool_sequence *second = sequence_make(keeper.executor);
     expect_ok(submit(second, &steps[2], NULL));
-    lanepool_work_run(keeper.works[0]); /* it may be the second's now */
+    lanepool_work_run(keeper.works[0]); /* it may belong to the second sequence now */
     keeper_run(&keeper);
     lanepool_work_run(keeper.works[1]);
     expect_eq(steps[1].runs, 0);
@@ -414,7 +414,7 @@ Test(sequences, waits_inside_for_what_stands_behind_are_deadlocks_at_once)
     expect_ok(lanepool_executor_destroy(keeper.executor));
 }
 
-/* What a continuation found. */
+/* The records of a continuation. */
 struct found {
     lanepool_sequence *sequence;
     struct step next;
@@ -509,7 +509,7 @@ static void take_task(void *context, const lanepool_task *task, uint64_t ticket)
     taken->count++;
 }
 
-/* What a stopped pool hands back for a sequence runs it on another. */
+/* A stopped pool hands back the work of a sequence; the test submits it to another pool. */
 Test(sequences, handed_back_work_of_a_pool_can_go_to_another)
 {
     struct gate gate;

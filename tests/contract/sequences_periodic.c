@@ -1,4 +1,4 @@
-/* Periodic tasks of sequences. Each test does the same on every executor of its program's table. */
+/* Periodic tasks of sequences. Each test runs on every executor of its program's table. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 enum { RUNS = 3, SHORT_NS = 200000 };
 
-/* A periodic task that ends its series in its last run. */
+/* A periodic task that ends itself in its last run. */
 struct ticking {
     lanepool_sequence *sequence;
     lanepool_timer *timer;
@@ -36,7 +36,7 @@ static int tick(lanepool_run *run, void *context, lanepool_call call)
         self->was_asked = lanepool_run_is_cancelled(run);
     }
     self->inside--;
-    return self->runs == 1; /* a run that fails is not the last */
+    return self->runs == 1; /* a failed run is not the last one */
 }
 
 static void note_release(void *context)

@@ -1,4 +1,5 @@
-/* Stopping at once: what runs finishes, what has not started gets its one call another way. */
+/* Shutdown now: running tasks finish; a task that has not started is handed back or gets a
+ * cancelling call. */
 #include "support/step.h"
 #include "support/test.h"
 
@@ -24,7 +25,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
     back->tasks[i].claims = back->claims[i];
 }
 
-/* One worker, which stands in a task of key 0. */
+/* Returns a pool whose only worker runs a task of key 0 that waits at the gate. */
 static lanepool_pool *held_pool(struct step *holder, struct gate *gate)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -71,7 +72,7 @@ Test(shutdown_now, handed_back_task_is_as_submitted_and_fits_another_pool)
     }
     expect_eq(back.tasks[0].claim_count, 0);
     expect_eq(back.tasks[1].claim_count, 1);
-    expect_eq(back.tasks[2].claim_count, 2); /* duplicates merged */
+    expect_eq(back.tasks[2].claim_count, 2); /* duplicates are merged */
     expect_eq(back.claims[1][0].type, LANEPOOL_KEY_ID);
     expect_eq(back.claims[1][0].key.id, 7);
     expect_eq(back.claims[1][0].mode, LANEPOOL_SHARED);
@@ -81,7 +82,8 @@ Test(shutdown_now, handed_back_task_is_as_submitted_and_fits_another_pool)
     pool_end(pool);
 
     other = pool_make(1, LANEPOOL_PER_KEY);
-    back.tasks[2].claim_count = 1; /* the bytes of the other claim went with the call */
+    /* The bytes of the other claim were valid only during the call. */
+    back.tasks[2].claim_count = 1;
     for (uint32_t i = 0; i < 3; i++) {
         expect_ok(lanepool_pool_submit(other, &back.tasks[i]));
     }
@@ -161,7 +163,7 @@ Test(shutdown_now, only_the_first_call_decides)
     lanepool_pool *pool = held_pool(&holder, &gate);
 
     expect_ok(step_submit_on(pool, &waiting, 0));
-    expect_ok(lanepool_pool_shutdown(pool)); /* is strengthened */
+    expect_ok(lanepool_pool_shutdown(pool)); /* a drain becomes a shutdown now */
     expect_ok(lanepool_pool_shutdown_now(pool, take_back, &first));
     expect_status(lanepool_pool_shutdown_now(pool, take_back, &second), LANEPOOL_SHUT_DOWN);
     expect_ok(lanepool_pool_shutdown(pool)); /* changes nothing */
@@ -187,7 +189,7 @@ Test(shutdown_now, await_gives_up_on_a_task_that_does_not_return_and_can_be_repe
     expect_ok(step_submit_on(pool, &waiting, 1));
     expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
     expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
-    expect(!step_was_called(&waiting)); /* told when the running tasks have returned */
+    expect(!step_was_called(&waiting)); /* gets its call when the running tasks have returned */
     gate_open(&gate, 1);
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
     expect_eq(waiting.cancels, 1);
@@ -207,7 +209,7 @@ Test(shutdown_now, comes_too_late_for_a_pool_that_has_drained)
     expect_eq(back.count, 0);
 }
 
-/* Stops the pool from inside and tries to submit. */
+/* Stops the pool inside a task, and tries to submit. */
 struct stopper {
     lanepool_status stop;
     lanepool_status submit;
@@ -298,13 +300,13 @@ static void predicate_pool_hands_back(lanepool_layout layout)
     for (uint32_t i = 0; i < 5; i++) {
         lanepool_task task = step_task(&steps[i], NULL, 0);
 
-        task.kind = i; /* two of a kind would do as well: nothing may overlap */
+        task.kind = i; /* equal kinds would do as well: no two tasks may overlap */
         expect_ok(lanepool_pool_submit(pool, &task));
     }
     expect_ok(lanepool_pool_shutdown_now(pool, take_back, &back));
     gate_open(&gate, 1);
     pool_end(pool);
-    /* The other worker may just have been about to start what comes first. */
+    /* The other worker may have been about to start the first of these tasks. */
     uint32_t started = steps[0].runs;
     expect_eq(back.count, 5 - started);
     for (uint32_t i = started; i < 5; i++) {

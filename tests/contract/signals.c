@@ -1,4 +1,4 @@
-/* Signals interrupt system calls, not the promises of the library, and belong to the program. */
+/* Signals interrupt system calls but not the promises of the library, and belong to the program. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -27,7 +27,8 @@ static void catch_signals(void)
     expect_eq(sigaction(SIGPROF, &action, NULL), 0);
 }
 
-/* The system's own signals: as often as it can while the process uses a processor; 0: no more. */
+/* Sets the interval of the system's own signals, which arrive while the process uses a processor;
+ * 0: none. */
 static void set_interval(long interval_us)
 {
     const struct itimerval timer = { { 0, interval_us }, { 0, interval_us } };
@@ -35,7 +36,7 @@ static void set_interval(long interval_us)
     expect_eq(setitimer(ITIMER_PROF, &timer, NULL), 0);
 }
 
-/* A thread that sends signals to the process and to one thread until it is told to stop. */
+/* A thread that sends signals to the process and to one thread until `stop` is set. */
 struct storm {
     pthread_t target;
     pthread_t sender;
@@ -96,7 +97,7 @@ static void wait_in_a_storm(uint64_t wait_ns_max)
     task.future = &future;
     expect_ok(lanepool_pool_submit(pool, &task));
     expect(gate_await(&gate, 1));
-    start_storm(&storm, &gate); /* it opens the gate after many signals */
+    start_storm(&storm, &gate); /* opens the gate after many signals */
     expect_ok(lanepool_future_wait(future, wait_ns_max, &result));
     end_storm(&storm);
     expect(result.value == &step);
@@ -147,7 +148,8 @@ Test(signals, limited_wait_does_not_end_early)
     gate_fini(&gate);
 }
 
-/* Workers take signals only if the program wants them to. */
+/* Called by each worker: unblocks the signals, because workers take signals only if the program
+ * says so. */
 static void *take_signals(void *user, size_t worker_index)
 {
     sigset_t storm;
@@ -184,7 +186,7 @@ Test(signals, work_goes_on_in_a_storm)
     }
 }
 
-/* What a thread of the library's blocks, as seen in a call on it. */
+/* The signal mask of a thread of the library, read in a call on it. */
 struct look {
     sigset_t blocked;
     _Atomic bool was_called;
@@ -209,7 +211,7 @@ static bool is_own_fault(int number)
            number == SIGTRAP || number == SIGSYS;
 }
 
-/* The numbers between are those that the system's threads keep for themselves. */
+/* The numbers between them are reserved for the system's threads. */
 static void expect_only_own_faults(const struct look *look)
 {
     expect(atomic_load(&look->was_called));
@@ -221,7 +223,8 @@ static void expect_only_own_faults(const struct look *look)
     }
 }
 
-/* On a worker, and in a cancelling call on the clock thread; `mask` is the creating thread's. */
+/* Reads the masks of a worker, and of the clock thread in a cancelling call. `mask` is the mask of
+ * the creating thread. */
 static void look_at_threads_made_with(const sigset_t *mask)
 {
     static struct look worker, clock;
@@ -265,7 +268,8 @@ static void count_signal(int number)
     atomic_fetch_add(&handled, 1);
 }
 
-/* A thread that the system had chosen for the signal would have run the handler on its way out. */
+/* If the system had chosen a thread of the pool for the signal, the handler would have run there
+ * before the thread's call returned. */
 Test(signals, handler_does_not_run_on_threads_of_the_pool)
 {
     struct sigaction action = { .sa_handler = count_signal };

@@ -1,6 +1,6 @@
 /*
  * Threads with the smallest stacks that the system allows: the library neither recurses nor puts
- * anything large on a stack, however long the chains of tasks that it works through.
+ * large objects on a stack, however long the chains of tasks are.
  */
 #define _GNU_SOURCE /* pthread_setattr_default_np */
 #include <limits.h>
@@ -18,7 +18,8 @@ static size_t smallest_stack(void)
     return PROCESS_IS_SANITIZED ? SANITIZED_STACK : (size_t)PTHREAD_STACK_MIN;
 }
 
-/* Runs the body on such a thread; the workers of pools made meanwhile are such threads, too. */
+/* Runs the body on a thread with the smallest stack. The workers of pools created by it have such
+ * stacks, too. */
 static void run_on_small_stack(void *(*body)(void *argument), void *argument)
 {
     pthread_attr_t before;
@@ -79,7 +80,7 @@ static bool never_compatible(const lanepool_task_view *a, const lanepool_task_vi
     return false;
 }
 
-/* Submits in every way and waits for what it has submitted. */
+/* Submits in every form, and waits for the tasks. */
 static void submit_and_wait(struct calls *calls, lanepool_pool *pool)
 {
     lanepool_claim claims[2] = { lanepool_claim_string("one", LANEPOOL_EXCLUSIVE),
@@ -167,15 +168,15 @@ Test(small_stacks, every_call_fits)
     every_call_succeeds(LANEPOOL_PER_WORKER, never_compatible);
 }
 
-/* --- long chains, of which each task is started by the end of the one before --- */
+/* --- long chains, in which each task makes the next one ready --- */
 
 struct chain {
     lanepool_options options;
     uint64_t length;
-    uint64_t claims_each; /* of neighbouring keys; 0: the rule decides */
-    uint64_t stride;      /* from the first key of one task to that of the next */
+    uint64_t claims_each; /* claims of neighbouring keys; 0: the rule decides */
+    uint64_t stride;      /* the distance between the first keys of two consecutive tasks */
     struct gate gate;
-    uint64_t next; /* plain: the tasks run one by one */
+    uint64_t next; /* plain, because the tasks run one by one */
     uint64_t out_of_turn;
     lanepool_status status;
 };
@@ -221,7 +222,7 @@ static void *run_chain(void *argument)
     return NULL;
 }
 
-/* The rest of the description is the caller's. */
+/* Runs a chain. The caller has filled in the rest of the description. */
 static void chain_ends(struct chain *chain)
 {
     chain->options.struct_size = sizeof chain->options;
@@ -255,7 +256,7 @@ Test(small_stacks, rollups_that_share_a_key_with_the_next_end_one_after_the_othe
 Test(small_stacks, tasks_that_a_rule_puts_in_line_end_one_after_the_other)
 {
     struct chain chain = { .length = LENGTH };
-    struct chain per_worker = { .length = SHORT_LENGTH }; /* asks about each task that waits */
+    struct chain per_worker = { .length = SHORT_LENGTH }; /* calls the rule for each waiting task */
 
     chain.options.is_compatible = never_compatible;
     chain_ends(&chain);
@@ -291,7 +292,7 @@ static void *submit_the_first(void *argument)
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool;
-    lanepool_status first; /* nested belongs to the task from its submission on */
+    lanepool_status first; /* from its submit on, `nested` belongs to the task */
 
     options.workers = 1;
     task.function = submit_the_next;

@@ -1,4 +1,4 @@
-/* How a pool stands, and why a task does not run. */
+/* Snapshots: the state of a pool, and why a task does not run. */
 #include <string.h>
 
 #include "support/process.h"
@@ -7,7 +7,7 @@
 
 enum { REASONS_MAX = 16, TEXT_MAX = 4096 };
 
-/* A pool brought to one state: tasks at a gate, others behind them. */
+/* A pool in one exact state: tasks at a gate, others behind them. */
 struct stand {
     lanepool_pool *pool;
     struct gate gate;
@@ -31,8 +31,8 @@ static lanepool_future *submit_with_future(lanepool_pool *pool, struct step *ste
 }
 
 /*
- * Key 1 is held by a running task; a rollup over 1 and 2 is latched in 2; behind it three tasks on
- * 2; a third worker runs the witness on key 9, which was routed last.
+ * Makes this state: a running task holds key 1. A rollup over 1 and 2 is latched in 2, and three
+ * tasks on 2 wait behind it. A third worker runs the witness on key 9, which was routed last.
  */
 static void stand_up(struct stand *stand, lanepool_layout layout)
 {
@@ -391,7 +391,7 @@ Test(snapshot, lanes_of_workers_are_shown)
     stand_down(&stand);
 }
 
-/* Tasks of one gate conflict. */
+/* A rule: tasks with the same gate conflict. */
 static bool conflict_at_gates(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
     const struct step *one = a->context;
@@ -437,7 +437,7 @@ Test(snapshot, with_a_rule_the_conflicts_are_shown)
     gate_fini(&gate);
 }
 
-/* --- from inside --- */
+/* --- snapshots inside tasks and callbacks --- */
 
 struct inside {
     lanepool_pool *pool;
@@ -501,7 +501,7 @@ Test(snapshot, a_pool_that_has_stopped_has_nothing_to_show)
     pool_end(pool);
 }
 
-/* --- beside work --- */
+/* --- snapshots while tasks run --- */
 
 Test(snapshot, it_can_be_taken_again_and_again_beside_work)
 {

@@ -54,7 +54,7 @@ Test(statistics, pending_tasks_and_latched_lanes_are_counted)
         expect_ok(step_submit_on(pool, &behind[i], 2));
     }
     expect_ok(step_submit_on(pool, &witness, 3));
-    expect(gate_await(&gate, 1)); /* everything before it has been routed */
+    expect(gate_await(&gate, 1)); /* all tasks before it have been routed */
     expect_ok(lanepool_pool_stats(pool, &stats, NULL, 0));
     expect_eq(stats.accepted, 6);
     expect_eq(stats.finished, 0);
@@ -90,7 +90,7 @@ Test(statistics, refused_and_cancelled_tasks_are_counted_where_they_belong)
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
     expect_ok(lanepool_pool_stats(pool, &stats, NULL, 0));
     expect_eq(stats.accepted, 4);
-    expect_eq(stats.finished, 4); /* a cancelling call is a call */
+    expect_eq(stats.finished, 4); /* a cancelling call counts as finished */
     expect_eq(stats.pending, 0);
     pool_end(pool);
     gate_fini(&gate);

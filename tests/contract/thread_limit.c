@@ -1,6 +1,6 @@
 /*
- * A pool that can have only some of its threads is refused, and leaves nothing behind. The system
- * itself refuses here: a child process is allowed few threads, and one more each time.
+ * If the system refuses some of a pool's threads, the pool is refused, and leaves nothing behind. A
+ * child process is allowed few threads, and one more in each attempt.
  */
 #define _GNU_SOURCE /* unshare, setgroups */
 #include <malloc.h>
@@ -19,11 +19,11 @@
 enum { WORKERS = 12, ROUNDS = 10, FIRST_USER = 20000, USERS = 40000 };
 
 struct attempts {
-    bool limited;                        /* the system counts this process's threads alone */
-    lanepool_status status[WORKERS + 1]; /* with 0, 1, 2... threads to be had */
+    bool limited;                        /* the system counts the threads of this process alone */
+    lanepool_status status[WORKERS + 1]; /* with 0, 1, 2... threads allowed */
     bool pool_was_set;
     bool threads_were_left;
-    _Atomic unsigned starts; /* calls of worker_start, those in pools that were refused too */
+    _Atomic unsigned starts; /* calls of worker_start, also for refused pools */
     _Atomic unsigned stops;
     size_t descriptors_before;
     size_t descriptors_after;
@@ -31,7 +31,8 @@ struct attempts {
     size_t bytes_after;
 };
 
-/* From here on the limit counts the threads of this process and of no other. */
+/* Makes the limit count only the threads of this process, by a user namespace. Returns false if
+ * that is not possible. */
 static bool count_threads_alone(void)
 {
     uid_t user;
@@ -39,10 +40,10 @@ static bool count_threads_alone(void)
     if (geteuid() != 0) {
         return unshare(CLONE_NEWUSER) == 0;
     }
-    /* A user of its own, since the same test may run a second time at once. */
+    /* A user of its own, because the same test may run twice at the same time. */
     user = FIRST_USER + (uid_t)getpid() % USERS;
     return setgid(user) == 0 && setuid(user) == 0 &&
-           prctl(PR_SET_DUMPABLE, 1) == 0; /* or it may not look at itself in /proc */
+           prctl(PR_SET_DUMPABLE, 1) == 0; /* otherwise it may not read its own /proc */
 }
 
 static void allow_threads(rlim_t threads)
@@ -66,7 +67,7 @@ static bool has_a_thread(void)
     return pthread_create(&thread, NULL, do_nothing, NULL) == 0 && pthread_join(thread, NULL) == 0;
 }
 
-/* Older systems count all threads of a user even then. */
+/* Returns true if the limit is exact. Older systems count all threads of a user nevertheless. */
 static bool limit_is_exact(void)
 {
     bool with_none;
@@ -77,7 +78,7 @@ static bool limit_is_exact(void)
     return !with_none && has_a_thread() && process_has_threads(1);
 }
 
-/* Bytes of the heap in use; 0 where the system's allocator does not tell. */
+/* Returns the bytes of the heap in use; 0 if the allocator does not report them. */
 static size_t heap_bytes(void)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
@@ -134,7 +135,7 @@ static void create_with_ever_more_threads(void *context)
         for (rlim_t threads = 0; threads <= WORKERS; threads++) {
             attempts->status[threads] = create_with_threads(attempts, threads);
         }
-        /* After the first round, since the system keeps some stacks of threads that have ended. */
+        /* Measured after the first round, because the system keeps some stacks of ended threads. */
         if (round == 0) {
             attempts->descriptors_before = process_descriptor_count();
             attempts->bytes_before = heap_bytes();

@@ -1,4 +1,4 @@
-/* Times of tasks by lane and by tag, and of workers, from events. */
+/* Times of tasks by lane and by tag, and times of workers, computed from events. */
 #include "support/step.h"
 #include "support/test.h"
 
@@ -63,7 +63,8 @@ Test(times, wrong_arguments_are_refused)
     lanepool_times_destroy(NULL);
 }
 
-/* A rollup over lanes 1 and 2: waits 30 ns in lane 1, is latched in 2 meanwhile. */
+/* A rollup over lanes 1 and 2: it waits 30 ns in lane 1, and is latched in lane 2 during that
+ * time. */
 Test(times, a_rollups_times_are_told_apart_by_lane)
 {
     lanepool_event events[] = {
@@ -125,9 +126,9 @@ Test(times, percentiles_are_a_little_too_large_at_most)
 Test(times, what_is_not_known_is_left_out)
 {
     lanepool_event events[] = {
-        event_of(LANEPOOL_EVENT_END, 1, 10),           /* never seen before */
-        event_at(LANEPOOL_EVENT_ARRIVE, 2, 20, 1, 0),  /* likewise */
-        event_of(LANEPOOL_EVENT_ROUTE, 3, 30),         /* its end is missed */
+        event_of(LANEPOOL_EVENT_END, 1, 10),           /* a task without earlier events */
+        event_at(LANEPOOL_EVENT_ARRIVE, 2, 20, 1, 0),  /* a task without earlier events */
+        event_of(LANEPOOL_EVENT_ROUTE, 3, 30),         /* its end is missing */
         event_of(LANEPOOL_EVENT_READY, 3, 30),         /* */
         event_of(LANEPOOL_EVENT_END, 3, 40),           /* without a start */
         event_at(LANEPOOL_EVENT_RELEASE, 3, 40, 1, 0), /* */
@@ -172,7 +173,7 @@ Test(times, lanes_beyond_the_limit_share_a_row)
     lanepool_times_destroy(times);
 }
 
-/* Two workers: first both idle, then one runs while the other is held up, then both idle again. */
+/* Two workers: both are idle, then one runs while a task is blocked, then both are idle again. */
 Test(times, idle_time_is_told_apart_by_its_cause)
 {
     lanepool_event events[] = {
@@ -196,10 +197,10 @@ Test(times, idle_time_is_told_apart_by_its_cause)
     lanepool_times_destroy(times);
 }
 
-/* --- tasks that are tried again --- */
+/* --- retried tasks --- */
 
-/* Two attempts, of 20 ns and 5 ns, with 70 ns between them; another task waits in the lane. Of the
- * time between nobody runs anything. */
+/* Two attempts, of 20 ns and 5 ns, with 70 ns between them; another task waits in the lane. Between
+ * the attempts no task runs. */
 Test(times, time_between_attempts_is_not_running)
 {
     lanepool_event events[] = {
@@ -239,8 +240,8 @@ Test(times, time_between_attempts_is_not_running)
     lanepool_times_destroy(times);
 }
 
-/* One that is kept ends when the program says so, without another attempt; one that is to be tried
- * again may be cancelled before that, or asked to end when it stands ready. */
+/* A parked task ends when it is resolved, without another attempt. A task that waits for a retry
+ * may be cancelled before that, or asked to end when it is ready. */
 Test(times, time_of_a_kept_task_is_that_of_its_attempts)
 {
     lanepool_event events[] = {
@@ -314,7 +315,7 @@ Test(times, a_task_that_is_tried_again_counts_once)
     pool_end(pool);
 }
 
-/* --- all of a pool's --- */
+/* --- all times of a pool --- */
 
 Test(times, a_pools_tasks_are_all_counted)
 {

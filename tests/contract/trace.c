@@ -26,7 +26,7 @@ static lanepool_trace_reader *open_reader(lanepool_pool *pool)
     return reader;
 }
 
-/* All events that there are now; few enough to fit. */
+/* Reads all events that exist now; they fit into `events`. */
 static size_t read_all(lanepool_trace_reader *reader, lanepool_event *events)
 {
     size_t count;
@@ -36,7 +36,7 @@ static size_t read_all(lanepool_trace_reader *reader, lanepool_event *events)
     return count;
 }
 
-/* The `which`-th event of the type and the task; NULL if there are not so many. */
+/* Returns event number `which` of the type and the task; NULL if there are not that many. */
 static const lanepool_event *find(const lanepool_event *events, size_t count,
                                   lanepool_event_type type, uint64_t task, int which)
 {
@@ -153,7 +153,7 @@ Test(trace, a_latched_rollup_is_seen_to_arrive)
     expect(gate_await(&gate, 1));
     expect_ok(step_submit_rollup(pool, &rollup, 1, 2));
     expect_ok(step_submit_on(pool, &witness, 3));
-    expect(gate_await(&gate, 1)); /* the rollup, which came before, is routed */
+    expect(gate_await(&gate, 1)); /* the rollup was submitted before, and is routed */
     gate_open(&gate, 2);
     pool_settle(pool);
     size_t count = read_all(reader, events);
@@ -174,7 +174,8 @@ Test(trace, a_latched_rollup_is_seen_to_arrive)
     pool_end(pool);
 }
 
-/* The workers' rings hold what they wrote before the choice: only this thread's overflows. */
+/* From lanepool_trace_choose() on, only submits are recorded, so only this thread's ring overflows.
+ * The workers' rings hold all events that they wrote before. */
 Test(trace, overwritten_events_are_counted_exactly)
 {
     enum { TASKS = 5000 };
@@ -250,7 +251,7 @@ static void *submit_all(void *argument)
     return NULL;
 }
 
-/* Reads while they are written. */
+/* Reads events while they are written. */
 static void watch_submitters(const lanepool_options *options)
 {
     enum { EACH = 400 };
@@ -305,9 +306,9 @@ Test(trace, lanes_of_workers_are_seen_too)
     watch_submitters(&options);
 }
 
-/* --- a rule of the caller's --- */
+/* --- a rule of the program --- */
 
-/* All but one of them. */
+/* A rule by which all tasks conflict, except with the one whose context is `user`. */
 static bool conflict_but_for(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
 {
     return a->context == user || b->context == user;
@@ -333,7 +334,7 @@ Test(trace, with_a_rule_tasks_stand_behind_tasks)
     expect(gate_await(&gate, 1));
     expect_ok(step_submit(pool, &second));
     expect_ok(step_submit(pool, &witness));
-    expect(gate_await(&gate, 1)); /* the second, which came before, is routed */
+    expect(gate_await(&gate, 1)); /* the second task was submitted before, and is routed */
     gate_open(&gate, 2);
     pool_settle(pool);
     size_t count = read_all(reader, events);
@@ -383,7 +384,7 @@ Test(trace, what_does_not_run_is_cancelled)
 
 /* --- names --- */
 
-/* Puts the parts of a lane's name together; the lane is the one that the task entered. */
+/* Joins the parts of a lane's name; it is the lane that the task entered. */
 static size_t name_of(const lanepool_event *events, size_t count, uint64_t task, char *name)
 {
     size_t size = 0;

@@ -1,4 +1,4 @@
-/* The linked library and the headers speak of the same version, and every status has a name. */
+/* The linked library and the headers have the same version, and every status has a name. */
 #include <stdio.h>
 #include <string.h>
 

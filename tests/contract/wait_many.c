@@ -1,10 +1,10 @@
-/* Waiting for several tasks: for all of them, for any, and for what conflicts with claims. */
+/* Waiting for several tasks: for all of them, for any, and for tasks that conflict with claims. */
 #include "support/step.h"
 #include "support/test.h"
 
 enum { COUNT = 4 };
 
-/* Steps that each stop at a gate of their own. */
+/* Steps that each stop at their own gate. */
 struct held {
     lanepool_pool *pool;
     struct step steps[COUNT];
@@ -70,7 +70,7 @@ Test(wait_many, all_of_none_is_ok_and_one_may_be_named_twice)
     let_go(&held, 1);
 }
 
-/* A task on key 1 that submits others and waits. */
+/* A task on key 1 that submits others and waits for them. */
 struct inside {
     struct step steps[3];
     lanepool_status all_that_can_end;
@@ -151,7 +151,7 @@ Test(wait_many, any_answers_the_one_that_has_ended)
     let_go(&held, COUNT);
 }
 
-/* --- what conflicts with claims --- */
+/* --- tasks that conflict with claims --- */
 
 static lanepool_status wait_claim(lanepool_pool *pool, uint64_t key, lanepool_mode mode,
                                   uint64_t wait_ns_max)
@@ -207,7 +207,7 @@ static int cancel_all(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* The task that runs has not ended when the wait's place behind it is cancelled. */
+/* The running task has not ended when the wait behind it is cancelled. */
 Test(wait_many, wait_for_claims_outlives_the_cancelling_of_all_tasks)
 {
     struct held held;

@@ -1,13 +1,13 @@
 /*
- * Waiting inside a task: what can be waited for is run by the waiter if need be; what could never
- * end is answered at once.
+ * Waiting inside a task: the waiting thread runs the awaited task if necessary. A wait that could
+ * never end is answered at once.
  */
 #include "support/step.h"
 #include "support/test.h"
 
-/* A task that submits steps in turn and then waits for the last of them. */
+/* A task that submits steps in turn and then waits for the last one. */
 struct waiter {
-    struct step *steps; /* submitted from inside, in this order */
+    struct step *steps; /* submitted inside the task, in this order */
     const uint64_t (*keys)[2];
     uint32_t step_count;
     uint64_t wait_ns;
@@ -18,7 +18,7 @@ struct waiter {
     bool unrelated_was_called;
 };
 
-/* Keys of 0 are left out. */
+/* Submits a step with claims on the keys that are not 0. */
 static lanepool_status submit_inside(lanepool_pool *pool, struct step *step, const uint64_t keys[2],
                                      lanepool_future **future)
 {
@@ -74,7 +74,7 @@ static lanepool_status submit_waiter(lanepool_pool *pool, struct waiter *waiter)
     return lanepool_pool_submit(pool, &task);
 }
 
-/* The waiter holds key 1; runs it alone on one worker. */
+/* Runs the waiter, which holds key 1, alone on one worker. */
 static void run_waiter(struct waiter *waiter)
 {
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
@@ -122,7 +122,7 @@ Test(waits_inside, nothing_else_is_run_meanwhile)
     expect_ok(waiter.status);
     expect_eq(steps[1].runs, 1);
     expect(!waiter.unrelated_was_called);
-    expect_eq(steps[0].runs, 1); /* but afterwards */
+    expect_eq(steps[0].runs, 1); /* it runs afterwards */
 }
 
 Test(waits_inside, wait_for_a_task_behind_the_waiters_own_key_is_a_deadlock)
@@ -239,11 +239,11 @@ Test(waits_inside, wait_for_oneself_is_a_deadlock)
     gate_fini(&gate);
 }
 
-/* Tasks that each submit the next and wait for it: waits nest on one worker. */
+/* Tasks that each submit the next one and wait for it: the waits nest on one worker. */
 enum { CHAIN = 70, NESTED_MAX = 64 };
 
 struct link {
-    struct link *next; /* NULL at the end */
+    struct link *next; /* or NULL at the end */
     lanepool_status status;
 };
 

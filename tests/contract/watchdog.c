@@ -1,4 +1,4 @@
-/* What a pool tells by itself: of tasks that run for long, and that nothing gets on. */
+/* A pool's own reports: of tasks that run for long, and of a pool without progress. */
 #include <string.h>
 
 #include "support/process.h"
@@ -10,14 +10,14 @@
 
 enum { TOLD_MAX = 8, TAG = 1 };
 
-/* What the callbacks were told; read once the gate has seen them arrive. */
+/* The reports that the callbacks got; read after their arrival at the gate. */
 struct notes {
-    struct gate told; /* an arrival for each call; the callback goes on when it is opened */
+    struct gate told; /* each call arrives there, and waits until it is opened */
     lanepool_slow_task slow[TOLD_MAX];
     lanepool_stall stalls[TOLD_MAX];
     unsigned slow_count;
     unsigned stall_count;
-    void (*during)(lanepool_pool *pool, struct notes *notes); /* may be NULL */
+    void (*during)(lanepool_pool *pool, struct notes *notes); /* called by the callbacks; or NULL */
     lanepool_status answers[4];
     bool found_running;
     bool wrote;
@@ -132,7 +132,7 @@ Test(watchdog, slow_task_is_told_of_with_a_rule)
     slow_task_is_told_of(LANEPOOL_PER_KEY, is_always_compatible);
 }
 
-/* Both are seen again and again while they run: a task that comes after them shows it. */
+/* Both tasks are checked again and again while they run: a report of a later task shows that. */
 Test(watchdog, each_slow_task_is_told_of_once)
 {
     struct notes notes = { .slow_count = 0 };
@@ -178,7 +178,7 @@ Test(watchdog, tasks_that_are_not_slow_are_not_told_of)
     expect_eq(notes.stall_count, 0);
 }
 
-/* Looks as often as it can, beside tasks that come and go. */
+/* The watchdog checks as often as it can while tasks start and end. */
 Test(watchdog, it_looks_beside_work)
 {
     enum { STEPS = 200000, KEYS = 7 };
@@ -296,7 +296,7 @@ static void explain_what_waits(lanepool_pool *pool, struct notes *notes)
     notes->answers[0] = lanepool_explain(notes->future, note_text, notes);
 }
 
-/* Both are submitted before either can run, since a paused pool is not stalled. */
+/* Both tasks are submitted before either can run, because a paused pool is not stalled. */
 Test(watchdog, stall_is_told_of_once_and_again_after_the_next_start)
 {
     struct notes notes = { .during = explain_what_waits };

@@ -1,5 +1,5 @@
-/* What a program says about the threads of its pool: how they are called, what
- * each of them has to prepare and to clean up. */
+/* The program's settings for the threads of its pool: their names, and what each of them prepares
+ * and cleans up. */
 #define _GNU_SOURCE /* pthread_getname_np */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@ enum { NAME_SIZE = 16 };
 
 #define HOUR_NS INT64_C(3600000000000)
 
-/* How the system calls a thread of the pool, as seen in a call on it. */
+/* The name of a thread of the pool, read in a call on it. */
 struct look {
-    struct gate *gate; /* may be NULL */
+    struct gate *gate; /* or NULL */
     size_t worker;
     char name[NAME_SIZE];
 };
@@ -41,7 +41,8 @@ static lanepool_task look_task(struct look *look)
     return task;
 }
 
-/* A delayed task that a shutdown cancels is called on the clock thread. */
+/* Returns a pool in which a look runs on the clock thread: a delayed task that a shutdown cancels
+ * is called there. */
 static lanepool_pool *pool_with_a_look_at_its_clock(const char *name, unsigned workers,
                                                     struct look *clock)
 {
@@ -59,7 +60,7 @@ static lanepool_pool *pool_with_a_look_at_its_clock(const char *name, unsigned w
     return pool;
 }
 
-/* What is left of the name stands before a worker's number, and before "/clock". */
+/* A long name is cut off before the worker's number, and before "/clock". */
 static void threads_are_named(const char *name, unsigned workers, const char *before_number,
                               const char *before_clock)
 {
@@ -118,7 +119,7 @@ Test(workers, without_a_name_threads_are_called_like_who_starts_them)
     expect(strcmp(clock.name, own) == 0);
 }
 
-/* What worker_start and worker_stop were told, and where. */
+/* The records of one worker's worker_start and worker_stop. */
 struct bench {
     pthread_t thread;
     _Atomic unsigned starts;
@@ -131,8 +132,8 @@ enum { BENCHES = 4 };
 
 struct shop {
     struct bench benches[BENCHES];
-    _Atomic unsigned tasks;       /* that have found their worker's bench */
-    _Atomic unsigned wrong_tasks; /* that have found anything else */
+    _Atomic unsigned tasks;       /* tasks that have found their worker's bench */
+    _Atomic unsigned wrong_tasks; /* tasks that have found any other context */
 };
 
 static void *set_up(void *user, size_t worker_index)
@@ -302,7 +303,7 @@ Test(workers, a_task_that_ends_its_thread_leaves_the_context_to_the_next)
     expect_eq(atomic_load(&shop.wrong_tasks), 0);
 }
 
-/* What a call finds as its worker's context. */
+/* The worker context that a call finds. */
 struct finding {
     void *context;
     unsigned calls;
@@ -345,7 +346,7 @@ static void *get_user(void *user, size_t worker_index)
     return user;
 }
 
-/* The worker is held at the gate meanwhile, and the pool is full. */
+/* The worker waits at the gate, and the pool is full. */
 Test(workers, calls_on_other_threads_have_no_context)
 {
     struct gate gate;
@@ -378,9 +379,9 @@ Test(workers, calls_on_other_threads_have_no_context)
     gate_fini(&gate);
 }
 
-/* What calls of the pool answer while one of its workers begins and ends. */
+/* The answers of the pool's calls while one of its workers starts and ends. */
 struct answers {
-    struct gate gate; /* the pool is known */
+    struct gate gate; /* arrivals: the pool is known */
     lanepool_pool *pool;
     struct step step;
     lanepool_status submit_at_start;
@@ -425,7 +426,7 @@ static void ask_in_callbacks(lanepool_layout layout)
     options.worker_stop = ask_at_stop;
     answers.pool = pool_make_with(&options);
     gate_open(&answers.gate, 1);
-    expect(gate_await(&answers.gate, 2)); /* it has begun, and has its answers */
+    expect(gate_await(&answers.gate, 2)); /* it has started, and has its answers */
     pool_end(answers.pool);
     expect_ok(answers.submit_at_start);
     expect_status(answers.quiesce_at_start, LANEPOOL_DEADLOCK);
