@@ -54,7 +54,8 @@ static gboolean quit(gpointer loop)
     return G_SOURCE_REMOVE;
 }
 
-/* What is attached runs before it: idle sources come last. */
+/* Sources attached earlier run before the last one, because idle sources have the lowest
+ * priority. */
 static void loop_end(lanepool_executor *executor)
 {
     GSource *last = g_idle_source_new();

@@ -12,7 +12,7 @@ static void run_loop(void *loop)
     uv_run(loop, UV_RUN_DEFAULT);
 }
 
-/* The loop begins when it has the executor, and ends when that is gone. */
+/* The loop starts with the executor, and ends when the executor is destroyed. */
 static lanepool_executor *make(lanepool_status (*create)(uv_loop_t *, lanepool_executor **))
 {
     lanepool_executor *executor = NULL;

@@ -1,14 +1,14 @@
-/* Has callgrind count the instructions of one workload of the benchmark, for guard.py:
+/* Runs one workload of the benchmark under callgrind, which counts its instructions for guard.py:
  *
  *     valgrind --tool=callgrind --separate-threads=yes --collect-atstart=no
  *         count_instructions WORKLOAD
  *
- * What is counted on this thread is submitting; on the pool's only worker it is routing, running
- * and releasing. Prints how many tasks were counted.
+ * This thread's instructions are those of submitting. Those of the pool's only worker are routing,
+ * running and releasing. Prints how many tasks were counted.
  *
- * The two threads take turns, so that the counts are the same each time: tasks come in waves, and
- * the one of a wave that runs last stands at a gate inside its body while this thread submits the
- * next wave. The worker never searches, sleeps, or meets this thread at the router's role. */
+ * The two threads take turns, so that the counts are the same in each run. Tasks are submitted in
+ * waves. The last task of a wave waits at a gate inside its body while this thread submits the next
+ * wave. The worker never searches, sleeps, or competes with this thread for the router role. */
 #include <lanepool/lanepool.h>
 #include <valgrind/callgrind.h>
 
@@ -23,9 +23,8 @@
 #include "bench/engine.h"
 #include "bench/workload.h"
 
-/* One wave fits in the worker's queue, but for W7, where all tasks are pending before any runs.
- * Lanes and memory are warm when counting begins, but for W7 again: that all of it grows is part of
- * it. */
+/* One wave fits into the worker's ring, and lanes and memory are warm when counting begins. In W7
+ * all tasks are pending before any runs, and the growth of lanes and memory is counted, too. */
 static const struct plan {
     const char *workload;
     size_t warm_up, counted, wave;
@@ -36,19 +35,19 @@ static const struct plan {
     { "W7", 0, 131072, 131072 },
 };
 
-/* Longer than a run takes: quanta end by the number of tasks alone. */
+/* Longer than a run, so that a quantum ends only by the number of tasks. */
 #define QUANTUM_NS 3600000000000u
 
 /* The tasks' keys, as bench/workload.c makes them. */
 const uint32_t *bench_keys;
 const uint32_t *bench_sequences;
 
-/* Written by whoever's turn it is; the semaphores hand the turn over. */
+/* Written by the thread whose turn it is; the semaphores pass the turn. */
 static struct {
     lanepool_pool *pool;
     sem_t reached, opened;
     bool is_counting;
-    size_t left; /* tasks of the wave that have not run */
+    size_t left; /* tasks of the wave that have not run yet */
     size_t ran;
 } run;
 
@@ -60,8 +59,8 @@ void bench_require(bool happened, const char *what)
     exit(1);
 }
 
-/* Stands in the place of the library's lanepool_i_seed(), which differs in each run: with it
- * differs which keys share a bucket. */
+/* Replaces the library's lanepool_i_seed(), which differs in each run, so that other keys would
+ * share a bucket. */
 uint64_t __wrap_lanepool_i_seed(void);
 uint64_t __wrap_lanepool_i_seed(void)
 {
@@ -74,7 +73,7 @@ static void wait_for(sem_t *semaphore)
         bench_require(errno == EINTR, "a wait");
 }
 
-/* Each thread has a switch of its own, which this turns. */
+/* Toggles counting for the calling thread: each thread has its own switch. */
 static void switch_counting(void)
 {
     if (run.is_counting)
@@ -108,7 +107,7 @@ static void submit(const struct bench_task *task)
     bench_require(lanepool_pool_submit(run.pool, &description) == LANEPOOL_OK, "a submit");
 }
 
-/* Submits `count` tasks in waves, and returns when all have run, with the worker at its gate. */
+/* Submits `count` tasks in waves. Returns when all have run, with the worker at its gate. */
 static void run_in_waves(const struct bench_task *tasks, size_t count, size_t wave)
 {
     for (size_t done = 0; done < count; done += wave) {
@@ -122,7 +121,7 @@ static void run_in_waves(const struct bench_task *tasks, size_t count, size_t wa
     }
 }
 
-/* A task without a key brings the worker to the gate. */
+/* Brings the worker to the gate, by a task without a key. */
 static void start(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -140,7 +139,7 @@ static void start(void)
     wait_for(&run.reached);
 }
 
-/* The gate's last visitor leaves; nothing of this is counted. */
+/* Lets the worker leave the gate for the last time; nothing of this is counted. */
 static void stop(size_t expected)
 {
     sem_post(&run.opened);
@@ -167,7 +166,7 @@ int main(int argument_count, char **arguments)
     bench_tasks_make(&tasks, bench_workload_find(plan->workload), plan->warm_up + plan->counted);
     start();
     run_in_waves(tasks.of[0], plan->warm_up, plan->wave);
-    /* The worker is at its gate: what it finds when it goes on is that counting has begun. */
+    /* The worker is at its gate; when it continues, it finds that counting has begun. */
     run.is_counting = true;
     run_in_waves(tasks.of[0] + plan->warm_up, plan->counted, plan->wave);
     run.is_counting = false;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Counts the library's instructions for each task under callgrind and compares with the record.
+"""Counts the library's instructions for each task under callgrind, and compares with the record.
 
-A count that differs from the record by more than 5 % is an error, in both directions: what is
-slower has to be meant, and what was gained is to be kept. Exits with 77 if there is no record for
-this compiler.
+A count that differs from the record by more than 5 % is an error in both directions: a slower
+library must be intended, and a gain must be recorded so that it is not lost. Exits with 77 if there
+is no record for this compiler.
 """
 
 import argparse
@@ -15,14 +15,14 @@ import tempfile
 from pathlib import Path
 
 WORKLOADS = ["W1", "W4", "W8", "W7"]
-PARTS = {"submit": 1, "run": 2}  # callgrind's number of the thread that does it
+PARTS = {"submit": 1, "run": 2}  # callgrind's number of its thread
 TOLERANCE = 0.05
 LIMIT_SECONDS = 100
 SKIPPED = 77
 
 
 def read_total(path):
-    """The instructions that callgrind counted on one thread."""
+    """Returns the instructions that callgrind counted on one thread."""
     found = re.search(r"^totals: (\d+)$", path.read_text(), re.MULTILINE)
     if found is None:
         sys.exit("callgrind counted nothing in %s" % path.name)
@@ -30,7 +30,7 @@ def read_total(path):
 
 
 def count(program, workload):
-    """Part -> instructions for each task."""
+    """Returns the instructions for each task, by part."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "out"
         done = subprocess.run(
@@ -67,11 +67,11 @@ def write_record(path, counts):
 
 
 def compare(counts, record):
-    """Prints every count beside the record. Returns how many are above it, and how many below."""
+    """Prints every count and its record. Returns how many are above it, and how many are below."""
     above = below = 0
     for key, value in counts.items():
         if key not in record:
-            sys.exit("the record does not know %s %s" % key)
+            sys.exit("the record has no entry for %s %s" % key)
         change = value / record[key] - 1
         verdict = ""
         if change > TOLERANCE:
@@ -87,10 +87,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", type=Path)
     parser.add_argument("record", type=Path)
-    parser.add_argument("--write", action="store_true", help="makes the record instead")
+    parser.add_argument("--write", action="store_true", help="write the record instead of comparing")
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
     parser.add_argument("--rewrite-command", default="guard.py --write", metavar="COMMAND",
-                        help="what to say about how the record is made")
+                        help="the command to print that writes the record")
     options = parser.parse_args()
     if not options.write and not options.record.exists():
         print("there is no record for this compiler, %s; make one: %s" % (
@@ -103,12 +103,13 @@ def main():
         return
     above, below = compare(counts, read_record(options.record))
     if above > 0:
-        print("%d counts are more than %.0f %% above the record. If that is the price of something, "
-              "change the record and say in the commit of what: %s" % (
+        print("%d counts are more than %.0f %% above the record. If that is intended, rewrite the "
+              "record and give the reason in the commit: %s" % (
                   above, 100 * TOLERANCE, options.rewrite_command))
     if below > 0:
-        print("%d counts are more than %.0f %% below the record. Lower it, so that the gain cannot "
-              "be lost unnoticed: %s" % (below, 100 * TOLERANCE, options.rewrite_command))
+        print("%d counts are more than %.0f %% below the record. Rewrite the record, so that the "
+              "gain cannot be lost unnoticed: %s" % (
+                  below, 100 * TOLERANCE, options.rewrite_command))
     sys.exit(1 if above + below > 0 else 0)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The guard must be able to fail: against the library's own counts, a slower build is above and, the
-# other way around, the library is below a record that the slower build made.
+# Checks that the guard can fail. A slower build must be above the library's record, and the library
+# must be below a record that the slower build made.
 #
 #     guard_finds_changes.sh <python> <count_instructions> <the slower one>
 set -euo pipefail

@@ -1,8 +1,8 @@
 /*
- * POSIX threads with a few instructions more at each door: what a change that makes the library
- * slower looks like to guard.py.
+ * POSIX threads with a few additional instructions at each operation: an example of a change that
+ * makes the library slower, for guard.py.
  *
- * A platform header (src/platform/platform.h): a build names it in LANEPOOL_PLATFORM.
+ * This is a platform header (src/platform/platform.h): a build names it in LANEPOOL_PLATFORM.
  */
 #ifndef TESTS_INSTRUCTIONS_SLOWER_DOOR_H
 #define TESTS_INSTRUCTIONS_SLOWER_DOOR_H

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks one of the models here with Spin: no error within any of its bounds, each searched to its
-# end, and every planted error found.
+# Checks one of the models here with Spin. Each of its bounds must be searched to the end without
+# an error, and every planted error must be found.
 #
 #     check.sh <model> [--deep]
 #
-# With --deep it searches the large bounds, too. Exits 77 where Spin is not installed. With
-# LANEPOOL_TALLY, adds the states to that file.
+# With --deep, searches the large bounds, too. Exits with 77 if Spin is not installed. If
+# LANEPOOL_TALLY is set, appends the number of states to the file that it names.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,8 +14,8 @@ deep=${2:-}
 memory_mb=2000
 depth_max=100000
 
-# Prints the bounds of each model, each after the compiler's option for its search: optimizing takes
-# longer than a small search. "deep" marks bounds that take many seconds.
+# Prints the bounds of the model, each after the compiler's option for its search: for a small search
+# optimizing takes longer than it saves. "deep" stands before bounds that take many seconds.
 bounds() {
     case $model in
     inbox_role)
@@ -70,7 +70,7 @@ END_BOUNDS
     esac
 }
 
-# The planted errors of each model, with the bound within which each must be found.
+# Prints the planted errors of the model, each with the bound within which it must be found.
 planted_errors() {
     case $model in
     inbox_role)
@@ -109,7 +109,7 @@ planted_errors() {
     esac
 }
 
-# search <option for the compiler> -D...: leaves Spin's words in `report`.
+# search <option for the compiler> -D...: searches one bound, and writes Spin's output to `report`.
 search() {
     local option=$1
     shift
@@ -151,7 +151,7 @@ while read -r -a bound; do
 done <<<"$all_bounds"
 
 while read -r -a options; do
-    search -DT_REVERSE "${options[@]}" # the other way round, these are found sooner
+    search -DT_REVERSE "${options[@]}" # the reverse order finds these sooner
     if [ "$(errors)" = 1 ]; then
         echo "${options[*]}: found after $(states) states"
     else

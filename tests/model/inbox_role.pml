@@ -1,38 +1,44 @@
 /*
- * The inbox and the router role, as src/route/inbox.c and src/route/router.c have them, with
- * the looks of src/sched/worker.c before a worker sleeps or leaves a search.
+ * The inbox and the router role of src/route/inbox.c and src/route/router.c, with the checks of
+ * src/sched/worker.c before a worker sleeps or leaves a search.
  *
- * SUBMITTERS submitters append EACH nodes by the two steps of an append (tail,
- * then link) and route if they may; WORKERS workers look, search, sleep, route.
- * One of the tasks, any, lasts until all others have finished: who runs it cannot
- * make up for a wake-up that was lost. Only NODES nodes exist and are used again
- * when their task has run, so a guess at the tail may name another's node. With
- * FIRST the first task already stands in the inbox; LONG says which one lasts.
+ * SUBMITTERS submitters append EACH nodes by the two steps of an append (tail, then link), and
+ * route if they may. WORKERS workers check for work, search, sleep and route. One of the tasks
+ * lasts until all others have finished, so that its worker cannot make up for a lost wake-up. LONG
+ * says which one; without LONG it may be any. Only NODES nodes exist; they are used again when
+ * their tasks have run. So a guess of the tail may name a node of another append. With FIRST the
+ * first task is already in the inbox.
  *
- *   SUBMITTER_ROUTES  as with LANEPOOL_ROUTING_SUBMITTER; else workers route, and
+ *   SUBMITTER_ROUTES  as LANEPOOL_ROUTING_SUBMITTER; otherwise workers route, and
  *                     submitters only if all workers sleep
- *   REAP              finished tasks go to the role's holder, as with a program's rule
+ *   REAP              finished tasks are reaped by the role's holder, as with a program's rule
  *   CLOSE             no workers: a hand-back empties the inbox and closes it
  *
- * Left out: lanes and rings (routed tasks are ready at once, in one queue), the
- * inside of the park (sleep_wake.pml has it), and how often a search looks. Of memory
- * orders there is one: an appender's look, if it finds nothing to be done, may come
- * before its link, unless another thread's barrier comes between; all other steps
- * happen in the order of the program. The look at the role before the attempt to
- * take it is left out, too, since the latter decides.
+ * Left out: lanes and rings (routed tasks are ready at once, in one queue), the details of sleeping
+ * (sleep_wake.pml has them), and how often a search checks. Of the memory orders one is modelled:
+ * if an appender's checks find nothing to do, they may precede its link, unless another thread's
+ * membarrier is between them. All other steps happen in program order. The check of the role before
+ * the attempt to take it is left out, too, because the attempt decides.
  *
- * Checked: the role has one holder; nodes are routed once each, in the order in
- * which they moved the tail; no link is written into a node that has left the
- * inbox; every task runs, and nobody waits for ever; a closed inbox has nothing
- * behind it.
+ * Checked:
+ * * The role has one holder.
+ * * Each node is routed once, in the order in which the nodes moved the tail.
+ * * No link is written into a node that has left the inbox.
+ * * Every task runs, and no thread waits for ever.
+ * * A closed inbox has no node behind it.
  *
- * PLANTED 1: the tail is cleared before the head.  2: the wake comes before the
- * link.  3: no look at what is left after giving back.  4: who leaves a search with
- * a task does not mind a missing link.  5: no look at a missing link before
- * sleeping.  6: the role is looked at and then taken.  7: a closed inbox accepts.
- * 8: who was asked does not mind a missing link.  9: who leaves a search with a task
- * while the role is taken does not ask its holder, who may just have met a missing
- * link and not have told it yet.  10: no barrier at a missing link.
+ * Planted errors, chosen by PLANTED:
+ * 1. The tail is cleared before the head.
+ * 2. The wake precedes the link.
+ * 3. The holder does not check for remaining work after it has given the role back.
+ * 4. A worker that leaves a search with a task ignores a missing link.
+ * 5. A worker does not check for a missing link before it sleeps.
+ * 6. A worker checks the role and then takes it, in two steps.
+ * 7. A closed inbox accepts nodes.
+ * 8. A holder with the ASKED bit set ignores a missing link.
+ * 9. A worker that leaves a search with a task while the role is taken does not set ASKED. The
+ *    holder may just have met a missing link, and not have published that yet.
+ * 10. No membarrier at a missing link.
  */
 #ifndef SUBMITTERS
 #define SUBMITTERS 2
@@ -70,20 +76,21 @@
 #define NOTHING 15
 
 byte tail, head, next[NODES + 1];          /* the inbox */
-byte late[SUBMITTERS], behind[SUBMITTERS]; /* nodes whose links are not to be seen yet, and where */
+/* Nodes whose links are not visible yet, and the nodes before them. */
+byte late[SUBMITTERS], behind[SUBMITTERS];
 byte rest; bool rest_is_stalled;           /* what the last holder published */
-byte inbox_next, taken_last; bool stalled; /* the holder's own */
+byte inbox_next, taken_last; bool stalled; /* written by the role's holder */
 bool taken, asked;                         /* the role's word */
-byte searching, sleeping;                  /* the park */
+byte searching, sleeping;                  /* the word of the sleepers */
 bool asleep[WORKERS];
 byte unreaped;
 
-/* Tasks are numbered by their place in the order: those below `ready` are routed and put into the
-   queue, those below `begun` have been taken from it. */
+/* Tasks are numbered by their position in the order. Those below `ready` are routed and in the
+ * queue; those below `begun` have been taken from it. */
 byte order[TASKS], accepted, refused, routed, ready, begun, finished, long_task, holders;
 byte free_nodes = NODES; bool in_use[NODES + 1];
 
-/* --- park.c, in one step each --- */
+/* --- sleep.c, in one step each --- */
 
 inline wake_by_rule() { /* inside an atomic step */
   if
@@ -147,7 +154,8 @@ inline barrier() { /* inside an atomic step */
 #endif
 }
 
-/* Whether there is a first node: a tail without a head needs a closer look. */
+/* Finds out if there is a first node: a tail without a head needs a membarrier and a second
+ * read. */
 inline look_for_first(found) { /* inside an atomic step */
   if :: head == NONE && tail != NONE && tail != CLOSED -> barrier() :: else fi;
   found = (head != NONE)
@@ -155,7 +163,8 @@ inline look_for_first(found) { /* inside an atomic step */
 
 /* --- inbox.c: taking --- */
 
-/* The link is read in one step with what comes before it: who makes it does not look at that. */
+/* The link is read in one step with the steps before it: the thread that makes it does not read
+ * what these write. */
 inline take_node() {
   node = inbox_next;
   if
@@ -203,7 +212,8 @@ inline take() {
 
 /* --- router.c: routing --- */
 
-/* Puts what became ready into the queue, and wakes for it, in the step of the last take. */
+/* Puts the ready tasks into the queue, and wakes a worker for them, in the step of the last
+ * take. */
 inline route() {
   do
   :: node == NOTHING -> take()
@@ -217,10 +227,11 @@ inline route() {
   od
 }
 
-/* --- submit.c, inbox.c: appending --- */
+/* --- pool_submit.c, inbox.c: appending --- */
 
-/* After an append: the role need not or cannot be taken, and nobody is to be woken. Otherwise the
-   looks end with operations that make the link seen first. */
+/* True if an appender's checks find nothing to do: the role need not or cannot be taken, and no
+ * worker is to be woken. Otherwise the checks end with operations before which the link becomes
+ * visible. */
 #define FINDS_NOTHING_TO_DO                                      \
   ((!(SUBMITTER_ROUTES || sleeping == WORKERS) || taken) && \
    !(searching == 0 && sleeping > 0) && PLANTED != 2)
@@ -272,13 +283,14 @@ refusal: skip
   od
 }
 
-/* --- worker.c, pool.c --- */
+/* --- worker.c, worker_loop.c --- */
 
 #define FOUND_NOTHING  (begun == ready)
 #define SOMETHING_LEFT (CAN_BE_TAKEN || (rest == NONE && head != NONE) || (REAP && unreaped > 0))
 
-/* The last to leave a search with a task looks everywhere. A missing link may have been made
-   meanwhile and been left to it: if the role is taken, its holder is asked to see to that. */
+/* The last worker that leaves a search with a task checks everywhere. A missing link may have been
+ * made during the search by a thread that left its node to this worker. If the role is taken, the
+ * worker sets ASKED, so that the holder checks for it. */
 inline look_for_others() {
   if
   :: atomic { !FOUND_NOTHING -> something = true }
@@ -333,7 +345,7 @@ look_again:
   :: atomic { FOUND_NOTHING && is_searching -> searching--; sleeping++; asleep[me] = true; break }
   od;
 
-  /* Its flag is set: it looks for a missing link first, then everywhere. */
+  /* The worker's sleep flag is set: it checks for a missing link first, then everywhere. */
 #if PLANTED != 5
   if
   :: taken || asked -> something = true
@@ -364,7 +376,7 @@ end_asleep:
   !asleep[me]; goto look_again
 }
 
-/* --- handback.c: emptying and closing --- */
+/* --- hand_back.c: emptying and closing --- */
 
 proctype closer() {
   byte node = NOTHING, count, i;

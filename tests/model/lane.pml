@@ -1,15 +1,16 @@
 /*
- * The lane's protocol as src/lane/lane.c has it, for Spin: the role's holder appends
- * ENTRIES entries, each in either mode, and freezes and thaws the lane FREEZES
- * times at any moments; each entry's task releases as soon as it was granted.
+ * The protocol of a lane in src/lane/lane.c, for Spin. The role's holder appends ENTRIES entries,
+ * each in either mode, and freezes and thaws the lane FREEZES times at any moments. Each entry's
+ * task releases the lane as soon as it was granted.
  *
- * Checked: a task runs only when every earlier conflicting one has released;
- * never together with one; nothing that waits is granted twice or touched after
- * its release; in the end all have run. Every step is atomic in the order of
- * the program: memory orders are not modelled.
+ * Checked: a task runs only when every earlier conflicting one has released, and never together
+ * with one. No waiting entry is granted twice or accessed after its release. At the end all tasks
+ * have run. Steps are atomic, in program order; memory orders are not modelled.
  *
- * PLANTED 1: a swap does not look at the turn. 2: a release does not look at odd.
- * 3: an advance writes the slot that is in use. Each must be found.
+ * Planted errors, chosen by PLANTED; each must be found:
+ * 1. A swap does not compare the turn.
+ * 2. A release ignores that the turn is odd.
+ * 3. An advance writes the slot that is in use.
  */
 #ifndef ENTRIES
 #define ENTRIES 4
@@ -22,7 +23,7 @@
 #endif
 #define NONE 255
 
-/* The word: active, shared, blocked, due, which, turn (odd: an append is going on). */
+/* The lane word: active, shared, blocked, due, which, turn (odd: an append is in progress). */
 byte active_count; bool shared, blocked, due, which; byte turn;
 byte first[2]; byte last = NONE; byte next[ENTRIES];
 

@@ -1,23 +1,27 @@
 /*
- * Tasks over two lanes: lanes as in src/lane/lane.c, the latch as in src/task/countdown.h, placed
- * and released in order as in src/route/rule_keys.c.
+ * Tasks over two lanes: the lanes of src/lane/lane.c and the countdown of src/task/countdown.h.
+ * Tasks are routed and released in the order of src/route/rule_keys.c.
  *
- * The role's holder routes TASKS tasks; each claims one lane or both, in either
- * mode, in all mixes. Tasks run as soon as they are ready, each on a thread of its
- * own. A body does not end before every routed task that may run has begun: if one
- * that may run is held up, nothing goes on, and that is an error.
+ * The role's holder routes TASKS tasks. Each claims one lane or both, in either mode, in all
+ * combinations. Each task has a thread of its own, and runs as soon as it is ready. A body does not
+ * end before every routed task that may run has begun. So if such a task is blocked, no thread can
+ * continue, and that is an error.
  *
- * Left out: freezing, and the steps within an advance before its swap, which
- * lane.pml has; rings and workers; memory orders: steps happen in program order.
+ * Left out: freezing, and the steps of an advance before its swap, which lane.pml has; rings and
+ * workers; memory orders: steps happen in program order.
  *
- * Checked: a task is made ready once, and begins only when every earlier
- * conflicting one has ended; it begins without waiting for anything else (readers
- * together, a writer alone); nothing of a task is touched after its last release;
- * the count of latched lanes comes to 0.
+ * Checked:
+ * * A task is made ready once, and begins only when every earlier conflicting one has ended.
+ * * It begins without waiting for anything else: readers together, a writer alone.
+ * * Nothing of a task is accessed after its last release.
+ * * The count of latched lanes becomes 0.
  *
- * PLANTED 1: a lane granted at once counts twice.  2: the router holds no share of
- * the latch.  3: a link is read after the grant.  4: one reader is let in at a time.
- * 5: an advance does not look at the turn.
+ * Planted errors, chosen by PLANTED:
+ * 1. A lane that is granted at once counts twice.
+ * 2. The router holds no share of the countdown.
+ * 3. A link is read after the grant.
+ * 4. Only one reader is granted at a time.
+ * 5. An advance does not compare the turn.
  */
 #ifndef TASKS
 #define TASKS 3
@@ -32,20 +36,20 @@
 #define OWN_SHARE 1
 #endif
 
-/* The word, and what stands in it. */
+/* The lane word and its fields. */
 #define ACTIVE(w)  ((w) & 3)
 #define SHARED     4
 #define BLOCKED    8
 #define DUE        16
 #define WHICH(w)   (((w) >> 5) & 1)
 #define OTHER      32
-#define TURN       64 /* odd: an append is going on */
+#define TURN       64 /* odd: an append is in progress */
 #define KEPT       (~(3 | SHARED))
 #define HAS(w, it) (((w) & (it)) != 0)
 
 short word[2]; byte first[4]; byte last[2];
 
-/* Entry t * 2 + lane is task t's place in the lane. */
+/* Entry t * 2 + lane is task t's entry in the lane. */
 #define TASK(entry) ((entry) / 2)
 byte next[2 * TASKS];
 bool is_shared[2 * TASKS];
@@ -53,7 +57,7 @@ byte lanes[TASKS]; /* 1, 2, or 3: both */
 byte latch[TASKS];
 short latched;
 
-/* Bits for tasks. */
+/* Sets of tasks, one bit for each. */
 byte conflicts[TASKS], placed, ready, begun, ended, released;
 #define BIT(t)     (1 << (t))
 #define MAY_GO_ON(t) (!(placed & BIT(t)) || (begun & BIT(t)) || (conflicts[t] & ~released))

@@ -1,4 +1,5 @@
-/* The order of ready tasks in a pool with priorities, against a plain list that is searched. */
+/* The order of ready tasks in a pool with priorities, compared with a plain list that is
+ * searched. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 enum { TASKS = 24, ROUNDS = 2000, STEPS = 200, AGE = 10 };
 
-/* A block with its rank behind it, and what the plain list knows of it. */
+/* A block with its rank behind it, and its state in the plain list. */
 struct entry {
     _Alignas(64) lanepool_i_task task;
     lanepool_i_rank rank;
@@ -17,7 +18,7 @@ struct entry {
     uint32_t level;
     uint32_t standing;
     uint64_t since;
-    uint64_t arrival; /* counts, among those of its standing */
+    uint64_t arrival; /* orders the entries of one standing */
 };
 
 struct round {
@@ -65,7 +66,8 @@ static bool comes_before(const struct entry *a, const struct entry *b)
     return a->standing != b->standing ? a->standing > b->standing : a->arrival < b->arrival;
 }
 
-/* Those that rise keep their order; from the highest down, so that each rises once. */
+/* Lets tasks rise that have waited for long, in their order. Starts at the highest level, so that
+ * each rises by one level only. */
 static void let_rise(struct round *round)
 {
     for (uint32_t standing = LANEPOOL_PRIORITY_MAX; standing-- > 0;) {
@@ -160,7 +162,7 @@ Test(ready_order, is_that_of_a_plain_list)
     }
 }
 
-/* A thread that waits inside a task takes all out and puts the rest back. */
+/* A thread that waits inside a task takes all tasks out, and puts the rest back. */
 Test(ready_order, a_task_that_is_put_back_keeps_how_high_it_had_risen)
 {
     lanepool_i_priority_queue levels;

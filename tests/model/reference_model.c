@@ -1,10 +1,10 @@
 /*
- * The pool against the brute-force model of the conflict rules.
+ * The pool compared with the brute-force model of the conflict rules.
  *
- * Every body stops at a gate of its own; the test decides who finishes next, or submits the next
- * task, and after each step compares who has started. In PER_KEY with a worker for each task
- * exactly the tasks that may run must have started: one too few shows as a wait that does not
- * end, one too many as an order violation. PER_WORKER may hold tasks back, but never the oldest.
+ * Every body stops at its own gate. The test decides which task finishes next, or submits the next
+ * task. After each step it compares which tasks have started. In PER_KEY with a worker for each
+ * task, exactly the tasks that may run must have started: a missing start is a wait that does not
+ * end, a wrong one is an order violation. PER_WORKER may delay tasks, but never the oldest one.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct body {
     struct round *round;
     uint32_t task;
     struct gate gate;
-    bool seen_started; /* the test has taken note of its start */
+    bool seen_started; /* the test has seen its start */
     _Atomic bool ended;
     _Atomic uint32_t too_early; /* earlier conflicting tasks that had not ended at its start */
 };
@@ -102,7 +102,8 @@ static void draw_claims(struct round *round)
     }
 }
 
-/* Neither symmetric nor transitive; between two kinds one answer each way. */
+/* The relation is neither symmetric nor transitive. Two kinds have one answer for each
+ * direction. */
 static void draw_relation(struct round *round)
 {
     bool kind_allows[KIND_COUNT + 1][KIND_COUNT + 1];
@@ -167,7 +168,7 @@ static void submit_next(lanepool_pool *pool, struct round *round)
     expect_ok(lanepool_pool_submit(pool, &task));
 }
 
-/* Takes note that a task has started, waiting for it if need be. */
+/* Waits until a task has started, and records that. */
 static void see_start(struct round *round, uint32_t task)
 {
     struct body *body = &round->bodies[task];
@@ -195,7 +196,7 @@ static void check_order(struct round *round)
     }
 }
 
-/* Waits until those who must have started have, then looks for those who must not. */
+/* Waits until all tasks that must start have started. Then checks for starts that must not be. */
 static void compare(struct round *round, lanepool_layout layout)
 {
     if (layout == LANEPOOL_PER_KEY) {
@@ -305,7 +306,7 @@ Test(reference_model, kinds_per_worker)
     play_random_rounds(BY_KINDS, LANEPOOL_PER_WORKER);
 }
 
-/* Every relation over four tasks, each played once: no special case is left out. */
+/* Plays every relation over four tasks once, so that no special case is left out. */
 Test(reference_model, every_relation_over_four_tasks)
 {
     enum { TASKS = 4, ANSWERS = TASKS * (TASKS - 1) };

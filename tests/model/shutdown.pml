@@ -1,31 +1,37 @@
 /*
- * The end of a pool: src/pool/pool_shutdown.c, with its parts in src/pool/hand_back.c, src/core/caller_runs.c,
- * src/pool/pool_quiesce.c and src/core/pool_submit.c.
+ * The end of a pool: src/pool/pool_shutdown.c, with its parts in src/pool/hand_back.c,
+ * src/core/caller_runs.c, src/pool/pool_quiesce.c and src/core/pool_submit.c.
  *
- * SUBMITTERS threads submit a task each, with CALLER one more thread submits a task
- * that it runs itself, with QUIESCE another one quiesces; meanwhile STOPPERS threads
- * shut the pool down, each by draining or at once, and AWAITERS threads await its
- * end. At least one drains or stops, so all of them must come to an end.
+ * SUBMITTERS threads submit a task each. With CALLER one more thread submits a task that it runs
+ * itself. With QUIESCE another thread quiesces. At the same time STOPPERS threads shut the pool
+ * down, each by a drain or now, and AWAITERS threads await its end. At least one thread shuts down,
+ * so all threads must end.
  *
- * A task that has finished is counted by a store that is not `seq`: it may wait in a
- * buffer of its thread until the next read-modify-write operation, and the thread's
- * next look at `attention` may come before it. The caller, who does not look again,
- * counts by a `seq` store.
+ * A finished task is counted by a store that is not `seq`. The store may wait in its thread's
+ * buffer until the next read-modify-write operation, and the thread's next check of `attention` may
+ * precede it. The caller does not check again, and counts by a `seq` store.
  *
- * Left out: lanes (all tasks are compatible, so what is routed is ready), the two
- * steps of an append and the inside of the park (inbox_role.pml, sleep_wake.pml),
- * time limits, nested submits, waits inside tasks.
+ * Left out: lanes (all tasks are compatible, so routed tasks are ready); the two steps of an append
+ * and the details of sleeping (inbox_role.pml, sleep_wake.pml); time limits, nested submits, waits
+ * inside tasks.
  *
- * Checked: each task is refused, or called exactly once; none is cancelled unless
- * some shutdown was at once; the stronger mode wins, and is accepted once; hand-back
- * comes when nothing runs; await and quiesce return only after the calls that they
- * wait for; everybody comes to an end.
+ * Checked:
+ * * Each task is refused, or called exactly once.
+ * * No task is cancelled unless there was a shutdown now.
+ * * The stronger mode wins, and is accepted once.
+ * * The hand-back happens when no task runs.
+ * * Await and quiesce return only after the calls that they wait for.
+ * * Every thread ends.
  *
- * PLANTED 1: the pool counts as stopped before the hand-back.  2: the inbox is found
- * empty and then closed.  3: who finds the role taken does not ask.  4: draining
- * takes back stopping.  5: a caller does not count as a worker.  6: attention is
- * asked for after the state.  7: the caller's count is not `seq`.  8: who gives
- * the role back and is no worker does not attend.
+ * Planted errors, chosen by PLANTED:
+ * 1. The pool counts as stopped before the hand-back.
+ * 2. The inbox is found empty and then closed, in two steps.
+ * 3. A thread that finds the role taken does not set ASKED.
+ * 4. A drain replaces a stop.
+ * 5. A caller does not count as a worker.
+ * 6. Attention is requested after the state is set.
+ * 7. The caller's count is not `seq`.
+ * 8. A thread that is no worker gives the role back without a check of `attention`.
  */
 #ifndef WORKERS
 #define WORKERS 1
@@ -57,8 +63,8 @@
 mtype = { RUNNING, DRAINING, STOPPING }
 mtype state = RUNNING;
 byte attention, workers_left = WORKERS; bool stopped, joining, joined;
-bool taken, asked;                /* the role */
-byte inbox, behind; bool closed;  /* tasks as bits; those behind the message */
+bool taken, asked;                /* the router role */
+byte inbox, behind; bool closed;  /* tasks as bits; `behind`: tasks behind the message */
 byte ready;                       /* in rings */
 byte routed[2], finished[2], epoch; /* by epoch */
 byte task_epoch;                  /* bits of tasks of the second epoch */
@@ -68,12 +74,12 @@ bool waits_here, is_called, caller_is_posted;
 bool visits[VISITORS], visitor_is_posted[VISITORS];
 bool joined_of[WORKERS];
 
-byte accepted, refused, called, cancelled; /* bits */
-byte running, stops;                       /* tasks that run; shutdowns at once that were accepted */
+byte accepted, refused, called, cancelled; /* sets of tasks */
+byte running, stops;                       /* running tasks; accepted calls of shutdown now */
 bool saw_stop;
 
-/* The store buffers: 0, or the epoch + 1 of a task that is not yet counted. Workers come first, the
-   caller then. */
+/* The store buffers: 0, or the epoch + 1 of a task that is not counted yet. First those of the
+ * workers, then that of the caller. */
 byte uncounted[WORKERS + 1];
 #define DRAINED (me > WORKERS || uncounted[me] == 0)
 
@@ -86,7 +92,7 @@ end_memory:
   od
 }
 
-/* --- parks and waits, in one step each --- */
+/* --- sleeps and waits, in one step each --- */
 
 inline wake_worker(w) { asleep[w] = false; sleeping--; searching++ }
 
@@ -126,7 +132,7 @@ inline give_back_quietly() {
   if :: inbox != 0 -> wake_by_rule() :: inbox == 0 fi
 }
 
-/* Routes all that is there. A message begins an epoch; then its quiesce is looked at. */
+/* Routes the whole inbox. A message begins an epoch; then its quiesce is checked. */
 inline count_routed(bits, e) {
   do
   :: bits & BIT(count) -> routed[e]++; bits = bits & ~BIT(count);
@@ -166,7 +172,7 @@ inline route() {
   if :: ready != 0 -> wake_by_rule() :: ready == 0 fi
 }
 
-/* --- quiesce.c, handback.c, lifecycle.c: looking --- */
+/* --- pool_quiesce.c, hand_back.c, lifecycle.c: checking the counters --- */
 
 inline look_for_quiesce() {
   atomic {
@@ -320,7 +326,7 @@ proctype worker(byte me) {
   joined_of[me] = true
 }
 
-/* --- submit.c --- */
+/* --- pool_submit.c --- */
 
 /* The state is only a hint here: an old value may be read. */
 inline append(own) {
@@ -348,7 +354,7 @@ proctype submitter(byte me; byte task) {
   if :: is_in -> appended() :: !is_in -> atomic { refused = refused | BIT(task) } fi
 }
 
-/* --- caller.c --- */
+/* --- caller_runs.c --- */
 
 proctype caller(byte me) {
   byte batch, moved, count;
@@ -383,7 +389,7 @@ proctype caller(byte me) {
   if :: PLANTED == 5 :: PLANTED != 5 -> worker_left() fi
 }
 
-/* --- lifecycle.c: shutting down --- */
+/* --- pool_shutdown.c --- */
 
 proctype stopper() {
   mtype before;
@@ -474,7 +480,7 @@ init {
     if :: CALLER -> run caller(WORKERS) :: !CALLER fi;
     if :: QUIESCE -> run quiescer(WORKERS + 1) :: !QUIESCE fi
   };
-  _nr_pr == 2; /* all but the memory have ended */
+  _nr_pr == 2; /* every process except the memory has ended */
   assert((accepted | refused) == BIT(TASKS) - 1 && (accepted & refused) == 0);
   assert(accepted == called && running == 0);
   assert(cancelled == 0 || stops == 1);

@@ -1,36 +1,42 @@
 /*
- * Sleeping and waking: src/sched/sleep.c, with the loop and the looks of src/sched/worker.c and
- * the putting of src/sched/ready_ring.c, in a store buffer machine.
+ * Sleeping and waking: src/sched/sleep.c, with the loop and the checks of src/sched/worker.c and
+ * the put of src/sched/ready_ring.c, on a machine with store buffers.
  *
- * PUBLISHERS threads put EACH times BATCH ready tasks into the ring of any worker,
- * and what does not fit into the spill; workers take, search, sleep. The task taken
- * first lasts until all others have finished, so who runs it cannot make up for a
- * lost wake-up. At last, or with STOP_EARLY at any time, the workers are stopped.
+ * PUBLISHERS threads put EACH times BATCH ready tasks into the ring of any worker, and tasks that
+ * do not fit into the overflow list. Workers take tasks, search, and sleep. The task that is taken
+ * first lasts until all others have finished, so that its worker cannot make up for a lost wake-up.
+ * At the end, or with STOP_EARLY at any time, the workers are stopped.
  *
- *   OWN         publishers put into the worker's own lane instead, which nobody
- *               else may take from (lanes per worker), and wake that worker
+ *   OWN         publishers put into a worker's own lane instead, from which no other
+ *               worker takes (lanes per worker), and wake that worker
+ *   RESIDENT    this many workers always have a thread; the others are absent at first,
+ *               and may end after any sleep
+ *   FAILS       a thread may be refused; then the task that is taken first does not wait
  *
- *   RESIDENT    so many workers always have a thread; the others are absent at first,
- *               and leave after any sleep
- *   FAILS       a thread may not be had; then the task taken first does not wait
+ * A store that is not `seq` waits in a buffer of one entry for each thread. The buffer is emptied
+ * at any time, and before each `seq` or read-modify-write operation.
  *
- * Stores that are not `seq` wait in a buffer of one entry for each thread, which is
- * emptied at any time, and before each `seq` or read-modify-write operation.
+ * Left out: how often a search checks (it may give up at any time); routing, which inbox_role.pml
+ * has; the identity of tasks; repeated attempts to start a thread.
  *
- * Left out: how often a search looks (it may give up at any time); routing, which
- * inbox_role.pml has; which task is which; that threads are tried for again.
+ * Checked:
+ * * No task is left behind while a worker sleeps that may run it.
+ * * The counts never exceed the number of workers nor fall below 0.
+ * * No worker is posted twice for one sleep.
+ * * Stopped workers end.
+ * * No thread is started after the workers have been joined, nor two for one worker.
  *
- * Checked: no task stays behind while a worker sleeps that may run it; the counts
- * never pass the number of workers nor fall below 0; nobody is posted twice for one
- * sleep; stopped workers leave; no thread is started once they have been joined, nor
- * two for one worker.
- *
- * PLANTED 1: the sleep flag is a plain store.  2: the ring's tail is a plain store.
- * 3: the looks come before the flag.  4: the last who leaves a search with a task
- * wakes nobody.  5: the wake comes before the work.  6: the wake comes before stop.
- * 7: who finds something after all does not wait for a post that is on its way.
- * 8: who becomes absent does not look once more.  9: who leaves is absent before its
- * flag is its own.  10: the look whether the workers stop comes before the count.
+ * Planted errors, chosen by PLANTED:
+ * 1. The sleep flag is a plain store.
+ * 2. The ring's tail is a plain store.
+ * 3. The checks precede the flag.
+ * 4. The last worker that leaves a search with a task wakes no other.
+ * 5. The wake precedes the work.
+ * 6. The wake precedes the stop.
+ * 7. A worker that finds work after it set its flag does not wait for a post that is on its way.
+ * 8. A worker that becomes absent does not check once more.
+ * 9. A worker that ends becomes absent before it has left the count of sleepers.
+ * 10. The check for a stop precedes the count of workers that have not left.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -67,7 +73,7 @@
 
 byte ring[WORKERS], own_lane[WORKERS], spilled;
 bool putting[WORKERS];
-byte searching, sleeping; /* the park's word */
+byte searching, sleeping; /* the word of the sleepers */
 bool asleep[WORKERS]; byte posted[WORKERS];
 bool stop;
 byte begun, finished, gone;
@@ -104,11 +110,11 @@ end_memory:
   od
 }
 
-/* --- park.c --- */
+/* --- sleep.c --- */
 
 inline check_counts() { assert(searching + sleeping <= WORKERS) }
 
-/* The flag is claimed and the word changed by different operations, then it is posted. */
+/* The flag is claimed and the word is changed by separate operations; then the worker is posted. */
 inline try_wake(index, woken) {
   if
   :: atomic { asleep[index] && DRAINED -> asleep[index] = false };
@@ -118,7 +124,7 @@ inline try_wake(index, woken) {
   fi
 }
 
-/* Of an absent worker that was claimed. If no thread can be had it stays as good as busy. */
+/* Starts an absent worker that was claimed. If its thread is refused, it counts as busy. */
 inline start(index) {
 #if PLANTED == 10
   if
@@ -173,9 +179,9 @@ inline wake_by_rule() {
   fi
 }
 
-/* --- runq.c, worker.c: putting --- */
+/* --- ready_ring.c, worker.c: putting --- */
 
-/* Puts `count` tasks into the ring `where`, the rest into the spill, and wakes. */
+/* Puts `count` tasks into the ring `where`, the rest into the overflow list, and wakes a worker. */
 inline put() {
 #if PLANTED == 5
   wake_by_rule();
@@ -237,13 +243,13 @@ inline find() {
     :: ring[(me + 2) % WORKERS] > 0 && DRAINED ->
        ring[(me + 2) % WORKERS]--; has_task = true
 #endif
-    :: true -> skip /* nothing was there when it looked */
+    :: true -> skip /* the check found nothing */
     fi
   };
   if :: count > 0 -> where = me; put() :: else fi
 }
 
-inline look_everywhere() { /* is_work_left */
+inline look_everywhere() { /* checks for work of any kind */
   if
   :: stop -> something = true
   :: atomic { !stop };
@@ -305,7 +311,7 @@ inline lie_down() {
   fi
 }
 
-/* The flag was taken by the worker itself. */
+/* The worker has cleared its own flag. */
 inline leave() {
 #if PLANTED == 9
   absent[me] = true;

@@ -1,8 +1,8 @@
 /*
  * Owns the disturbances: when a thread is disturbed next, and how.
  *
- * All that threads share here is read and written with relaxed order: the noise must not make the
- * library look better synchronised than it is.
+ * All variables that threads share here are accessed with relaxed order, so that the noise does not
+ * synchronize the library.
  */
 #define _GNU_SOURCE
 #include "noise/noise.h"
@@ -13,10 +13,10 @@
 
 #include "support/random.h"
 
-/* Of a thousand disturbances so many are yields and pauses; the others are sleeps. A yield gives
- * the core to who waits for one, a pause shifts two threads that run against each other by some
- * instructions, a sleep lets all others pass by: few are enough, and short ones, since more
- * workloads find more than longer ones do. */
+/* Out of a thousand disturbances, this many are yields and pauses; the others are sleeps. A yield
+ * gives the core to a waiting thread. A pause shifts two competing threads by some instructions. A
+ * sleep lets all other threads pass. Few and short sleeps are enough, because more workloads find
+ * more errors than longer ones. */
 enum { YIELDS = 490, PAUSES = 490, PAUSES_MOST = 256, SLEEP_BITS_MOST = 7, QUIET_DOORS = 1 << 20 };
 
 _Thread_local uint32_t noise_doors_left;
@@ -24,11 +24,11 @@ _Thread_local uint32_t noise_doors_left;
 /* Written while the library has no threads. */
 static _Atomic uint64_t seed;
 static _Atomic uint32_t one_in;
-static _Atomic uint32_t settings; /* how often both were set */
+static _Atomic uint32_t settings; /* how often seed and one_in were set */
 
-static _Atomic uint32_t threads; /* that have been disturbed */
+static _Atomic uint32_t threads; /* how many threads have been disturbed */
 
-/* One thread's generator; it begins anew with each setting. */
+/* One thread's generator; each setting starts it anew. */
 static _Thread_local uint64_t state;
 static _Thread_local uint32_t state_is_of;
 
@@ -52,7 +52,7 @@ static void begin_if_new(void)
     state_is_of = setting;
     thread = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
     state = random_mix(atomic_load_explicit(&seed, memory_order_relaxed) + random_mix(thread));
-    /* Else the system makes 50 microseconds out of one. */
+    /* Otherwise the system makes 50 microseconds out of one. */
     (void)prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
 }
 
@@ -62,7 +62,7 @@ static void pause_for_some_instructions(void)
     }
 }
 
-/* Short sleeps are as likely as long ones, up to an eighth of a millisecond. */
+/* Sleeps for up to an eighth of a millisecond; short sleeps are as likely as long ones. */
 static void sleep_for_some_microseconds(void)
 {
     uint32_t most = 1u << random_below(&state, SLEEP_BITS_MOST + 1);

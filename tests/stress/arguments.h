@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number after name, or fallback when name is not there; a bad number ends the program. */
+/* Returns the number after `name`, or `fallback` if there is no such option. Ends the program if
+ * the number is bad. */
 static inline uint64_t argument_number(int argc, char **argv, const char *name, uint64_t fallback)
 {
     for (int i = 1; i < argc; i++) {
@@ -30,7 +31,7 @@ static inline uint64_t argument_number(int argc, char **argv, const char *name, 
     return fallback;
 }
 
-/* The word after name, or NULL. */
+/* Returns the word after `name`, or NULL. */
 static inline const char *argument_text(int argc, char **argv, const char *name)
 {
     for (int i = 1; i + 1 < argc; i++) {
@@ -41,7 +42,7 @@ static inline const char *argument_text(int argc, char **argv, const char *name)
     return NULL;
 }
 
-/* Ends the program if there is an option that is not one of the names, a list that ends in NULL. */
+/* Ends the program if there is an option that is not one of the names. The list ends with NULL. */
 static inline void arguments_only(int argc, char **argv, const char *const *names)
 {
     for (int i = 1; i < argc; i++) {
@@ -62,7 +63,7 @@ static inline void arguments_only(int argc, char **argv, const char *const *name
     }
 }
 
-/* Whether name is there. */
+/* Returns true if `name` is an argument. */
 static inline bool argument_flag(int argc, char **argv, const char *name)
 {
     for (int i = 1; i < argc; i++) {

@@ -1,12 +1,13 @@
 /*
- * The time of day jumps a day to and fro while calls wait with a limit, and delayed tasks until
- * they are due: none ends early, and none that is over in time ends as timed out.
+ * The time of day jumps back and forth by a day while calls wait with a limit, and while delayed
+ * tasks wait until they are due. None may end early, and none whose event occurs in time may end as
+ * timed out.
  *
  *     clock_jumps [--rounds N]
  *
- * The program has a clock_gettime() of its own, which the library finds before the system's. Only
- * the time of day jumps in it; lengths are measured on the monotonic clock. A wait that used the
- * time of day would end at once, or a day late: then the alarm ends the program.
+ * The program defines its own clock_gettime(), which the library finds before the system's. Only
+ * the time of day jumps in it; durations are measured on the monotonic clock. A wait that used the
+ * time of day would end at once, or a day late; in the second case the alarm ends the program.
  */
 #define _DEFAULT_SOURCE /* syscall */
 #include <pthread.h>
@@ -48,7 +49,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* --- a pool of one worker that is full: one task, which stops until it is let go --- */
+/* --- a full pool of one worker: its task stops until `let_go` is posted --- */
 
 static sem_t arrived;
 static sem_t let_go;
@@ -111,7 +112,7 @@ static lanepool_status wait_with_limit(struct full_pool *full, enum wait wait, u
     }
 }
 
-/* All wait too shortly, in turn. */
+/* Checks waits with a short limit: each must end as timed out, and not before its limit. */
 static bool none_ends_early(struct full_pool *full, long jump_s)
 {
     bool good = true;
@@ -144,7 +145,7 @@ static void *wait_long(void *argument)
     return NULL;
 }
 
-/* The time of day jumps while a thread waits; then what it waits for comes about. */
+/* The time of day jumps while a thread waits; then the awaited event occurs. */
 static bool ends_well(enum wait wait, long jump_s)
 {
     struct full_pool full;
@@ -197,8 +198,8 @@ static lanepool_status submit_after(lanepool_pool *pool, uint64_t *started_ns, u
     return lanepool_pool_submit_after(pool, &task, (int64_t)delay_ns);
 }
 
-/* The clock thread sleeps until a short one is due when the time of day jumps; a far one, which a
- * day would be enough for, stays. */
+/* The time of day jumps while the clock thread sleeps until a near task is due. A distant task, for
+ * which a jump of a day would be enough, must remain. */
 static bool delays_are_kept(long jump_s)
 {
     uint64_t started_ns[2];

@@ -1,10 +1,10 @@
 /*
- * Ten million keys, one task each: lanes that have drained leave no memory behind.
+ * Ten million keys, one task each: empty lanes must leave no memory behind.
  *
  *     distinct_keys [--keys N] [--workers W]
  *
- * The resident size is read on an idle pool after the first keys and after all of them; it may
- * have grown by a tenth and 4 MiB at most.
+ * The resident size is read on an idle pool after the first keys and after all of them. It may grow
+ * by a tenth and 4 MiB at most.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int body(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* Returns false when the library refuses. */
+/* Returns false if a submit is refused. */
 static bool submit_keys(lanepool_pool *pool, uint64_t first, uint64_t end)
 {
     for (uint64_t key = first; key < end; key++) {

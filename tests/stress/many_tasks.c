@@ -1,11 +1,11 @@
 /*
- * Millions of tasks on pairs of keys, each of which checks that it comes in its turn.
+ * Millions of tasks on pairs of keys; each checks that it runs in its turn.
  *
  *     many_tasks [--tasks N] [--workers W] [--submitters S] [--seed X]
  *
- * The tasks of a pair follow one pattern of exclusive and shared claims and rollups, so that a
- * task knows from its number how many tasks must have been before it on either key. The counters
- * of exclusive tasks are plain: ThreadSanitizer sees two of them at once as a race.
+ * The tasks of a pair follow one pattern of exclusive and shared claims and rollups. So a task
+ * knows from its number how many tasks must have run before it on either key. The counters of
+ * exclusive tasks are plain: ThreadSanitizer reports two of them at once as a race.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ enum { PAIR_COUNT = 512, PAIR_BITS = 16, BATCH = 32, PENDING_MAX = 1 << 16 };
 
 enum use { UNUSED, EXCLUSIVE, SHARED };
 
-/* What task number n of a pair does to the left and the right key: pattern[n % PATTERN]. */
+/* The claims of task number n of a pair on the left and the right key: pattern[n % PATTERN]. */
 static const enum use pattern[][2] = { { EXCLUSIVE, UNUSED },    { UNUSED, EXCLUSIVE },
                                        { SHARED, UNUSED },       { SHARED, UNUSED },
                                        { EXCLUSIVE, UNUSED },    { EXCLUSIVE, EXCLUSIVE },
@@ -35,13 +35,13 @@ static const enum use pattern[][2] = { { EXCLUSIVE, UNUSED },    { UNUSED, EXCLU
 enum { PATTERN = sizeof pattern / sizeof pattern[0] };
 
 struct key {
-    uint64_t exclusive_done;       /* plain: the claim guards it */
+    uint64_t exclusive_done;       /* plain, because the claim guards it */
     _Atomic uint64_t readers_done; /* shared tasks run together */
 };
 
 struct pair {
     struct key keys[2];
-    uint64_t submitted; /* the submitter's */
+    uint64_t submitted; /* written by the submitter */
     char own_cache_line[64];
 };
 
@@ -71,7 +71,7 @@ static void count_pattern(void)
     }
 }
 
-/* How many tasks of a use come before number n of a pair on one side. */
+/* Returns how many tasks of a use precede number n of a pair on one side. */
 static uint64_t before(uint64_t counts[PATTERN + 1][2], uint64_t n, int side)
 {
     return n / PATTERN * counts[PATTERN][side] + counts[n % PATTERN][side];
@@ -130,7 +130,7 @@ static lanepool_task next_task(uint32_t index, lanepool_claim claims[2])
     return task;
 }
 
-/* Submits this thread's share, always of its own pairs. */
+/* Submits this thread's share of tasks, always for its own pairs. */
 static void *submit_share(void *argument)
 {
     uint32_t self = (uint32_t)(uintptr_t)argument;

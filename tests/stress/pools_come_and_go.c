@@ -1,10 +1,11 @@
 /*
- * Pools that are made, do a little work and go: they leave no threads, descriptors or memory.
+ * Pools that are created, do a little work and are destroyed: they must leave no threads,
+ * descriptors or memory behind.
  *
  *     pools_come_and_go [--pools N] [--workers W]
  *
- * After each pool its threads must be gone. Descriptors are counted and the resident size is read
- * after the first tenth of the pools and after all of them; memory may have grown by 1 MiB at most.
+ * After each pool its threads must have ended. Descriptors are counted, and the resident size is
+ * read, after the first tenth of the pools and after all of them. Memory may grow by 1 MiB at most.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ static bool never_compatible(const lanepool_task_view *a, const lanepool_task_vi
     return false;
 }
 
-/* The nth pool: both layouts and both kinds of rule take turns, and every third is stopped. */
+/* Creates, uses and ends pool number n. Layouts and kinds of rule alternate, and every third pool
+ * is stopped. */
 static bool live(uint64_t n, unsigned workers)
 {
     static const lanepool_options defaults = LANEPOOL_OPTIONS_INIT;
@@ -92,7 +94,7 @@ int main(int argc, char **argv)
     printf("%llu pools, %llu calls: resident %llu KiB, then %llu KiB; %zu descriptors, then %zu\n",
            (unsigned long long)pools, (unsigned long long)calls, bytes_before >> 10,
            bytes_after >> 10, descriptors_before, descriptors_after);
-    /* A sanitizer's allocator keeps freed memory for a while. */
+    /* A sanitizer's allocator retains freed memory for a while. */
     bytes_grew = !PROCESS_IS_SANITIZED && bytes_after > bytes_before + SLACK;
     return !bytes_grew && descriptors_after == descriptors_before && calls == pools * TASKS
                ? EXIT_SUCCESS

@@ -1,16 +1,18 @@
 /*
- * Runs many random workloads over the whole space of parameters and has each judged.
+ * Runs many random workloads over the whole space of parameters, and has each judged.
  *
  *     random_workloads [--seed S] [--count N] [--tasks M] [--noise D]
  *
- * Workload number i has the seed S + i, and everything follows from it: a failure prints the one
- * command that repeats it. With the default rule, in PER_KEY and with one submitter, the same
- * claims are run again as an is_compatible; both must leave the same history behind in every key.
- * Where there is OpenMP, its tasks are given the same claims, and must leave it, too.
+ * The seed of workload number i is S + i, and everything follows from it. A failure prints the
+ * command that repeats it.
  *
- * Built as noisy_workloads, about one door of the library's in D is disturbed (noise/noise.h). By
- * default each workload draws its own D, since bugs differ in how much must happen elsewhere
- * while one thread is held up.
+ * With the default rule, PER_KEY and one submitter, the same claims are run again with an
+ * is_compatible. Both runs must leave the same history in every key. If OpenMP is available, its
+ * tasks get the same claims, and must leave that history, too.
+ *
+ * If built as noisy_workloads, about one in D operations of the platform is disturbed
+ * (noise/noise.h). By default each workload draws its own D, because errors differ in how much must
+ * happen elsewhere while one thread is delayed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -40,17 +42,18 @@ enum { SECONDS_PER_WORKLOAD = 120 };
 
 struct request {
     uint32_t task_count; /* of each workload */
-    uint32_t noise;      /* 0: each workload draws it */
+    uint32_t noise;      /* 0: each workload draws its own */
 };
 
 struct totals {
     uint64_t submitted;
-    uint64_t tasks; /* that ran */
+    uint64_t tasks; /* tasks that ran */
     uint64_t compared_with_predicate;
     uint64_t compared_with_openmp;
 };
 
-/* How to repeat the workload at hand; kept ready, because a signal handler cannot format. */
+/* The command that repeats the current workload. It is prepared in advance, because a signal
+ * handler cannot format. */
 static char repeat[160];
 
 static void prepare_repeat(uint64_t seed, const struct request *request)
@@ -77,7 +80,7 @@ static void write_text(const char *text)
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
 
-/* A workload that does not end is a failure as well. */
+/* A workload that does not end is a failure, too. */
 static void report_hang(int number)
 {
     (void)number;
@@ -106,7 +109,7 @@ static void make_noise(const struct request *request, uint64_t seed)
 #endif
 }
 
-/* Runs and judges; log is left to the caller, who gives it back. */
+/* Runs and judges the workload. The caller frees the log. */
 static bool run_and_judge(const struct workload *workload, struct oracle_log *log,
                           struct totals *totals)
 {
@@ -143,8 +146,9 @@ static bool same_histories(const struct oracle_log *left, const struct oracle_lo
     return true;
 }
 
-/* Nested tasks are accepted when their parents run, and what a shutdown or a full pool refuses, or
- * who is cancelled, is a matter of time too: not the same in two runs. */
+/* Returns true if two runs of the workload must have equal histories. Nested tasks are accepted
+ * when their parents run. Refusals by a shutdown or a full pool, and cancels, also depend on
+ * time. */
 static bool is_the_same_again(const struct workload *workload)
 {
     const struct workload_params *params = &workload->params;
@@ -156,7 +160,7 @@ static bool is_the_same_again(const struct workload *workload)
            workload->series_count == 0;
 }
 
-/* Runs the workload's claims as a predicate and compares. */
+/* Runs the workload's claims as a predicate, and compares the histories. */
 static bool agrees_with_predicate(const struct workload *by_claims, const struct oracle_log *log,
                                   struct totals *totals)
 {
@@ -184,7 +188,7 @@ static bool agrees_with_predicate(const struct workload *by_claims, const struct
 
 enum { OPENMP_THREADS_LEAST = 2, OPENMP_THREADS_MOST = 4 };
 
-/* OpenMP gets the tasks that ran, in the order that the pool gave them: any run can be compared. */
+/* OpenMP gets the tasks that ran, in the pool's order; therefore any run can be compared. */
 static bool agrees_with_openmp(const struct workload *workload, const struct oracle_log *log,
                                struct totals *totals)
 {
@@ -215,11 +219,11 @@ static bool agrees_with_openmp(const struct workload *workload, const struct ora
 
 #endif
 
-/* --- all of them --- */
+/* --- all workloads --- */
 
-/* Drawn for virtual time, in which a workload takes some hundred ns; on threads it takes so long
- * for each task, and longer when they are disturbed. The pool is to come to its end in the midst
- * of them. */
+/* Stretches a time that was drawn for virtual time, in which a workload takes some hundred ns. On
+ * threads each task takes that long, and longer when disturbed. The pool must end while its tasks
+ * run. */
 static uint32_t stretched(uint32_t ns, uint32_t task_count)
 {
     uint64_t long_ns = (uint64_t)ns * task_count * STRETCH;
