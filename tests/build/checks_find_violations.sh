@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks of this directory must be able to fail: each is shown a small project in which one
-# thing is wrong, and one in which nothing is.
+# Checks that the checks of this directory can fail: each gets a small project without a violation,
+# and then projects with one violation each.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,7 @@ trap 'rm -rf "$place"' EXIT
 failed=0
 shopt -s nullglob
 
-fresh() { # an orderly project
+fresh() { # makes a project without a violation
     rm -rf "$place/p"
     mkdir -p "$place/p/src/platform" "$place/p/docs/diagrams" "$place/p/tests/unit" \
         "$place/p/include/lanepool"
@@ -32,7 +32,7 @@ check() { # check <name> <directory below the project>
         bash "$here/$1.sh" "$place/p$2"
         return
     fi
-    # Objects lie as in a build: <...>/src/<folder>/<file>.o, or <target>.dir/<folder>/<file>.o
+    # Objects have the paths of a build: <...>/src/<folder>/<file>.o, or <target>.dir/<folder>/<file>.o
     local source object objects=()
     rm -rf "$place/o"
     for source in "$place"/p/src/{high,low}/*.c; do
@@ -47,7 +47,7 @@ check() { # check <name> <directory below the project>
 
 passes() { # passes <check> <directory below the project>
     if ! check "$1" "$2" >/dev/null 2>&1; then
-        echo "$1: refuses an orderly project"
+        echo "$1: refuses a project without a violation"
         failed=1
     fi
 }
@@ -84,7 +84,7 @@ if command -v python3 >/dev/null; then
     up_call='int lanepool_i_high(void); int lanepool_i_low(void) { return lanepool_i_high(); }'
     passes layers ""
     echo '#include "low/low.h"' >>"$place/p/$low.h"
-    finds "a circle of includes" layers ""
+    finds "a cycle of includes" layers ""
     echo '#include "high/high.h"' >>"$place/p/$low.c"
     finds "an include that points up" layers ""
     echo "$up_call" >>"$place/p/$low.c"
@@ -100,14 +100,14 @@ if command -v python3 >/dev/null; then
     passes layers ""
     fresh
     echo 'up: low/low.c high/high.h lanepool_i_high' >>"$place/p/$table"
-    finds "a row of the table that is so no more" layers ""
+    finds "a row of the table that is not true any more" layers ""
     mkdir "$place/p/src/attic"
     echo 'int x;' >>"$place/p/src/attic/unknown.c"
     finds "a file whose folder is not in the table" layers ""
     printf 'struct lanepool_i_ways {\n    int (*way)(void);\n};\n' >>"$place/p/$low.h"
     finds "a struct of functions that is not in the table" layers ""
     echo 'table: low/low.h lanepool_i_ways 1 high' >>"$place/p/$table"
-    finds "a struct of functions that is no more" layers ""
+    finds "a row for a struct of functions that does not exist" layers ""
     echo 'LANEPOOL_API int lanepool_good(void);' >>"$place/p/include/lanepool/good.h"
     printf 'int lanepool_good(void)\n{\n    return 1;\n}\n' >>"$place/p/src/high/other.c"
     finds "a public function in a file of another name" layers ""
@@ -194,11 +194,11 @@ printf 'Test(other, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
 finds "a wrong suite name" style ""
 
 echo 'size_t lanepool_size(void); uint32_t x;' >"$place/p/include/lanepool/good.h"
-finds "a header that leans on another" headers /include
+finds "a header that needs another one" headers /include
 
 last=$(sed -n 's/^scenario_count=//p' "$here/scenarios.sh")
 
-# Scenarios: a table of which one row names tests of every form and the others one each.
+# Writes a table of scenarios: the first row names tests of every form, the others one test each.
 scenarios() {
     mkdir -p "$place/p/tests/simulated" "$place/p/tests/stress"
     printf 'Test(simulated_scenarios, turn)\n{\n}\n/* not this_one */\n' \
@@ -213,7 +213,7 @@ scenarios() {
 
 scenarios
 passes scenarios ""
-scenarios_lack() { # scenarios_lack <what> <sed script that takes it away>
+scenarios_lack() { # scenarios_lack <what> <sed script that removes it>
     scenarios
     sed -i "$2" "$place/p/tests/SCENARIOS.md"
     finds "$1" scenarios ""
@@ -222,13 +222,13 @@ scenarios_lack "the last scenario" "${last}d"
 scenarios_lack "a missing scenario" 7d
 scenarios_lack "a scenario without a test" '7s/`.*`//'
 scenarios_lack "a missing feature without a name" 's/Not yet: timers/Not yet/'
-scenarios_lack "a test that is not there" '7s/is_here/is_gone/'
-scenarios_lack "a suite that is not there" '7s/good/bad/'
+scenarios_lack "a test that does not exist" '7s/is_here/is_gone/'
+scenarios_lack "a suite that does not exist" '7s/good/bad/'
 scenarios_lack "a program that CTest does not know" '1s/long/lon/'
-scenarios_lack "a simulated test that is not there" '1s/turn/tur/'
-scenarios_lack "a simulated test that is only spoken of" '1s/turn/this_one/'
+scenarios_lack "a simulated test that does not exist" '1s/turn/tur/'
+scenarios_lack "a simulated test that only a comment names" '1s/turn/this_one/'
 
-# Symbols: one exported too many, one missing, one foreign global name.
+# Makes a library that declares one function. Succeeds if its symbols are right.
 symbols_find() { # symbols_find <what> <source of the library>
     fresh
     echo 'LANEPOOL_API int lanepool_one(void);' >"$place/p/include/lanepool/good.h"
@@ -239,14 +239,14 @@ symbols_find() { # symbols_find <what> <source of the library>
     bash "$here/symbols.sh" "$place/p/include" "$place/one.so" "$place/one.a" >/dev/null 2>&1
 }
 if ! symbols_find "nothing" 'int lanepool_one(void) { return 1; }'; then
-    echo "symbols: refuses an orderly library"
+    echo "symbols: refuses a library without a violation"
     failed=1
 fi
 for bad in 'int lanepool_one(void) { return 1; } int lanepool_i_two(void) { return 2; }' \
     'int lanepool_two(void) { return 2; }' \
     'int lanepool_one(void) { return 1; } __attribute__((visibility("hidden"))) int two;'; do
     if symbols_find "a bad name" "$bad"; then
-        echo "symbols: does not find what is wrong in: $bad"
+        echo "symbols: does not find the violation in: $bad"
         failed=1
     fi
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the library somewhere new and builds programs against it as a stranger would: by
-# find_package (shared and static), by pkg-config, and from C++.
+# Installs the library in a new directory, and builds programs against it: by find_package (shared
+# and static), by pkg-config, and from C++.
 #
 #     consumer.sh <build directory of the project>
 set -euo pipefail
@@ -30,11 +30,11 @@ if grep -q liblanepool <<<"$linked"; then
     exit 1
 fi
 
-# The adapters that were built, as components and by pkg-config.
+# Builds a program against an adapter, as a component of the package and by pkg-config.
 consume_adapter() { # consume_adapter <name>
     local flags
     if [ ! -e "$place/prefix/include/lanepool/adapters/$1.h" ]; then
-        echo "there is no adapter $1"
+        echo "adapter $1 was not built"
         return
     fi
     "$cmake" -S "$here/consumer" -B "$place/$1" -DCMAKE_PREFIX_PATH="$place/prefix" \

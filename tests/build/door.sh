@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Only src/platform/ may touch threads, locks, clocks and memory: everything else goes through it,
-# so that the same source runs on any platform layer, simulated ones included. What is in
-# src/adapters/ is not the library's: it uses the public headers and another library.
+# Checks that only src/platform/ uses threads, locks, clocks and memory of the system. All other
+# sources use src/platform/platform.h, so that they run on any platform, simulated ones included.
+# src/adapters/ is not part of the library: it uses the public headers and another library.
 #
 #     door.sh <project>
 set -euo pipefail
@@ -13,21 +13,23 @@ headers='pthread|semaphore|time|sched|unistd|threads|malloc|sys/[a-z]+|linux/[a-
 found=0
 shopt -s nullglob
 
-sources() { # sources <pattern>: the library's files, but for the door itself
+sources() { # sources <pattern>: prints the files outside of src/platform/ and src/adapters/
     find "$project/src" -path "$project/src/platform" -prune -o -path "$project/src/adapters" -prune \
         -o -name "$1" -print | sort
 }
 
 while IFS= read -r file; do
-    # The preprocessor takes comments out, and expands nothing. A file of ours may have any name.
+    # The preprocessor removes comments, and expands nothing. Files of the project may have any
+    # name.
     code=$("${CC:-cc}" -fpreprocessed -dD -E -P "$file" 2>/dev/null | grep -vE '^ *# *include *"' || true)
     if grep -nE "\\b($names)|# *include *<($headers)\\.h>" <<<"$code"; then
-        echo "$file: passes the door in src/platform/ by"
+        echo "$file: uses the system without src/platform/platform.h"
         found=1
     fi
 done < <(sources '*.[ch]')
 
-# An atomic object that is read or written by name alone passes the door by, too: C allows it.
+# C allows to read or write an atomic object by its name alone. That does not use the platform
+# either.
 if command -v clang >/dev/null; then
     while IFS= read -r file; do
         if ! clang -std=c11 -fsyntax-only -Wno-everything -Werror=atomic-implicit-seq-cst \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every public header stands alone, in C11 and in C++17, without a warning.
+# Checks that every public header compiles on its own, in C11 and in C++17, without a warning.
 #
 #     headers.sh <include directory>
 set -euo pipefail
@@ -8,10 +8,10 @@ include=$1
 failed=0
 
 check() { # check <compiler> <language> <standard> <header>
-    # The declaration: a header of macros alone leaves an empty unit, which C11 does not allow.
+    # The declaration is for headers that contain only macros: C11 does not allow an empty unit.
     if ! printf '#include "%s"\nextern int stands_alone;\n' "$4" | "$1" -x "$2" -std="$3" -Wall -Wextra -Wshadow -Wconversion \
         -Wundef -Wpedantic -Werror -fsyntax-only -I"$include" -; then
-        echo "$4 does not stand alone in $3"
+        echo "$4 does not compile on its own in $3"
         failed=1
     fi
 }

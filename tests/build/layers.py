@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Folders of sources have one direction, in what they include and in what they call.
+"""Checks that the folders of the sources include and call only downwards.
 
     layers.py <sources> <table> [--public <directory of headers>] [object file...]
 
-The table names the folders from top to bottom, what still points up, the structs of functions
-through which a lower folder calls a higher one, and the public headers whose functions are in files
-of another name; docs/diagrams/layers.txt is one. Each row must be true, and nothing else may be. The
-objects are the compiled sources; without them calls are not checked.
+The table is docs/diagrams/layers.txt. It names the folders from top to bottom, and all exceptions:
+includes and calls that still point up, structs of functions through which a lower folder calls a
+higher one, and public headers whose functions are in files of another name. Each row must be true,
+and there may be no other exception. The objects are the compiled sources; without them calls are
+not checked.
 """
 import argparse
 import collections
@@ -17,10 +18,10 @@ import sys
 
 
 class Table:
-    """What layers.txt says."""
+    """The contents of layers.txt."""
 
     def __init__(self, path):
-        self.level = {}  # folder -> its place from the bottom
+        self.level = {}  # folder -> its position from the bottom
         self.up_includes = set()  # (file, header)
         self.up_calls = set()  # (file, function)
         self.tables = {}  # (header, type) -> (count, folders)
@@ -75,7 +76,7 @@ def structs_of_functions(text):
 
 
 def calls_of(sources, objects):
-    """(file, function, file of the function), of functions that another file defines."""
+    """Yields (file, function, file of the function) for calls of functions of other files."""
     owner, used = {}, collections.defaultdict(set)
     for path in objects:
         # An object lies at <...>/<sources>/<folder>/<file>, or at <target>.dir/<folder>/<file>.
@@ -113,10 +114,10 @@ def check_includes(table, texts):
             if (file, name) not in table.up_includes:
                 yield "%s includes %s, which is in a higher folder" % (file, name)
     for file, name in sorted(table.up_includes - seen):
-        yield "%s does not include %s any more: take it out of the table" % (file, name)
+        yield "%s does not include %s any more: remove it from the table" % (file, name)
     cycle = cycle_in(edges)
     if cycle:
-        yield "includes go round: " + " -> ".join(cycle)
+        yield "cycle of includes: " + " -> ".join(cycle)
 
 
 def cycle_in(edges):
@@ -151,7 +152,7 @@ def check_calls(table, sources, objects):
         if (file, name) not in table.up_calls:
             yield "%s calls %s in %s, which is in a higher folder" % (file, name, other)
     for file, name in sorted(table.up_calls - seen):
-        yield "%s does not call %s any more: take it out of the table" % (file, name)
+        yield "%s does not call %s any more: remove it from the table" % (file, name)
 
 
 def check_tables(table, texts):
@@ -164,11 +165,11 @@ def check_tables(table, texts):
         if table.tables.get(key, (0, []))[0] != count:
             yield "%s: %s has %d functions; the table says otherwise" % (*key, count)
     for key in sorted(set(table.tables) - set(seen)):
-        yield "%s: %s is no struct of functions any more: take it out of the table" % key
+        yield "%s: %s is no struct of functions any more: remove it from the table" % key
 
 
 def check_public(table, texts, headers):
-    """A public function is in <header>.c, or in <header>_<part>.c."""
+    """Checks that each public function is in <header>.c, or in <header>_<part>.c."""
     place = {}
     for file, text in texts.items():
         if file.endswith(".c"):
@@ -183,7 +184,7 @@ def check_public(table, texts, headers):
         for name in re.findall(r"LANEPOOL_API[^;]*?\b(lanepool_\w+)\s*\(", text):
             file = place.get(name)
             if file is None:
-                yield "%s is declared in %s and defined nowhere" % (name, header)
+                yield "%s is declared in %s, but defined nowhere" % (name, header)
             elif not re.fullmatch(stem + r"(_\w+)?\.c", os.path.basename(file)):
                 yield "%s is declared in %s and defined in %s" % (name, header, file)
 

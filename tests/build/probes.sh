@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The shared library has a static probe for each event, by its name.
+# Checks that the shared library has a static probe for each event, with the event's name.
 #
 #     probes.sh <include directory> <shared library>
 set -euo pipefail
@@ -8,7 +8,7 @@ include=$1
 shared=$2
 
 if ! command -v readelf >/dev/null; then
-    echo "there is no readelf"
+    echo "readelf is not installed"
     exit 77
 fi
 

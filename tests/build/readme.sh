@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The C code of the README and of docs/examples.md is that of the examples, word for word; the README's
-# links lead somewhere, and the tests that it names are there.
+# Checks that README.md and docs/examples.md quote the examples word for word and contain no other C
+# code, that the links of README.md lead somewhere, and that the tests that it names exist.
 #
 #     readme.sh <project>
 set -euo pipefail
@@ -19,7 +19,7 @@ code_blocks() { # code_blocks <page...>
     ' "$@"
 }
 
-# Every example is quoted, and nothing but examples is.
+# Checks that every example is quoted, and no other C code.
 quotes_examples() { # quotes_examples <page>
     local example block good=0
     code_blocks "$1" "$project/docs/examples.md"
@@ -30,12 +30,12 @@ quotes_examples() { # quotes_examples <page>
                 continue 2
             fi
         done
-        echo "neither README.md nor docs/examples.md quotes ${example#"$project"/} as it is"
+        echo "neither README.md nor docs/examples.md quotes ${example#"$project"/} word for word"
         good=1
     done
     for block in "$place"/[0-9]*; do
         if [ -e "$block" ]; then
-            echo "README.md or docs/examples.md has C code that is in no example:"
+            echo "README.md or docs/examples.md has C code that is no example:"
             head -3 "$block"
             good=1
         fi
@@ -43,14 +43,14 @@ quotes_examples() { # quotes_examples <page>
     return $good
 }
 
-# Of a link [`name`](tests/...c) the name is a test in that file, whole or up to "...".
+# Checks the links. In a link [`name`](tests/...c) the name must be a test in that file.
 links_lead_somewhere() { # links_lead_somewhere <page>
     local text target good=0
     while IFS=$'\t' read -r text target; do
         case $target in http*:* | '#'*) continue ;; esac
         target=${target%%#*}
         if [ ! -e "$project/$target" ]; then
-            echo "README.md links to $target, which is not there"
+            echo "README.md links to $target, which does not exist"
             good=1
         elif [[ $target == tests/*.c && $text == \`*\` ]] &&
             ! grep -q "^Test([a-z0-9_]*, ${text//\`/})" "$project/$target"; then
@@ -61,8 +61,8 @@ links_lead_somewhere() { # links_lead_somewhere <page>
     return $good
 }
 
-# The check itself must be able to fail.
-finds() { # finds <what> <sed script that does it> <check>
+# Checks that this script can fail.
+finds() { # finds <what> <sed script that makes it> <check>
     sed "$2" "$project/README.md" >"$place/README.md"
     if cmp -s "$project/README.md" "$place/README.md" || $3 "$place/README.md" >/dev/null; then
         echo "readme: does not find $1"

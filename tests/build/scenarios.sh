@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every scenario of tests/SCENARIOS.md has its row, every row has a test or says what is not there
-# yet, and every test that is named there is in the sources.
+# Checks that every scenario of tests/SCENARIOS.md has its row, that every row has a test or says
+# "Not yet: ...", and that every test named there is in the sources.
 #
 #     scenarios.sh <project>
 set -euo pipefail
@@ -14,12 +14,12 @@ complain() {
     failed=1
 }
 
-# Prints a file without its comments, so that a name in one does not pass for a test.
+# Prints a file without its comments, so that a name in a comment does not count as a test.
 code_of() { # code_of <file>...
     "${CC:-cc}" -fpreprocessed -dD -E -P "$@" 2>/dev/null
 }
 
-# What tests on the simulated platform are written in; empty where there are none.
+# The code of the tests on the simulated platform; empty if there are none.
 simulated_code=
 if [ -d tests/simulated ]; then
     simulated_code=$(find tests/simulated -name '*.[ch]' | sort | while IFS= read -r file; do
@@ -56,7 +56,7 @@ check_row() { # check_row <number> <promise> <tests>
         complain "scenario $1 has no test"
     fi
     for name in $names; do
-        is_there "$name" || complain "scenario $1 names $name, which is not there"
+        is_there "$name" || complain "scenario $1 names $name, which does not exist"
     done
 }
 
@@ -64,13 +64,13 @@ expected=1
 while IFS='|' read -r _ number _ promise tests; do
     number=${number// /}
     if [ "$number" != "$expected" ]; then
-        complain "row $number stands where $expected should"
+        complain "row $number is where row $expected should be"
     fi
     check_row "$number" "$promise" "$tests"
     expected=$((number + 1))
 done < <(grep -E '^\| *[0-9]+ *\|' tests/SCENARIOS.md)
 
 if [ "$expected" -ne $((scenario_count + 1)) ]; then
-    complain "it ends with scenario $((expected - 1)), not $scenario_count"
+    complain "the table ends with scenario $((expected - 1)), not $scenario_count"
 fi
 exit $failed

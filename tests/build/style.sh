@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How files look: formatted, of readable size, finished, and free of one machine's paths.
+# Checks that files are formatted, not too long, finished, and free of paths of one machine.
 #
 #     style.sh <project>
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$1"
 lines_max=600
 failed=0
 
-# The brackets keep the words from being found in this file.
+# The brackets prevent matches in this file.
 unfinished='TO[D]O|FIX[M]E|\bXX[X]\b|HA[C]K|\b[Ss]tu[b]s?\b'
 foreign_paths='(^|[^A-Za-z0-9_.])/(hom[e]|roo[t]|wor[k]|User[s]|mn[t])/'
 
@@ -45,18 +45,18 @@ complain "paths of one machine" < <(grep -InE "$foreign_paths" "${files[@]}" || 
 complain "white space at the end of a line" < <(
     grep -nE '[[:space:]]+$' "${sources[@]}" /dev/null || true)
 
-# CTest finds the tests of a file by its suite, which is named like the file.
-complain "suites named otherwise than their file" < <(
+# CTest finds the tests of a file by its suite, which has the file's name.
+complain "suites that do not have the name of their file" < <(
     for file in $(find tests -name '*.c' -not -path 'tests/support/*' 2>/dev/null); do
         suite=$(basename "$file" .c)
         grep -HnE '^Test\(' "$file" | grep -vE "Test\\($suite," || true
     done)
 
 if command -v clang-format >/dev/null && [ ${#sources[@]} -gt 0 ]; then
-    complain "not as .clang-format says" < <(
+    complain "not formatted by .clang-format" < <(
         clang-format --dry-run --Werror "${sources[@]}" 2>&1 | grep -E 'error:' | head -20 || true)
 else
-    echo "clang-format is not there; the format has not been checked"
+    echo "clang-format is not installed; the format has not been checked"
 fi
 
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The shared library exports exactly what the public headers declare; the static one brings no
-# global name from outside the project's own names.
+# Checks that the shared library exports exactly the functions that the public headers declare, and
+# that the static library defines only global names with the project's prefix.
 #
 #     symbols.sh <include directory> <shared library> <static library>
 set -euo pipefail
@@ -23,7 +23,7 @@ fi
 
 if nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' |
     grep -vE '^lanepool_|^__|^\.|^_\.stapsdt\.base$' ; then # the last one: static probes
-    echo "the static library defines these global names"
+    echo "the static library defines these global names without the prefix"
     failed=1
 fi
 

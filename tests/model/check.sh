@@ -14,8 +14,8 @@ deep=${2:-}
 memory_mb=2000
 depth_max=100000
 
-# Prints the bounds of the model, each after the compiler's option for its search: for a small search
-# optimizing takes longer than it saves. "deep" stands before bounds that take many seconds.
+# Prints the bounds of the model, each after the compiler's option for its search: for a small
+# search optimizing takes longer than it saves. "deep" stands before bounds that take many seconds.
 bounds() {
     case $model in
     inbox_role)

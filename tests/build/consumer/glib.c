@@ -1,4 +1,4 @@
-/* A task on a GLib main loop, which it ends. */
+/* Runs a task on a GLib main loop; the task ends the loop. */
 #include <lanepool/adapters/glib.h>
 #include <lanepool/lanepool.h>
 

@@ -1,4 +1,4 @@
-/* The smallest program that uses the library: one task, one result. */
+/* A small program that uses the library: one task, one result. */
 #include <stdio.h>
 
 #include <lanepool/lanepool.h>

@@ -1,4 +1,4 @@
-// The same from C++17: every header, and a task that is a lambda.
+// A program in C++17: includes every header, and runs a task that is a lambda.
 #include <atomic>
 
 #include <lanepool/lanepool.h>

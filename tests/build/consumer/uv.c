@@ -1,4 +1,4 @@
-/* A task on a libuv loop, which ends with the executor. */
+/* Runs a task on a libuv loop, which ends with the executor. */
 #include <lanepool/adapters/uv.h>
 #include <lanepool/lanepool.h>
 
@@ -7,7 +7,7 @@ struct parts {
     lanepool_sequence *sequence;
 };
 
-/* After the task, on the loop's thread: its sequence is idle. */
+/* Called on the loop's thread. Ends the sequence when its task has run. */
 static void end(uv_idle_t *idle)
 {
     struct parts *parts = idle->data;
