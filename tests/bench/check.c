@@ -1,5 +1,5 @@
 /* A key's cell counts the tasks that changed it: in all, and for each submitter. The counts are
- * changed in two steps, so that tasks which overlap lose some. */
+ * changed in two steps, so that overlapping tasks lose some changes. */
 #include "check.h"
 
 #include <semaphore.h>
@@ -13,7 +13,8 @@ const uint32_t *bench_keys;
 const uint32_t *bench_sequences;
 
 static struct {
-    _Atomic uint32_t *cells; /* [key * cell_size]: in all; then for each submitter */
+    /* At [key * cell_size]: the count of all; then one for each submitter. */
+    _Atomic uint32_t *cells;
     size_t cell_size;
     const struct bench_workload *workload;
     bool is_ordered;
@@ -23,7 +24,7 @@ static struct {
     sem_t gate;
 } run;
 
-/* Each thread counts for itself, so that counting costs no cache line that others write. */
+/* Each thread has its own counter, so that it does not share a cache line with others. */
 static struct {
     _Alignas(2 * LINE) atomic_size_t done;
 } counters[COUNTERS_MAX];
@@ -84,7 +85,7 @@ static void change(uint32_t key, uint32_t sequence, unsigned submitter)
     increase(&cell[0]);
 }
 
-/* Counts without checking: for engines that know no keys. */
+/* Counts without checking the order: for engines that know no keys. */
 static void change_unordered(const struct bench_task *task)
 {
     for (uint32_t i = 0; i < task->key_count && !task->is_shared; i++) {
@@ -158,6 +159,7 @@ void bench_body(uint64_t rounds)
     uint64_t value = rounds;
     for (uint64_t i = 0; i < rounds; i++) {
         value = value * 6364136223846793005u + 1442695040888963407u;
-        __asm__ volatile("" : "+r"(value)); /* not to be computed in fewer steps */
+        /* Prevents the compiler from computing this in fewer steps. */
+        __asm__ volatile("" : "+r"(value));
     }
 }

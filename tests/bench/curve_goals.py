@@ -1,30 +1,30 @@
-"""What the curves are to show. Every goal is a figure made of points' medians, against a bound."""
+"""The goals of the curves. Each goal bounds a figure that is computed from medians of points."""
 import os
 from typing import Callable, NamedTuple
 
 
 class Goal(NamedTuple):
     what: str
-    figure: Callable        # of the points: a function made by those below
+    figure: Callable        # a function of the points, made by the functions below
     bound: float
-    is_least: bool = False  # the bound is the least that is good; otherwise the most
+    is_least: bool = False  # the bound is the least good value; otherwise the largest
 
 
-# Points are a dictionary: (curve, series, x) -> median. A missing point is a KeyError, and the goal is
-# left out.
+# Points are a dictionary: (curve, series, x) -> median. If a point is missing, the figure raises
+# KeyError, and the goal is left out.
 
 def at(curve, series, x):
-    """The point itself."""
+    """Returns a figure: one point."""
     return lambda points: points[curve, series, x]
 
 
 def ratio(above, below):
-    """One figure divided by another."""
+    """Returns a figure: one figure divided by another."""
     return lambda points: above(points) / below(points)
 
 
 def spread(curve, series, first, last=float("inf")):
-    """How far from flat: the largest of the points from `first` to `last`, divided by the least."""
+    """Returns a figure: the largest of the points from `first` to `last`, divided by the least."""
     def figure(points):
         values = [value for (of, name, x), value in points.items()
                   if (of, name) == (curve, series) and first <= x <= last]
@@ -35,7 +35,7 @@ def spread(curve, series, first, last=float("inf")):
 
 
 def most(curve, series):
-    """The largest of all its points."""
+    """Returns a figure: the largest of all points of the series."""
     def figure(points):
         values = [value for (of, name, _), value in points.items()
                   if (of, name) == (curve, series)]
@@ -46,7 +46,7 @@ def most(curve, series):
 
 
 def with_cpus(least, figure):
-    """The figure, on a machine with so many CPUs; elsewhere it says nothing."""
+    """Returns the figure for machines with at least `least` CPUs; elsewhere the goal is left out."""
     def judged(points):
         if len(os.sched_getaffinity(0)) < least:
             raise KeyError(least)

@@ -48,7 +48,8 @@ void bench_zipf_fini(struct bench_zipf *zipf)
     zipf->sums = NULL;
 }
 
-/* Puts `number` in its place among the first `count`; false: it is there already. */
+/* Inserts `number` into the first `count` numbers, which are sorted. Returns false if it is there
+ * already. */
 static bool insert(uint32_t *numbers, uint32_t count, uint32_t number)
 {
     uint32_t place = count;

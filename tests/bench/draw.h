@@ -1,17 +1,17 @@
-/* Random choices, the same in every run: all engines get the same tasks. */
+/* Random choices that are the same in every run: all engines get the same tasks. */
 #ifndef BENCH_DRAW_H
 #define BENCH_DRAW_H
 
 #include <stdint.h>
 
-/* A number below `bound`. */
+/* Returns a number below `bound`. */
 uint32_t bench_draw_below(uint32_t bound);
 
-/* Draws numbers below a bound so that the k-th is drawn in proportion to k to the power of minus
- * `exponent`. */
+/* Draws numbers below a bound. The k-th number has a probability in proportion to k to the power of
+ * minus `exponent`. */
 struct bench_zipf {
     uint32_t bound;
-    double *sums; /* of the first probabilities */
+    double *sums; /* the sums of the first probabilities */
 };
 
 void bench_zipf_init(struct bench_zipf *zipf, uint32_t bound, double exponent);

@@ -1,8 +1,10 @@
-/* What an engine is to the benchmark: a program of its own that defines `bench_engine` and is
- * linked with the rest. C11 and C++17.
+/*
+ * The interface of an engine to the benchmark. An engine is a program of its own that defines
+ * `bench_engine` and is linked with the rest. For C11 and C++17.
  *
  * Hooks are called in this order: option (for each option of the command line that only the engine
- * knows), start, submit or submit_batch, wait, stop. */
+ * knows), start, submit or submit_batch, wait, stop.
+ */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H
 
@@ -14,58 +16,59 @@
 extern "C" {
 #endif
 
-/* The most keys of one task, submitting threads, and tasks of one batch. */
+/* The maximum number of keys of one task, of submitting threads, and of tasks in one batch. */
 #define BENCH_KEYS_MAX       256
 #define BENCH_SUBMITTERS_MAX 16
 #define BENCH_BATCH_MAX      1024
 
-/* What an engine can do. A workload that needs more is not measured with it. */
+/* The features of an engine. A workload that needs more features is not measured with it. */
 enum bench_feature {
     BENCH_SEVERAL_KEYS = 1,       /* tasks with more than one key */
-    BENCH_SHARED = 2,             /* tasks that share a key run at once */
-    BENCH_GATES = 4,              /* a task may block its worker, and the others go on */
-    BENCH_SEVERAL_SUBMITTERS = 8, /* submit from several threads at once */
-    BENCH_UNORDERED = 16          /* knows no keys: order is not promised, and not checked */
+    BENCH_SHARED = 2,             /* tasks that share a key run at the same time */
+    BENCH_GATES = 4,              /* a task may block its worker while the others continue */
+    BENCH_SEVERAL_SUBMITTERS = 8, /* several threads may submit at the same time */
+    BENCH_UNORDERED = 16          /* knows no keys: promises no order, and none is checked */
 };
 
-/* One task. It lives until the run is over. */
+/* One task. It exists until the end of the run. */
 struct bench_task {
-    uint32_t key_count; /* 0: a gate, which has a key of its own all the same */
-    uint32_t key;       /* the key; of several, where the first is in bench_keys */
-    uint32_t sequence;  /* how many tasks of this submitter with this key came before */
+    uint32_t key_count; /* 0: a gate, which nevertheless has a key of its own */
+    uint32_t key;       /* the key; if there are several, the index of the first in bench_keys */
+    uint32_t sequence;  /* how many tasks of this submitter with this key precede it */
     uint16_t submitter;
     uint16_t is_shared;
 };
 
-/* The keys of tasks that have several: ascending and different for each task. */
+/* The keys of tasks that have several: ascending, different within a task. */
 extern const uint32_t *bench_keys;
 
-/* How many lanes the task needs. */
+/* Returns how many lanes the task needs. */
 static inline uint32_t bench_task_lanes(const struct bench_task *task)
 {
     return task->key_count > 1 ? task->key_count : 1;
 }
 
-/* The key of its lane `index`. */
+/* Returns the key of lane number `index` of the task. */
 static inline uint32_t bench_task_key(const struct bench_task *task, uint32_t index)
 {
     return task->key_count > 1 ? bench_keys[task->key + index] : task->key;
 }
 
-/* Runs the task: its body and the checks. For engines to call, once for each submitted task. */
+/* Runs the task: its body and the checks. An engine calls this once for each submitted task. */
 void bench_task_run(const struct bench_task *task);
 
 struct bench_setup {
     unsigned workers;
     unsigned submitters;
-    uint32_t key_count; /* every key is smaller */
+    uint32_t key_count; /* all keys are smaller */
 };
 
 struct bench_hooks {
     const char *name;
-    unsigned features; /* of enum bench_feature */
+    unsigned features; /* a set of enum bench_feature */
 
-    /* Takes an option `--name value`; false: there is no such option or value. May be NULL. */
+    /* Takes an option `--name value`. Returns false if there is no such option or value. May be
+     * NULL. */
     bool (*option)(const char *name, const char *value);
 
     void (*start)(const struct bench_setup *setup);
@@ -76,24 +79,24 @@ struct bench_hooks {
     /* Submits several tasks of one submitter, in their order. May be NULL. */
     void (*submit_batch)(const struct bench_task *tasks, size_t count);
 
-    /* Returns when all submitted tasks are done, if the engine has something for it. May be NULL:
-     * then a thread looks from time to time. The benchmark makes sure of it in any case. */
+    /* Returns when all submitted tasks have run. May be NULL: then a thread polls. The benchmark
+     * checks that they have in any case. */
     void (*wait)(void);
 
     /* Ends the engine's threads. */
     void (*stop)(void);
 
-    /* Runs all tasks, in place of submit and wait. May be NULL. */
+    /* Runs all tasks, instead of submit and wait. May be NULL. */
     void (*run_all)(const struct bench_task *tasks, size_t count);
 
-    /* Calls `measured`, which submits and waits, from where the engine wants it to be called (such
-     * as inside a parallel region). May be NULL. Needs one submitter. */
+    /* Calls `measured`, which submits and waits, in the context that the engine needs, e.g. inside
+     * a parallel region. May be NULL. Needs one submitter. */
     void (*enter)(void (*measured)(void));
 };
 
 extern const struct bench_hooks bench_engine;
 
-/* Ends the program when `happened` is false, saying what did not. */
+/* Ends the program with a message about `what` if `happened` is false. */
 void bench_require(bool happened, const char *what);
 
 #ifdef __cplusplus

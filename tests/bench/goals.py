@@ -1,14 +1,14 @@
-"""What lanepool is to reach, each time beside a reference in the same round."""
+"""The goals of lanepool, most of them relative to a reference in the same round."""
 from typing import NamedTuple, Optional
 
 
 class Goal(NamedTuple):
-    """lanepool's figure, divided by that of the reference if there is one, against a bound."""
+    """A bound for lanepool's figure, divided by that of the reference if there is one."""
     workload: str
-    figure: str               # a name of the JSON line
-    reference: Optional[str]  # an engine; None: the figure itself
+    figure: str               # a name in the JSON line
+    reference: Optional[str]  # an engine; None: the figure itself is compared
     bound: float
-    is_least: bool = False    # the bound is the least that is good; otherwise the most
+    is_least: bool = False    # the bound is the least good value; otherwise the largest
 
 
 GOALS = [

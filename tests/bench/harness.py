@@ -1,4 +1,4 @@
-"""What the commands of the benchmark share: building, and telling a calm machine from a busy one."""
+"""Shared by the commands of the benchmark: builds, runs programs, and measures the load by others."""
 import os
 import resource
 import subprocess
@@ -8,11 +8,11 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = PROJECT / "build-bench"
-CALM_SHARE = 0.1  # of all CPUs, that others may use while the machine counts as calm
+CALM_SHARE = 0.1  # the share of all CPUs that others may use while the machine counts as calm
 
 
 def build(directory=BUILD):
-    """Configures and builds. Says which engines are left out, and why it fails if it does."""
+    """Configures and builds. Prints which engines are left out. Ends the program on an error."""
     for command in (
             ["cmake", "-S", str(PROJECT), "-B", str(directory), "-DCMAKE_BUILD_TYPE=Release",
              "-DLANEPOOL_BUILD_DEMO=OFF", "-DLANEPOOL_BUILD_DOCS=OFF"],
@@ -27,7 +27,8 @@ def build(directory=BUILD):
 
 
 def run_program(command, limit_seconds, may_hang=False):
-    """Returns what it printed; ends if it fails or takes too long. None: it may, and did."""
+    """Returns the program's output. Ends this program if it fails or takes too long. If it may
+    hang, returns None when it takes too long."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_seconds)
     except subprocess.TimeoutExpired:
@@ -42,21 +43,21 @@ def run_program(command, limit_seconds, may_hang=False):
 
 
 def cpu_ticks():
-    """Of all CPUs since the machine started: busy ones, and all."""
+    """Returns the busy ticks and all ticks of all CPUs since the machine started."""
     with open("/proc/stat") as stat:
         values = [int(value) for value in stat.readline().split()[1:9]]
     return sum(values) - values[3] - values[4], sum(values)
 
 
 def own_ticks():
-    """Of this program and those that it has run."""
+    """Returns the busy ticks of this program and of the programs that it has run."""
     usages = [resource.getrusage(who)
               for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in usages) * os.sysconf("SC_CLK_TCK")
 
 
 class Load:
-    """The share of all CPUs that others use, from its making until share() is called."""
+    """Measures the share of all CPUs that others use, from its creation until share() is called."""
 
     def __init__(self):
         self.busy, self.all = cpu_ticks()
@@ -69,7 +70,7 @@ class Load:
 
 
 def wait_for_calm(seconds_max):
-    """Returns the seconds waited: until others leave the CPUs alone, but not for longer."""
+    """Waits until the machine is calm, at most `seconds_max`. Returns the seconds waited."""
     begin = time.monotonic()
     while time.monotonic() - begin < seconds_max:
         load = Load()

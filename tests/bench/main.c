@@ -23,9 +23,9 @@ static struct {
     struct bench_tasks tasks;
     struct bench_task gates[GATES_MAX];
     struct bench_usage begin, end;
-    double submitted_ns;      /* when everything was */
+    double submitted_ns;      /* when everything was submitted */
     double drain_began_ns;    /* when the gates opened */
-    double bytes_per_pending; /* while they were shut */
+    double bytes_per_pending; /* while the gates were shut */
 } run;
 
 void bench_require(bool happened, const char *what)
@@ -80,7 +80,7 @@ static void wait_for_all(void)
         sleep_ns(LOOK_NS);
 }
 
-/* Blocks every worker with a task of its own. */
+/* Blocks every worker with a task at a gate. */
 static void shut_gates(void)
 {
     double deadline = bench_now_ns() + GATE_WAIT_NS;
@@ -125,7 +125,8 @@ static void measure(void)
     run.end = bench_usage_now();
 }
 
-/* Without what only gates show: the work of a gated workload stands still for a while. */
+/* Returns the wall time, without the pause of a gated workload between the last submit and the
+ * opening of the gates. */
 static double wall_ns(void)
 {
     double all = run.end.wall_ns - run.begin.wall_ns;

@@ -51,9 +51,9 @@ uint64_t bench_body_rounds(double wanted_ns)
     return (uint64_t)(wanted_ns * 1000 / bench_body_ns(1000) + 0.5);
 }
 
-#define ROUND_TRIPS 2000 /* many short attempts: one of them is not disturbed */
+#define ROUND_TRIPS 2000 /* many short attempts, so that at least one of them is not disturbed */
 
-/* Both threads wait for the number to be theirs: even for one, odd for the other. */
+/* Each thread waits for its number: even for one, odd for the other. */
 static _Alignas(128) atomic_uint ball;
 
 static void play(unsigned first)

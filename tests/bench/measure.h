@@ -1,13 +1,13 @@
-/* What the operating system says of this process. */
+/* Measures this process by means of the operating system. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
 #include <stdint.h>
 
-/* The process so far. */
+/* The resources that the process has used so far. */
 struct bench_usage {
     double wall_ns;
-    double cpu_ns; /* user and system, all threads */
+    double cpu_ns; /* user and system time of all threads */
     long voluntary_switches;
     long involuntary_switches;
 };
@@ -15,14 +15,14 @@ struct bench_usage {
 double bench_now_ns(void);
 struct bench_usage bench_usage_now(void);
 
-/* The shortest of several measurements of a body, in nanoseconds. */
+/* Returns the shortest of several measurements of a body, in nanoseconds. */
 double bench_body_ns(uint64_t rounds);
 
-/* How often a body must go around to take so long. */
+/* Returns how many rounds a body needs to take `wanted_ns`. */
 uint64_t bench_body_rounds(double wanted_ns);
 
-/* How long a cache line takes from one thread to another and back. On a virtual machine it depends
- * on where the processors happen to be, and changes from one minute to the next. */
+/* Returns how long a cache line takes from one thread to another and back. On a virtual machine
+ * this depends on the positions of the processors, and changes from one minute to the next. */
 double bench_line_round_trip_ns(void);
 
 #endif

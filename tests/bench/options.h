@@ -8,12 +8,12 @@
 struct bench_options {
     const char *workload;
     size_t tasks;
-    unsigned workers;     /* 0: as many as the workload wants */
-    size_t batch;         /* tasks submitted at once; 0: one by one, without a batch */
-    uint64_t body_rounds; /* of a body of one microsecond; 0: to be found out */
+    unsigned workers;     /* 0: as many as the workload says */
+    size_t batch;         /* tasks submitted at once; 0: one by one, by `submit` */
+    uint64_t body_rounds; /* of a body of one microsecond; 0: measured at the start */
 };
 
-/* Reads them; what is wrong ends the program. */
+/* Reads the options. Ends the program if one is wrong. */
 struct bench_options bench_options_read(int argc, char **argv);
 
 #endif

@@ -1,11 +1,11 @@
-"""How each curve is drawn. A curve that is not here, or not drawn, has its table only."""
+"""How each curve is drawn. A curve that is missing here, or is not drawn, has only a table."""
 from typing import NamedTuple
 
 
 class Plot(NamedTuple):
     title: str
     x_label: str
-    y_label: str   # with the unit
+    y_label: str   # including the unit
     log: str = ""  # the axes with logarithmic scales: "x", "y", "xy"
     is_drawn: bool = True
 

@@ -29,7 +29,7 @@ static void draw_zipf(struct bench_task *task, uint32_t *keys)
     if (zipf.sums == NULL)
         bench_zipf_init(&zipf, KEYS, 0.99);
     task->key_count = 1;
-    keys[0] = bench_zipf_draw(&zipf) * 643 % KEYS; /* frequent keys do not lie side by side */
+    keys[0] = bench_zipf_draw(&zipf) * 643 % KEYS; /* frequent keys are not adjacent */
 }
 
 static void draw_some_with(uint32_t several, struct bench_task *task, uint32_t *keys)
@@ -54,14 +54,14 @@ static void draw_pair(struct bench_task *task, uint32_t *keys)
     bench_draw_different(keys, 2, KEYS);
 }
 
-/* A quarter of the accesses go to one hundredth of the customers. */
+/* A quarter of the accesses use one hundredth of the customers. */
 static uint32_t draw_customer(void)
 {
     return bench_draw_below(100) < 25 ? bench_draw_below(100)
                                       : 100 + bench_draw_below(CUSTOMERS - 100);
 }
 
-/* SmallBank's mix: of its six transactions Amalgamate (15 %) and SendPayment (25 %) have two
+/* SmallBank's mix: of its six transactions, Amalgamate (15 %) and SendPayment (25 %) have two
  * customers. */
 static void draw_small_bank(struct bench_task *task, uint32_t *keys)
 {
@@ -111,7 +111,7 @@ const struct bench_workload *bench_workload_find(const char *name)
     return NULL;
 }
 
-/* Where the keys of tasks with several are kept, and their sequence numbers beside them. */
+/* The keys of tasks with several keys, and their sequence numbers. */
 static struct {
     uint32_t *keys;
     uint32_t *sequences;

@@ -1,4 +1,4 @@
-/* The workloads W1 to W10 and their tasks. What each is for is in README.md. */
+/* The workloads W1 to W10 and their tasks; README.md describes them. */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
 
@@ -11,23 +11,24 @@
 struct bench_workload {
     const char *name;
     uint32_t key_count;
-    unsigned workers; /* unless the command line says otherwise */
+    unsigned workers; /* the default */
     unsigned submitters;
-    unsigned needs; /* of enum bench_feature */
-    bool has_body;  /* of one microsecond; otherwise a task only counts */
+    unsigned needs; /* a set of enum bench_feature */
+    bool has_body;  /* bodies take one microsecond; otherwise a task only counts */
     bool is_gated;  /* all tasks are pending before the first runs */
-    void (*draw)(struct bench_task *task, uint32_t *keys); /* key_count, is_shared, and the keys */
+    /* Sets key_count, is_shared, and the keys. */
+    void (*draw)(struct bench_task *task, uint32_t *keys);
 };
 
-/* The tasks of each submitter, and what they leave behind when all have run. */
+/* The tasks of each submitter, and the counts that must be found after the run. */
 struct bench_tasks {
     struct bench_task *of[BENCH_SUBMITTERS_MAX];
     size_t count[BENCH_SUBMITTERS_MAX];
     size_t total;
-    uint32_t *expected; /* [submitter * key_count + key]: tasks that change the key */
+    uint32_t *expected; /* at [submitter * key_count + key]: how many tasks change the key */
 };
 
-/* The workload of that name, or NULL. */
+/* Returns the workload of that name, or NULL. */
 const struct bench_workload *bench_workload_find(const char *name);
 
 /* Makes `total` tasks, in equal shares for the submitters. */

@@ -1,6 +1,7 @@
 /* Boost.Asio: a strand for each key, on a thread pool. Strands know no tasks with several keys, so
- * these are made by hand: a mark is posted to each of the strands, whoever comes to a mark puts the
- * key's later tasks aside, and the last mark to be come to runs the task. */
+ * these are implemented here. A marker is posted to each of the task's strands. A strand that
+ * reaches a marker stores the key's later tasks. The strand that reaches the last marker runs the
+ * task. */
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -20,19 +21,19 @@ namespace asio = boost::asio;
 
 struct Rollup {
     const bench_task *task;
-    std::atomic<uint32_t> missing; /* marks that nobody has come to */
+    std::atomic<uint32_t> missing; /* markers that are not reached yet */
 };
 
 struct Item {
     const bench_task *task;
-    Rollup *rollup; /* null: a task with one key, otherwise a mark */
+    Rollup *rollup; /* null for a task with one key; otherwise this is a marker */
 };
 
-/* What is in here belongs to the strand. */
+/* Accessed only inside the strand. */
 struct Lane {
     asio::strand<asio::thread_pool::executor_type> strand;
     std::deque<Item> aside;
-    bool is_held = false; /* by a rollup that is not done */
+    bool is_held = false; /* by a rollup that has not run yet */
 
     explicit Lane(asio::thread_pool &pool) : strand(asio::make_strand(pool))
     {
@@ -42,7 +43,8 @@ struct Lane {
 std::unique_ptr<asio::thread_pool> pool;
 std::vector<std::unique_ptr<Lane>> lanes;
 
-/* Held while a rollup's marks are posted, so that all strands have marks in the same order. */
+/* Locked while a rollup's markers are posted, so that all strands have markers in the same
+ * order. */
 std::mutex rollups;
 
 void let_go(uint32_t key);

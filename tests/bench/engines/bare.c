@@ -1,5 +1,5 @@
-/* No engine at all: two threads, or as many as there are workers, run the bodies. What an ideal
- * pool would need, on this machine and beside whatever else runs on it. */
+/* No engine at all: two threads, or as many as there are workers, run the bodies. This is what an
+ * ideal pool would need on this machine, beside other programs that run on it. */
 #include <pthread.h>
 
 #include "engine.h"

@@ -1,10 +1,12 @@
-/* What the fastest engine known to us needs: a floor to measure the library against. It has the
- * library's inbox, role and lanes, but no shared claims, futures, limits or reclaim, its index does
- * not grow, and it spins where a library must not. It was not made to build upon.
+/*
+ * The cost of the fastest engine that we know: a lower bound to compare the library with. It has
+ * the library's inbox, role and lanes, but no shared claims, futures, limits or reclaim. Its index
+ * does not grow, and it spins where a library must not. It is not meant for use.
  *
- * Submitters append to one inbox. Whichever worker gets the role routes tasks to lanes, in order;
- * tasks that have the turn in all their lanes are ready. Who finishes a task runs the next of its
- * lane. */
+ * Submitters append to one inbox. A worker that gets the role routes tasks to lanes, in order.
+ * Tasks at the head of all their lanes are ready. A worker that finishes a task runs the next one
+ * of its lane.
+ */
 #include <pthread.h>
 
 #include "engine.h"
@@ -14,10 +16,10 @@
 #include "floor/ready.h"
 #include "floor/task.h"
 
-#define ROUTED_MAX    64 /* tasks for each time that a worker has the role */
-#define QUANTUM       64 /* tasks that run in a row before the inbox is looked at, or in one chain */
+#define ROUTED_MAX    64 /* tasks that a worker routes at a time */
+#define QUANTUM       64 /* tasks that run in a row, or in one chain, before the inbox is checked */
 #define SEARCHES_MAX  24
-#define SEARCHES_SOON 6 /* searches before a worker yields between two */
+#define SEARCHES_SOON 6 /* searches before a worker yields between two searches */
 #define PAUSES_MAX    32
 
 struct worker {
@@ -35,7 +37,7 @@ static struct floor_inbox inbox;
 static struct floor_index lane_index;
 static alignas(128) atomic_bool is_stopping;
 
-/* What was taken from the inbox and is not routed. Changed by the holder of the role. */
+/* The tasks that were taken from the inbox and are not routed yet. Changed by the role's holder. */
 static alignas(128) atomic_bool role;
 static _Atomic(struct floor_task *) rest;
 static struct floor_task *rest_last;
@@ -57,7 +59,7 @@ static bool has_work(void)
     return false;
 }
 
-/* Returns whether the entry has the turn at once. */
+/* Returns true if the entry is at the head of the lane at once. */
 static inline bool append(struct floor_lane *lane, uintptr_t reference)
 {
     atomic_store_explicit(&floor_entry_at(reference)->next, 0, memory_order_relaxed);
@@ -80,14 +82,14 @@ static inline bool append_entry(struct floor_task *task, uint32_t index)
     return append(entry->of.lane, reference);
 }
 
-/* Returns whether the task is ready. */
+/* Returns true if the task is ready. */
 static inline bool route_one(struct floor_task *task)
 {
     uint32_t count = task->entry_count;
     if (count == 1)
         return append_entry(task, 0);
     uint32_t turns = 0;
-    /* One more, so that the task cannot become ready before all its entries have their places. */
+    /* One more, so that the task cannot become ready before all its entries are in their lanes. */
     atomic_store_explicit(&task->waits_for, count + 1, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
         turns += append_entry(task, i);
@@ -95,8 +97,8 @@ static inline bool route_one(struct floor_task *task)
                                                        memory_order_acq_rel) == turns + 1;
 }
 
-/* Routes some tasks. Returns the first that is ready; the others go to the worker's queue. Needs
- * the role. */
+/* Routes some tasks. Returns the first ready one; the others go to the worker's queue. Needs the
+ * role. */
 static struct floor_task *route(struct worker *me, bool *has_more)
 {
     struct floor_task *task = atomic_load_explicit(&rest, memory_order_relaxed);
@@ -121,7 +123,7 @@ static struct floor_task *route(struct worker *me, bool *has_more)
     return first;
 }
 
-/* The entry that has the turn after this one, or 0. */
+/* Returns the entry that is at the head after this one, or 0. */
 static inline uintptr_t leave_lane(struct floor_entry *entry, uintptr_t reference)
 {
     uintptr_t next = atomic_load_explicit(&entry->next, memory_order_acquire);
@@ -137,7 +139,7 @@ static inline uintptr_t leave_lane(struct floor_entry *entry, uintptr_t referenc
     return next;
 }
 
-/* An entry has got the turn. Returns its task if it was the last to get it. */
+/* Counts an entry that has got to the head. Returns its task if that is ready now, or NULL. */
 static inline struct floor_task *arrive(uintptr_t reference)
 {
     struct floor_task *task = floor_task_of(reference);
@@ -148,7 +150,7 @@ static inline struct floor_task *arrive(uintptr_t reference)
     return NULL;
 }
 
-/* Runs the task, then the next in its lane, and so on for a while. */
+/* Runs the task, then the next one in its lane, and so on for a while. */
 static void run_chain(struct worker *me, struct floor_task *task)
 {
     for (int length = 0; task != NULL; length++) {
@@ -210,7 +212,7 @@ static struct floor_task *find(struct worker *me, unsigned *quantum, bool *has_m
     return task != NULL ? task : take_from_others(me, has_more);
 }
 
-/* Waits a little longer each time; then yields, too. */
+/* Waits a little longer each time; from some search on, yields, too. */
 static void pause_search(unsigned search)
 {
     int pauses = search >= SEARCHES_SOON || 4 << search > PAUSES_MAX ? PAUSES_MAX : 4 << search;

@@ -11,7 +11,7 @@ static void run(gpointer task, gpointer unused)
     bench_task_run(task);
 }
 
-/* The pool has threads of its own, all from the start. */
+/* The pool has threads of its own, and starts all of them at once. */
 static void start(const struct bench_setup *setup)
 {
     pool = g_thread_pool_new(run, NULL, (gint)setup->workers, TRUE, NULL);
@@ -20,7 +20,7 @@ static void start(const struct bench_setup *setup)
 
 static void submit(const struct bench_task *task)
 {
-    gpointer data = (gpointer)(uintptr_t)task; /* is only read */
+    gpointer data = (gpointer)(uintptr_t)task; /* only read */
     bench_require(g_thread_pool_push(pool, data, NULL), "a submit");
 }
 

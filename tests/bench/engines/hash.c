@@ -1,5 +1,6 @@
-/* The other thing that one writes in an afternoon: a queue for each thread, and the key says which.
- * For a task with keys of several threads these meet: the last to come runs it, the others wait. */
+/* The second simple design: a queue for each thread, chosen by the key. For a task with keys of
+ * several threads, these threads meet: the last one to arrive runs the task, and the others
+ * wait. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -7,11 +8,11 @@
 
 #define THREADS_MAX 64
 
-/* A task that several threads meet for. */
+/* A task for which several threads meet. */
 struct meeting {
     pthread_mutex_t mutex;
     pthread_cond_t is_over;
-    unsigned missing; /* threads that have not come */
+    unsigned missing; /* threads that have not arrived */
     unsigned users;   /* threads that have not left */
     bool is_done;
 };
@@ -19,7 +20,7 @@ struct meeting {
 struct item {
     struct item *next;
     const struct bench_task *task;
-    struct meeting *meeting; /* NULL: this thread alone */
+    struct meeting *meeting; /* NULL if this thread runs the task alone */
 };
 
 static struct queue {
@@ -33,7 +34,8 @@ static struct queue {
 } queues[THREADS_MAX];
 static unsigned queue_count;
 
-/* Held while a meeting is put into its queues, so that all have meetings in the same order. */
+/* Locked while a meeting is put into its queues, so that all queues have meetings in the same
+ * order. */
 static pthread_mutex_t meetings = PTHREAD_MUTEX_INITIALIZER;
 
 static void attend(struct meeting *meeting, const struct bench_task *task)
@@ -57,7 +59,7 @@ static void attend(struct meeting *meeting, const struct bench_task *task)
     }
 }
 
-/* Waits for items and takes all; NULL when there will be none. */
+/* Waits for items, and takes all of them. Returns NULL when there will be no more. */
 static struct item *take_all(struct queue *queue)
 {
     pthread_mutex_lock(&queue->mutex);

@@ -1,15 +1,17 @@
-/* The library, as a program uses it. Options:
+/*
+ * The library, used as by a program. Options:
  *
  *     --layout per_key|per_worker
- *     --rule claims|predicate|kinds   who knows what conflicts: the pool, by claims; a function of
- *                                     the program's; the same with kinds for tasks with one key
- *     --pending N                     the limit on pending tasks; without it there is none
- *     --resident N                    how many workers have a thread all the time; without it all
- *     --priorities N                  priorities from 0 to N - 1, by a task's first key; without it
- *                                     the pool has none
- *     --trace N                       how many events each thread keeps; without it nothing is
- *                                     recorded
- *     --sample N                      of which tasks: every N-th; a power of two */
+ *     --rule claims|predicate|kinds   conflicts are decided by claims, by a function of the
+ *                                     program, or by it with kinds for tasks with one key
+ *     --pending N                     the limit on pending tasks; no limit by default
+ *     --resident N                    how many workers always have a thread; all by default
+ *     --priorities N                  priorities from 0 to N - 1, by a task's first key; the pool
+ *                                     has none by default
+ *     --trace N                       how many events each thread's ring has; none are recorded
+ *                                     by default
+ *     --sample N                      records every N-th task; a power of two
+ */
 #include <lanepool/lanepool.h>
 
 #include <stdlib.h>
@@ -23,7 +25,7 @@ static lanepool_pool *pool;
 static lanepool_options options = LANEPOOL_OPTIONS_INIT;
 static bool has_kinds;
 static uint32_t sample = 1;
-static uint32_t priorities = 1; /* how many */
+static uint32_t priorities = 1; /* the number of priorities */
 
 static int run(lanepool_run *call_run, void *context, lanepool_call call)
 {
@@ -91,7 +93,7 @@ static void start(const struct bench_setup *setup)
         bench_require(lanepool_trace_choose(pool, UINT32_MAX, sample) == LANEPOOL_OK, "a sample");
 }
 
-/* Fills in what is submitted. Returns how many claims it has used. */
+/* Fills in the description of a task. Returns how many claims it has used. */
 static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
                          const struct bench_task *task)
 {
@@ -99,7 +101,7 @@ static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
     uint32_t count = bench_task_lanes(task);
     *description = (lanepool_task)LANEPOOL_TASK_INIT;
     description->function = run;
-    description->context = (void *)(uintptr_t)task; /* is only read */
+    description->context = (void *)(uintptr_t)task; /* only read */
     description->priority = count > 0 ? bench_task_key(task, 0) % priorities : 0;
     if (options.is_compatible != NULL) {
         if (has_kinds && count == 1)
@@ -128,7 +130,7 @@ static void submit_described(const lanepool_task *descriptions, size_t count)
                   "the submit of a batch");
 }
 
-/* As many at once as there is room for claims. */
+/* Submits as many tasks at once as there is room for their claims. */
 static void submit_batch(const struct bench_task *tasks, size_t count)
 {
     lanepool_task descriptions[BENCH_BATCH_MAX];

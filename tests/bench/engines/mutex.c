@@ -1,5 +1,5 @@
-/* What one writes in an afternoon: a list of waiting tasks for each key, one queue of ready tasks,
- * and one mutex over all of it. A task with several keys stands in the list of each. */
+/* The first simple design: a list of waiting tasks for each key, one queue of ready tasks, and one
+ * mutex over all of it. A task with several keys is in the list of each. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 struct task;
 
-/* A task's place in one key's list. */
+/* A task's entry in one key's list. */
 struct place {
     struct place *next;
     struct task *task;
@@ -19,7 +19,7 @@ struct place {
 struct task {
     struct task *next_ready;
     const struct bench_task *work;
-    uint32_t waits_for; /* places that are not first in their lists */
+    uint32_t waits_for; /* entries that are not first in their lists */
     uint32_t place_count;
     struct place places[];
 };
@@ -27,7 +27,7 @@ struct task {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 
-/* All of it is guarded by the mutex. */
+/* Guarded by the mutex. */
 static struct {
     struct place *first, *last;
 } * lists;
@@ -88,7 +88,7 @@ static void *work(void *unused)
         pthread_mutex_unlock(&mutex);
         bench_task_run(task->work);
         pthread_mutex_lock(&mutex);
-        if (leave_lists(task) > 1 && idle > 0) /* this thread takes one of them */
+        if (leave_lists(task) > 1 && idle > 0) /* this thread runs one of them */
             pthread_cond_signal(&has_work);
         pthread_mutex_unlock(&mutex);
         free(task);

@@ -1,11 +1,11 @@
-/* OpenMP's tasks, ordered by `depend`: the compiler's own runtime, so this file makes two engines,
- * libgomp by GCC and libomp by Clang. One thread of a parallel region submits, the others are the
- * workers: dependences only hold among tasks of the same parent. */
+/* OpenMP's tasks, ordered by `depend`, with the compiler's own runtime: this file makes two
+ * engines, libgomp by GCC and libomp by Clang. One thread of a parallel region submits, and the
+ * others are the workers, because dependences hold only among tasks of the same parent. */
 #include <stdlib.h>
 
 #include "engine.h"
 
-/* One byte for each key: its address is what tasks depend on. */
+/* One byte for each key; tasks depend on its address. */
 static char *places;
 static int team_size;
 
@@ -14,8 +14,8 @@ static void start(const struct bench_setup *setup)
     places = calloc(setup->key_count, sizeof *places);
     bench_require(places != NULL, "memory for what is depended on");
     team_size = (int)setup->workers + 1;
-    /* Otherwise libomp's submitting thread runs tasks itself when a queue of ready ones is full.
-     * libgomp's does so at 64 ready tasks for each thread, and cannot be told not to. */
+    /* Without this, libomp's submitting thread runs tasks itself when a queue of ready tasks is
+     * full. libgomp's does so at 64 ready tasks for each thread, which cannot be switched off. */
     bench_require(setenv("KMP_ENABLE_TASK_THROTTLING", "0", 1) == 0, "a setting for libomp");
 }
 
@@ -61,14 +61,15 @@ static void stop(void)
     free(places);
 }
 
-/* Without `wait`: at a taskwait the submitting thread would be one more worker. */
+/* There is no `wait`, because at a taskwait the submitting thread would become one more worker. */
 const struct bench_hooks bench_engine = {
 #ifdef __clang__
     .name = "libomp",
     .features = BENCH_SEVERAL_KEYS | BENCH_SHARED | BENCH_GATES,
 #else
     .name = "libgomp",
-    .features = BENCH_SEVERAL_KEYS | BENCH_SHARED, /* the submitter does not stand at a gate */
+    /* No gates: the submitter would run one and block. */
+    .features = BENCH_SEVERAL_KEYS | BENCH_SHARED,
 #endif
     .start = start,
     .submit = submit,

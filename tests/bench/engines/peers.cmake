@@ -1,5 +1,5 @@
-# The engines that others have made. Each is built where its Debian package is installed; those that
-# are left out are named in one line.
+# The engines of other projects. Each is built if its Debian package is installed. Engines that are
+# left out are listed in one line.
 
 set(programs ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
 if(NOT programs)
@@ -9,7 +9,7 @@ endif()
 # lanepool_bench_leave_out(<name> <Debian packages>)
 function(lanepool_bench_leave_out name packages)
     set_property(GLOBAL APPEND PROPERTY lanepool_missing_peers "${name} (${packages})")
-    # A program from before may no longer start.
+    # An older program may not start any more.
     file(REMOVE ${programs}/bench_${name})
 endfunction()
 
@@ -22,8 +22,8 @@ function(lanepool_bench_peer name source library packages)
     endif()
 endfunction()
 
-# lanepool_bench_openmp(<runtime> <its compiler> <Debian packages>): the project's compiler may be
-# another one, so the runtime's own compiles and links this engine.
+# lanepool_bench_openmp(<runtime> <its compiler> <Debian packages>): the runtime's own compiler
+# compiles and links this engine, because the project's compiler may be another one.
 function(lanepool_bench_openmp runtime compiler packages)
     find_program(LANEPOOL_BENCH_${compiler} ${compiler})
     mark_as_advanced(LANEPOOL_BENCH_${compiler})

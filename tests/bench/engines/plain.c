@@ -25,7 +25,7 @@ static void submit(const struct bench_task *task)
 {
     lanepool_task description = LANEPOOL_TASK_INIT;
     description.function = run;
-    description.context = (void *)(uintptr_t)task; /* is only read */
+    description.context = (void *)(uintptr_t)task; /* only read */
     bench_require(lanepool_pool_submit(pool, &description) == LANEPOOL_OK, "a submit");
 }
 

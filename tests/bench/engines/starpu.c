@@ -1,5 +1,5 @@
-/* StarPU: each key is a piece of data, which a task reads or changes; the runtime finds what
- * depends on what. */
+/* StarPU: each key is a piece of data that a task reads or changes; the runtime finds the
+ * dependences. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include <ftw.h>
 #include <starpu.h>
@@ -13,8 +13,8 @@ static starpu_data_handle_t *handles;
 static char *data;
 static uint32_t handle_count;
 
-/* Where StarPU, when it starts, keeps what it finds out about the machine: not in the user's home.
- */
+/* Where StarPU stores its measurements of the machine when it starts, instead of in the user's
+ * home. */
 static char directory[4096];
 
 static void run(void *buffers[], void *task)
@@ -78,7 +78,7 @@ static void submit(const struct bench_task *task)
     bench_require(described != NULL, "memory for a task");
     starpu_data_handle_t *its_handles = described->handles;
     enum starpu_data_access_mode *its_modes = described->modes;
-    if (count > STARPU_NMAXBUFS) { /* for so many there is no room in the task */
+    if (count > STARPU_NMAXBUFS) { /* the task has no room for this many */
         its_handles = described->dyn_handles = malloc(count * sizeof *its_handles);
         its_modes = described->dyn_modes = malloc(count * sizeof *its_modes);
         bench_require(its_handles != NULL && its_modes != NULL, "memory for a task's data");
@@ -88,7 +88,7 @@ static void submit(const struct bench_task *task)
         its_modes[i] = task->is_shared ? STARPU_R : STARPU_RW;
     }
     described->cl = &codelet;
-    described->cl_arg = (void *)(uintptr_t)task; /* is only read */
+    described->cl_arg = (void *)(uintptr_t)task; /* only read */
     described->nbuffers = (int)count;
     bench_require(starpu_task_submit(described) == 0, "a submit");
 }

@@ -1,4 +1,4 @@
-/* oneTBB's flow graph: for each key a serial node, whose queue is the key's order. A task passes
+/* oneTBB's flow graph: a serial node for each key, whose queue keeps the key's order. A task passes
  * one node, so it has one key. */
 #include <memory>
 #include <vector>
@@ -28,8 +28,8 @@ flow::continue_msg run(const bench_task *task)
     return {};
 }
 
-/* An arena always has a place for a thread of the program's. Nobody takes it: submitters stay
- * outside. */
+/* An arena always reserves a slot for a thread of the program. It remains empty, because submitters
+ * stay outside of the arena. */
 void start(const bench_setup *setup)
 {
     unsigned threads = setup->workers + 1;
@@ -46,7 +46,7 @@ void submit(const bench_task *task)
     bench_require(nodes[task->key]->try_put(task), "a submit");
 }
 
-/* The wait is over as soon as it has begun: all tasks are done. */
+/* The wait ends at once, because all tasks have run. */
 void stop()
 {
     graph->wait_for_all();
@@ -58,7 +58,7 @@ void stop()
 
 } // namespace
 
-/* Without `wait`: the thread that waits for a graph would be one more worker. */
+/* There is no `wait`, because a thread that waits for a graph becomes one more worker. */
 const bench_hooks bench_engine = [] {
     bench_hooks hooks = {};
     hooks.name = "tbb";

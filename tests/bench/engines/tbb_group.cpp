@@ -1,5 +1,5 @@
-/* oneTBB's task group, which knows no keys: tasks run in any order. The thread that submits does so
- * from inside the workers' arena. */
+/* oneTBB's task group, which knows no keys: tasks run in any order. The submitting thread is inside
+ * the workers' arena. */
 #include <memory>
 
 #include <oneapi/tbb/global_control.h>
@@ -27,7 +27,7 @@ void start(const bench_setup *setup)
     group = std::make_unique<task_group>();
 }
 
-/* The group is waited for when all its tasks are done: earlier the thread would be one more
+/* Waits for the group only when all its tasks have run, because a waiting thread becomes one more
  * worker. */
 void enter(void (*measured)())
 {

@@ -1,5 +1,5 @@
-/* How often the library asks for memory when a pool is filled, and when it is filled once more. The
- * functions that it could ask are wrapped by the linker. */
+/* How often the library requests memory when a pool is filled, and when it is filled once more. The
+ * linker wraps the functions that it could call. */
 #include "fill.h"
 
 #include <stdatomic.h>
@@ -10,8 +10,8 @@
 #define TASKS 100000
 #define FILLS 3
 
-/* NAME, as the linker's --wrap has it: calls come to __wrap_NAME, which counts and passes them on.
- */
+/* Defines __wrap_NAME, which counts and calls __real_NAME. With the linker's --wrap, calls of NAME
+ * go to __wrap_NAME. */
 #define COUNTED(result, name, parameters, ...) \
     result __real_##name parameters;           \
     result __wrap_##name parameters;           \
@@ -36,7 +36,7 @@ static double calls_of_fill(const struct fill *fill)
 {
     size_t before = calls;
     fill_and_drain(fill);
-    return (double)(calls - before) - 1; /* the gate's own memory */
+    return (double)(calls - before) - 1; /* minus the gate's own memory */
 }
 
 static void measure(const char *series, size_t claim_count, size_t tasks, bool has_future)

@@ -1,20 +1,20 @@
-/* How long a short task waits when the only other worker has just begun one of a millisecond.
- * Beside it, in turn, the same with two threads that sleep on semaphores. */
+/* How long a short task waits when the only other worker has just begun a task of one millisecond.
+ * Alternates with the same measurement on two threads that sleep on semaphores. */
 #include <stdlib.h>
 
 #include "meeting.h"
 
 #define SAMPLES  800
 #define LONG_NS  1e6
-#define LEAD_NS  100000 /* the long one has begun by then */
-#define SPAN_NS  400000 /* the short one comes at any time within this */
-#define PAUSE_NS 1.6e6  /* from the long one's submit until both threads sleep again */
+#define LEAD_NS  100000 /* the long task has begun by then */
+#define SPAN_NS  400000 /* the short task is submitted at any time within this */
+#define PAUSE_NS 1.6e6  /* from the submit of the long task until both threads sleep again */
 
 struct sample {
     struct meeting of_long, of_short;
 };
 
-/* Starts the long one; returns when it is time for the short one. */
+/* Starts the long task. Returns when the short one is due. */
 static void lead(double begin_ns, uint64_t *state)
 {
     waits_sleep_until(begin_ns + LEAD_NS + (double)(probe_random(state) % SPAN_NS));

@@ -1,5 +1,5 @@
-/* What a claim costs, to submit and to drain, in tasks with 1 to 100,000 claims. The keys are the
- * same 131,072 for all; each fill has about as many claims. */
+/* The cost of a claim, to submit and to drain, in tasks with 1 to 100,000 claims. All tasks use the
+ * same 131,072 keys, and each fill has about as many claims. */
 #include "fill.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* How long a single task of a cold key waits while other keys are flooded: a thread sees to it
- * that each of them always has so many tasks of a microsecond pending. In turn with the cold tasks,
- * a thread that sleeps on a bare semaphore is woken: what it waits for is the system's doing. */
+/* How long a single task of a cold key waits while other keys are flooded: a thread keeps a number
+ * of tasks of one microsecond pending on each of them. In turn with the cold tasks, a thread that
+ * sleeps on a bare semaphore is woken, which shows the system's share. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #define REFILL_NS     200000.0
 #define COLD_TASKS    200
 #define COLD_GAP_NS   700000 /* on average */
-#define COLD_KEYS     1000   /* and those that follow */
+#define COLD_KEYS     1000   /* the first of the cold keys */
 
 static uint64_t body_rounds;
 
-/* A key that always has tasks pending. They run one at a time, so that one of them writes. */
+/* A key that always has pending tasks. They run one at a time, so that only one of them writes. */
 struct flood {
     _Alignas(PROBE_LINE) atomic_size_t finished;
     _Alignas(PROBE_LINE) size_t submitted;
@@ -31,9 +31,9 @@ struct flooding {
     lanepool_pool *pool;
     struct flood *floods;
     size_t count;
-    size_t backlog; /* pending tasks of each */
+    size_t backlog; /* how many tasks are pending on each */
     pthread_t thread;
-    atomic_bool is_high; /* every key has had its backlog */
+    atomic_bool is_high; /* every key has reached its backlog */
     atomic_bool stop;
 };
 
@@ -122,13 +122,13 @@ static int run_cold(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* One configuration, and what it shows. */
+/* One configuration, and its results. */
 struct measurement {
     lanepool_routing routing;
     size_t floods, backlog;
     size_t count;      /* of cold tasks */
-    double *cold_ns;   /* how long each waited */
-    double *thread_ns; /* how long the bare semaphore's thread did */
+    double *cold_ns;   /* how long each task waited */
+    double *thread_ns; /* how long the bare semaphore's thread waited */
 };
 
 static void wait_for_gap(double *next_ns, uint64_t *state)
@@ -205,7 +205,7 @@ static void measure_floods(const char *series, struct measurement measurement, s
     print(series, (double)floods, measurement.cold_ns, count);
     if (measurement.routing == LANEPOOL_ROUTING_DEFAULT)
         print("bare semaphore", (double)floods, measurement.thread_ns, count);
-    /* What may stand ready before it: of each flooded key one task, and after it its quantum. */
+    /* The tasks that may be ready before it: one task of each flooded key, and its quantum. */
     double bound_ns = (double)(floods + 1) * (QUANTUM_TASKS + 1) * BODY_NS;
     probe_point("cold_to_bound", series, (double)floods,
                 waits_quantile(measurement.cold_ns, count, 0.99) / bound_ns, "times the bound");
@@ -213,7 +213,7 @@ static void measure_floods(const char *series, struct measurement measurement, s
         print_backlog(series, &measurement);
 }
 
-/* As many flooded keys as workers. */
+/* There are as many flooded keys as workers. */
 static void measure_backlog(const char *series, struct measurement measurement, size_t backlog)
 {
     measurement.floods = WORKERS;

@@ -1,4 +1,4 @@
-/* What a pool costs that has had work and now has none: CPU time of the whole process, and how
+/* The cost of a pool that has had work and has none now: CPU time of the whole process, and how
  * often its threads woke up. */
 #include <sys/resource.h>
 #include <time.h>
@@ -25,7 +25,7 @@ static double cpu_ns(void)
     return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
 }
 
-/* How often threads went to sleep, or were sent to. */
+/* Returns how often threads went to sleep, or were preempted. */
 static double switches(void)
 {
     struct rusage usage;
@@ -41,7 +41,7 @@ static void measure(const struct probe_options *options, unsigned workers)
     for (size_t i = 0; i < TASKS; i++)
         waits_submit(pool, work, NULL, i % KEYS);
     probe_require(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER) == LANEPOOL_OK, "all have run");
-    (void)process_other_threads_sleep(); /* if they do not, that is what will be seen */
+    (void)process_other_threads_sleep(); /* if they do not sleep, the result shows it */
     double seconds = IDLE_NS * (options->scale < 1 ? options->scale : 1) / 1e9;
     double used_ns = cpu_ns(), woken = switches();
     waits_sleep(seconds * 1e9);

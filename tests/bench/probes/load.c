@@ -1,8 +1,12 @@
-/* How long tasks wait that arrive at random (a Poisson process) and keep two workers busy for a
- * part of the time. Beside it, right after, two threads with a plain queue that knows no keys: one
- * mutex and one condition. And for the pool's arrivals, an ideal queue for two workers that costs
- * nothing: once with bodies as long as they should be, once as long as each was, since who submits,
- * and whatever else runs, takes processors away from them. */
+/*
+ * How long tasks wait that arrive at random (a Poisson process), and keep two workers busy for a
+ * part of the time.
+ *
+ * For comparison, right afterwards: two threads with a plain queue that knows no keys, one mutex
+ * and one condition. And for the pool's arrivals, an ideal queue with two workers and no costs is
+ * computed: once with bodies of the intended length, once of the measured length. These differ
+ * because the submitter and other programs take processors away from the bodies.
+ */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +16,7 @@
 #define WORKERS    2
 #define BODY_NS    50e3
 #define SECONDS    0.6 /* of arrivals, for each load */
-#define LEAST      200 /* arrivals */
+#define LEAST      200 /* the least number of arrivals */
 #define TASK_UNITS "task lengths"
 
 static uint64_t body_rounds;
@@ -50,9 +54,9 @@ static void submit_to_pool(struct arrival *arrival, size_t index)
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t more;
-    struct arrival **waiting; /* in their order */
+    struct arrival **waiting; /* in the order of arrival */
     size_t submitted, started;
-    size_t count; /* that will come */
+    size_t count; /* of all arrivals */
     pthread_t threads[WORKERS];
 } queue = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
 
@@ -70,7 +74,7 @@ static void *serve_queue(void *unused)
         run_arrival(arrival);
         pthread_mutex_lock(&queue.lock);
     }
-    pthread_cond_broadcast(&queue.more); /* nobody waits for more: none will come */
+    pthread_cond_broadcast(&queue.more); /* wakes all threads, because no more arrivals follow */
     pthread_mutex_unlock(&queue.lock);
     return NULL;
 }
@@ -125,8 +129,8 @@ static void run_with_queue(struct arrival *arrivals, size_t count, double mean_g
 
 /* --- results --- */
 
-/* What each would wait for the first of the workers to be free. A length of 0 stands for the one
- * that was measured. */
+/* Computes how long each arrival would wait for the first free worker. A length of 0 means the
+ * measured one. */
 static void wait_ideally(const struct arrival *arrivals, size_t count, double length_ns,
                          double *waited_ns)
 {

@@ -10,7 +10,7 @@
 struct meeting_thread {
     pthread_t thread;
     sem_t work;
-    struct meeting *meeting; /* NULL: the end */
+    struct meeting *meeting; /* NULL ends the thread */
 };
 
 void meeting_prepare(struct meeting *meeting, double busy_ns)
@@ -52,7 +52,7 @@ static void *thread_main(void *argument)
     struct meeting_thread *thread = argument;
     for (;;) {
         while (sem_wait(&thread->work) != 0)
-            continue; /* a signal came */
+            continue; /* interrupted by a signal */
         if (thread->meeting == NULL)
             return NULL;
         hold(thread->meeting);

@@ -1,5 +1,5 @@
-/* The resident memory that pending tasks and lanes take, each figure from a process of its own:
- * memory that an earlier one has given back would be used again. */
+/* The resident memory of pending tasks and of lanes. Each figure is measured in a process of its
+ * own, because freed memory of an earlier measurement would be used again. */
 #include "fill.h"
 #include "support/process.h"
 
@@ -9,13 +9,13 @@
 #define LANES_MAX 1000000
 #define BURST     64
 
-/* What a child is to do, and what it has found. */
+/* The job of a child, and its result. */
 struct job {
     size_t count;
     size_t claim_count;
     uint64_t key_count;
     bool has_future;
-    double bytes; /* of all together */
+    double bytes; /* of all tasks or lanes together */
 };
 
 static double resident_bytes(void)
@@ -23,7 +23,7 @@ static double resident_bytes(void)
     return (double)process_resident_bytes();
 }
 
-/* The bodies of the processes leave everything as it is: a worker at its gate, a pool. */
+/* The bodies of the processes do not clean up: they leave a worker at its gate, and a pool. */
 
 /* Tasks that wait in the inbox. */
 static void fill_with_tasks(void *context)
@@ -42,7 +42,7 @@ static void fill_with_tasks(void *context)
     job->bytes = resident_bytes() - before;
 }
 
-/* Tasks that are routed, to as many lanes as there are keys. */
+/* Routed tasks, in as many lanes as there are keys. */
 static void fill_lanes(void *context)
 {
     struct job *job = context;
@@ -61,7 +61,7 @@ static void fill_lanes(void *context)
     job->bytes = resident_bytes() - before;
 }
 
-/* Lanes without tasks: a handle on each. */
+/* Lanes without tasks: one handle for each. */
 static void hold_lanes(void *context)
 {
     struct job *job = context;
@@ -74,7 +74,7 @@ static void hold_lanes(void *context)
     job->bytes = resident_bytes() - before;
 }
 
-/* Lanes that have drained: never more than a few tasks are pending. */
+/* Lanes that have become empty: only a few tasks are pending at any time. */
 static void use_lanes(void *context)
 {
     struct job *job = context;
@@ -90,7 +90,7 @@ static void use_lanes(void *context)
     job->bytes = resident_bytes() - before;
 }
 
-/* For each of `count`. */
+/* Returns the memory for each of `count` tasks or lanes. */
 static double bytes_each(void (*body)(void *context), struct job what)
 {
     struct job *job = process_shared_memory(sizeof *job);

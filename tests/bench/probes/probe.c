@@ -116,7 +116,7 @@ void *probe_memory(size_t count, size_t size)
 static void wait_for(sem_t *semaphore)
 {
     while (sem_wait(semaphore) != 0)
-        continue; /* a signal came */
+        continue; /* interrupted by a signal */
 }
 
 int probe_gate_run(lanepool_run *run, void *context, lanepool_call call)

@@ -1,23 +1,23 @@
-/* What a submit costs in a pool with a conflict rule of the program's, beside how much is pending:
- * 32 to 32,000 tasks. One worker, which stands at a gate; the submitter asks the rule. */
+/* The cost of a submit in a pool with a conflict rule of the program, with 32 to 32,000 pending
+ * tasks. The only worker waits at a gate; the submitter calls the rule. */
 #include "probe.h"
 
 #include <stdlib.h>
 
 #define DEPTH_MAX   32000
 #define KINDS       16
-#define MEASURED_NS 5e6 /* at least, for each point, within reason */
+#define MEASURED_NS 5e6 /* the least time for each point, within limits */
 #define TIMES_MAX   500
 
-/* Tasks with a client in common conflict; the rule knows only this. */
+/* Tasks with a client in common conflict; the rule knows nothing else. */
 struct request {
     uint64_t client;
 };
 
 struct series {
     const char *name;
-    uint64_t clients; /* the requests take turns; 0: each has one of its own */
-    bool has_kinds;   /* a kind for each client */
+    uint64_t clients; /* requests use them in turn; 0: each has its own client */
+    bool has_kinds;   /* each client has a kind */
 };
 
 static const struct series all[] = {
@@ -29,7 +29,7 @@ static const struct series all[] = {
 static lanepool_pool *pool;
 static struct probe_countdown *countdown;
 static struct request *requests;
-static lanepool_task_view *views; /* what the bare loop goes over */
+static lanepool_task_view *views; /* the views that the bare loop walks over */
 static double clock_ns;
 
 static int run_request(lanepool_run *run, void *context, lanepool_call call)
@@ -47,7 +47,8 @@ static bool is_compatible(const lanepool_task_view *a, const lanepool_task_view 
     return one->client != other->client;
 }
 
-/* The compiler shall not see which rule it is: the library does not, either. */
+/* volatile, because the compiler must not know which rule it is; the library does not know
+ * either. */
 static lanepool_compatible_fn volatile rule = is_compatible;
 
 static void submit(const struct series *series, size_t from, size_t to)
@@ -63,13 +64,13 @@ static void submit(const struct series *series, size_t from, size_t to)
     probe_require(are_accepted, "submits");
 }
 
-/* Few beside those that are pending. */
+/* Returns how many submits are measured at once: few, compared with the pending tasks. */
 static size_t measured_at_once(size_t depth)
 {
     return depth / 32 > 8 ? depth / 32 : 8;
 }
 
-/* For each of some submits with so much pending. */
+/* Returns the time of each of some submits with `depth` pending tasks. */
 static double submit_once_ns(const struct series *series, size_t depth)
 {
     size_t measured = measured_at_once(depth);
@@ -85,8 +86,8 @@ static double submit_once_ns(const struct series *series, size_t depth)
     return took / (double)measured;
 }
 
-/* What the same questions take without a pool: each new task and each that is pending, from the
- * newest on, in both directions. */
+/* Returns the time of the same calls of the rule without a pool: for each new task and each pending
+ * one, the newest first, in both directions. */
 static double ask_once_ns(const struct series *series, size_t depth)
 {
     size_t measured = measured_at_once(depth);
@@ -104,7 +105,7 @@ static double ask_once_ns(const struct series *series, size_t depth)
     return took / (double)measured;
 }
 
-/* Small depths are measured often. */
+/* Small depths are measured many times. */
 static void measure(const struct series *series, const char *name, size_t depth,
                     double (*once_ns)(const struct series *series, size_t depth))
 {
@@ -134,7 +135,7 @@ static void measure_series(const struct series *series, size_t depth_max)
     options.pending_max = LANEPOOL_UNLIMITED;
     options.is_compatible = is_compatible;
     pool = probe_pool_create(&options);
-    draw_requests(1, count); /* fills the pool once, the cheapest way */
+    draw_requests(1, count); /* fills the pool once, at the least cost */
     submit_once_ns(series, depth_max);
     draw_requests(series->clients, count);
     for (size_t depth = 32; depth <= depth_max; depth *= 10)

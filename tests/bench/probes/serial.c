@@ -1,6 +1,6 @@
-/* Requests of customers one after the other, and with only those of one customer in order: what is
- * gained. A request waits for somebody else, or works, or does both; where there are sessions, a
- * customer's has to be opened, which is another wait. */
+/* The gain from serving requests of customers in parallel, with only the requests of one customer
+ * in order, instead of one after the other. A request waits for another program, or works, or does
+ * both. With sessions, a customer's session has to be opened first, which is another wait. */
 #include <stdio.h>
 
 #include "waits.h"
@@ -11,7 +11,7 @@
 #define WORK_NS   20e3
 #define OPEN_NS   500e3
 
-/* What a request does. */
+/* The parts of a request. */
 struct kind {
     const char *name;
     double wait_ns;

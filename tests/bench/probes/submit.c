@@ -1,13 +1,13 @@
-/* What a submit costs by itself, beside an atomic exchange that nobody else wants; and what a task
- * costs from its submit to its end, where no other thread has a part in it: inside the pool's one
- * worker. */
+/* The cost of a submit alone, compared with an atomic exchange on a cache line that no other thread
+ * uses. Also the cost of a task from its submit to its end if no other thread is involved: inside
+ * the pool's only worker. */
 #include "fill.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define KEYS       1024  /* where tasks have keys in common */
-#define KEYS_APART 16384 /* where they do not */
+#define KEYS       1024  /* if tasks have keys in common */
+#define KEYS_APART 16384 /* if they do not */
 #define SUBMITS    1000
 #define CLAIMS_MAX 10
 #define CLAIMS     (SUBMITS * CLAIMS_MAX)
@@ -16,7 +16,7 @@
 
 static const size_t claim_counts[] = { 0, 1, 2, 3, 5, CLAIMS_MAX };
 
-/* A task of the pool that submits all others, to the one worker that it keeps meanwhile. */
+/* A task of the pool that submits all others from inside the only worker. */
 struct inside {
     const struct fill *fill;
     double began_ns;
@@ -53,7 +53,7 @@ static int submit_all(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-/* From the first submit until the last task has run. */
+/* Returns the time from the first submit until the last task has run. */
 static double whole_ns(const struct fill *fill)
 {
     double measured[ATTEMPTS];

@@ -1,6 +1,6 @@
-/* How much is done by more workers and from more submitting threads. What a processor can do is
- * the work of the bodies; efficiency is that work, divided by what as many processors as there are
- * workers (or as there are at all) could have done in the time. */
+/* How much work is done with more workers, and from more submitting threads. Efficiency is the time
+ * of the bodies, divided by the time of as many processors as there are workers (or as there are at
+ * all). */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -12,7 +12,7 @@
 #define SUBMITTERS_MAX 16
 #define WORK_NS        100e6 /* of bodies, for each processor */
 #define EMPTY_TASKS    400000
-#define SEVERAL        4 /* submitters */
+#define SEVERAL        4 /* the number of submitters in some curves */
 #define EFFICIENCY     "of the processors' time"
 
 /* One measurement. */
@@ -20,12 +20,12 @@ struct crowd {
     lanepool_pool *pool;
     unsigned workers, submitters; /* SUBMITTERS_MAX at most */
     size_t batch;                 /* 1: one by one */
-    size_t tasks;                 /* of each submitter */
-    atomic_uint seeds;            /* given so far: each submitter draws other keys */
-    pthread_barrier_t all;        /* they begin together */
+    size_t tasks;                 /* for each submitter */
+    atomic_uint seeds;            /* drawn so far: each submitter draws other keys */
+    pthread_barrier_t all;        /* all threads start here together */
 };
 
-static uint64_t body_rounds; /* 0: empty */
+static uint64_t body_rounds; /* 0: empty bodies */
 
 static int work(lanepool_run *run, void *context, lanepool_call call)
 {
@@ -66,7 +66,7 @@ static void *submit_share(void *argument)
     return NULL;
 }
 
-/* For comparison: the bodies alone. */
+/* For comparison: runs only the bodies. */
 static void *run_share(void *argument)
 {
     struct crowd *crowd = argument;
@@ -76,7 +76,7 @@ static void *run_share(void *argument)
     return NULL;
 }
 
-/* Has every submitter's thread do its share. Returns when they began. */
+/* Lets every submitter's thread do its share. Returns when they began. */
 static double run_threads(struct crowd *crowd, void *(*thread_main)(void *))
 {
     pthread_t threads[SUBMITTERS_MAX];
@@ -91,7 +91,7 @@ static double run_threads(struct crowd *crowd, void *(*thread_main)(void *))
     return begin_ns;
 }
 
-/* Returns the time from the first submit until everything is done. */
+/* Returns the time from the first submit until all tasks have run. */
 static double run_crowd(struct crowd *crowd)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -106,14 +106,14 @@ static double run_crowd(struct crowd *crowd)
     return took_ns;
 }
 
-/* The tasks of each submitter, whole batches. */
+/* Returns the number of tasks for each submitter, in whole batches. */
 static size_t share(const struct probe_options *options, double tasks, unsigned submitters)
 {
     size_t each = probe_scaled(options, (size_t)(tasks / submitters), BATCH_MAX);
     return each / BATCH_MAX * BATCH_MAX;
 }
 
-/* What the submitters submit keeps so many processors busy for a while. */
+/* Returns how long the submitted bodies keep that many processors busy. */
 static double work_ns(const struct crowd *crowd, double body_ns, size_t processors)
 {
     return body_ns * (double)crowd->tasks * crowd->submitters / (double)processors;
@@ -128,7 +128,7 @@ static void measure_efficiency(const struct probe_options *options, const char *
     double tasks = WORK_NS * (double)processors / body_ns;
     struct crowd batches = { .workers = workers, .submitters = 1, .batch = BATCH_MAX };
     struct crowd several = { .workers = workers, .submitters = SEVERAL, .batch = 1 };
-    struct crowd alone = { .submitters = (unsigned)processors }; /* workers are 16 at most */
+    struct crowd alone = { .submitters = (unsigned)processors }; /* there are at most 16 workers */
     body_rounds = waits_body_rounds(body_ns);
     batches.tasks = share(options, tasks, batches.submitters);
     several.tasks = share(options, tasks, several.submitters);

@@ -31,7 +31,7 @@ void waits_body(uint64_t rounds)
     uint64_t value = rounds;
     for (uint64_t i = 0; i < rounds; i++)
         value = value * 0x9e3779b97f4a7c15u + 1;
-    if (value == 0) /* hardly ever; but the compiler cannot know */
+    if (value == 0) /* hardly ever true; but the compiler cannot know that */
         body_result = value;
 }
 

@@ -1,5 +1,5 @@
-/* How long it takes from a submit until the task starts, when the pool's two workers sleep; beside
- * it, in turn, how long it takes from posting a bare semaphore until its thread goes on. */
+/* The time from a submit until the task starts, when the pool's two workers sleep. Alternates with
+ * the time from posting a bare semaphore until its thread runs. */
 #include <stdlib.h>
 
 #include "meeting.h"

@@ -1,5 +1,5 @@
-/* Memory of tasks: workers give chains of blocks back, a submitter takes all there are. A block
- * that is free names the one that is needed some blocks later, so that it can be fetched early. */
+/* The memory of tasks. Workers give back chains of blocks, and a submitter takes all of them. A
+ * free block names the block that is needed some blocks later, so that it can be prefetched. */
 #ifndef FLOOR_BLOCKS_H
 #define FLOOR_BLOCKS_H
 
@@ -16,7 +16,7 @@ struct floor_blocks {
     alignas(128) _Atomic(struct floor_task *) given_back;
 };
 
-/* What a worker has to give back. */
+/* The blocks that a worker will give back. */
 struct floor_chain {
     struct floor_task *first, *last;
     unsigned length;
@@ -35,7 +35,7 @@ static inline void floor_fetch_early(struct floor_task *task)
                        1);
 }
 
-/* New memory, as a chain. */
+/* Returns new memory as a chain. */
 static inline struct floor_task *floor_blocks_chunk(void)
 {
     struct floor_task *blocks = mmap(NULL, FLOOR_CHUNK_BLOCKS * sizeof *blocks,
@@ -50,7 +50,7 @@ static inline struct floor_task *floor_blocks_chunk(void)
     return blocks;
 }
 
-/* `mine` are the free blocks of the calling thread. */
+/* Takes a block. `mine` are the free blocks of the calling thread. */
 static inline struct floor_task *floor_blocks_take(struct floor_blocks *blocks,
                                                    struct floor_task **mine, uint32_t entry_count)
 {
@@ -94,7 +94,8 @@ static inline void floor_blocks_give(struct floor_blocks *blocks, struct floor_c
     if (chain->first == NULL)
         chain->last = task;
     chain->first = task;
-    /* Blocks are taken in the reverse order: the one given so many blocks ago comes so late. */
+    /* Blocks are taken in the reverse order, so the block that was given before is needed that many
+     * blocks later. */
     floor_remember_early(task, chain->recent[chain->at]);
     chain->recent[chain->at] = task;
     chain->at = (chain->at + 1) % FLOOR_BLOCKS_FETCHED;

@@ -1,5 +1,5 @@
-/* Where tasks are submitted: a list that any thread appends to by one exchange. The holder of the
- * role takes all of it at once. */
+/* The inbox: a list to which any thread appends by one exchange. The role's holder takes all of it
+ * at once. */
 #ifndef FLOOR_INBOX_H
 #define FLOOR_INBOX_H
 
@@ -18,7 +18,7 @@ static inline bool floor_inbox_has(struct floor_inbox *inbox)
     return atomic_load_explicit(&inbox->last, memory_order_relaxed) != NULL;
 }
 
-/* Returns whether the inbox was empty: then a sleeper must be woken. */
+/* Appends a task. Returns true if the inbox was empty: then a sleeper must be woken. */
 static inline bool floor_inbox_push(struct floor_inbox *inbox, struct floor_task *task)
 {
     atomic_store_explicit(&task->next, NULL, memory_order_relaxed);
@@ -30,7 +30,7 @@ static inline bool floor_inbox_push(struct floor_inbox *inbox, struct floor_task
     return before == NULL;
 }
 
-/* The first of what was there, or NULL; `last` receives the last. */
+/* Takes all tasks. Returns the first one, or NULL; stores the last one in `last`. */
 static inline struct floor_task *floor_inbox_take(struct floor_inbox *inbox,
                                                   struct floor_task **last)
 {
@@ -44,7 +44,8 @@ static inline struct floor_task *floor_inbox_take(struct floor_inbox *inbox,
     return first;
 }
 
-/* The one after `task`, which is not the last: its link may still have to be made. */
+/* Returns the task after `task`, which is not the last one. Its link may not be made yet: then
+ * waits for it. */
 static inline struct floor_task *floor_inbox_after(struct floor_task *task)
 {
     struct floor_task *next;

@@ -1,6 +1,6 @@
-/* Sleeping and waking. One word counts workers that search and workers that sleep; while one
- * searches nobody is woken. A waker turns one sleeper in the word into a searcher, then looks for
- * the flag of one. */
+/* Sleeping and waking. One word counts the workers that search and those that sleep. While one
+ * searches, no worker is woken. A waker turns one sleeper into a searcher in the word; then it
+ * claims the flag of a sleeper. */
 #ifndef FLOOR_PARK_H
 #define FLOOR_PARK_H
 
@@ -19,7 +19,8 @@ struct floor_sleeper {
 };
 
 struct floor_park {
-    alignas(128) atomic_uint counts; /* searching in the lower half, sleeping in the upper */
+    /* Searching workers in the lower half, sleeping ones in the upper half. */
+    alignas(128) atomic_uint counts;
     struct floor_sleeper sleepers[FLOOR_WORKERS_MAX];
     unsigned sleeper_count;
 };
@@ -36,14 +37,14 @@ static inline bool floor_park_wants_waking(unsigned counts)
     return counts % FLOOR_SLEEPING == 0 && counts >= FLOOR_SLEEPING;
 }
 
-/* Takes a sleeper's flag, so that nobody else wakes it. */
+/* Claims a sleeper's flag, so that no other thread wakes it. Returns true if it was set. */
 static inline bool floor_park_claim(struct floor_sleeper *sleeper)
 {
     return atomic_load_explicit(&sleeper->sleeps, memory_order_relaxed) &&
            atomic_exchange(&sleeper->sleeps, false);
 }
 
-/* Wakes one of the sleepers; one is there, or soon will be. */
+/* Wakes one of the sleepers. There is one, or will be soon. */
 static inline void floor_park_wake_any(struct floor_park *park)
 {
     for (unsigned i = 0, spins = 0;; i = (i + 1) % park->sleeper_count) {
@@ -85,14 +86,15 @@ static inline void floor_park_wait(struct floor_sleeper *sleeper)
     }
 }
 
-/* Says that this worker is going to sleep; it must look once more for work afterwards. */
+/* Announces that this worker is about to sleep; it must check once more for work afterwards. */
 static inline void floor_park_announce(struct floor_park *park, struct floor_sleeper *sleeper)
 {
     atomic_store(&sleeper->sleeps, true);
     atomic_fetch_add(&park->counts, FLOOR_SLEEPING - FLOOR_SEARCHING);
 }
 
-/* There was work: searches again. A waker may have chosen this worker meanwhile. */
+/* Returns to searching, because there was work. A waker may have chosen this worker in the
+ * meantime. */
 static inline void floor_park_return(struct floor_park *park, struct floor_sleeper *sleeper)
 {
     unsigned counts = atomic_load(&park->counts);
@@ -103,7 +105,7 @@ static inline void floor_park_return(struct floor_park *park, struct floor_sleep
     if (has_returned && atomic_exchange(&sleeper->sleeps, false))
         return;
     floor_park_wait(sleeper);
-    if (has_returned) /* the waker meant one more searcher than there is */
+    if (has_returned) /* the waker has counted another searcher: wake one */
         floor_park_wake_any(park);
 }
 

@@ -1,4 +1,5 @@
-/* A worker's queue of ready tasks: a list under a lock that its owner nearly always gets. */
+/* A worker's queue of ready tasks: a list under a lock that its owner almost always gets at
+ * once. */
 #ifndef FLOOR_READY_H
 #define FLOOR_READY_H
 
@@ -15,7 +16,7 @@ struct floor_ready {
     struct floor_task *first, *last;
 };
 
-/* Tasks linked with one another. */
+/* A linked list of tasks. */
 struct floor_list {
     struct floor_task *first, *last;
     int count;
@@ -52,7 +53,7 @@ static inline void floor_ready_add(struct floor_ready *ready, const struct floor
     floor_unlock(&ready->lock);
 }
 
-/* Takes the first `count`, which are there. Needs the lock. */
+/* Takes the first `count` tasks, which must exist. Needs the lock. */
 static inline struct floor_list floor_ready_cut(struct floor_ready *ready, int count)
 {
     struct floor_list cut = { ready->first, ready->first, count };
@@ -63,7 +64,7 @@ static inline struct floor_list floor_ready_cut(struct floor_ready *ready, int c
     return cut;
 }
 
-/* The first task, or NULL. For the owner. */
+/* Returns the first task, or NULL. For the owner. */
 static inline struct floor_task *floor_ready_pop(struct floor_ready *ready)
 {
     struct floor_task *task = NULL;
@@ -76,7 +77,7 @@ static inline struct floor_task *floor_ready_pop(struct floor_ready *ready)
     return task;
 }
 
-/* The older half, but not too many; possibly none. For others. */
+/* Takes the older half, up to a limit; possibly no tasks. For other workers. */
 static inline struct floor_list floor_ready_halve(struct floor_ready *ready)
 {
     struct floor_list half = { NULL, NULL, 0 };

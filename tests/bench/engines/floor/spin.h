@@ -1,4 +1,4 @@
-/* Waiting for a few steps of another thread, without sleeping. */
+/* Waits for a few steps of another thread, without sleeping. */
 #ifndef FLOOR_SPIN_H
 #define FLOOR_SPIN_H
 
@@ -13,7 +13,8 @@ static inline void floor_pause(void)
 #endif
 }
 
-/* Called again and again with the same counter. The other thread may be preempted: then yields. */
+/* Called repeatedly with the same counter. Yields now and then, because the other thread may be
+ * preempted. */
 static inline void floor_spin(unsigned *count)
 {
     if (++*count % 64 == 0)

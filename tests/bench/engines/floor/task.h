@@ -7,19 +7,19 @@
 
 #include "engine.h"
 
-#define FLOOR_NEAR_ENTRIES 2 /* entries that lie in the task itself */
+#define FLOOR_NEAR_ENTRIES 2 /* entries inside the task itself */
 
-/* A lane is a list of entries of which only the end is known. Its first entry has the turn. Only
- * the holder of the role appends. */
+/* A lane is a list of entries of which only the last one is known. Its first entry is the head.
+ * Only the role's holder appends. */
 struct floor_lane {
     _Alignas(16) _Atomic(uintptr_t) last; /* 0: the lane is free */
-    uint64_t key_plus_one;                /* 0: nobody's */
+    uint64_t key_plus_one;                /* 0: unused */
 };
 
 struct floor_entry {
     _Atomic(uintptr_t) next;
     union {
-        struct floor_lane *lane; /* once it is routed */
+        struct floor_lane *lane; /* set when it is routed */
         uint64_t key;
     } of;
 };
@@ -27,14 +27,14 @@ struct floor_entry {
 /* One cache line. */
 struct floor_task {
     const struct bench_task *work;
-    _Atomic(struct floor_task *) next; /* in the inbox, a ready queue, or among free blocks */
-    atomic_uint waits_for; /* entries that have not got the turn, if there are several */
+    _Atomic(struct floor_task *) next; /* in the inbox, in a ready queue, or among free blocks */
+    atomic_uint waits_for;             /* entries that are not at the head, if there are several */
     uint32_t entry_count;
     uint64_t unused;
     struct floor_entry entries[FLOOR_NEAR_ENTRIES];
 };
 
-/* Entries of tasks with more of them lie behind the task and say whose they are. */
+/* If a task has more entries, they follow the task in memory, and each points to it. */
 struct floor_far_entry {
     struct floor_entry entry;
     struct floor_task *task;
@@ -67,8 +67,8 @@ static inline uintptr_t floor_reference(struct floor_task *task, uint32_t index)
     return (uintptr_t) & ((struct floor_large_task *)task)->entries[index] | 1;
 }
 
-/* Open addressing, without growth: it has room for all keys from the beginning. Guarded by the
- * role. */
+/* A hash table with open addressing. It does not grow: it has room for all keys from the beginning.
+ * Guarded by the role. */
 struct floor_index {
     struct floor_lane *lanes;
     uint64_t mask;
@@ -88,7 +88,7 @@ static inline void floor_index_init(struct floor_index *index, uint32_t key_coun
     }
 }
 
-/* Keys are 64 bits wide and of any kind, as those of a program would be. */
+/* Makes keys of 64 bits, spread like those of a program. */
 static inline uint64_t floor_wide_key(uint32_t key)
 {
     return (uint64_t)key * 0x9e3779b97f4a7c15u + 12345;
