@@ -46,7 +46,7 @@ def most(curve, series):
 
 
 def with_cpus(least, figure):
-    """Returns the figure for machines with at least `least` CPUs; elsewhere the goal is left out."""
+    """Returns the figure if there are at least `least` CPUs; otherwise the goal is left out."""
     def judged(points):
         if len(os.sched_getaffinity(0)) < least:
             raise KeyError(least)

@@ -1,4 +1,4 @@
-"""Shared by the commands of the benchmark: builds, runs programs, and measures the load by others."""
+"""Shared by the commands of the benchmark: builds and runs programs, measures the load by others."""
 import os
 import resource
 import subprocess
