@@ -306,7 +306,7 @@ Test(forked_pools, task_that_forks_is_told_in_the_child)
     process_shared_memory_free(things.answers, sizeof *things.answers);
 }
 
-/* --- beside work --- */
+/* --- forks while other threads use the pool --- */
 
 /* Not under ThreadSanitizer: its memory allocator has spin locks that fork() does not take. So a
  * child of a process with a busy thread may wait for one for ever, in free() or in an atomic

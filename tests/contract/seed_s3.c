@@ -324,7 +324,7 @@ Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
     gate_fini(&closed);
 }
 
-/* --- keys with few tasks beside a flooded key --- */
+/* --- cold keys and a flooded key --- */
 
 /* If q ready tasks precede it, a task starts within (q + 1) * (quantum + 1) starts. */
 enum { FLOOD = 100000, COLD = 1000, FAIR_QUANTUM = 64 };

@@ -1,5 +1,5 @@
-/* Keys with few tasks beside a key with very many: if q ready tasks precede it, a task starts
- * within (q + 1) * (quantum + 1) starts. */
+/* Cold keys, which have few tasks, and a flooded key, which has very many: if q ready tasks precede
+ * it, a task starts within (q + 1) * (quantum + 1) starts. */
 #include "simulated/notes.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"

@@ -35,7 +35,7 @@ static void scenario_02_submit_inside_with_the_same_key(void)
     submit_inside("A", "A");
 }
 
-/* A worker has just run one task and is about to sleep when the next one comes. */
+/* A worker has just run one task and is about to sleep when the next one is submitted. */
 static void lost_wake_up(void)
 {
     scene_open_with(1);
