@@ -48,18 +48,19 @@ void oracle_count(const struct oracle_log *log, const struct workload *workload,
 
 void oracle_print_counts(const struct oracle_counts *counts, FILE *out)
 {
-    fprintf(out,
-            "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
-            "%llu heirs, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
-            "%llu pumped, %llu contexts opened, %llu choices, %llu submits without room, %llu "
-            "retries, %llu kept, %llu refused, %llu lanes gone without",
-            (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
-            (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
-            (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
-            (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
-            (unsigned long long)counts->members, (unsigned long long)counts->taken,
-            (unsigned long long)counts->pumped, (unsigned long long)counts->contexts,
-            (unsigned long long)counts->choices, (unsigned long long)counts->without_room,
-            (unsigned long long)counts->retries, (unsigned long long)counts->kept,
-            (unsigned long long)counts->refused, (unsigned long long)counts->without);
+    fprintf(
+        out,
+        "%llu tasks cancelled, %llu barriers, %llu pauses, %llu detached, %llu lanes given up, "
+        "%llu receivers, %llu delayed, %llu periodic runs, %llu members, %llu completions taken, "
+        "%llu pumped, %llu contexts opened, %llu choices, %llu submits without room, %llu "
+        "retries, %llu parked, %llu refused, %llu lanes left",
+        (unsigned long long)counts->cancelled, (unsigned long long)counts->barriers,
+        (unsigned long long)counts->pauses, (unsigned long long)counts->detached,
+        (unsigned long long)counts->given_up, (unsigned long long)counts->heirs,
+        (unsigned long long)counts->delayed, (unsigned long long)counts->periodic_runs,
+        (unsigned long long)counts->members, (unsigned long long)counts->taken,
+        (unsigned long long)counts->pumped, (unsigned long long)counts->contexts,
+        (unsigned long long)counts->choices, (unsigned long long)counts->without_room,
+        (unsigned long long)counts->retries, (unsigned long long)counts->kept,
+        (unsigned long long)counts->refused, (unsigned long long)counts->without);
 }

@@ -34,7 +34,8 @@ void workload_print_params(const struct workload *workload, FILE *out)
         endings[params->ending], params->ending_at, params->quiesce_at, workload->cancel_count,
         params->cancellers);
     if (params->contexts) {
-        fprintf(out, "contexts linger for %u to %u ns, at most %u; opens fail %u, uses %u\n",
+        fprintf(out,
+                "idle contexts stay open for %u to %u ns, at most %u; opens fail %u, uses %u\n",
                 params->linger_min, params->linger_max, params->lingering_max, params->opens_fail,
                 params->uses_fail);
     }
@@ -165,7 +166,8 @@ static void print_pause(const struct workload_pause *pause, FILE *out)
 static void print_series(const struct workload_series *series, FILE *out)
 {
     fprintf(out,
-            "  series from task %u: %u runs, submitted after %u ns, first after %lld, then %s %llu",
+            "  periodic task, from task %u: %u runs, submitted after %u ns, first after %lld, then "
+            "%s %llu",
             series->first, series->runs, series->after, (long long)series->delay,
             series->period == LANEPOOL_FIXED_RATE ? "every" : "each after",
             (unsigned long long)series->period_ns);

@@ -32,10 +32,10 @@ static const char *const names[] = { "",
                                      "leak",
                                      "no barrier",
                                      "unwatched",
-                                     "mark keeps a lane",
+                                     "tombstone keeps a lane",
                                      "cancel running",
                                      "unlocked",
-                                     "lends nothing",
+                                     "passes no priority",
 
                                      "lane overfilled",
                                      "held too soon" };
