@@ -213,7 +213,8 @@ Test(seed_s3, s3_6_long_backlog_of_one_key_does_not_hold_up_another)
     expect(gate_await(&gate, 1));
     gate_open(&gate, 1);
     pool_end(pool);
-    /* If the worker ran the backlog first, it would be last; one batch is routed per quantum. */
+    /* If the worker ran the backlog first, this task would be last; one batch is routed per
+     * quantum. */
     expect(journal_place(&journal, BACKLOG) < BACKLOG / 2);
     gate_fini(&gate);
     free(busy);

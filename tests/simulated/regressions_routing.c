@@ -34,8 +34,8 @@ static void wait_for_itself(struct scene_task *self)
     EXPECT(status == LANEPOOL_DEADLOCK || status == LANEPOOL_SHUT_DOWN);
 }
 
-/* A worker that searched was stopped. It was to route what is behind a missing link, which was made
- * just then. The wait behind that link was never routed. */
+/* A link was made while a worker searched, and its appender left the routing to that worker. The
+ * worker was then stopped, and the wait behind the link was never routed. */
 static void regress_stop_leaves_no_wait_behind_a_missing_link(void)
 {
     scene_open_with(2);
