@@ -140,7 +140,7 @@ inline make_link(before, own) { /* inside an atomic step */
   fi
 }
 
-inline barrier() { /* inside an atomic step */
+inline membarrier() { /* inside an atomic step */
 #if PLANTED == 10
   skip
 #else
@@ -157,7 +157,7 @@ inline barrier() { /* inside an atomic step */
 /* Finds out if there is a first node: a tail without a head needs a membarrier and a second
  * read. */
 inline look_for_first(found) { /* inside an atomic step */
-  if :: head == NONE && tail != NONE && tail != CLOSED -> barrier() :: else fi;
+  if :: head == NONE && tail != NONE && tail != CLOSED -> membarrier() :: else fi;
   found = (head != NONE)
 }
 
@@ -173,7 +173,7 @@ inline take_node() {
   :: node != NONE && node != taken_last ->
      if
      :: next[node] == NONE ->
-        barrier();
+        membarrier();
         if
         :: next[node] == NONE -> stalled = true; node = NONE
         :: else -> inbox_next = next[node]

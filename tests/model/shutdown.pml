@@ -218,7 +218,7 @@ inline set_stopped() {
   }
 }
 
-inline look() {
+inline check_counters() {
   if :: QUIESCE -> look_for_quiesce() :: !QUIESCE fi;
   if
   :: workers_left == 0 ->
@@ -254,7 +254,7 @@ inline attend() {
      if
      :: !is_mine -> break
      :: is_mine ->
-        look();
+        check_counters();
         give_back_quietly();
         if :: was_asked -> was_asked = false; wake_waits() :: !was_asked -> break fi
      fi
@@ -277,7 +277,7 @@ inline try_route() {
   fi
 }
 
-inline worker_left() {
+inline count_out() {
   atomic { DRAINED -> assert(workers_left > 0); workers_left--; is_last = (workers_left == 0) };
   if :: is_last -> is_last = false; attend() :: !is_last fi
 }
@@ -322,7 +322,7 @@ proctype worker(byte me) {
      fi
   od;
   if :: is_searching -> atomic { searching--; is_searching = false } :: !is_searching fi;
-  worker_left();
+  count_out();
   joined_of[me] = true
 }
 
@@ -386,7 +386,7 @@ proctype caller(byte me) {
      :: !is_due
      fi
   fi;
-  if :: PLANTED == 5 :: PLANTED != 5 -> worker_left() fi
+  if :: PLANTED == 5 :: PLANTED != 5 -> count_out() fi
 }
 
 /* --- pool_shutdown.c --- */

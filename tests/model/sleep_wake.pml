@@ -249,7 +249,7 @@ inline find() {
   if :: count > 0 -> where = me; put() :: else fi
 }
 
-inline look_everywhere() { /* checks for work of any kind */
+inline check_everywhere() { /* checks for work of any kind */
   if
   :: stop -> something = true
   :: atomic { !stop };
@@ -278,9 +278,9 @@ inline run_task() {
   atomic { finished++; has_task = false; is_first = false }
 }
 
-inline lie_down() {
+inline prepare_sleep() {
 #if PLANTED == 3
-  look_everywhere();
+  check_everywhere();
 #endif
   atomic { DRAINED -> assert(searching > 0); searching--; sleeping++; check_counts() };
 #if PLANTED == 1
@@ -289,7 +289,7 @@ inline lie_down() {
   atomic { assert(!asleep[me]); asleep[me] = true };
 #endif
 #if PLANTED != 3
-  look_everywhere();
+  check_everywhere();
 #endif
   if
   :: something ->
@@ -323,7 +323,7 @@ inline leave() {
   atomic { assert(!absent[me]); absent[me] = true };
 #endif
 #if PLANTED != 8
-  look_everywhere();
+  check_everywhere();
 #endif
   if
   :: something && !stop ->
@@ -358,7 +358,7 @@ come:
                     is_last = (searching == 0) };
            if
            :: is_last && PLANTED != 4 ->
-              look_everywhere();
+              check_everywhere();
               if :: something -> wake_by_rule() :: else fi
            :: else
            fi;
@@ -368,7 +368,7 @@ come:
         run_task()
      :: !has_task && !is_searching ->
         atomic { DRAINED -> is_searching = true; searching++; check_counts() }
-     :: !has_task && is_searching -> lie_down()
+     :: !has_task && is_searching -> prepare_sleep()
      fi
   od;
   if :: is_searching && !leaves -> atomic { DRAINED -> searching-- } :: else fi;
