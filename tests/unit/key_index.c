@@ -1,0 +1,158 @@
+/* The index of keys: what is found while it grows and shrinks. */
+#include "unit/keyed_items.h"
+
+Test(key_index, an_empty_index_finds_nothing)
+{
+    struct fixture *all = fixture_make();
+
+    expect_keys(all, 0, 0);
+    fixture_end(all);
+}
+
+Test(key_index, equal_bits_of_different_types_are_different_keys)
+{
+    struct fixture *all = fixture_make();
+    lanepool_i_key number = key_of(7, LANEPOOL_I_TYPE_ID);
+    lanepool_i_key address = key_of(7, LANEPOOL_I_TYPE_POINTER);
+
+    address.hash = number.hash; /* so both are in one bucket */
+    lanepool_i_key_index_add(&all->index, &number);
+    expect(lanepool_i_key_index_find(&all->index, &address) == NULL);
+    lanepool_i_key_index_add(&all->index, &address);
+    expect(lanepool_i_key_index_find(&all->index, &address) == &address);
+    expect(lanepool_i_key_index_find(&all->index, &number) == &number);
+    expect(lanepool_i_key_index_find_word(&all->index, 7, LANEPOOL_I_TYPE_ID) == &number);
+    fixture_end(all);
+}
+
+Test(key_index, byte_strings_of_one_hash_differ_by_size_and_bytes)
+{
+    enum { STRINGS = 4 };
+    static const char *const texts[STRINGS] = { "", "a", "ab", "ac" };
+    struct fixture *all = fixture_make();
+    lanepool_i_key keys[STRINGS];
+
+    for (size_t i = 0; i < STRINGS; i++) {
+        size_t size = strlen(texts[i]);
+        lanepool_i_key_bytes *bytes = memory_get(1, sizeof *bytes + size);
+
+        bytes->size = (uint32_t)size;
+        memcpy(bytes->data, texts[i], size);
+        keys[i] = (lanepool_i_key){ .value.bytes = bytes, .type = LANEPOOL_I_TYPE_BYTES };
+        expect(lanepool_i_key_index_find(&all->index, &keys[i]) == NULL);
+        lanepool_i_key_index_add(&all->index, &keys[i]);
+    }
+    for (size_t i = 0; i < STRINGS; i++) {
+        expect(lanepool_i_key_index_find(&all->index, &keys[i]) == &keys[i]);
+    }
+    for (size_t i = 0; i < STRINGS; i++) {
+        free(keys[i].value.bytes);
+    }
+    fixture_end(all);
+}
+
+Test(key_index, a_byte_strings_hash_depends_on_seed_size_and_each_byte)
+{
+    enum { BYTES_MAX = 20 };
+
+    for (size_t size = 0; size <= BYTES_MAX; size++) {
+        unsigned char bytes[BYTES_MAX + 1] = { 0 };
+        uint32_t hash = lanepool_i_key_index_hash_bytes(SEED, bytes, size);
+
+        expect(hash <= LANEPOOL_I_HASH_MASK);
+        expect(hash != lanepool_i_key_index_hash_bytes(SEED + 1, bytes, size));
+        expect(hash != lanepool_i_key_index_hash_bytes(SEED, bytes, (size + 1) % BYTES_MAX));
+        for (size_t at = 0; at <= size; at++) {
+            bytes[at] = 1;
+            expect_eq(hash == lanepool_i_key_index_hash_bytes(SEED, bytes, size), at == size);
+            bytes[at] = 0;
+        }
+    }
+}
+
+Test(key_index, grows_by_one_bucket_at_a_time_and_finds_all)
+{
+    struct fixture *all = fixture_make();
+
+    for (size_t i = 0; i < KEYS; i++) {
+        size_t before = all->index.bucket_count;
+
+        add(all, i);
+        expect(all->index.bucket_count - before <= 1);
+        expect(all->index.bucket_count >= all->index.key_count);
+        expect(is_there(all, i) && is_there(all, i / 2));
+    }
+    expect_keys(all, 0, KEYS);
+    fixture_end(all);
+}
+
+Test(key_index, shrinks_while_keys_are_removed_and_finds_the_rest)
+{
+    struct fixture *all = fixture_make();
+
+    for (size_t i = 0; i < KEYS; i++) {
+        add(all, i);
+    }
+    for (size_t i = 0; i < KEYS; i++) {
+        lanepool_i_key_index_remove(&all->index, &all->items[i].key);
+        expect(!is_there(all, i));
+        expect(i + 1 == KEYS || is_there(all, i + (KEYS - i) / 2));
+        expect(all->index.bucket_count <= LANEPOOL_I_FIRST_BUCKETS ||
+               all->index.bucket_count <= LANEPOOL_I_BUCKETS_PER_KEY * (all->index.key_count + 1));
+        if (i % 500 == 0) {
+            expect_keys(all, i + 1, KEYS);
+        }
+    }
+    expect_eq(all->index.bucket_count, LANEPOOL_I_FIRST_BUCKETS);
+    expect_eq(all->memory.live, 1);
+    fixture_end(all);
+}
+
+Test(key_index, without_memory_for_buckets_nothing_fails)
+{
+    struct fixture *all = fixture_make();
+
+    all->memory.refuses = true;
+    for (size_t i = 0; i < KEYS / 2; i++) {
+        add(all, i);
+    }
+    expect_keys(all, 0, KEYS / 2);
+    expect_eq(all->index.bucket_count, LANEPOOL_I_FIRST_BUCKETS);
+    all->memory.refuses = false;
+    for (size_t i = KEYS / 2; i < KEYS; i++) {
+        add(all, i);
+    }
+    expect_keys(all, 0, KEYS);
+    expect(all->index.bucket_count > LANEPOOL_I_FIRST_BUCKETS);
+    fixture_end(all);
+}
+
+Test(key_index, init_fails_without_memory)
+{
+    struct counted_memory memory;
+    lanepool_i_key_index index;
+
+    counted_memory_init(&memory);
+    memory.refuses = true;
+    expect(!lanepool_i_key_index_init(&index, SEED, &memory.allocator));
+}
+
+static void visit(lanepool_i_key *key, void *context)
+{
+    ((struct item *)key)->visits++;
+    key->next = context; /* the visitor may reuse the key */
+}
+
+Test(key_index, each_key_is_visited_once)
+{
+    struct fixture *all = fixture_make();
+
+    for (size_t i = 0; i < KEYS; i++) {
+        add(all, i);
+    }
+    lanepool_i_key_index_each(&all->index, visit, NULL);
+    for (size_t i = 0; i < KEYS; i++) {
+        expect_eq(all->items[i].visits, 1);
+    }
+    fixture_end(all);
+}
