@@ -1,0 +1,148 @@
+/* Admission with limits per lane: a full lane blocks only the submitters of that lane. */
+#include "lanepool/pool.h"
+#include "support/memory.h"
+#include "unit/admission_threads.h"
+
+enum { SEED = 7, CHARGES = 8 };
+
+/* Each key may have one pending task. */
+struct lanes {
+    struct fixture all;
+    lanepool_i_lane_quotas quotas;
+    lanepool_i_lane_quota made[CHARGES];
+    lanepool_i_charge *charges[CHARGES];
+    size_t count;
+    lanepool_i_key *spare;
+};
+
+static void lanes_init(struct lanes *lanes, size_t pool_limit)
+{
+    memset(lanes, 0, sizeof *lanes);
+    expect(lanepool_i_lane_quotas_init(&lanes->quotas, SEED, 1, NULL));
+    fixture_init(&lanes->all, pool_limit, &lanes->quotas);
+}
+
+static void ignore_key(lanepool_i_key *key, void *context)
+{
+    (void)key;
+    (void)context;
+}
+
+static void lanes_fini(struct lanes *lanes)
+{
+    fixture_fini(&lanes->all);
+    lanepool_i_lane_quotas_fini(&lanes->quotas, ignore_key, NULL);
+    for (size_t i = 0; i < lanes->count; i++) {
+        free(lanes->charges[i]);
+    }
+}
+
+/* Returns the charge of a new task that claims the key. */
+static lanepool_i_charge *charge_for(struct lanes *lanes, uint64_t id)
+{
+    lanepool_i_charge *charge = memory_get(1, sizeof *charge + sizeof charge->quotas[0]);
+    lanepool_i_lane_quota *quota = &lanes->made[lanes->count];
+
+    quota->key.value.id = id;
+    lanepool_i_key_set_hash(&quota->key,
+                            lanepool_i_key_index_hash_word(SEED, id, LANEPOOL_I_TYPE_ID));
+    charge->quotas[charge->count++] = quota;
+    lanes->charges[lanes->count++] = charge;
+    lanepool_i_mutex_lock(&lanes->all.admission.lock);
+    lanepool_i_lane_quotas_enter(&lanes->quotas, charge, &lanes->spare);
+    lanepool_i_mutex_unlock(&lanes->all.admission.lock);
+    return charge;
+}
+
+static bool try_charge(struct lanes *lanes, lanepool_i_charge *charge)
+{
+    return lanepool_i_admission_try(&lanes->all.admission, lanes->all.record, charge);
+}
+
+/* A task of this charge ends. */
+static void end_charge(struct lanes *lanes, lanepool_i_charge *charge)
+{
+    lanepool_i_mutex_lock(&lanes->all.admission.lock);
+    lanepool_i_lane_quotas_leave(&lanes->quotas, charge, &lanes->spare);
+    lanepool_i_mutex_unlock(&lanes->all.admission.lock);
+    finish(&lanes->all, 1);
+}
+
+Test(lane_admission, a_full_lane_refuses_and_others_admit)
+{
+    struct lanes lanes;
+    lanepool_i_charge *first;
+
+    lanes_init(&lanes, LANEPOOL_UNLIMITED);
+    first = charge_for(&lanes, 1);
+    expect(try_charge(&lanes, first));
+    expect(!try_charge(&lanes, charge_for(&lanes, 1)));
+    expect(try_charge(&lanes, charge_for(&lanes, 2)));
+    expect(try_charge(&lanes, NULL)); /* it claims nothing */
+    end_charge(&lanes, first);
+    expect(try_charge(&lanes, charge_for(&lanes, 1)));
+    lanes_fini(&lanes);
+}
+
+Test(lane_admission, the_pools_limit_holds_too_and_each_task_asks)
+{
+    struct lanes lanes;
+
+    lanes_init(&lanes, 5000); /* without limits per lane a credit would have 4 tasks */
+    expect(lanepool_i_admission_is_exact(&lanes.all.admission));
+    expect(try_charge(&lanes, charge_for(&lanes, 1)));
+    expect_eq(lanes.all.record->admitted, 0);
+    lanes_fini(&lanes);
+    lanes_init(&lanes, 1);
+    expect(try_charge(&lanes, charge_for(&lanes, 1)));
+    expect(!try_charge(&lanes, charge_for(&lanes, 2)));
+    lanes_fini(&lanes);
+}
+
+Test(lane_admission, a_blocked_submitter_blocks_only_others_for_its_lane)
+{
+    struct lanes lanes;
+    struct waiter waiter;
+    lanepool_i_charge *first;
+    lanepool_i_charge *late;
+
+    lanes_init(&lanes, LANEPOOL_UNLIMITED);
+    first = charge_for(&lanes, 1);
+    expect(try_charge(&lanes, first));
+    waiter_start(&waiter, &lanes.all, charge_for(&lanes, 1));
+    late = charge_for(&lanes, 1);
+    expect(!try_charge(&lanes, late));
+    expect(try_charge(&lanes, charge_for(&lanes, 2)));
+    end_charge(&lanes, first);
+    expect_eq(count_waiting(&lanes.all), 0);
+    expect_ok(waiter_join(&waiter));
+    expect(!try_charge(&lanes, late)); /* the waiter has the room */
+    lanes_fini(&lanes);
+}
+
+Test(lane_admission, room_in_a_lane_is_given_to_its_oldest_waiter)
+{
+    struct lanes lanes;
+    struct waiter waiters[3];
+    lanepool_i_charge *ones[3];
+    lanepool_i_charge *two;
+
+    lanes_init(&lanes, LANEPOOL_UNLIMITED);
+    for (size_t i = 0; i < 3; i++) {
+        ones[i] = charge_for(&lanes, 1);
+    }
+    two = charge_for(&lanes, 2);
+    expect(try_charge(&lanes, ones[0]));
+    expect(try_charge(&lanes, two));
+    waiter_start(&waiters[0], &lanes.all, ones[1]);
+    waiter_start(&waiters[1], &lanes.all, charge_for(&lanes, 2));
+    waiter_start(&waiters[2], &lanes.all, ones[2]);
+    end_charge(&lanes, two);
+    expect_ok(waiter_join(&waiters[1])); /* before an older waiter of another lane */
+    end_charge(&lanes, ones[0]);
+    expect_ok(waiter_join(&waiters[0]));
+    expect_eq(count_waiting(&lanes.all), 1);
+    end_charge(&lanes, ones[1]);
+    expect_ok(waiter_join(&waiters[2]));
+    lanes_fini(&lanes);
+}
