@@ -1,0 +1,255 @@
+/* A future: references, listeners, and which call decides whether the task starts. */
+#include "future/future.h"
+
+#include "support/test.h"
+#include "unit/counted_memory.h"
+
+enum { LISTENERS = 4 };
+
+struct fixture {
+    struct counted_memory memory;
+    lanepool_future *future; /* with two references: the program's and the task's */
+    lanepool_result result;
+    char called[LISTENERS + 1]; /* names of the callbacks, in the order of their calls */
+    size_t count;
+    lanepool_status status_seen;
+    const void *value_seen;
+};
+
+struct callback {
+    struct fixture *all;
+    char name;
+};
+
+static void fixture_init(struct fixture *all)
+{
+    lanepool_status status;
+
+    *all = (struct fixture){ .result = { .status = LANEPOOL_CANCELLED, .value = all } };
+    counted_memory_init(&all->memory);
+    all->future = lanepool_i_future_create(&all->memory.allocator, sizeof *all->future,
+                                           lanepool_i_creator_self(), NULL, NULL, &status);
+    expect(all->future != NULL);
+}
+
+static void expect_freed(const struct fixture *all)
+{
+    expect_eq(all->memory.live, 0);
+    expect_eq(all->memory.bytes, 0);
+}
+
+/* The task ends. */
+static void complete(struct fixture *all)
+{
+    lanepool_i_future_complete(all->future, &all->result);
+}
+
+static void note(void *context, const lanepool_result *result)
+{
+    struct callback *callback = context;
+    struct fixture *all = callback->all;
+
+    if (all->count < LISTENERS) {
+        all->called[all->count++] = callback->name;
+    }
+    all->status_seen = result->status;
+    all->value_seen = result->value;
+}
+
+/* The future frees a listener with a callback when it serves it. */
+static lanepool_i_listener *listener_make(struct callback *callback)
+{
+    lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
+
+    expect(listener != NULL);
+    *listener = (lanepool_i_listener){ .then = note, .context = callback };
+    return listener;
+}
+
+static void call_back(struct fixture *all, struct callback *callback, char name)
+{
+    *callback = (struct callback){ all, name };
+    expect(lanepool_i_future_listen(all->future, listener_make(callback)));
+}
+
+Test(future, is_freed_with_its_last_reference)
+{
+    struct fixture all;
+
+    fixture_init(&all);
+    expect(lanepool_future_retain(all.future) == all.future);
+    lanepool_future_release(all.future);
+    lanepool_future_release(all.future);
+    expect_eq(all.memory.live, 1); /* the task has a reference */
+    complete(&all);
+    expect_freed(&all);
+}
+
+Test(future, outlives_its_task_while_the_program_has_a_reference)
+{
+    struct fixture all;
+
+    fixture_init(&all);
+    expect(!lanepool_i_future_is_complete(all.future));
+    complete(&all);
+    expect(lanepool_i_future_is_complete(all.future));
+    expect_eq(all.memory.live, 1);
+    lanepool_future_release(all.future);
+    expect_freed(&all);
+}
+
+Test(future, releasing_none_does_nothing)
+{
+    lanepool_future_release(NULL);
+}
+
+Test(future, create_fails_without_memory)
+{
+    struct counted_memory memory;
+    lanepool_status status = LANEPOOL_OK;
+
+    counted_memory_init(&memory);
+    memory.refuses = true;
+    expect(lanepool_i_future_create(&memory.allocator, sizeof(lanepool_future),
+                                    lanepool_i_creator_self(), NULL, NULL, &status) == NULL);
+    expect_status(status, LANEPOOL_NOMEM);
+}
+
+Test(future, listeners_are_served_in_order_with_the_result)
+{
+    struct fixture all;
+    struct callback callbacks[LISTENERS];
+
+    fixture_init(&all);
+    for (size_t i = 0; i < LISTENERS; i++) {
+        call_back(&all, &callbacks[i], (char)('a' + i));
+    }
+    expect_eq(all.count, 0);
+    complete(&all);
+    expect(strcmp(all.called, "abcd") == 0);
+    expect_status(all.status_seen, LANEPOOL_CANCELLED);
+    expect(all.value_seen == &all);
+    lanepool_future_release(all.future);
+}
+
+Test(future, a_complete_future_has_no_more_listeners)
+{
+    struct fixture all;
+    struct callback callback = { &all, 'a' };
+    lanepool_i_listener *listener;
+
+    fixture_init(&all);
+    complete(&all);
+    listener = listener_make(&callback);
+    expect(!lanepool_i_future_listen(all.future, listener));
+    expect(!lanepool_i_future_unlisten(all.future, listener));
+    expect_eq(all.count, 0);
+    lanepool_i_memory_free(listener);
+    lanepool_future_release(all.future);
+}
+
+Test(future, any_listener_may_leave_and_others_join_behind)
+{
+    static const char *const rest[3] = { "bcd", "acd", "abd" };
+
+    for (size_t leaves = 0; leaves < 3; leaves++) {
+        struct fixture all;
+        struct callback callbacks[LISTENERS];
+        lanepool_i_listener *listeners[3];
+
+        fixture_init(&all);
+        for (size_t i = 0; i < 3; i++) {
+            callbacks[i] = (struct callback){ &all, (char)('a' + i) };
+            listeners[i] = listener_make(&callbacks[i]);
+            expect(lanepool_i_future_listen(all.future, listeners[i]));
+        }
+        expect(lanepool_i_future_unlisten(all.future, listeners[leaves]));
+        expect(!lanepool_i_future_unlisten(all.future, listeners[leaves]));
+        lanepool_i_memory_free(listeners[leaves]);
+        call_back(&all, &callbacks[3], 'd');
+        complete(&all);
+        expect(strcmp(all.called, rest[leaves]) == 0);
+        lanepool_future_release(all.future);
+    }
+}
+
+Test(future, a_waiting_thread_is_posted_once)
+{
+    struct fixture all;
+    lanepool_i_semaphore semaphore;
+    lanepool_i_listener listener = { .semaphore = &semaphore };
+
+    expect(lanepool_i_semaphore_init(&semaphore));
+    fixture_init(&all);
+    expect(lanepool_i_future_listen(all.future, &listener));
+    expect(!lanepool_i_semaphore_wait_until(&semaphore, 1));
+    complete(&all);
+    expect(lanepool_i_semaphore_wait_until(&semaphore, 1));
+    expect(!lanepool_i_semaphore_wait_until(&semaphore, 1));
+    lanepool_future_release(all.future);
+    lanepool_i_semaphore_fini(&semaphore);
+}
+
+Test(future, only_callbacks_call_into_the_program)
+{
+    struct fixture all;
+    struct callback callback;
+    lanepool_i_semaphore semaphore;
+    lanepool_i_listener waits = { .semaphore = &semaphore };
+
+    expect(lanepool_i_semaphore_init(&semaphore));
+    fixture_init(&all);
+    expect(!lanepool_i_future_has_callbacks(all.future));
+    expect(lanepool_i_future_listen(all.future, &waits));
+    expect(!lanepool_i_future_has_callbacks(all.future));
+    call_back(&all, &callback, 'a');
+    expect(lanepool_i_future_has_callbacks(all.future));
+    complete(&all);
+    expect(!lanepool_i_future_has_callbacks(all.future));
+    lanepool_future_release(all.future);
+    lanepool_i_semaphore_fini(&semaphore);
+}
+
+Test(future, a_task_starts_unless_it_was_given_up_before)
+{
+    struct fixture all;
+
+    fixture_init(&all);
+    expect(lanepool_i_future_start(all.future));
+    expect(all.future->started);
+    complete(&all);
+    lanepool_future_release(all.future);
+    fixture_init(&all);
+    expect(lanepool_i_future_give_up(all.future));
+    expect(!lanepool_i_future_start(all.future));
+    expect(!all.future->started);
+    expect(!lanepool_i_future_give_up(all.future)); /* only one call decides */
+    complete(&all);
+    lanepool_future_release(all.future);
+}
+
+Test(future, a_stopped_run_is_called_but_has_not_started)
+{
+    struct fixture all;
+
+    fixture_init(&all);
+    all.future->stopped = true;
+    expect(lanepool_i_future_start(all.future));
+    expect(!all.future->started);
+    complete(&all);
+    lanepool_future_release(all.future);
+}
+
+Test(future, dropping_the_tombstone_gives_the_tasks_reference_back)
+{
+    struct fixture all;
+
+    fixture_init(&all);
+    (void)lanepool_future_retain(all.future);
+    lanepool_i_future_drop_tombstone(all.future);
+    expect_eq(all.memory.live, 1);
+    complete(&all);
+    expect_eq(all.memory.live, 1);
+    lanepool_future_release(all.future);
+    expect_freed(&all);
+}
