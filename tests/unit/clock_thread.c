@@ -13,6 +13,7 @@ struct fixture {
     lanepool_i_timer all[3];
     struct gate gate; /* the clock thread arrives for each fire and each pause */
     bool refuses;     /* `begin` returns false */
+    int turns;        /* how many more turns the owner wants at once */
     char notes[NOTES_MAX + 1];
     size_t count;
 };
@@ -44,7 +45,7 @@ static uint64_t pause_noted(void *owner)
     (void)owner;
     note('p');
     gate_arrive(&clocks.gate);
-    return UINT64_MAX;
+    return clocks.turns-- > 0 ? 1 : UINT64_MAX;
 }
 
 static void end(void *owner)
@@ -172,6 +173,18 @@ Test(clock_thread, its_owner_is_called_from_begin_to_end)
     expect_eq(count_notes('p'), 4); /* and once before the end */
     expect_eq(clocks.notes[clocks.count - 2], 'p');
     expect_eq(clocks.notes[clocks.count - 1], 'e');
+}
+
+Test(clock_thread, its_owner_has_its_next_turn_at_the_moment_it_names)
+{
+    fixture_init(&noted_work);
+    clocks.turns = 3;
+    expect(lanepool_i_timers_start(&clocks.timers));
+    lanepool_i_timers_add(&clocks.timers, &clocks.all[0], far_future);
+    lanepool_i_timers_interrupt(&clocks.timers);
+    expect(gate_await(&clocks.gate, 4));
+    fixture_fini();
+    expect_eq(count_notes('p'), 5); /* with the turn at the end */
 }
 
 Test(clock_thread, its_owner_has_a_turn_after_a_timer)

@@ -35,6 +35,7 @@ static bool append(struct fixture *all, size_t first, size_t end)
     for (size_t i = first; i + 1 < end; i++) {
         store_relaxed(&node_of(all, i)->next, node_of(all, i + 1));
     }
+    store_relaxed(&node_of(all, end - 1)->next, node_of(all, NODES - 1)); /* from an earlier list */
     return lanepool_i_inbox_append(&all->inbox, node_of(all, first), node_of(all, end - 1), NULL);
 }
 

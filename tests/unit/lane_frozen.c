@@ -91,6 +91,20 @@ Test(lane_frozen, a_release_grants_nothing_before_the_thaw)
     expect_rest(&all, 3, "d");
 }
 
+Test(lane_frozen, an_advance_that_was_due_is_made_once)
+{
+    struct lane_tasks all;
+
+    lane_init(&all, LANEPOOL_EXCLUSIVE, "BC");
+    expect(lanepool_i_lane_freeze(&all.lane));
+    release(&all);
+    thaw(&all);
+    expect_ready(&all, "b");
+    append_waiting(&all, "d", LANEPOOL_EXCLUSIVE);
+    expect_ready(&all, "");
+    expect_rest(&all, 3, "cd");
+}
+
 Test(lane_frozen, the_thaw_grants_only_after_the_last_release)
 {
     struct lane_tasks all;

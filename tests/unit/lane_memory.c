@@ -162,23 +162,26 @@ Test(lane_memory, lanes_of_full_regions_are_taken_again)
 
 Test(lane_memory, trim_gives_unused_regions_back)
 {
-    struct fixture *all = fixture_make(false);
+    for (size_t used = 0; used < 2 * REGION_LANES; used += 2 * REGION_LANES - 1) {
+        struct fixture *all = fixture_make(false);
 
-    expect(reserve(all, 2 * REGION_LANES));
-    take_lanes(all, 0, 2 * REGION_LANES);
-    give_lanes(all, 1, 2 * REGION_LANES); /* all but the first */
-    lanepool_i_lane_memory_publish(&all->store);
-    expect_eq(all->memory.live, 2);
-    lanepool_i_lane_memory_trim(&all->store);
-    expect_eq(all->memory.live, 1);
-    give_lanes(all, 0, 1);
-    lanepool_i_lane_memory_trim(&all->store);
-    expect_eq(all->memory.live, 0);
-    lanepool_i_lane_memory_publish(&all->store);
-    expect(reserve(all, 1));
-    take_lanes(all, 0, 1);
-    expect_eq(all->memory.live, 1);
-    fixture_end(all);
+        expect(reserve(all, 2 * REGION_LANES));
+        take_lanes(all, 0, 2 * REGION_LANES);
+        give_lanes(all, 0, used);
+        give_lanes(all, used + 1, 2 * REGION_LANES);
+        lanepool_i_lane_memory_publish(&all->store);
+        lanepool_i_lane_memory_trim(&all->store);
+        expect_eq(all->memory.live, 1);
+        lanepool_i_lane_init(all->lanes[used]); /* its region is still there */
+        give_lanes(all, used, used + 1);
+        lanepool_i_lane_memory_trim(&all->store);
+        expect_eq(all->memory.live, 0);
+        lanepool_i_lane_memory_publish(&all->store);
+        expect(reserve(all, 1));
+        take_lanes(all, 0, 1);
+        expect_eq(all->memory.live, 1);
+        fixture_end(all);
+    }
 }
 
 Test(lane_memory, trim_leaves_what_open_reservations_need)

@@ -107,6 +107,26 @@ Test(lane_tombstones, the_thaw_passes_them_after_a_release)
     expect_idle(&all);
 }
 
+Test(lane_tombstones, one_among_joining_entries_passes)
+{
+    struct lane_tasks all;
+
+    lane_tasks_init(&all);
+    expect(append(&all, 'a', LANEPOOL_SHARED));
+    append_waiting(&all, "b", LANEPOOL_EXCLUSIVE);
+    append_waiting(&all, "cd", LANEPOOL_SHARED);
+    expect(lanepool_i_lane_freeze(&all.lane));
+    plain_make_tombstone(block_of(&all, 'c'), 0);
+    lanepool_i_lane_take_out(&all.lane, entry_of(&all, 'b'));
+    lanepool_i_lane_join(&all.lane, &all.grants);
+    lanepool_i_lane_thaw(&all.lane, &all.grants);
+    expect_ready(&all, "cd");
+    release(&all);
+    expect(!lanepool_i_lane_is_idle(&all.lane));
+    release(&all);
+    expect_idle(&all);
+}
+
 Test(lane_tombstones, a_wide_one_is_ready_for_disposal_when_all_its_entries_have_passed)
 {
     struct lane_tasks lanes[2];

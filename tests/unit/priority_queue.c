@@ -68,9 +68,11 @@ Test(priority_queue, a_raised_task_moves_to_the_end_of_its_new_level)
     add(&ready, 1, 2, 1);
     add(&ready, 2, 0, 1);
     lanepool_i_priority_queue_raise(&ready.queue, &ready.all[2].rank, 2, 1);
+    add(&ready, 3, 0, 1);
     expect_eq(take(&ready, 1), 1);
     expect_eq(take(&ready, 1), 2);
     expect_eq(take(&ready, 1), 0);
+    expect_eq(take(&ready, 1), 3);
 }
 
 Test(priority_queue, a_level_raised_before_the_task_is_ready_counts_then)
@@ -92,12 +94,31 @@ Test(priority_queue, a_task_rises_by_one_level_when_it_has_waited_for_the_age)
 
     fixture_init(&ready, AGE_NS);
     add(&ready, 0, 0, 1);
-    add(&ready, 1, 1, 1 + AGE_NS - 1);
-    add(&ready, 2, 1, 1 + AGE_NS - 1);
-    expect_eq(take(&ready, 1 + AGE_NS - 1), 1);
-    add(&ready, 3, 1, 1 + AGE_NS);
-    expect_eq(take(&ready, 1 + AGE_NS), 2); /* task 0 rises, behind 2 and 3 */
+    add(&ready, 1, 1, AGE_NS);
+    add(&ready, 2, 1, AGE_NS);
+    expect_eq(take(&ready, AGE_NS), 1); /* too early for task 0 */
+    add(&ready, 3, 1, AGE_NS);
+    expect_eq(take(&ready, 1 + AGE_NS), 2); /* task 0 rises behind task 3 */
+    add(&ready, 4, 1, 1 + AGE_NS);
     expect_eq(take(&ready, 1 + AGE_NS), 3);
+    expect_eq(take(&ready, 1 + AGE_NS), 0);
+    expect_eq(take(&ready, 1 + AGE_NS), 4);
+}
+
+Test(priority_queue, a_task_that_has_risen_waits_for_the_age_again)
+{
+    struct fixture ready;
+
+    fixture_init(&ready, AGE_NS);
+    add(&ready, 0, 0, 1);
+    for (size_t i = 1; i <= 3; i++) {
+        add(&ready, i, LANEPOOL_PRIORITY_MAX, 1 + AGE_NS);
+    }
+    for (size_t i = 1; i <= 3; i++) {
+        expect_eq(take(&ready, 1 + AGE_NS), i); /* task 0 rises to level 1 by the first */
+    }
+    add(&ready, 4, 2, 1 + AGE_NS);
+    expect_eq(take(&ready, 1 + AGE_NS), 4);
     expect_eq(take(&ready, 1 + AGE_NS), 0);
 }
 

@@ -75,27 +75,37 @@ static inline void give_blocks(struct fixture *all, int thread, size_t class, si
     }
 }
 
-static inline bool is_among(const struct fixture *all, size_t count, const void *block)
+/* Returns the block's index among the first `count` of the fixture, or `count`. */
+static inline size_t index_of(const struct fixture *all, size_t count, const void *block)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (all->blocks[i] == block) {
-            return true;
-        }
+    size_t i = 0;
+
+    while (i < count && all->blocks[i] != block) {
+        i++;
     }
-    return false;
+    return i;
 }
 
-/* Takes blocks. Returns how many of them are among the first `known` of the fixture. */
+/*
+ * Takes blocks. Returns how many of them are among the first `known` of the fixture. None of these
+ * may be taken twice.
+ */
 static inline size_t take_known(struct fixture *all, int thread, size_t class, size_t count,
                                 size_t known)
 {
+    bool is_taken[BLOCKS_MAX + 1] = { false };
     size_t found = 0;
 
     for (size_t i = 0; i < count; i++) {
         void *block = take(all, thread, class);
+        size_t index = index_of(all, known, block);
 
         expect(block != NULL);
-        found += is_among(all, known, block);
+        if (index < known) {
+            expect(!is_taken[index]);
+            is_taken[index] = true;
+            found++;
+        }
     }
     return found;
 }

@@ -48,10 +48,28 @@ Test(slab_trim, spares_blocks_in_use_and_loses_no_free_one)
     expect_eq(all->memory.live, 1);
     take_blocks(all, 0, LARGEST, count - 1);
     expect_eq(all->memory.given, 1);
-    expect(!is_among(all, count - 1, in_use));
+    expect_eq(index_of(all, count - 1, in_use), count - 1);
     for (size_t at = 0; at < size_of(LARGEST); at++) {
         expect_eq(((unsigned char *)in_use)[at], 7);
     }
+    fixture_end(all);
+}
+
+Test(slab_trim, free_blocks_beside_used_ones_stay)
+{
+    struct fixture *all = fixture_make();
+    size_t pages = REGION_PAGES;
+
+    take_blocks(all, 0, LARGEST, 2 * pages);
+    for (size_t i = 0; i < pages; i++) { /* one of the two blocks of each page */
+        give(all, 0, LARGEST, all->blocks[2 * i]);
+    }
+    lanepool_i_slab_flush(&all->slab, &all->caches[0]);
+    lanepool_i_slab_trim(&all->slab);
+    expect_eq(take_known(all, 0, LARGEST, pages, 2 * pages), pages);
+    expect_eq(all->memory.given, 1);
+    expect_eq(take_known(all, 0, LARGEST, 1, 2 * pages), 0); /* each was there once */
+    expect_eq(all->memory.given, 2);
     fixture_end(all);
 }
 

@@ -4,7 +4,7 @@
 #include "support/test.h"
 #include "task/successors.h"
 
-enum { EDGES = 5000 };
+enum { EDGES = 20000, ROUNDS = 20 };
 
 struct fixture {
     lanepool_i_successors successors;
@@ -94,16 +94,19 @@ static void *push_until_refused(void *context)
 Test(successors, an_edge_is_either_served_or_refused)
 {
     static struct fixture list;
-    lanepool_i_edge *served;
-    pthread_t thread;
 
-    fixture_init(&list);
-    expect_eq(pthread_create(&thread, NULL, push_until_refused, &list), 0);
-    while (load_relaxed(&list.successors) == NULL) {
-        lanepool_i_yield();
+    for (int round = 0; round < ROUNDS; round++) {
+        lanepool_i_edge *served;
+        pthread_t thread;
+
+        fixture_init(&list);
+        expect_eq(pthread_create(&thread, NULL, push_until_refused, &list), 0);
+        while (load_relaxed(&list.successors) == NULL) {
+            lanepool_i_yield();
+        }
+        served = close_list(&list);
+        expect_eq(pthread_join(thread, NULL), 0);
+        expect(list.pushed > 0);
+        expect_eq(count_edges(served), list.pushed);
     }
-    served = close_list(&list);
-    expect_eq(pthread_join(thread, NULL), 0);
-    expect(list.pushed > 0);
-    expect_eq(count_edges(served), list.pushed);
 }

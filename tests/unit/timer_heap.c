@@ -139,16 +139,37 @@ static size_t find_earliest(const struct fixture *heap, const bool *waits)
     return earliest;
 }
 
-/* The heap promises O(log timers): the way down its right side is no longer. */
-static void expect_short_right_side(const struct fixture *heap, size_t count)
+/*
+ * Checks the order of a heap and its ranks, which bound its right sides by the logarithm of the
+ * timers. Returns how many steps to the right there are.
+ */
+static uint32_t check_heap(const lanepool_i_timer *timer)
 {
-    size_t steps = 0;
-    const lanepool_i_timer *timer = heap->timers.first[false];
+    const lanepool_i_timer *below[2];
+    uint32_t steps[2] = { 0, 0 };
 
-    for (; timer != NULL; timer = timer->right) {
-        steps++;
+    below[0] = timer->left;
+    below[1] = timer->right;
+    for (size_t i = 0; i < 2; i++) {
+        if (below[i] != NULL) {
+            expect(below[i]->parent == timer);
+            expect(below[i]->due_ns >= timer->due_ns);
+            steps[i] = check_heap(below[i]);
+        }
     }
-    expect(((size_t)1 << steps) - 1 <= count);
+    expect(steps[0] >= steps[1]);
+    expect_eq(timer->rank, steps[1] + 1);
+    return steps[1] + 1;
+}
+
+static void expect_heap(const struct fixture *heap)
+{
+    const lanepool_i_timer *first = heap->timers.first[false];
+
+    if (first != NULL) {
+        expect(first->parent == NULL);
+        (void)check_heap(first);
+    }
 }
 
 Test(timer_heap, adding_removing_and_taking_agree_with_a_plain_search)
@@ -172,7 +193,7 @@ Test(timer_heap, adding_removing_and_taking_agree_with_a_plain_search)
         }
         waits[i] = !waits[i];
         count += waits[i] ? 1 : (size_t)-1;
-        expect_short_right_side(&heap, count);
+        expect_heap(&heap);
     }
     for (; count > 0; count--) {
         size_t i = find_earliest(&heap, waits);
@@ -192,7 +213,7 @@ Test(timer_heap, right_sides_stay_short_for_sorted_timers)
         fixture_init(&heap);
         for (size_t i = 0; i < TIMERS; i++) {
             add(&heap, i, descending ? TIMERS - i : i);
-            expect_short_right_side(&heap, i + 1);
+            expect_heap(&heap);
         }
         fixture_fini(&heap);
     }

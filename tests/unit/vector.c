@@ -86,6 +86,8 @@ Test(vector, a_refusal_changes_nothing)
 {
     lanepool_i_vector vector = { NULL, 0, 0 };
 
+    expect(lanepool_i_vector_add(&vector, SIZE_MAX) == NULL);
+    expect_numbers(&vector, 0);
     for (int i = 0; i < 3; i++) {
         add_number(&vector, i);
     }
