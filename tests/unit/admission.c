@@ -107,15 +107,15 @@ Test(admission, a_task_that_was_not_accepted_leaves_its_room)
 
     fixture_init(&all, 1, NULL);
     expect(try_admit(&all));
-    lanepool_i_admission_return(&all.admission, all.record);
+    lanepool_i_admission_return_to_thread(&all.admission, all.record);
     expect_eq(all.record->admitted, 0); /* any thread may have the room */
     expect(try_admit(&all));
-    lanepool_i_admission_give_back(&all.admission);
+    lanepool_i_admission_return_to_waiting(&all.admission);
     expect(try_admit(&all));
     fixture_fini(&all);
     fixture_init(&all, CREDIT_MAX_LIMIT, NULL);
     expect(try_admit(&all));
-    lanepool_i_admission_return(&all.admission, all.record);
+    lanepool_i_admission_return_to_thread(&all.admission, all.record);
     expect_eq(all.record->admitted, CREDIT_MAX); /* the thread has the credit again */
     fixture_fini(&all);
 }
@@ -220,7 +220,7 @@ Test(admission, a_finisher_serves_whole_credits_and_an_idle_worker_any_room)
         finish(&all, CREDIT_MAX - 1);
         expect_eq(count_waiting(&all), 1);
         if (idle) {
-            lanepool_i_admission_idle(&all.admission);
+            lanepool_i_admission_serve_before_sleep(&all.admission);
         } else {
             finish(&all, 1);
         }

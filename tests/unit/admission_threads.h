@@ -66,7 +66,7 @@ static inline void count_finished(struct fixture *all, uint64_t count)
 static inline void finish(struct fixture *all, uint64_t count)
 {
     count_finished(all, count);
-    lanepool_i_admission_finished(&all->admission);
+    lanepool_i_admission_serve_after_finish(&all->admission);
 }
 
 static inline uint32_t count_waiting(const struct fixture *all)

@@ -38,7 +38,7 @@ static inline void wide_init(struct wide_block *block, uint64_t ticket, uint32_t
 /* Returns the link to entry `i`, as the router appends it. */
 static inline uintptr_t plain_link(struct plain_block *block, size_t i, lanepool_mode mode)
 {
-    return (uintptr_t)&block->task.as.narrow[i] |
+    return (uintptr_t)&block->task.as.plain[i] |
            (mode == LANEPOOL_SHARED ? LANEPOOL_I_LINK_SHARED : 0);
 }
 
@@ -54,7 +54,7 @@ static inline uintptr_t wide_link(struct wide_block *block, size_t i, lanepool_m
 /* Makes entry `i` a tombstone, as the router does for a cancelled task. */
 static inline void plain_make_tombstone(struct plain_block *block, size_t i)
 {
-    block->task.as.narrow[i].at.mark |= LANEPOOL_I_ENTRY_TOMBSTONE;
+    block->task.as.plain[i].at.tombstone |= LANEPOOL_I_ENTRY_TOMBSTONE;
 }
 
 static inline void wide_make_tombstone(struct wide_block *block, size_t i)

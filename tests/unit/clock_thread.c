@@ -7,7 +7,7 @@ enum { NOTES_MAX = 16 };
 
 static const uint64_t far_future = UINT64_MAX - 1;
 
-/* What the clock thread did. The test reads the notes after the join. */
+/* The steps of the clock thread. The test reads the notes after the join. */
 struct fixture {
     lanepool_i_timers timers;
     lanepool_i_timer all[3];

@@ -52,7 +52,7 @@ static _Atomic(lanepool_i_task *) *append_half(struct fixture *all, size_t i)
 /* Makes the second step. */
 static void make_link(struct fixture *all, _Atomic(lanepool_i_task *) *link, size_t i)
 {
-    lanepool_i_inbox_link(&all->inbox, link, node_of(all, i));
+    lanepool_i_inbox_make_link(&all->inbox, link, node_of(all, i));
 }
 
 /* Takes a node. Returns its index, or NODES if there is none. */
@@ -75,8 +75,8 @@ static void expect_left(struct fixture *all, bool left)
 {
     expect_eq(lanepool_i_inbox_more(&all->inbox), left);
     lanepool_i_inbox_publish(&all->inbox);
-    expect_eq(lanepool_i_inbox_left(&all->inbox), left);
-    expect_eq(lanepool_i_inbox_shows_some(&all->inbox), left);
+    expect_eq(lanepool_i_inbox_has_nodes(&all->inbox), left);
+    expect_eq(lanepool_i_inbox_may_have_nodes(&all->inbox), left);
 }
 
 Test(inbox, an_empty_inbox_has_nothing_to_take)
@@ -171,8 +171,8 @@ Test(inbox, the_taker_stops_before_a_missing_link)
     expect(!lanepool_i_inbox_more(&all.inbox));
     lanepool_i_inbox_publish(&all.inbox);
     expect(lanepool_i_inbox_is_half_linked(&all.inbox));
-    expect(!lanepool_i_inbox_left(&all.inbox)); /* although a node is behind the link */
-    expect(!lanepool_i_inbox_shows_some(&all.inbox));
+    expect(!lanepool_i_inbox_has_nodes(&all.inbox)); /* although a node is behind the link */
+    expect(!lanepool_i_inbox_may_have_nodes(&all.inbox));
     make_link(&all, link, 2);
     expect_taken(&all, 1, 4);
     expect_left(&all, false);

@@ -1,4 +1,4 @@
-/* What a lane records of its entries, if the thread has a ring of events. */
+/* The events that a lane records, if its thread has an event ring. */
 #include "unit/lane_tasks.h"
 
 enum { EVENTS = 15, KEY = 4711, NONE = 0 };

@@ -173,7 +173,7 @@ Test(lane_frozen, shared_entries_at_the_head_join_granted_ones)
     lane_init(&all, LANEPOOL_SHARED, "BcdEf");
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
-    lanepool_i_lane_join(&all.lane, &all.grants);
+    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
     expect_ready(&all, "cd");
     expect(strcmp(waiting_names(&all), "ef") == 0);
     thaw(&all);
@@ -188,7 +188,7 @@ Test(lane_frozen, all_waiting_entries_may_join)
     lane_init(&all, LANEPOOL_SHARED, "Bcd");
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
-    lanepool_i_lane_join(&all.lane, &all.grants);
+    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
     thaw(&all);
     expect_ready(&all, "cd");
     expect(append(&all, 'e', LANEPOOL_SHARED));
@@ -202,7 +202,7 @@ Test(lane_frozen, an_exclusive_entry_does_not_join)
     lane_init(&all, LANEPOOL_SHARED, "BCd");
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
-    lanepool_i_lane_join(&all.lane, &all.grants);
+    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
     thaw(&all);
     expect_ready(&all, "");
     expect_rest(&all, 3, "cd");
@@ -215,7 +215,7 @@ Test(lane_frozen, no_entry_joins_a_granted_exclusive_one)
     lane_init(&all, LANEPOOL_EXCLUSIVE, "Bc");
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
-    lanepool_i_lane_join(&all.lane, &all.grants);
+    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
     thaw(&all);
     expect_ready(&all, "");
     expect_rest(&all, 2, "c");
@@ -229,7 +229,7 @@ Test(lane_frozen, the_thaw_grants_what_cannot_join_any_more)
     expect(lanepool_i_lane_freeze(&all.lane));
     take_out(&all, 'b');
     release(&all);
-    lanepool_i_lane_join(&all.lane, &all.grants);
+    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
     expect_ready(&all, "");
     thaw(&all);
     expect_ready(&all, "cd");

@@ -1,4 +1,4 @@
-/* The memory of lanes: what is reserved, what is settled, and what is given back. */
+/* The memory of lanes: reservations, their settlement, and returned lanes. */
 #include "lane/lane_memory.h"
 #include "support/memory.h"
 #include "support/test.h"
@@ -46,7 +46,7 @@ static void take_lanes(struct fixture *all, size_t first, size_t end)
 static void give_lanes(struct fixture *all, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
-        lanepool_i_lane_memory_give(&all->store, all->lanes[i]);
+        lanepool_i_lane_memory_return(&all->store, all->lanes[i]);
     }
 }
 
@@ -104,7 +104,7 @@ Test(lane_memory, reservations_that_are_given_back_serve_others)
 
     expect(reserve(all, REGION_LANES));
     all->memory.refuses = true;
-    lanepool_i_lane_memory_give_back(&all->store, 10);
+    lanepool_i_lane_memory_unreserve(&all->store, 10);
     expect(reserve(all, 10));
     expect(!reserve(all, 1));
     fixture_end(all);
@@ -232,7 +232,7 @@ Test(lane_memory, works_on_the_systems_pages)
         expect(lanepool_i_lane_memory_reserve(&store, 1));
         lane = lanepool_i_lane_memory_take(&store);
         expect_eq(*(uint64_t *)lanepool_i_lane_memory_beside(lane), 0);
-        lanepool_i_lane_memory_give(&store, lane);
+        lanepool_i_lane_memory_return(&store, lane);
         lanepool_i_lane_memory_publish(&store);
         lanepool_i_lane_memory_trim(&store);
     }

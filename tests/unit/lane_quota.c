@@ -66,12 +66,12 @@ static lanepool_i_lane_quota *make_quota(struct fixture *all, uint64_t id)
 
 static lanepool_i_lane_quota *keep(struct fixture *all, uint64_t id)
 {
-    return lanepool_i_lane_quotas_keep(&all->quotas, make_quota(all, id), &all->spare);
+    return lanepool_i_lane_quotas_reference(&all->quotas, make_quota(all, id), &all->spare);
 }
 
 static void unkeep(struct fixture *all, lanepool_i_lane_quota *quota)
 {
-    lanepool_i_lane_quotas_unkeep(&all->quotas, quota, &all->spare);
+    lanepool_i_lane_quotas_unreference(&all->quotas, quota, &all->spare);
 }
 
 static const lanepool_i_lane_quota *find(const struct fixture *all, uint64_t id)
@@ -183,7 +183,7 @@ Test(lane_quota, a_charge_by_a_handle_is_one_keeper_more)
     charge->quotas[charge->count++] = quota; /* two handles of one key */
     lanepool_i_lane_quotas_enter(&all.quotas, charge, &all.spare);
     expect_eq(charge->count, 1);
-    expect_eq(quota->keepers, 2);
+    expect_eq(quota->references, 2);
     unkeep(&all, quota); /* the handle is released before the task ends */
     expect(find(&all, 1) == quota);
     leave(&all, charge);

@@ -14,12 +14,12 @@ static bool append_with(struct lane_tasks *all, uint64_t word, char name, lanepo
     uintptr_t link = plain_link(block_of(all, name), 0, mode);
 
     store_relaxed(&entry_of(all, name)->next, 0);
-    return lanepool_i_lane_append_behind(&all->lane, link, word, &all->grants);
+    return lanepool_i_lane_append_slowly(&all->lane, link, word, &all->grants);
 }
 
 static void release_with(struct lane_tasks *all, uint64_t word)
 {
-    lanepool_i_lane_release_before(&all->lane, word, &all->grants);
+    lanepool_i_lane_release_slowly(&all->lane, word, &all->grants);
 }
 
 /* 'a' is granted and 'b' waits behind it. */

@@ -31,7 +31,7 @@ static inline struct plain_block *block_of(struct lane_tasks *all, char name)
 
 static inline lanepool_i_entry *entry_of(struct lane_tasks *all, char name)
 {
-    return &block_of(all, name)->task.as.narrow[0];
+    return &block_of(all, name)->task.as.plain[0];
 }
 
 /* Returns true if the entry was granted at once. */

@@ -1,4 +1,4 @@
-/* Trimming a slab: what memory is given back, and what stays. */
+/* Trimming a slab: memory that is given back, and memory that stays. */
 #include "unit/slab_blocks.h"
 
 Test(slab_trim, fewer_chains_than_the_reserve_stay)

@@ -95,8 +95,8 @@ Test(task, a_task_is_collected_once)
         plain_init(&blocks[i], i, 1);
     }
     for (int times = 0; times < 3; times++) {
-        lanepool_i_tasks_collect(&list, &blocks[0].task);
-        lanepool_i_tasks_collect(&list, &blocks[1].task);
+        lanepool_i_tasks_add_unvisited(&list, &blocks[0].task);
+        lanepool_i_tasks_add_unvisited(&list, &blocks[1].task);
     }
     expect_eq(list.count, 2);
     expect(lanepool_i_tasks_take(&list) == &blocks[0].task);
