@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "base/units.h"
 
 #define OPTION_OUTPUT  1u
@@ -111,59 +112,24 @@ static const struct command {
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
-/* The arguments that are not read yet. */
-struct arguments {
-    char **items;
-    int count, next;
-    struct problem *problem;
-};
-
-static bool fail_usage(struct arguments *arguments, const char *what, const char *which)
-{
-    return problem_set(arguments->problem, EXIT_CODE_INPUT, "%s%s; see laneview --help", what,
-                       which);
-}
-
-static bool is_option(const char *argument, const char *name)
-{
-    size_t size = strlen(name);
-    return strncmp(argument, name, size) == 0 && (argument[size] == 0 || argument[size] == '=');
-}
-
-/* Reads the value of an option: --name VALUE or --name=VALUE. */
-static bool take_value(struct arguments *arguments, const char *name, const char **value)
-{
-    const char *argument = arguments->items[arguments->next - 1];
-    size_t size = strlen(name);
-    if (argument[size] == '=') {
-        *value = argument + size + 1;
-        return true;
-    }
-    if (arguments->next == arguments->count) {
-        return fail_usage(arguments, "a value is missing after ", name);
-    }
-    *value = arguments->items[arguments->next++];
-    return true;
-}
-
 static bool take_time(struct arguments *arguments, const char *name, uint64_t *time)
 {
     const char *value = NULL;
-    return take_value(arguments, name, &value) &&
+    return arguments_take_value(arguments, name, &value) &&
            (units_parse(value, time) ||
-            fail_usage(arguments, "not a time such as 12.5ms: ", value));
+            arguments_fail(arguments, "not a time such as 12.5ms: ", value));
 }
 
 static bool take_speed(struct arguments *arguments, unsigned *percent)
 {
     const char *value = NULL;
     char *end = NULL;
-    if (!take_value(arguments, "--speed", &value)) {
+    if (!arguments_take_value(arguments, "--speed", &value)) {
         return false;
     }
     double speed = value[strspn(value, "0123456789.")] == 0 ? strtod(value, &end) : 0;
     if (!end || *end || !(speed >= 0.01 && speed <= 10000)) {
-        return fail_usage(arguments, "not a speed from 0.01 to 10000: ", value);
+        return arguments_fail(arguments, "not a speed from 0.01 to 10000: ", value);
     }
     *percent = (unsigned)(speed * 100 + 0.5);
     return true;
@@ -172,13 +138,13 @@ static bool take_speed(struct arguments *arguments, unsigned *percent)
 static bool take_workers(struct arguments *arguments, unsigned *count)
 {
     const char *value = NULL;
-    if (!take_value(arguments, "--workers", &value)) {
+    if (!arguments_take_value(arguments, "--workers", &value)) {
         return false;
     }
     size_t digits = strspn(value, "0123456789");
     unsigned long number = digits > 0 && digits < 6 ? strtoul(value, NULL, 10) : 0;
     if (value[digits] != 0 || number < 1 || number > LANEPOOL_WORKERS_MAX) {
-        return fail_usage(arguments, "not a number of workers from 1 to 1024: ", value);
+        return arguments_fail(arguments, "not a number of workers from 1 to 1024: ", value);
     }
     *count = (unsigned)number;
     return true;
@@ -187,13 +153,13 @@ static bool take_workers(struct arguments *arguments, unsigned *count)
 static bool take_layout(struct arguments *arguments, struct cli *cli)
 {
     const char *value = NULL;
-    if (!take_value(arguments, "--layout", &value)) {
+    if (!arguments_take_value(arguments, "--layout", &value)) {
         return false;
     }
     cli->has_layout = true;
     cli->layout = strcmp(value, "worker") == 0 ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     return strcmp(value, "worker") == 0 || strcmp(value, "key") == 0 ||
-           fail_usage(arguments, "not a layout, worker or key: ", value);
+           arguments_fail(arguments, "not a layout, worker or key: ", value);
 }
 
 /* Reads one option. An option that the command does not have is a usage problem. */
@@ -208,28 +174,28 @@ static bool take_option(struct cli *cli, struct arguments *arguments, unsigned o
         cli->is_json = true;
         return true;
     }
-    if (is_option(argument, "-o") && (options & OPTION_OUTPUT) != 0) {
-        return take_value(arguments, "-o", &cli->output);
+    if (arguments_is_option(argument, "-o") && (options & OPTION_OUTPUT) != 0) {
+        return arguments_take_value(arguments, "-o", &cli->output);
     }
-    if (is_option(argument, "--from") && (options & OPTION_WINDOW) != 0) {
+    if (arguments_is_option(argument, "--from") && (options & OPTION_WINDOW) != 0) {
         return take_time(arguments, "--from", &cli->from);
     }
-    if (is_option(argument, "--to") && (options & OPTION_WINDOW) != 0) {
+    if (arguments_is_option(argument, "--to") && (options & OPTION_WINDOW) != 0) {
         return take_time(arguments, "--to", &cli->to);
     }
-    if (is_option(argument, "--at") && (options & OPTION_AT) != 0) {
+    if (arguments_is_option(argument, "--at") && (options & OPTION_AT) != 0) {
         return take_time(arguments, "--at", &cli->at);
     }
-    if (is_option(argument, "--speed") && (options & OPTION_SPEED) != 0) {
+    if (arguments_is_option(argument, "--speed") && (options & OPTION_SPEED) != 0) {
         return take_speed(arguments, &cli->speed_percent);
     }
-    if (is_option(argument, "--workers") && (options & OPTION_WORKERS) != 0) {
+    if (arguments_is_option(argument, "--workers") && (options & OPTION_WORKERS) != 0) {
         return take_workers(arguments, &cli->worker_count);
     }
-    if (is_option(argument, "--layout") && (options & OPTION_LAYOUT) != 0) {
+    if (arguments_is_option(argument, "--layout") && (options & OPTION_LAYOUT) != 0) {
         return take_layout(arguments, cli);
     }
-    return fail_usage(arguments, "unknown option ", argument);
+    return arguments_fail(arguments, "unknown option ", argument);
 }
 
 static bool runs_a_scenario(const struct cli *cli)
@@ -241,16 +207,17 @@ static bool runs_a_scenario(const struct cli *cli)
 static bool check_arguments(const struct cli *cli, struct arguments *arguments, const char *command)
 {
     if (!cli->file && cli->command != CLI_SCENARIO) {
-        return fail_usage(arguments, command,
-                          runs_a_scenario(cli) ? " needs the NAME of a scenario" : " needs a FILE");
+        return arguments_fail(arguments, command,
+                              runs_a_scenario(cli) ? " needs the NAME of a scenario"
+                                                   : " needs a FILE");
     }
     if (cli->command == CLI_RECORD && !cli->output) {
-        return fail_usage(arguments, "record needs to know where: -o FILE", "");
+        return arguments_fail(arguments, "record needs to know where: -o FILE", "");
     }
     if (cli->command == CLI_DOT && cli->at == UINT64_MAX) {
-        return fail_usage(arguments, "dot needs a moment: --at TIME", "");
+        return arguments_fail(arguments, "dot needs a moment: --at TIME", "");
     }
-    return cli->from < cli->to || fail_usage(arguments, "--from must be before --to", "");
+    return cli->from < cli->to || arguments_fail(arguments, "--from must be before --to", "");
 }
 
 static bool read_command(struct cli *cli, struct arguments *arguments,
@@ -266,7 +233,7 @@ static bool read_command(struct cli *cli, struct arguments *arguments,
         } else if (!is_file && !take_option(cli, arguments, command->options)) {
             return false;
         } else if (is_file && cli->file) {
-            return fail_usage(arguments, "only one file at a time, not also ", argument);
+            return arguments_fail(arguments, "only one file at a time, not also ", argument);
         } else if (is_file) {
             cli->file = argument;
         }
@@ -297,12 +264,12 @@ static const struct command *find_command(const char *name)
 
 bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct problem *problem)
 {
-    struct arguments arguments = { argument_items, argument_count, 2, problem };
+    struct arguments arguments = { "laneview", argument_items, argument_count, 2, problem };
     *cli = (struct cli){
         .command = CLI_HELP, .help = help, .to = UINT64_MAX, .at = UINT64_MAX, .speed_percent = 100
     };
     if (argument_count < 2) {
-        return fail_usage(&arguments, "a command is missing", "");
+        return arguments_fail(&arguments, "a command is missing", "");
     }
     const struct command *command = find_command(argument_items[1]);
     if (wants_help(argument_count, argument_items)) {
@@ -314,5 +281,5 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
         return true;
     }
     return command ? read_command(cli, &arguments, command)
-                   : fail_usage(&arguments, "unknown command ", argument_items[1]);
+                   : arguments_fail(&arguments, "unknown command ", argument_items[1]);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "memory.h"
 
 #define COMMIT_SIZE 8192
@@ -49,40 +50,11 @@ const char cli_help[] =
     "usage;\n"
     "3 work is held; 4 the database belongs to other input or rules.\n";
 
-/* The arguments, and the index of the next one to read. */
-struct arguments {
-    char **items;
-    int count, next;
-    struct problem *problem;
-};
-
-static bool report_usage(struct arguments *arguments, const char *what, const char *which)
-{
-    return problem_set(arguments->problem, EXIT_CODE_INPUT, "%s%s; see ledgerbatch --help", what,
-                       which);
-}
-
-/* Reads the value of an option: --name VALUE or --name=VALUE. */
-static bool take_value(struct arguments *arguments, const char *name, const char **value)
-{
-    const char *argument = arguments->items[arguments->next - 1];
-    size_t size = strlen(name);
-    if (argument[size] == '=') {
-        *value = argument + size + 1;
-        return true;
-    }
-    if (arguments->next == arguments->count) {
-        return report_usage(arguments, "a value is missing after ", name);
-    }
-    *value = arguments->items[arguments->next++];
-    return true;
-}
-
 static bool take_number(struct arguments *arguments, const char *name, unsigned long minimum,
                         unsigned long maximum, unsigned long *number)
 {
     const char *value = NULL;
-    if (!take_value(arguments, name, &value)) {
+    if (!arguments_take_value(arguments, name, &value)) {
         return false;
     }
     unsigned long read = 0;
@@ -93,19 +65,13 @@ static bool take_number(struct arguments *arguments, const char *name, unsigned 
         good = read >= minimum && read <= maximum;
     }
     *number = read;
-    return good || report_usage(arguments, "not a number in range after ", name);
-}
-
-static bool is_option(const char *argument, const char *name)
-{
-    size_t size = strlen(name);
-    return strncmp(argument, name, size) == 0 && (argument[size] == 0 || argument[size] == '=');
+    return good || arguments_fail(arguments, "not a number in range after ", name);
 }
 
 static bool take_pattern(struct arguments *arguments, const char *name, struct patterns *patterns)
 {
     const char *value = NULL;
-    if (!take_value(arguments, name, &value)) {
+    if (!arguments_take_value(arguments, name, &value)) {
         return false;
     }
     patterns_add(patterns, value);
@@ -115,14 +81,14 @@ static bool take_pattern(struct arguments *arguments, const char *name, struct p
 static bool take_monthly(struct arguments *arguments, struct rules *rules)
 {
     const char *value = NULL;
-    if (!take_value(arguments, "--monthly", &value)) {
+    if (!arguments_take_value(arguments, "--monthly", &value)) {
         return false;
     }
     if (rules->statement || rules->accrual || rules->close) {
-        return report_usage(arguments, "--monthly is given twice", "");
+        return arguments_fail(arguments, "--monthly is given twice", "");
     }
     const char *wrong = rules_read_monthly(rules, value);
-    return !wrong || report_usage(arguments, wrong, "");
+    return !wrong || arguments_fail(arguments, wrong, "");
 }
 
 /* Reads an option about rules. Sets *known to whether the argument is one. */
@@ -135,22 +101,22 @@ static bool take_rule(struct arguments *arguments, struct rules *rules, const ch
         rules->csv = true;
         return true;
     }
-    if (is_option(argument, "--client-depth")) {
+    if (arguments_is_option(argument, "--client-depth")) {
         bool read = take_number(arguments, "--client-depth", 1, 1000, &number);
         rules->client_depth = (unsigned)number;
         return read;
     }
-    if (is_option(argument, "--commutative")) {
+    if (arguments_is_option(argument, "--commutative")) {
         return take_pattern(arguments, "--commutative", &rules->commutative);
     }
-    if (is_option(argument, "--no-overdraft")) {
+    if (arguments_is_option(argument, "--no-overdraft")) {
         return take_pattern(arguments, "--no-overdraft", &rules->no_overdraft);
     }
-    if (is_option(argument, "--monthly")) {
+    if (arguments_is_option(argument, "--monthly")) {
         return take_monthly(arguments, rules);
     }
-    if (is_option(argument, "--accrual-accounts")) {
-        return take_value(arguments, "--accrual-accounts", &rules->accrual_accounts);
+    if (arguments_is_option(argument, "--accrual-accounts")) {
+        return arguments_take_value(arguments, "--accrual-accounts", &rules->accrual_accounts);
     }
     *known = false;
     return true;
@@ -161,8 +127,8 @@ static bool take_watch(struct arguments *arguments, struct watch_options *watch,
                        const char *argument, bool *known)
 {
     *known = true;
-    if (is_option(argument, "--trace")) {
-        return take_value(arguments, "--trace", &watch->trace);
+    if (arguments_is_option(argument, "--trace")) {
+        return arguments_take_value(arguments, "--trace", &watch->trace);
     }
     if (strcmp(argument, "--live") == 0) {
         watch->is_live = true;
@@ -182,7 +148,7 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
                                          [ON_QUARANTINE_EXCLUDE] = "exclude",
                                          [ON_QUARANTINE_FAIL] = "fail" };
     const char *value = NULL;
-    if (!take_value(arguments, "--on-quarantine", &value)) {
+    if (!arguments_take_value(arguments, "--on-quarantine", &value)) {
         return false;
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -191,7 +157,7 @@ static bool take_on_quarantine(struct arguments *arguments, enum on_quarantine *
             return true;
         }
     }
-    return report_usage(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
+    return arguments_fail(arguments, "--on-quarantine takes hold, exclude or fail, not ", value);
 }
 
 static bool take_run_option(struct arguments *arguments, struct run_options *run,
@@ -207,34 +173,34 @@ static bool take_run_option(struct arguments *arguments, struct run_options *run
     if (known) {
         return read_watch;
     }
-    if (is_option(argument, "--db")) {
-        return take_value(arguments, "--db", &run->database);
+    if (arguments_is_option(argument, "--db")) {
+        return arguments_take_value(arguments, "--db", &run->database);
     }
-    if (is_option(argument, "--out")) {
-        return take_value(arguments, "--out", &run->folder);
+    if (arguments_is_option(argument, "--out")) {
+        return arguments_take_value(arguments, "--out", &run->folder);
     }
-    if (is_option(argument, "--workers")) {
+    if (arguments_is_option(argument, "--workers")) {
         bool read = take_number(arguments, "--workers", 1, WORKERS_MAX, &number);
         run->workers = (unsigned)number;
         return read;
     }
-    if (is_option(argument, "--task-wait-us")) {
+    if (arguments_is_option(argument, "--task-wait-us")) {
         bool read = take_number(arguments, "--task-wait-us", 0, 1000000, &number);
         run->task_wait_us = (unsigned)number;
         return read;
     }
-    if (is_option(argument, "--on-quarantine")) {
+    if (arguments_is_option(argument, "--on-quarantine")) {
         return take_on_quarantine(arguments, &run->on_quarantine);
     }
-    if (is_option(argument, "--fail-on")) {
+    if (arguments_is_option(argument, "--fail-on")) {
         return take_pattern(arguments, "--fail-on", &run->fail_on);
     }
-    if (is_option(argument, "--commit-size")) {
+    if (arguments_is_option(argument, "--commit-size")) {
         bool read = take_number(arguments, "--commit-size", 1, 1 << 24, &number);
         run->commit_size = number;
         return read;
     }
-    return report_usage(arguments, "unknown option ", argument);
+    return arguments_fail(arguments, "unknown option ", argument);
 }
 
 /* Reads an option about the clients that a retry resumes. Sets *known to whether it is one. */
@@ -246,8 +212,8 @@ static bool take_choice(struct arguments *arguments, struct held_choice *choice,
         choice->all = true;
         return true;
     }
-    if (choice->is_retry && is_option(argument, "--lane")) {
-        return take_value(arguments, "--lane", &clients[choice->client_count++]);
+    if (choice->is_retry && arguments_is_option(argument, "--lane")) {
+        return arguments_take_value(arguments, "--lane", &clients[choice->client_count++]);
     }
     *known = false;
     return true;
@@ -257,16 +223,16 @@ static bool check_run(const struct run_options *run, struct arguments *arguments
 {
     const struct held_choice *resumed = &run->resumed;
     if (run->database[0] == 0 || run->folder[0] == 0) {
-        return report_usage(arguments, "--db and --out need a name", "");
+        return arguments_fail(arguments, "--db and --out need a name", "");
     }
     if (run->watch.is_ascii && !run->watch.is_live) {
-        return report_usage(arguments, "--ascii is about --live, which is not given", "");
+        return arguments_fail(arguments, "--ascii is about --live, which is not given", "");
     }
     if (resumed->is_retry && resumed->all == (resumed->client_count > 0)) {
-        return report_usage(arguments, "retry needs either --all, or --lane with a client", "");
+        return arguments_fail(arguments, "retry needs either --all, or --lane with a client", "");
     }
     return run->file_count > 0 ||
-           report_usage(arguments, "a FILE is missing, or - for standard input", "");
+           arguments_fail(arguments, "a FILE is missing, or - for standard input", "");
 }
 
 static bool read_run(struct cli *cli, struct arguments *arguments, bool is_retry)
@@ -298,10 +264,10 @@ static bool read_database(struct cli *cli, struct arguments *arguments, enum cli
     cli->database = "ledgerbatch.db";
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
-        if (!is_option(argument, "--db")) {
-            return report_usage(arguments, "unknown argument ", argument);
+        if (!arguments_is_option(argument, "--db")) {
+            return arguments_fail(arguments, "unknown argument ", argument);
         }
-        if (!take_value(arguments, "--db", &cli->database)) {
+        if (!arguments_take_value(arguments, "--db", &cli->database)) {
             return false;
         }
     }
@@ -315,21 +281,21 @@ static bool read_generate(struct cli *cli, struct arguments *arguments)
     *options = (struct generate_options){ 1000, 10000, 12, 1 };
     if (arguments->next == arguments->count ||
         strcmp(arguments->items[arguments->next++], "smallbank") != 0) {
-        return report_usage(arguments, "generate makes: smallbank", "");
+        return arguments_fail(arguments, "generate makes: smallbank", "");
     }
     while (arguments->next < arguments->count) {
         const char *argument = arguments->items[arguments->next++];
         bool read;
-        if (is_option(argument, "--customers")) {
+        if (arguments_is_option(argument, "--customers")) {
             read = take_number(arguments, "--customers", 2, 999999, &options->customers);
-        } else if (is_option(argument, "--transactions")) {
+        } else if (arguments_is_option(argument, "--transactions")) {
             read = take_number(arguments, "--transactions", 0, 1000000000, &options->transactions);
-        } else if (is_option(argument, "--months")) {
+        } else if (arguments_is_option(argument, "--months")) {
             read = take_number(arguments, "--months", 1, 12000, &options->months);
-        } else if (is_option(argument, "--seed")) {
+        } else if (arguments_is_option(argument, "--seed")) {
             read = take_number(arguments, "--seed", 0, UINT32_MAX, &options->seed);
         } else {
-            return report_usage(arguments, "unknown argument ", argument);
+            return arguments_fail(arguments, "unknown argument ", argument);
         }
         if (!read) {
             return false;
@@ -351,14 +317,14 @@ static bool wants_help(int argument_count, char **argument_items)
 
 bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct problem *problem)
 {
-    struct arguments arguments = { argument_items, argument_count, 2, problem };
+    struct arguments arguments = { "ledgerbatch", argument_items, argument_count, 2, problem };
     *cli = (struct cli){ .command = CLI_HELP };
     rules_init(&cli->run.rules);
     cli->run.database = "ledgerbatch.db";
     cli->run.folder = "ledgerbatch-out";
     cli->run.commit_size = COMMIT_SIZE;
     if (argument_count < 2) {
-        return report_usage(&arguments, "a command is missing", "");
+        return arguments_fail(&arguments, "a command is missing", "");
     }
     if (wants_help(argument_count, argument_items)) {
         return true;
@@ -383,7 +349,7 @@ bool cli_read(struct cli *cli, int argument_count, char **argument_items, struct
         cli->command = CLI_VERSION;
         return true;
     }
-    return report_usage(&arguments, "unknown command ", command);
+    return arguments_fail(&arguments, "unknown command ", command);
 }
 
 void cli_fini(struct cli *cli)
