@@ -1,7 +1,6 @@
 /* Owns the arrays of the book. */
 #include "book/book.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,11 +100,18 @@ void book_see_scale(struct book *book, uint32_t commodity, unsigned scale)
 bool book_problem(const struct book *book, struct problem *problem, uint32_t source, uint32_t line,
                   const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    book_problem_list(book, problem, source, line, format, arguments);
     va_end(arguments);
+    return false;
+}
+
+bool book_problem_list(const struct book *book, struct problem *problem, uint32_t source,
+                       uint32_t line, const char *format, va_list arguments)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
     return problem_set_place(problem, "%s:%lu: %s", book->sources.items[source]->name,
                              (unsigned long)line, text);
 }

@@ -9,6 +9,7 @@
 #ifndef LEDGERBATCH_BOOK_BOOK_H
 #define LEDGERBATCH_BOOK_BOOK_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -143,8 +144,11 @@ static inline struct slice book_symbol(const struct book *book, uint32_t commodi
     return book->commodity_names.items[commodity];
 }
 
-/* Sets an input problem as "FILE:LINE: message". */
+/* Sets an input problem as "FILE:LINE: message". Always returns false. */
 bool book_problem(const struct book *book, struct problem *problem, uint32_t source, uint32_t line,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+bool book_problem_list(const struct book *book, struct problem *problem, uint32_t source,
+                       uint32_t line, const char *format, va_list arguments)
+    __attribute__((format(printf, 5, 0)));
 
 #endif

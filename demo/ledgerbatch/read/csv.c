@@ -5,7 +5,6 @@
 #include "read/csv.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/syntax.h"
 
@@ -28,12 +27,12 @@ struct csv_parser {
 
 static bool csv_problem(struct csv_parser *parser, const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    book_problem_list(parser->book, parser->problem, parser->source, parser->line, format,
+                      arguments);
     va_end(arguments);
-    return book_problem(parser->book, parser->problem, parser->source, parser->line, "%s", text);
+    return false;
 }
 
 /* Reads a field in quotes; a doubled quote becomes one. */

@@ -2,18 +2,17 @@
 #include "read/journal_lex.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/syntax.h"
 
 bool journal_problem(struct journal_parser *parser, const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    book_problem_list(parser->book, parser->problem, parser->source, parser->line, format,
+                      arguments);
     va_end(arguments);
-    return book_problem(parser->book, parser->problem, parser->source, parser->line, "%s", text);
+    return false;
 }
 
 void journal_skip_blanks(struct journal_parser *parser)
