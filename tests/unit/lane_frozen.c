@@ -181,15 +181,21 @@ Test(lane_frozen, shared_entries_at_the_head_join_granted_ones)
     expect_rest(&all, 5, "ef");
 }
 
+/* Takes an entry out of the frozen lane. Lets SHARED entries behind it join, and thaws the lane. */
+static void join_without(struct lane_tasks *all, char name)
+{
+    expect(lanepool_i_lane_freeze(&all->lane));
+    take_out(all, name);
+    lanepool_i_lane_grant_shared(&all->lane, &all->grants);
+    thaw(all);
+}
+
 Test(lane_frozen, all_waiting_entries_may_join)
 {
     struct lane_tasks all;
 
     lane_init(&all, LANEPOOL_SHARED, "Bcd");
-    expect(lanepool_i_lane_freeze(&all.lane));
-    take_out(&all, 'b');
-    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
-    thaw(&all);
+    join_without(&all, 'b');
     expect_ready(&all, "cd");
     expect(append(&all, 'e', LANEPOOL_SHARED));
     expect_rest(&all, 4, "");
@@ -200,10 +206,7 @@ Test(lane_frozen, an_exclusive_entry_does_not_join)
     struct lane_tasks all;
 
     lane_init(&all, LANEPOOL_SHARED, "BCd");
-    expect(lanepool_i_lane_freeze(&all.lane));
-    take_out(&all, 'b');
-    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
-    thaw(&all);
+    join_without(&all, 'b');
     expect_ready(&all, "");
     expect_rest(&all, 3, "cd");
 }
@@ -213,10 +216,7 @@ Test(lane_frozen, no_entry_joins_a_granted_exclusive_one)
     struct lane_tasks all;
 
     lane_init(&all, LANEPOOL_EXCLUSIVE, "Bc");
-    expect(lanepool_i_lane_freeze(&all.lane));
-    take_out(&all, 'b');
-    lanepool_i_lane_grant_shared(&all.lane, &all.grants);
-    thaw(&all);
+    join_without(&all, 'b');
     expect_ready(&all, "");
     expect_rest(&all, 2, "c");
 }
