@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Functions of src/ have names that say something in a backtrace.
+"""Checks that the names of functions are useful in a backtrace.
 
     names.py <directory of sources>
 
-A name has two words at least, and no two files define functions of one name.
+A name must have at least two words, and no two files may define functions with the same name.
 """
 import collections
 import os

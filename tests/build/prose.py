@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Comments and pages are in plain English: what can be found of that by patterns.
+"""Checks by patterns that comments and pages are in plain English.
 
     prose.py <project> <file or folder>...
 
-Lists sentences of kinds that readers have had to read twice (CONTRIBUTING.md, "How we write"), and those
-of more than 45 words. Fails if there are more than a few for each thousand sentences: a pattern may be
-wrong about a sentence, but not about many.
+Lists sentences that readers probably have to read twice (CONTRIBUTING.md, "How we write"), and
+sentences of more than 45 words. A pattern can be wrong about single sentences, so the check fails
+only if it finds more than 7 for each thousand.
 """
 import os
 import re
