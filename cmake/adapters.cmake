@@ -25,6 +25,9 @@ function(lanepool_add_adapter name imported requires)
         POSITION_INDEPENDENT_CODE ON
         EXPORT_NAME ${name})
     add_library(lanepool::${name} ALIAS ${target})
+    if(NOT LANEPOOL_INSTALL)
+        return()
+    endif()
 
     install(TARGETS ${target} EXPORT lanepool-${name}-targets COMPONENT ${name}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

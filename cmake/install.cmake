@@ -1,11 +1,15 @@
-# Headers, both libraries, a CMake package and a pkg-config file.
+# Headers, the libraries, a CMake package and a pkg-config file.
+
+if(NOT LANEPOOL_INSTALL)
+    return()
+endif()
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lanepool)
 
-install(TARGETS lanepool lanepool_static EXPORT lanepool-targets
+install(TARGETS ${LANEPOOL_LIBRARIES} EXPORT lanepool-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

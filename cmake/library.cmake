@@ -1,12 +1,13 @@
-# The library, shared and static, as it is installed; and a testing build that opens the internals and
-# checks its assertions.
+# The library, shared and static, as it is installed; and a testing build that opens the internals
+# and checks its assertions.
 
 find_package(Threads REQUIRED)
 
 # Adapters are libraries of their own.
 file(GLOB_RECURSE LANEPOOL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 list(FILTER LANEPOOL_SOURCES EXCLUDE REGEX "/src/adapters/")
-file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lanepool/*.h)
+file(GLOB LANEPOOL_PUBLIC_HEADERS CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/include/lanepool/*.h ${PROJECT_SOURCE_DIR}/include/lanepool/*.hpp)
 
 # Static probes of the events, where the system has them. Looked for at each configuration, so that a
 # tree which was configured before the header was installed is built again.
@@ -23,6 +24,14 @@ function(lanepool_add_library name type)
         target_compile_definitions(${name} PRIVATE LANEPOOL_STATIC_PROBES=1)
     endif()
     target_compile_features(${name} PUBLIC c_std_11)
+    # Misuse that no status can tell ends the program with a message.
+    if(LANEPOOL_CHECKS)
+        target_compile_definitions(${name} PRIVATE LANEPOOL_CHECKED=1)
+    else()
+        target_compile_definitions(${name} PRIVATE $<$<CONFIG:Debug>:LANEPOOL_CHECKED=1>)
+    endif()
+    # A project that embeds lanepool may have no build type, which means no optimisation.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:>:-O2>)
     target_link_libraries(${name} PUBLIC Threads::Threads)
     set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
 endfunction()
@@ -31,23 +40,31 @@ endfunction()
 lanepool_add_library(lanepool_objects OBJECT ${LANEPOOL_SOURCES})
 set_target_properties(lanepool_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-lanepool_add_library(lanepool SHARED $<TARGET_OBJECTS:lanepool_objects>)
-set(symbol_map ${PROJECT_SOURCE_DIR}/cmake/lanepool.map)
-target_link_options(lanepool PRIVATE -Wl,--version-script=${symbol_map})
-set_target_properties(lanepool PROPERTIES
-    VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    LINK_DEPENDS ${symbol_map}
-    EXPORT_NAME shared)
+set(LANEPOOL_LIBRARIES "")
+if(LANEPOOL_SHARED)
+    lanepool_add_library(lanepool SHARED $<TARGET_OBJECTS:lanepool_objects>)
+    set(symbol_map ${PROJECT_SOURCE_DIR}/src/liblanepool.map)
+    # A thread that has used a pool calls the library when it ends, also after a dlclose().
+    target_link_options(lanepool PRIVATE -Wl,--version-script=${symbol_map} -Wl,-z,nodelete)
+    set_target_properties(lanepool PROPERTIES
+        VERSION ${PROJECT_VERSION}
+        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        LINK_DEPENDS ${symbol_map}
+        EXPORT_NAME shared)
+    add_library(lanepool::shared ALIAS lanepool)
+    list(APPEND LANEPOOL_LIBRARIES lanepool)
+endif()
 
-lanepool_add_library(lanepool_static STATIC $<TARGET_OBJECTS:lanepool_objects>)
-set_target_properties(lanepool_static PROPERTIES
-    OUTPUT_NAME lanepool
-    EXPORT_NAME static)
+if(LANEPOOL_STATIC)
+    lanepool_add_library(lanepool_static STATIC $<TARGET_OBJECTS:lanepool_objects>)
+    set_target_properties(lanepool_static PROPERTIES
+        OUTPUT_NAME lanepool
+        EXPORT_NAME static)
+    add_library(lanepool::static ALIAS lanepool_static)
+    list(APPEND LANEPOOL_LIBRARIES lanepool_static)
+endif()
 
-add_library(lanepool::shared ALIAS lanepool)
-add_library(lanepool::static ALIAS lanepool_static)
-if(BUILD_SHARED_LIBS)
+if(LANEPOOL_SHARED AND (BUILD_SHARED_LIBS OR NOT LANEPOOL_STATIC))
     add_library(lanepool::lanepool ALIAS lanepool)
 else()
     add_library(lanepool::lanepool ALIAS lanepool_static)
@@ -57,5 +74,5 @@ if(LANEPOOL_BUILD_TESTS)
     lanepool_add_library(lanepool_testing STATIC ${LANEPOOL_SOURCES})
     target_include_directories(lanepool_testing PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(lanepool_testing PUBLIC LANEPOOL_TESTING=1)
-    target_compile_options(lanepool_testing PRIVATE -UNDEBUG)
+    target_compile_options(lanepool_testing PRIVATE -UNDEBUG -ULANEPOOL_CHECKED -DLANEPOOL_CHECKED=1)
 endif()

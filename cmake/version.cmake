@@ -1,6 +1,6 @@
 # The version lives in one place, the public header; this reads it before project() needs it.
 
-set(version_header ${CMAKE_CURRENT_LIST_DIR}/../include/lanepool/version.h)
+set(version_header ${CMAKE_CURRENT_LIST_DIR}/../include/lanepool/status.h)
 set(LANEPOOL_HEADER_VERSION "")
 foreach(part MAJOR MINOR PATCH)
     file(STRINGS ${version_header} line REGEX "^#define LANEPOOL_VERSION_${part} [0-9]+")

@@ -18,11 +18,11 @@ static bool is_compatible(const lanepool_task_view *a, const lanepool_task_view 
     return (one->clients & other->clients) == 0;
 }
 
-static int work(lanepool_run *run, void *context, lanepool_call call)
+static int work(lanepool_run *run, void *context)
 {
     struct request *request = context;
     (void)run;
-    for (int i = 0; i < 3 && call == LANEPOOL_CALL_RUN; i++)
+    for (int i = 0; i < 3; i++)
         if ((request->clients >> i & 1) != 0)
             request->sum += balance[i] += request->amount;
     return 0;
@@ -31,15 +31,11 @@ static int work(lanepool_run *run, void *context, lanepool_call call)
 int main(void)
 {
     lanepool_pool *pool;
-    lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    options.is_compatible = is_compatible; /* works with .layout = LANEPOOL_PER_WORKER, too */
-    lanepool_status status = lanepool_pool_create(&options, &pool);
-    for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
-        lanepool_task task = LANEPOOL_TASK_INIT;
-        task.function = work;
-        task.context = &requests[i];
-        status = lanepool_pool_submit(pool, &task);
-    }
+    /* The rule works with .layout = LANEPOOL_PER_WORKER, too. */
+    lanepool_status status =
+        lanepool_pool_create(LANEPOOL_OPTIONS(.is_compatible = is_compatible), &pool);
+    for (int i = 0; i < 5 && status == LANEPOOL_OK; i++)
+        status = lanepool_pool_run(pool, lanepool_key_none(), work, &requests[i]);
     lanepool_pool_destroy(pool);
     printf("statement: %ld, at the end: %ld %ld %ld\n", requests[2].sum, balance[0], balance[1],
            balance[2]);

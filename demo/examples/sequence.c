@@ -22,21 +22,27 @@ static void run(struct loop *self)
         lanepool_work_run(self->works[--self->count]); /* in any order, on any thread */
 }
 
-static int print(lanepool_run *run, void *context, lanepool_call call)
+static int print(lanepool_run *run, void *context)
 {
     (void)run;
-    printf(call == LANEPOOL_CALL_RUN ? "%s\n" : "%s: cancelled\n", (const char *)context);
+    printf("%s\n", (const char *)context);
     return 0;
+}
+
+static void print_cancelled(void *context, lanepool_status why)
+{
+    (void)why;
+    printf("%s: cancelled\n", (const char *)context);
 }
 
 static int submit(lanepool_sequence *sequence, const char *text, int64_t delay_ns,
                   lanepool_future **future)
 {
-    lanepool_task task = LANEPOOL_TASK_INIT;
-    task.function = print;
-    task.context = (void *)text;
-    task.future = future;
-    return lanepool_sequence_submit_after(sequence, &task, delay_ns);
+    return lanepool_sequence_submit_after(sequence,
+                                          LANEPOOL_TASK(.function = print, .context = (void *)text,
+                                                        .future = future,
+                                                        .cancelled = print_cancelled),
+                                          delay_ns);
 }
 
 int main(void)

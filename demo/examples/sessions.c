@@ -15,24 +15,24 @@ static struct request {
     { "ann", 0 }, { "bob", 0 }, { "ann", 0 }, { "ann", 0 }, { "bob", 0 }, { "cy", 0 }
 };
 
-static int open_session(void *user, const lanepool_claim *customer, void **session)
+static int open_session(void *user, lanepool_key customer, void **session)
 {
     (void)user, (void)customer;
     *session = calloc(1, sizeof(struct session));
     return *session == NULL;
 }
 
-static void close_session(void *user, const lanepool_claim *customer, void *session)
+static void close_session(void *user, lanepool_key customer, void *session)
 {
     (void)user, (void)customer;
     free(session);
 }
 
-static int serve(lanepool_run *run, void *context, lanepool_call call)
+static int serve(lanepool_run *run, void *context)
 {
     struct request *request = context;
     void *session;
-    if (call == LANEPOOL_CALL_CANCELLED || lanepool_run_context(run, NULL, &session, NULL))
+    if (lanepool_run_context(run, lanepool_key_none(), &session, NULL))
         return 1;
     request->place = ++((struct session *)session)->served;
     return 0;
@@ -42,14 +42,10 @@ static int serve(lanepool_run *run, void *context, lanepool_call call)
 static lanepool_status submit(lanepool_pool *pool, struct request *request,
                               lanepool_future **future)
 {
-    lanepool_claim customer = lanepool_claim_string(request->customer, LANEPOOL_EXCLUSIVE);
-    lanepool_task task = LANEPOOL_TASK_INIT;
-    task.function = serve;
-    task.context = request;
-    task.claims = &customer;
-    task.claim_count = 1;
-    task.future = future;
-    return lanepool_pool_submit(pool, &task);
+    lanepool_key customer = lanepool_key_string(request->customer);
+    return lanepool_pool_submit(
+        pool, LANEPOOL_TASK(.function = serve, .context = request, .future = future,
+                            LANEPOOL_CLAIMS(lanepool_claim_of(customer, LANEPOOL_EXCLUSIVE))));
 }
 
 int main(void)
@@ -60,7 +56,7 @@ int main(void)
     lanepool_context_options sessions = LANEPOOL_CONTEXT_OPTIONS_INIT;
     sessions.open = open_session;
     sessions.close = close_session;
-    sessions.linger_ns_min = 10000000000; /* idle for 10 s; the default adapts to the customer */
+    sessions.linger_min_ns = 10000000000; /* idle for 10 s; the default adapts to the customer */
     options.contexts = &sessions;
     options.workers = 2;
     options.pending_max = 4;

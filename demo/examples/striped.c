@@ -12,10 +12,10 @@ static struct posting {
     { 0, 0, 500, 0 }, { 1, 1, -30, 0 }, { 0, 0, -200, 0 }, { 1, 1, 50, 0 }, { 0, 1, -100, 0 }
 };
 
-static int post(lanepool_run *run, void *context, lanepool_call call)
+static int post(lanepool_run *run, void *context)
 {
     struct posting *posting = context;
-    if (call == LANEPOOL_CALL_CANCELLED || balance[posting->from] + posting->amount < 0)
+    if (balance[posting->from] + posting->amount < 0)
         return 1; /* refused: the client's lane continues, and the future has the status */
     posting->after = balance[posting->from] += posting->amount;
     if (posting->to != posting->from)
@@ -29,17 +29,12 @@ int main(void)
     lanepool_pool *pool;
     lanepool_future *futures[5] = { NULL };
     lanepool_status status = lanepool_pool_create(NULL, &pool);
-    for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
-        lanepool_claim clients[2] = { lanepool_claim_id(postings[i].from, LANEPOOL_EXCLUSIVE),
-                                      lanepool_claim_id(postings[i].to, LANEPOOL_EXCLUSIVE) };
-        lanepool_task task = LANEPOOL_TASK_INIT;
-        task.function = post;
-        task.context = &postings[i];
-        task.claims = clients; /* copied; blocks these lanes, and no other, until the task ends */
-        task.claim_count = postings[i].to == postings[i].from ? 1 : 2;
-        task.future = &futures[i];
-        status = lanepool_pool_submit(pool, &task);
-    }
+    /* A rollup blocks the lanes of both clients. A key that is claimed twice counts once. */
+    for (int i = 0; i < 5 && status == LANEPOOL_OK; i++)
+        status = lanepool_pool_submit(
+            pool, LANEPOOL_TASK(.function = post, .context = &postings[i], .future = &futures[i],
+                                LANEPOOL_CLAIMS(lanepool_exclusive(postings[i].from),
+                                                lanepool_exclusive(postings[i].to))));
     for (int i = 0; i < 5 && status == LANEPOOL_OK; i++) {
         lanepool_result result = { LANEPOOL_FAILED, 0, NULL };
         status = lanepool_future_wait(futures[i], LANEPOOL_FOREVER, &result);

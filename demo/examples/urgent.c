@@ -10,16 +10,16 @@ enum { CLIENTS = 4, ROUNDS = 2 };
 static sem_t started, may_end;
 static const char *const names[] = { "client 0", "client 1", "client 2", "client 3" };
 
-static int hold(lanepool_run *run, void *context, lanepool_call call)
+static int hold(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     sem_post(&started);
     return sem_wait(&may_end);
 }
 
-static int print(lanepool_run *run, void *context, lanepool_call call)
+static int print(lanepool_run *run, void *context)
 {
-    (void)run, (void)call;
+    (void)run;
     printf("%s\n", (const char *)context);
     return 0;
 }
@@ -27,14 +27,10 @@ static int print(lanepool_run *run, void *context, lanepool_call call)
 static lanepool_status submit(lanepool_pool *pool, lanepool_task_fn function, const char *text,
                               uint64_t client, uint32_t priority)
 {
-    lanepool_claim claim = lanepool_claim_id(client, LANEPOOL_EXCLUSIVE);
-    lanepool_task task = LANEPOOL_TASK_INIT;
-    task.function = function;
-    task.context = (void *)text;
-    task.claims = &claim;
-    task.claim_count = 1;
-    task.priority = priority;
-    return lanepool_pool_submit_within(pool, &task, 0); /* refused at once if a limit is reached */
+    const lanepool_task *task =
+        LANEPOOL_TASK(.function = function, .context = (void *)text, .priority = priority,
+                      LANEPOOL_CLAIMS(lanepool_exclusive(client)));
+    return lanepool_pool_submit_within(pool, task, 0); /* refused at once if a limit is reached */
 }
 
 int main(void)

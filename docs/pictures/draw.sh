@@ -19,10 +19,11 @@ folder=${2:-$here}
 if [ $record = yes ]; then
     "$laneview" record seed -o "$here/seed.recording"
     "$laneview" record latches -o "$here/latches.recording"
+    "$laneview" record seed --layout worker -o "$here/per_worker.recording"
     "$laneview" record poisoned -o "$here/poisoned.recording"
 fi
 mkdir -p "$folder"
-for name in seed latches poisoned; do
+for name in seed per_worker latches poisoned; do
     "$laneview" svg "$here/$name.recording" -o "$folder/$name.svg"
 done
 

@@ -215,7 +215,7 @@ static lanepool_status create_loop_executor(uv_loop_t *uv, bool by_threads,
     if (uv_async_init(uv, &loop->async, on_async) != 0) {
         uv_mutex_destroy(&loop->lock);
         free(loop);
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     }
     (void)uv_timer_init(uv, &loop->timer);
     return create_executor(loop, executor);

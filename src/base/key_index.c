@@ -13,7 +13,7 @@ uint32_t lanepool_i_key_index_hash_bytes(uint64_t seed, const void *data, size_t
         bytes += length;
         size -= length;
     }
-    return (uint32_t)hash & LANEPOOL_I_HASH_MASK;
+    return lanepool_i_key_index_finish_hash(hash);
 }
 
 static size_t segment_size(size_t segment)

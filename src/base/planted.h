@@ -22,8 +22,10 @@ enum {
     LANEPOOL_I_UNLOCKED = 13,             /* a cancel decides without the future's lock */
     LANEPOOL_I_PASSES_NO_PRIORITY = 14,   /* a waiting task does not pass its level on */
     LANEPOOL_I_LANE_OVERFILLED = 15,      /* only the first of a task's lanes is checked for room */
-    LANEPOOL_I_HELD_TOO_SOON = 16,        /* a pool is reported as held while tasks run */
-    LANEPOOL_I_PLANTED_COUNT = 16
+    LANEPOOL_I_PARKED_TOO_SOON = 16,      /* a pool reports PARKED while tasks run */
+    LANEPOOL_I_EXPIRES_STARTED = 17,      /* a deadline cancels a task that has started */
+    LANEPOOL_I_SCOPE_AS_CHAIN = 18,       /* a key's tasks are compared only up to a conflict */
+    LANEPOOL_I_PLANTED_COUNT = 18
 };
 
 #if defined(LANEPOOL_PLANTED)

@@ -38,8 +38,8 @@
 #define LANEPOOL_I_LANE_REGION  ((size_t)1 << 20)
 /* A block size with fewer chains of free blocks than this (half a MiB) is not trimmed. */
 #define LANEPOOL_I_RESERVE_CHAINS ((size_t)64)
-/* The table of poisoned lanes has 2 to this power chains. */
-#define LANEPOOL_I_POISON_BITS 9
+/* The chains that each table of parked tasks has at first: a power of two. */
+#define LANEPOOL_I_PARKED_CHAINS ((size_t)64)
 /* With no more lanes than this (1 MiB), idle ones are removed only when the pool is quiesced. */
 #define LANEPOOL_I_RESERVE_LANES ((size_t)16384)
 /* Lanes that a thread reserves beyond those it needs at once. */
@@ -50,7 +50,7 @@
 /* Anchors of counter and clock that are stored: a power of two. */
 #define LANEPOOL_I_CLOCK_ANCHORS ((size_t)1024)
 /* The shortest interval between two checks of the watchdog. */
-#define LANEPOOL_I_WATCHDOG_NS_MIN UINT64_C(1000000)
+#define LANEPOOL_I_WATCHDOG_MIN_NS UINT64_C(1000000)
 /* The tasks of a sequence that run before its work is handed to the executor again. */
 #define LANEPOOL_I_DRAIN_BATCH 64u
 
@@ -76,13 +76,13 @@
 #define LANEPOOL_I_BLOCK_REGION    ((size_t)1 << 14)
 #define LANEPOOL_I_LANE_REGION     LANEPOOL_SMALL_PAGE
 #define LANEPOOL_I_RESERVE_CHAINS  ((size_t)1)
-#define LANEPOOL_I_POISON_BITS     1
+#define LANEPOOL_I_PARKED_CHAINS   ((size_t)2)
 #define LANEPOOL_I_RESERVE_LANES   ((size_t)2)
 #define LANEPOOL_I_LANE_CREDIT     1u
 #define LANEPOOL_I_FIRST_BUCKETS   ((size_t)2)
 #define LANEPOOL_I_FIRST_TICKET    (((uint64_t)1 << 40) - 3) /* wraps around soon */
 #define LANEPOOL_I_CLOCK_ANCHORS   ((size_t)2)
-#define LANEPOOL_I_WATCHDOG_NS_MIN UINT64_C(1)
+#define LANEPOOL_I_WATCHDOG_MIN_NS UINT64_C(1)
 #define LANEPOOL_I_DRAIN_BATCH     2u
 
 #endif

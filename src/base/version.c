@@ -1,5 +1,5 @@
 /* Owns the library's version text. */
-#include "lanepool/version.h"
+#include "lanepool/status.h"
 
 #define TEXT_OF(number)                   #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)

@@ -8,6 +8,7 @@
  */
 #include "core/caller_runs.h"
 #include "core/run.h"
+#include "feature/deadline.h"
 #include "feature/pump.h"
 #include "future/member.h"
 #include "route/pool.h"
@@ -125,8 +126,8 @@ static bool append_for_caller(lanepool_pool *pool, const lanepool_i_thread_recor
 {
     const lanepool_i_member *member = lanepool_i_task_member(task);
     lanepool_group *group = member != NULL ? member->group : NULL;
-    if (group != NULL)
-        lanepool_i_members_enter(group, task, task);
+    if (group != NULL && !lanepool_i_members_enter(group, task, task))
+        return false;
     bool accepted = lanepool_i_inbox_append(&pool->router.inbox, task, task, record->last_appended);
     if (group != NULL)
         lanepool_i_members_entered(group, task, task, accepted);
@@ -135,11 +136,12 @@ static bool append_for_caller(lanepool_pool *pool, const lanepool_i_thread_recor
 
 lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
                                                  lanepool_i_thread_record *record,
-                                                 lanepool_i_task *task)
+                                                 lanepool_i_task *task,
+                                                 lanepool_i_expiry **expiring)
 {
     lanepool_i_caller caller = { .next = NULL, .task = task, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_BY_CALLER);
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     enter_caller(&pool->waits, &caller);
@@ -148,6 +150,7 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
     bool accepted = append_for_caller(pool, record, task);
     if (accepted) {
         record->last_appended = task;
+        lanepool_i_deadlines_expected(expiring, true);
         lanepool_i_router_after_append(pool, record);
         wait_and_run(pool, record, &caller);
     } else {
@@ -169,7 +172,7 @@ static void carry_out_control_call(lanepool_pool *pool, lanepool_i_thread_record
                                    lanepool_i_message *message, lanepool_i_grants *grants)
 {
     lanepool_i_control_call *call = (lanepool_i_control_call *)message;
-    lanepool_i_router_put_ready(pool, record, &grants->ready);
+    lanepool_i_router_pass_on(pool, record, grants);
     call->action(pool, record, call->context, grants);
     lanepool_i_mutex_lock(&pool->waits.lock);
     call->caller.called = true;
@@ -201,7 +204,7 @@ lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thre
         return LANEPOOL_SHUT_DOWN;
     *caller = (lanepool_i_caller){ .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller->waiter))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     call->message.carry_out = carry_out_control_call;
     call->message.urgent = true;
     enter_caller(&pool->waits, caller);
@@ -241,7 +244,7 @@ lanepool_status lanepool_i_role_run_action(
 {
     lanepool_i_caller caller = { .next = NULL, .task = NULL, .called = false };
     if (!lanepool_i_waiter_init(&caller.waiter))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     enter_caller(&pool->waits, &caller);
     bool taken = wait_for_role(pool, &caller, deadline_ns);
     if (taken) {

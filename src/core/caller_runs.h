@@ -4,6 +4,7 @@
 #ifndef LANEPOOL_SRC_CORE_CALLER_RUNS_H
 #define LANEPOOL_SRC_CORE_CALLER_RUNS_H
 
+#include "future/expiry.h"
 #include "route/waiters.h"
 
 /* An action that the role's holder carries out after it has routed every task accepted before,
@@ -26,20 +27,21 @@ void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
                                           void (*found)(lanepool_i_task *task, void *context),
                                           void *context);
 
-/* Waits for the role, calls `action`, and gives the role back. Returns NO_THREAD or TIMED_OUT if
+/* Waits for the role, calls `action`, and gives the role back. Returns NO_RESOURCE or TIMED_OUT if
  * `action` was not called. */
 lanepool_status lanepool_i_role_run_action(
     lanepool_pool *pool, lanepool_i_thread_record *record, uint64_t deadline_ns,
     void (*action)(lanepool_pool *pool, lanepool_i_thread_record *record, void *context),
     void *context);
 /* Sends a control call and waits until it is carried out. Returns SHUT_DOWN if the pool has ended,
- * DEADLOCK if the calling thread may have the role, or NO_THREAD. */
+ * DEADLOCK if the calling thread may have the role, or NO_RESOURCE. */
 lanepool_status lanepool_i_control_call_run(lanepool_pool *pool, lanepool_i_thread_record *record,
                                             lanepool_i_control_call *call);
-/* Appends a task, waits until it is ready, and runs it. Returns SHUT_DOWN or NO_THREAD if the task
- * was not accepted. */
+/* Appends a task, arms the listed deadline, waits until the task is ready, and runs it. Returns
+ * SHUT_DOWN or NO_RESOURCE if the task was not accepted. */
 lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
                                                  lanepool_i_thread_record *record,
-                                                 lanepool_i_task *task);
+                                                 lanepool_i_task *task,
+                                                 lanepool_i_expiry **expiring);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "core/task_build.h"
+#include "feature/deadline.h"
 #include "feature/lane_limit.h"
 #include "future/member.h"
 
@@ -18,8 +19,8 @@ typedef enum when_full { WAIT_FOR_ROOM, RUN_BY_CALLER } when_full;
 
 struct terms {
     when_full full;
-    uint64_t wait_ns_max;
-    uint64_t deadline_ns; /* 0: wait_ns_max counts from when the submitter has to wait */
+    uint64_t wait_max_ns;
+    uint64_t deadline_ns; /* 0: wait_max_ns counts from when the submitter has to wait */
 };
 
 /* --- admission --- */
@@ -36,7 +37,7 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     bool inside = lanepool_i_thread_is_inside_pool(record);
     if (lanepool_i_admission_try(&pool->admission, record, charge))
         return LANEPOOL_OK;
-    if (terms.full == WAIT_FOR_ROOM && terms.wait_ns_max == 0)
+    if (terms.full == WAIT_FOR_ROOM && terms.wait_max_ns == 0)
         return is_open(pool, inside) ? LANEPOOL_FULL : LANEPOOL_SHUT_DOWN;
     if (inside || terms.full == RUN_BY_CALLER) {
         lanepool_i_admission_force(&pool->admission, record, charge);
@@ -45,7 +46,7 @@ static lanepool_status admit_charged(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_router_try_route(pool, record);
     uint64_t deadline_ns = terms.deadline_ns;
     if (deadline_ns == 0)
-        deadline_ns = lanepool_i_deadline(terms.wait_ns_max);
+        deadline_ns = lanepool_i_deadline(terms.wait_max_ns);
     return lanepool_i_admission_wait(&pool->admission, record, charge, deadline_ns);
 }
 
@@ -135,14 +136,16 @@ static inline bool append_tasks(lanepool_pool *pool, lanepool_i_thread_record *r
     return false;
 }
 
-/* Locks the group around the append, so that it never lists a task that may still be refused. */
+/* Locks the group around the append, so that it never lists a task that may still be refused.
+ * Returns false if the inbox or the group is closed. */
 static inline bool append_in_group(lanepool_group *group, lanepool_pool *pool,
                                    lanepool_i_thread_record *record, lanepool_i_task *first,
                                    lanepool_i_task *last, uint64_t count)
 {
     if (group == NULL)
         return append_tasks(pool, record, first, last, count);
-    lanepool_i_members_enter(group, first, last);
+    if (!lanepool_i_members_enter(group, first, last))
+        return false;
     bool accepted = append_tasks(pool, record, first, last, count);
     lanepool_i_members_entered(group, first, last, accepted);
     return accepted;
@@ -158,54 +161,85 @@ static inline void route_after_append(lanepool_pool *pool, lanepool_i_thread_rec
         lanepool_i_router_try_route(pool, record);
 }
 
+static LANEPOOL_I_COLD lanepool_status refuse_task(const lanepool_task *task, lanepool_status why)
+{
+    if (task->future != NULL)
+        *task->future = NULL;
+    return why;
+}
+
 /* `member` is a constant in each call. */
-static inline lanepool_status submit_as(bool member, lanepool_pool *pool, const lanepool_task *task,
-                                        struct terms terms)
+static LANEPOOL_I_INLINE lanepool_status submit_as(bool member, lanepool_pool *pool,
+                                                   const lanepool_task *task, struct terms terms)
 {
     uint64_t lanes;
-    if (task != NULL && task->future != NULL)
-        *task->future = NULL;
-    if (pool == NULL || task == NULL || !lanepool_i_description_is_valid(pool, task, &lanes))
-        return LANEPOOL_INVALID;
+    if (pool == NULL || !lanepool_i_description_is_valid(pool, task, &lanes))
+        return refuse_task(task, lanepool_i_description_check(pool, task));
     lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     if (record == NULL)
-        return lanepool_i_pool_entry_error(pool);
+        return refuse_task(task, lanepool_i_pool_entry_error(pool));
     lanepool_status admitted = admit_task(pool, record, task, terms);
     if (!is_admitted(admitted, terms))
-        return admitted;
+        return refuse_task(task, admitted);
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_build(pool, record, task, member, lanes, &block);
     if (status == LANEPOOL_OK) {
+        lanepool_i_expiry *expiring = NULL;
         hand_out_future(task, block);
+        if (member)
+            lanepool_i_deadline_expect(block, &expiring);
         if (admitted == LANEPOOL_FULL)
-            status = lanepool_i_caller_append_and_run(pool, record, block);
+            status = lanepool_i_caller_append_and_run(pool, record, block, &expiring);
         else if (append_in_group(member ? task->group : NULL, pool, record, block, block, 1))
             route_after_append(pool, record, member && task->pump != NULL);
         else
             status = LANEPOOL_SHUT_DOWN;
+        if (member)
+            lanepool_i_deadlines_expected(&expiring, status == LANEPOOL_OK);
         if (status != LANEPOOL_OK)
             lanepool_i_unbuild(pool, record, block, task);
     }
-    if (status != LANEPOOL_OK)
+    if (status != LANEPOOL_OK) {
         take_back_admission(pool, record);
+        return refuse_task(task, status);
+    }
     return status;
 }
 
 static LANEPOOL_I_COLD lanepool_status submit_member(lanepool_pool *pool, const lanepool_task *task,
                                                      struct terms terms)
 {
-    /* The submitter of a pump's task cannot run it. submit_as() refuses the task if it gets no
-     * pool. */
-    bool good = pool != NULL && lanepool_i_description_fits_pool(pool, task) &&
-                (task->pump == NULL || terms.full != RUN_BY_CALLER);
-    return submit_as(true, good ? pool : NULL, task, terms);
+    /* The submitter of a pump's task cannot run it. */
+    bool is_offered = task->pump == NULL || terms.full != RUN_BY_CALLER;
+    if (pool != NULL && is_offered && lanepool_i_description_fits_pool(pool, task))
+        return submit_as(true, pool, task, terms);
+    if (task->future != NULL)
+        *task->future = NULL;
+    lanepool_status status = lanepool_i_description_check(pool, task);
+    return status == LANEPOOL_OK ? LANEPOOL_UNSUPPORTED : status;
 }
 
-static inline lanepool_status submit_task(lanepool_pool *pool, const lanepool_task *task,
-                                          struct terms terms)
+/* Submits a task of a program that was built for another version, or a member. */
+static LANEPOOL_I_COLD lanepool_status submit_unusual(lanepool_pool *pool,
+                                                      const lanepool_task *task, struct terms terms)
 {
-    if (task != NULL && __builtin_expect(lanepool_i_description_is_member(task), 0))
+    lanepool_task known;
+    if (task->struct_size == sizeof known)
         return submit_member(pool, task, terms);
+    return lanepool_i_description_copy(&known, task) ? submit_member(pool, &known, terms)
+                                                     : LANEPOOL_INVALID;
+}
+
+/* Every release has the members that are read here, so that one branch is enough. */
+static LANEPOOL_I_INLINE lanepool_status submit_task(lanepool_pool *pool, const lanepool_task *task,
+                                                     struct terms terms)
+{
+    if (task == NULL)
+        return LANEPOOL_INVALID;
+    bool is_unusual =
+        ((task->struct_size ^ sizeof *task) | lanepool_i_description_member_bits(task)) != 0;
+    if (__builtin_expect(is_unusual, 0))
+        return submit_unusual(pool, task, terms);
     return submit_as(false, pool, task, terms);
 }
 
@@ -215,10 +249,22 @@ lanepool_status lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *t
     return submit_task(pool, task, terms);
 }
 
-lanepool_status lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task,
-                                            uint64_t wait_ns_max)
+lanepool_status lanepool_pool_run(lanepool_pool *pool, lanepool_key key, lanepool_task_fn function,
+                                  void *context)
 {
-    struct terms terms = { WAIT_FOR_ROOM, wait_ns_max, 0 };
+    lanepool_claim claim = lanepool_claim_of(key, LANEPOOL_EXCLUSIVE);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    task.function = function;
+    task.context = context;
+    task.claims = &claim;
+    task.claim_count = key.type != LANEPOOL_KEY_NONE;
+    return lanepool_pool_submit(pool, &task);
+}
+
+lanepool_status lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task,
+                                            uint64_t wait_max_ns)
+{
+    struct terms terms = { WAIT_FOR_ROOM, wait_max_ns, 0 };
     return submit_task(pool, task, terms);
 }
 
@@ -237,7 +283,7 @@ lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
         !lanepool_i_description_fits_pool(pool, task))
-        return LANEPOOL_INVALID;
+        return lanepool_i_description_check(pool, task);
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_build_with_room(pool, record, task, entry_count, &block);
     if (status != LANEPOOL_OK)
@@ -261,17 +307,15 @@ lanepool_status lanepool_i_submit_for_later(lanepool_pool *pool, const lanepool_
 {
     struct terms terms = { WAIT_FOR_ROOM, LANEPOOL_FOREVER, UINT64_MAX };
     uint64_t lanes;
-    if (task != NULL && task->future != NULL)
-        *task->future = NULL;
-    if (pool == NULL || task == NULL ||
-        !lanepool_i_description_is_valid_for_later(pool, task, &lanes))
-        return LANEPOOL_INVALID;
+    if (pool == NULL || !lanepool_i_description_is_valid_for_later(pool, task, &lanes))
+        return lanepool_i_description_check_for_later(pool, task);
     lanepool_status status = lanepool_i_pool_enter(pool, record);
     if (status == LANEPOOL_OK)
         status = admit_task(pool, *record, task, terms);
     if (status != LANEPOOL_OK)
         return status;
-    status = lanepool_i_build(pool, *record, task, task->on_failure != NULL, lanes, block);
+    status =
+        lanepool_i_build(pool, *record, task, lanepool_i_description_is_member(task), lanes, block);
     if (status == LANEPOOL_OK)
         hand_out_future(task, *block);
     else
@@ -291,12 +335,13 @@ void lanepool_i_submit_undo_for_later(lanepool_pool *pool, lanepool_i_thread_rec
 /* Tasks of one batch that are built and not appended yet. */
 struct piece {
     lanepool_i_tasks blocks;
-    const lanepool_task *tasks; /* the descriptions, from the first block's on */
-    lanepool_group *group;      /* the group of all these tasks, or NULL */
-    bool for_pump;              /* at least one of the tasks is a pump's */
+    const lanepool_task *tasks;  /* the descriptions, from the first block's on */
+    lanepool_group *group;       /* the group of all these tasks, or NULL */
+    bool for_pump;               /* at least one of the tasks is a pump's */
+    lanepool_i_expiry *expiring; /* of those of these tasks that have a deadline for their start */
 };
 
-/* Returns false if the inbox is closed; then none of these tasks was accepted. */
+/* Returns false if the inbox or the group is closed; then none of these tasks was accepted. */
 static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, struct piece *piece)
 {
     size_t count = piece->blocks.count;
@@ -304,6 +349,7 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, 
         return true;
     bool accepted =
         append_in_group(piece->group, pool, record, piece->blocks.first, piece->blocks.last, count);
+    lanepool_i_deadlines_expected(&piece->expiring, accepted);
     for (size_t i = 0; !accepted && i < count; i++) {
         lanepool_i_unbuild(pool, record, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
         take_back_admission(pool, record);
@@ -339,7 +385,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_thread_record 
     uint64_t lanes;
     if (!lanepool_i_description_is_valid(pool, task, &lanes) ||
         !lanepool_i_description_fits_pool(pool, task))
-        return LANEPOOL_INVALID;
+        return lanepool_i_description_check(pool, task);
     lanepool_status status = admit_next(pool, record, piece, task, terms);
     if (status != LANEPOOL_OK)
         return status;
@@ -353,6 +399,8 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_thread_record 
     hand_out_future(task, block);
     piece->group = task->group;
     piece->for_pump = piece->for_pump || task->pump != NULL;
+    if (lanepool_i_description_is_member(task))
+        lanepool_i_deadline_expect(block, &piece->expiring);
     lanepool_i_tasks_add(&piece->blocks, block);
     return LANEPOOL_OK;
 }
@@ -374,8 +422,39 @@ static lanepool_status submit_pieces(lanepool_pool *pool, lanepool_i_thread_reco
     return status;
 }
 
+/* Returns true if all descriptions can be read. Those of one batch are of one size. */
+static bool read_batch(lanepool_task *known, const lanepool_task *tasks, size_t count)
+{
+    size_t size = tasks[0].struct_size;
+    for (size_t i = 0; i < count; i++) {
+        const void *given = (const char *)tasks + i * size;
+        if (((const lanepool_task *)given)->struct_size != size ||
+            !lanepool_i_description_copy(&known[i], given))
+            return false;
+    }
+    return true;
+}
+
+/* Submits tasks of a program that was built for another version: they lie at other distances. */
+static LANEPOOL_I_COLD lanepool_status submit_batch_copy(lanepool_pool *pool,
+                                                         const lanepool_task *tasks, size_t count,
+                                                         uint64_t wait_max_ns, size_t *accepted)
+{
+    if (tasks[0].struct_size < LANEPOOL_I_TASK_FIRST_SIZE || count > SIZE_MAX / sizeof *tasks)
+        return LANEPOOL_INVALID;
+    lanepool_task *known = lanepool_i_memory_alloc(count * sizeof *known);
+    if (known == NULL)
+        return LANEPOOL_NOMEM;
+    lanepool_status status =
+        read_batch(known, tasks, count)
+            ? lanepool_pool_submit_batch(pool, known, count, wait_max_ns, accepted)
+            : LANEPOOL_INVALID;
+    lanepool_i_memory_free(known);
+    return status;
+}
+
 lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_task *tasks,
-                                           size_t task_count, uint64_t wait_ns_max,
+                                           size_t task_count, uint64_t wait_max_ns,
                                            size_t *accepted)
 {
     size_t count = 0;
@@ -383,6 +462,11 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
         *accepted = 0;
     if (pool == NULL || (tasks == NULL && task_count > 0))
         return LANEPOOL_INVALID;
+    if (task_count > 0 && tasks[0].struct_size != sizeof *tasks)
+        return submit_batch_copy(pool, tasks, task_count, wait_max_ns, accepted);
+    for (size_t i = 0; i < task_count; i++)
+        if (tasks[i].struct_size != sizeof *tasks)
+            return LANEPOOL_INVALID;
     lanepool_i_thread_record *record;
     lanepool_status status = lanepool_i_pool_enter(pool, &record);
     if (status != LANEPOOL_OK)
@@ -390,7 +474,7 @@ lanepool_status lanepool_pool_submit_batch(lanepool_pool *pool, const lanepool_t
     for (size_t i = 0; i < task_count; i++)
         if (tasks[i].future != NULL)
             *tasks[i].future = NULL;
-    struct terms terms = { WAIT_FOR_ROOM, wait_ns_max, lanepool_i_deadline(wait_ns_max) };
+    struct terms terms = { WAIT_FOR_ROOM, wait_max_ns, lanepool_i_deadline(wait_max_ns) };
     status = submit_pieces(pool, record, tasks, task_count, terms, &count);
     if (accepted != NULL)
         *accepted = count;

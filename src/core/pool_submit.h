@@ -8,7 +8,7 @@
 #include "sched/thread_record.h"
 
 /* Makes and admits a task without claims, with room for `entry_count` entries, even if the pool is
- * full. On INVALID, NOMEM or NO_THREAD nothing has changed. */
+ * full. On INVALID, NOMEM or NO_RESOURCE nothing has changed. */
 lanepool_status lanepool_i_submit_prepare(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           const lanepool_task *task, size_t entry_count,
                                           lanepool_i_task **prepared);

@@ -16,6 +16,7 @@
 #include "core/run.h"
 
 #include "base/planted.h"
+#include "feature/deadline.h"
 #include "feature/delay_every.h"
 #include "feature/detach.h"
 #include "feature/lane_limit.h"
@@ -29,11 +30,16 @@ typedef struct ending {
 } ending;
 
 enum outcome {
+    CALLED,               /* the function is to be called now */
     ENDED,                /* the task ends now, with the result in `ending` */
     RETURNED_WITH_RECORD, /* the function has returned, and the task has a detach record; see
                              detach.h */
     WAS_CANCELLED         /* the task was cancelled; only its entries are left */
 };
+
+#if defined(LANEPOOL_TESTING)
+lanepool_cancelled_fn (*lanepool_i_cancelled_of)(lanepool_task_fn function);
+#endif
 
 /* --- disposing of a task --- */
 
@@ -88,11 +94,7 @@ static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
         count_finished(pool, record, word);
         return;
     }
-    if (task->as.wide.release != NULL) {
-        record->callbacks++;
-        task->as.wide.release(task->context);
-        record->callbacks--;
-    }
+    lanepool_i_run_call_release(record, lanepool_i_task_callbacks(task).release, task->context);
     release_pump_member(task);
     lanepool_i_lane_limits_end_charge(pool, record, task);
     give_back_and_count(pool, record, task, word);
@@ -105,6 +107,16 @@ static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *r
         dispose_wide(pool, record, task, word);
     else
         give_back_and_count(pool, record, task, word);
+}
+
+void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
+                                 void *context)
+{
+    if (release == NULL)
+        return;
+    record->callbacks++;
+    release(context);
+    record->callbacks--;
 }
 
 void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -168,59 +180,61 @@ static inline lanepool_future *future_by_word(const lanepool_i_task *task, uint6
     return (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
 }
 
-/* Calls a task with CANCELLED when its turn has come, because a lane that it wanted is poisoned. */
-static void refuse_poisoned(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_task *task, ending *end)
+/* Ends a task when its turn has come, because a lane that it wanted is poisoned. */
+static void refuse_poisoned(lanepool_i_thread_record *record, lanepool_i_task *task, ending *end)
 {
-    record->callbacks++;
-    lanepool_i_run_call_cancelled(pool, record, task, NULL);
-    record->callbacks--;
+    lanepool_i_run_call_cancelled(record, lanepool_i_task_callbacks(task).cancelled, task->context,
+                                  LANEPOOL_POISONED);
     lanepool_i_attempts_of(task)->ends_uncalled = true;
-    end->result.status = LANEPOOL_POISONED;
+    end->result = (lanepool_result){ LANEPOOL_POISONED, 0, NULL };
 }
 
-/* Decides whether the task's function is to be called. If not, returns false and sets *end:
+/* Decides whether the task's function is to be called. If not, sets *end, and returns:
  *
- * - Status CANCELLED: the task was cancelled. If its word has TOMBSTONE without STARTED, its
- *   reference to the future belongs to the canceller, and end->future stays NULL. Otherwise its
- *   future has cancelled it. See cancel.c.
- * - Any other status: the task ends with this result without being called to run. This is a stopped
- *   run of a periodic task, a task not to be retried, or one that a poisoned lane refuses.
+ * - WAS_CANCELLED: if its word has TOMBSTONE without STARTED, its reference to the future belongs
+ *   to the canceller, and end->future stays NULL. Otherwise its future has cancelled it. See
+ *   cancel.c.
+ * - ENDED: the task ends with this result without being called to run. This is a stopped run of a
+ *   periodic task, a task not to be retried, or one that a poisoned lane refuses.
  *
  * Where tasks are reaped, a canceller may find a task's entries after it has left the thread's
  * running list. The countdown then says that it has started. It is set before retention.word is
  * read, so that the same membarrier orders it. */
-static __attribute__((noinline)) bool start_unless_cancelled(lanepool_pool *pool,
-                                                             lanepool_i_thread_record *record,
-                                                             lanepool_i_task *task, ending *end)
+static __attribute__((noinline)) enum outcome
+start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                       ending *end)
 {
-    end->result = (lanepool_result){ LANEPOOL_CANCELLED, 0, NULL };
     if (pool->rule->reap != NULL)
         lanepool_i_countdown_set_started(task);
     bool retains = load_seq(&pool->retention.word) != 0;
     uint64_t word =
         retains ? fetch_or_acq_rel(&task->word, LANEPOOL_I_STARTED) : load_relaxed(&task->word);
     if ((word & (LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED)) == LANEPOOL_I_TOMBSTONE)
-        return false;
+        return WAS_CANCELLED;
     end->future = future_by_word(task, word);
     if (end->future == NULL)
-        return true;
+        return CALLED;
     lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(end->future);
     if (attempts != NULL && !lanepool_i_retry_may_start(attempts)) {
         end->result = attempts->result;
-        return false;
+        return ENDED;
     }
     if (attempts != NULL && attempts->is_refused) {
-        if (lanepool_i_future_give_up(end->future))
-            refuse_poisoned(pool, record, task, end);
-        return false;
+        if (!lanepool_i_future_give_up(end->future))
+            return WAS_CANCELLED;
+        refuse_poisoned(record, task, end);
+        return ENDED;
     }
     bool starts = lanepool_i_future_start(end->future);
-    if (!starts || end->future->started)
-        return starts;
-    end->result.status = LANEPOOL_OK;
+    if (!starts)
+        return WAS_CANCELLED;
+    if (end->future->started) {
+        lanepool_i_deadline_started(end->future);
+        return CALLED;
+    }
+    end->result = (lanepool_result){ LANEPOOL_OK, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
-    return false;
+    return ENDED;
 }
 
 /* The task enters the thread's running list, then retention.word is read, then the task's word. A
@@ -244,12 +258,15 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
     push_run(&run, pool, record, task);
     uint64_t unusual = load_seq(&pool->retention.word);
     unusual |= load_relaxed(&task->word) & (LANEPOOL_I_WIDE | LANEPOOL_I_TOMBSTONE);
-    if (__builtin_expect(unusual != 0, 0) && !start_unless_cancelled(pool, record, task, end)) {
-        pop_run(record, &run);
-        return end->result.status == LANEPOOL_CANCELLED ? WAS_CANCELLED : ENDED;
+    if (__builtin_expect(unusual != 0, 0)) {
+        enum outcome outcome = start_unless_cancelled(pool, record, task, end);
+        if (outcome != CALLED) {
+            pop_run(record, &run);
+            return outcome;
+        }
     }
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
-    int code = task->function(&run, task->context, LANEPOOL_CALL_RUN);
+    int code = task->function(&run, task->context);
     pop_run(record, &run);
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
@@ -260,7 +277,7 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
 
 static bool calls_back(const lanepool_i_task *task, const ending *end)
 {
-    return task->as.wide.release != NULL ||
+    return lanepool_i_task_callbacks(task).release != NULL ||
            (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
 }
 
@@ -286,8 +303,7 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
     bool queue_first = (word & LANEPOOL_I_WIDE) != 0 && calls_back(task, end);
     if (has_lanes)
         pool->rule->finish(pool, record, task, grants);
-    if (grants->latched != 0)
-        lanepool_i_count_up(&record->latched, grants->latched);
+    lanepool_i_count_grants(record, grants);
     if (queue_first)
         lanepool_i_router_put_ready(pool, record, &grants->ready);
     if (end->future != NULL)
@@ -320,8 +336,7 @@ static LANEPOOL_I_COLD void run_tombstone(lanepool_pool *pool, lanepool_i_thread
     if (end->future != NULL)
         lanepool_i_future_drop_tombstone(end->future);
     pool->rule->finish(pool, record, task, grants);
-    if (grants->latched != 0)
-        lanepool_i_count_up(&record->latched, grants->latched);
+    lanepool_i_count_grants(record, grants);
     if (pool->rule->reap == NULL)
         lanepool_i_run_dispose_silently(pool, record, task);
     else
@@ -330,7 +345,8 @@ static LANEPOOL_I_COLD void run_tombstone(lanepool_pool *pool, lanepool_i_thread
 
 /* --- tasks with a detach record --- */
 
-/* A receiver becomes the first of the ready tasks. */
+/* A receiver becomes the first of the ready tasks. It counts as ready before the giver counts as
+ * finished. */
 static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                lanepool_i_task *task, const ending *end,
@@ -338,6 +354,7 @@ static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
 {
     bool detached = end->detach->detached;
     lanepool_i_task *receiver = lanepool_i_detach_end(pool, end->detach);
+    lanepool_i_count_up(&record->readied, receiver != NULL);
     settle_task(pool, record, task, end, receiver == NULL, grants);
     if (receiver != NULL)
         lanepool_i_grants_add(grants, receiver);
@@ -355,6 +372,8 @@ static LANEPOOL_I_COLD void return_with_record(lanepool_pool *pool,
     *grants = lanepool_i_no_grants(record->ring);
     if (lanepool_i_detach_returned(end->detach, &end->result))
         settle_with_record(pool, record, task, end, grants);
+    else if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
+        lanepool_i_detaches_end_all(pool, record, false);
 }
 
 void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -487,29 +506,23 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
-/* The thread's running list does not get the task: a census reads that list, and this may be a
- * copy. */
-void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_task *task, lanepool_future *future)
+void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
+                                   lanepool_cancelled_fn cancelled, void *context,
+                                   lanepool_status why)
 {
-    lanepool_run run = {
-        pool, { record }, record->run, task, NULL, LANEPOOL_I_NOT_A_RUN, SIZE_MAX
-    };
-    ending end = { future, { LANEPOOL_CANCELLED, 0, NULL }, NULL };
-    record->run = &run;
-    (void)task->function(&run, task->context, LANEPOOL_CALL_CANCELLED);
-    record->run = run.outer;
-    if (end.future != NULL)
-        complete_future(record, &end);
+    if (cancelled == NULL)
+        return;
+    record->callbacks++;
+    cancelled(context, why);
+    record->callbacks--;
 }
 
-void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_task *task)
+void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,
+                                       lanepool_status status)
 {
-    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
-    lanepool_i_run_call_cancelled(pool, record, task,
-                                  future_by_word(task, load_relaxed(&task->word)));
-    lanepool_i_run_dispose(pool, record, task);
+    ending end = { future, { status, 0, NULL }, NULL };
+    if (future != NULL)
+        complete_future(record, &end);
 }
 
 void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -522,8 +535,16 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
     lanepool_i_run_dispose(pool, record, task);
 }
 
-int lanepool_i_run_nothing(lanepool_run *run, void *context, lanepool_call call)
+int lanepool_i_run_work(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    lanepool_work *work = context;
+    (void)run;
+    work->run(work);
     return 0;
+}
+
+void lanepool_i_cancel_work(void *context, lanepool_status why)
+{
+    lanepool_work *work = context;
+    work->cancel(work, why);
 }

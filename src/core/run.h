@@ -6,6 +6,7 @@
 #ifndef LANEPOOL_SRC_CORE_RUN_H
 #define LANEPOOL_SRC_CORE_RUN_H
 
+#include "lanepool/sequence.h"
 #include "route/pool.h"
 
 /* One call of a task's function; on the stack of the thread that makes it. */
@@ -33,14 +34,16 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
 /* Ends a detached task whose function has returned, when it is completed. Any thread. */
 void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
                               struct lanepool_detached *detach);
-/* Makes the CANCELLED call of a task that will not run, and disposes of the task. */
-void lanepool_i_run_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_task *task);
-
-/* Makes the CANCELLED call of a task, and completes `future` if it is not NULL. The block may be a
- * copy of the task, without entries. */
-void lanepool_i_run_call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_task *task, lanepool_future *future);
+/* Calls `cancelled` if it is not NULL. */
+void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
+                                   lanepool_cancelled_fn cancelled, void *context,
+                                   lanepool_status why);
+/* Completes the future of a cancelled task with this status, if it is not NULL. */
+void lanepool_i_run_complete_cancelled(lanepool_i_thread_record *record, lanepool_future *future,
+                                       lanepool_status status);
+/* Calls `release` if it is not NULL. */
+void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
+                                 void *context);
 
 /* Reports a failed attempt to the program, unless it was reported already. */
 LANEPOOL_I_COLD void lanepool_i_run_report_failure(lanepool_pool *pool,
@@ -59,8 +62,17 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
 /* Makes a tombstone of a task that its future has cancelled. */
 void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task);
 
-/* A task function that does nothing in any call. A task with this function is not handed back. */
-int lanepool_i_run_nothing(lanepool_run *run, void *context, lanepool_call call);
+/* What an executor is handed to run. */
+struct lanepool_work {
+    void (*run)(lanepool_work *work);                         /* I */
+    void (*cancel)(lanepool_work *work, lanepool_status why); /* I: or NULL, of an alarm */
+};
+
+/* The functions of a task whose context is work: they run it, and cancel it. The task is submitted
+ * without a `cancelled`, so that it is plain; the hand-back knows it by its function. A cancelling
+ * of the whole pool spares it: the sequence continues. */
+int lanepool_i_run_work(lanepool_run *run, void *context);
+void lanepool_i_cancel_work(void *context, lanepool_status why);
 
 /* Disposes of a task: calls its release callback, frees its block, and counts it as finished. */
 void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,

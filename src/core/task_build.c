@@ -1,6 +1,7 @@
 /* Owns building wide tasks, and undoing tasks that were built; see task_build.h. */
 #include "core/task_build.h"
 
+#include "feature/deadline.h"
 #include "feature/lane_limit.h"
 #include "feature/poison.h"
 #include "feature/retry.h"
@@ -16,7 +17,7 @@ void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *r
                                 lanepool_i_task *block, const lanepool_task *task, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (task->claims[i].type != LANEPOOL_KEY_BYTES)
+        if (task->claims[i].key.type != LANEPOOL_KEY_BYTES)
             continue;
         lanepool_i_entry *entry =
             lanepool_i_build_is_wide(pool, task, lanepool_i_description_is_member(task))
@@ -66,19 +67,43 @@ static LANEPOOL_I_COLD void init_rank(const lanepool_pool *pool, lanepool_i_task
                          task->priority);
 }
 
+/* Returns the bytes that a task's callbacks need behind everything else. */
+static size_t callbacks_room(const lanepool_task *task)
+{
+    return task->cancelled != NULL ? sizeof(lanepool_i_callbacks) : 0;
+}
+
+/* Stores the release callback in its place; with a `cancelled`, both at the end of the block. */
+static void init_callbacks(const lanepool_pool *pool, lanepool_i_task *block,
+                           const lanepool_task *task)
+{
+    block->as.wide.release = task->release;
+    if (task->cancelled == NULL)
+        return;
+    char *at = (char *)wide_entry(pool, block, task->claim_count);
+    if (pool->options.priorities)
+        at += rank_room(pool, task);
+    lanepool_i_callbacks *callbacks = (lanepool_i_callbacks *)at;
+    *callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
+    block->as.wide.callbacks = callbacks;
+}
+
 static void init_wide(const lanepool_pool *pool, lanepool_i_task *block, const lanepool_task *task,
                       size_t class)
 {
+    uint64_t word = LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT;
+    if (task->pump != NULL)
+        word |= LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP;
+    if (task->cancelled != NULL)
+        word |= LANEPOOL_I_HAS_CANCELLED;
     block->function = task->function;
     block->context = task->context;
     block->as.wide.kind = task->kind;
     block->as.wide.future = NULL;
-    block->as.wide.release = task->release;
+    init_callbacks(pool, block, task);
     block->as.wide.count = (uint32_t)task->claim_count & LANEPOOL_I_WIDE_COUNT_MASK;
     block->as.wide.tag = task->tag & LANEPOOL_TAG_MAX;
-    atomic_init(&block->word,
-                LANEPOOL_I_WIDE | (uint64_t) class << LANEPOOL_I_CLASS_SHIFT |
-                    (task->pump != NULL ? LANEPOOL_I_BY_CALLER | LANEPOOL_I_FOR_PUMP : 0));
+    atomic_init(&block->word, word);
     if (pool->options.priorities)
         init_rank(pool, block, task);
 }
@@ -90,6 +115,7 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_thread_r
         sizeof(lanepool_i_task) + pool->extension + task->claim_count * pool->rule->entry_size;
     if (pool->options.priorities)
         size += rank_room(pool, task);
+    size += callbacks_room(task);
     size_t class = lanepool_i_slab_class_of(size);
     lanepool_i_task *block = lanepool_i_slab_take(&pool->slab, &record->cache, class, size);
     if (block != NULL)
@@ -105,10 +131,18 @@ static bool has_member(const lanepool_pool *pool, const lanepool_task *task)
 static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *block,
                                       const lanepool_task *task, lanepool_status *status)
 {
-    if (task->on_failure != NULL || pool->failures->has_policy)
-        return lanepool_i_retry_create(pool, block, task, status);
-    return lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member),
-                                    pool->creator, pool, block, task, status);
+    lanepool_future *future =
+        task->on_failure != NULL || pool->failures->has_policy
+            ? lanepool_i_retry_create(pool, block, task, status)
+            : lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member),
+                                       pool->creator, pool, block, task, status);
+    if (future == NULL || (task->start_within_ns | task->run_within_ns) == 0)
+        return future;
+    *status = lanepool_i_deadline_add(pool, future, task);
+    if (*status == LANEPOOL_OK)
+        return future;
+    lanepool_i_member_undo_create(future);
+    return NULL;
 }
 
 static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *block,
@@ -235,6 +269,6 @@ void lanepool_i_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
     size_t count = lanepool_i_description_entry_count(task);
     lanepool_i_build_free_keys(pool, record, block, task, count);
     for (size_t i = 0; i < count; i++)
-        record->lanes += task->claims[i].type != LANEPOOL_KEY_LANE;
+        record->lanes += task->claims[i].key.type != LANEPOOL_KEY_LANE;
     lanepool_i_unbuild_without_entries(pool, record, block, task);
 }

@@ -16,27 +16,27 @@ static inline bool lanepool_i_build_is_wide(const lanepool_pool *pool, const lan
                                             bool member)
 {
     return member || task->claim_count > LANEPOOL_I_PLAIN_CLAIMS_MAX || task->future != NULL ||
-           task->release != NULL || task->tag != 0 || pool->all_wide;
+           task->release != NULL || task->cancelled != NULL || task->tag != 0 || pool->all_wide;
 }
 
 static inline uint32_t lanepool_i_build_key_type(const lanepool_claim *claim)
 {
-    return claim->type - LANEPOOL_KEY_ID + LANEPOOL_I_TYPE_ID;
+    return claim->key.type - LANEPOOL_KEY_ID + LANEPOOL_I_TYPE_ID;
 }
 
 /* Fills an entry with the key of a claim. Returns false if memory cannot be allocated. */
 static inline bool lanepool_i_build_entry(lanepool_pool *pool, lanepool_i_thread_record *record,
                                           lanepool_i_entry *entry, const lanepool_claim *claim)
 {
-    if (claim->type == LANEPOOL_KEY_ID) {
+    if (claim->key.type == LANEPOOL_KEY_ID) {
         entry->at.id = claim->key.id;
-    } else if (claim->type == LANEPOOL_KEY_POINTER) {
+    } else if (claim->key.type == LANEPOOL_KEY_POINTER) {
         entry->at.id = (uintptr_t)claim->key.pointer;
-    } else if (claim->type == LANEPOOL_KEY_LANE) {
+    } else if (claim->key.type == LANEPOOL_KEY_LANE) {
         entry->at.handle = claim->key.lane;
     } else {
         entry->at.bytes =
-            lanepool_i_key_bytes_copy(pool, record, claim->key.bytes.data, claim->key.bytes.size);
+            lanepool_i_key_bytes_copy(pool, record, claim->key.bytes, claim->key.size);
         return entry->at.bytes != NULL;
     }
     return true;
@@ -45,10 +45,10 @@ static inline bool lanepool_i_build_entry(lanepool_pool *pool, lanepool_i_thread
 /* Gives back the byte strings in the first `count` entries of a block. */
 void lanepool_i_build_free_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                 lanepool_i_task *block, const lanepool_task *task, size_t count);
-/* Builds a wide task. Returns OK, NOMEM or NO_THREAD. */
+/* Builds a wide task. Returns OK, NOMEM or NO_RESOURCE. */
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built);
-/* Builds a barrier. Returns OK, NOMEM or NO_THREAD. */
+/* Builds a barrier. Returns OK, NOMEM or NO_RESOURCE. */
 LANEPOOL_I_COLD lanepool_status lanepool_i_build_barrier(lanepool_pool *pool,
                                                          lanepool_i_thread_record *record,
                                                          const lanepool_task *task,
@@ -89,7 +89,7 @@ static inline lanepool_status lanepool_i_build_plain(lanepool_pool *pool,
     block->context = task->context;
     for (size_t i = 0; i < task->claim_count; i++) {
         const lanepool_claim *claim = &task->claims[i];
-        word |= (uint64_t)claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
+        word |= claim->mode << (LANEPOOL_I_SHARED_SHIFT + i);
         word |= (uint64_t)lanepool_i_build_key_type(claim) << (LANEPOOL_I_TYPE_SHIFT + 2 * i);
         if (!lanepool_i_build_entry(pool, record, &block->as.plain[i], claim)) {
             lanepool_i_build_free_keys(pool, record, block, task, i);

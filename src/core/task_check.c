@@ -1,5 +1,8 @@
-/* Owns the checks that few descriptions need, and those of failure policies; see task_check.h. */
+/* Owns the checks that few descriptions need, those of failure policies, and why a description is
+ * refused; see task_check.h. */
 #include "core/task_check.h"
+
+#include "route/offers.h"
 
 bool lanepool_i_description_has_valid_priority_and_tag(const lanepool_pool *pool,
                                                        const lanepool_task *task)
@@ -8,25 +11,106 @@ bool lanepool_i_description_has_valid_priority_and_tag(const lanepool_pool *pool
            task->tag <= LANEPOOL_TAG_MAX;
 }
 
+bool lanepool_i_description_may_have_scope(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return task->kind == 0 && lanepool_i_pool_offers(pool, LANEPOOL_I_CLAIMS);
+}
+
+bool lanepool_i_description_copy(lanepool_task *known, const lanepool_task *given)
+{
+    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_task, cancelled);
+}
+
 /* --- failure policies --- */
+
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_failure_policy, at_poison);
+
+bool lanepool_i_policy_read(lanepool_failure_policy *known, const lanepool_failure_policy *given)
+{
+    return LANEPOOL_I_STRUCT_READ(known, given, lanepool_failure_policy, at_poison);
+}
 
 bool lanepool_i_policy_is_set(const lanepool_failure_policy *policy)
 {
-    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON ||
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_CONTINUE ||
            policy->at_poison != LANEPOOL_AT_POISON_WAIT;
 }
 
-/* Returns true if the policy works only in a pool that has a lane for each key. */
-static bool needs_lanes(const lanepool_failure_policy *policy)
+static bool is_policy_offered(const lanepool_pool *pool, const lanepool_failure_policy *policy)
 {
-    return policy->at_end == LANEPOOL_FAILURE_PAUSE || policy->at_poison != LANEPOOL_AT_POISON_WAIT;
+    return (policy->retries == 0 || lanepool_i_pool_offers(pool, LANEPOOL_I_RETRIES)) &&
+           (policy->at_end != LANEPOOL_FAILURE_POISON ||
+            lanepool_i_pool_offers(pool, LANEPOOL_I_PARKED_TASKS)) &&
+           (policy->at_end != LANEPOOL_FAILURE_PAUSE ||
+            lanepool_i_pool_offers(pool, LANEPOOL_I_PAUSE_AFTER_FAILURE)) &&
+           (policy->at_poison == LANEPOOL_AT_POISON_WAIT ||
+            lanepool_i_pool_offers(pool, LANEPOOL_I_AT_POISON));
 }
 
-bool lanepool_i_policy_is_valid(const lanepool_pool *pool, const lanepool_failure_policy *policy)
+lanepool_status lanepool_i_policy_check(const lanepool_pool *pool,
+                                        const lanepool_failure_policy *policy)
 {
-    return lanepool_i_struct_is_valid(policy, policy->struct_size, sizeof *policy) &&
-           (unsigned)policy->at_end <= LANEPOOL_FAILURE_PAUSE &&
-           (unsigned)policy->at_poison <= LANEPOOL_AT_POISON_GO_WITHOUT &&
-           (pool->rule->release != NULL || !needs_lanes(policy)) &&
-           (pool->options.layout == LANEPOOL_PER_KEY || !lanepool_i_policy_is_set(policy));
+    lanepool_failure_policy known;
+    if (!lanepool_i_policy_read(&known, policy) ||
+        (unsigned)known.at_end > LANEPOOL_FAILURE_PAUSE ||
+        (unsigned)known.at_poison > LANEPOOL_AT_POISON_RUN_WITHOUT)
+        return LANEPOOL_INVALID;
+    return is_policy_offered(pool, &known) ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
+}
+
+/* --- why a description is refused --- */
+
+static bool are_claims_valid(const lanepool_pool *pool, const lanepool_task *task)
+{
+    uint64_t lanes;
+    size_t count = task->claim_count;
+    if (count > LANEPOOL_CLAIMS_MAX || (count > 0 && task->claims == NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!lanepool_i_description_is_valid_claim(pool, &task->claims[i]))
+            return lanepool_i_description_claims_everything(task, &lanes);
+    return true;
+}
+
+/* Whether each value is in its range, whatever the pool offers. */
+static bool are_values_valid(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return task->function != NULL && task->tag <= LANEPOOL_TAG_MAX &&
+           task->priority <= LANEPOOL_PRIORITY_MAX && are_claims_valid(pool, task) &&
+           lanepool_i_description_names_own_parts(pool, task);
+}
+
+static bool names_keys(const lanepool_task *task)
+{
+    uint64_t lanes;
+    return task->claim_count > 0 && !lanepool_i_description_claims_everything(task, &lanes);
+}
+
+static bool is_description_offered(const lanepool_pool *pool, const lanepool_task *task)
+{
+    return (!names_keys(task) || lanepool_i_pool_offers(pool, LANEPOOL_I_CLAIMS)) &&
+           (task->kind == 0 ||
+            (!names_keys(task) && lanepool_i_pool_offers(pool, LANEPOOL_I_KINDS))) &&
+           (task->priority == 0 || lanepool_i_pool_offers(pool, LANEPOOL_I_PRIORITIES));
+}
+
+lanepool_status lanepool_i_description_check(const lanepool_pool *pool, const lanepool_task *task)
+{
+    uint64_t lanes;
+    if (pool == NULL || task == NULL || !are_values_valid(pool, task))
+        return LANEPOOL_INVALID;
+    if (!is_description_offered(pool, task))
+        return LANEPOOL_UNSUPPORTED;
+    if (!lanepool_i_description_is_valid(pool, task, &lanes))
+        return LANEPOOL_INVALID; /* a priority in a pool without the option */
+    return task->on_failure != NULL ? lanepool_i_policy_check(pool, task->on_failure) : LANEPOOL_OK;
+}
+
+lanepool_status lanepool_i_description_check_for_later(const lanepool_pool *pool,
+                                                       const lanepool_task *task)
+{
+    lanepool_status status = lanepool_i_description_check(pool, task);
+    if (status == LANEPOOL_OK && (task->group != NULL || task->pump != NULL))
+        return LANEPOOL_UNSUPPORTED;
+    return status;
 }

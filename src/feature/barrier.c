@@ -82,7 +82,7 @@ static void route_held_back(lanepool_pool *pool, lanepool_i_thread_record *recor
     fetch_sub_seq(&pool->lifecycle.attention, 1);
     router->barrier = NULL;
     while (router->barrier == NULL && router->held_back.count > 0) {
-        lanepool_i_task *node = lanepool_i_tasks_take(&router->held_back);
+        lanepool_i_task *node = lanepool_i_router_take_held_back(router);
         lanepool_i_message *message = (lanepool_i_message *)node;
         if (is_message(node))
             message->carry_out(pool, record, message, grants);
@@ -101,9 +101,7 @@ void lanepool_i_barrier_check(lanepool_pool *pool, lanepool_i_thread_record *rec
     route_barrier_if_due(pool, record, &grants);
     if (router->barrier_placed && has_finished_count(pool, router->routed_before + 1))
         route_held_back(pool, record, &grants);
-    if (grants.latched != 0)
-        lanepool_i_count_up(&record->latched, grants.latched);
-    lanepool_i_router_put_ready(pool, record, &grants.ready);
+    lanepool_i_router_pass_on(pool, record, &grants);
 }
 
 bool lanepool_i_barrier_is_due(lanepool_pool *pool)
@@ -132,7 +130,7 @@ void lanepool_i_barriers_route_all(lanepool_pool *pool, lanepool_i_thread_record
             route_by_rule(pool, record, router->barrier, &grants);
         route_held_back(pool, record, &grants);
     }
-    lanepool_i_router_put_ready(pool, record, &grants.ready);
+    lanepool_i_router_pass_on(pool, record, &grants);
 }
 
 /* --- what is held back --- */

@@ -1,26 +1,27 @@
 /* Owns the handles that a program acquires for keys; see lane_handle.h. */
 #include "route/lane_handle.h"
 
+#include "base/misuse.h"
 #include "feature/lane_limit.h"
+#include "route/offers.h"
 
 #include <string.h>
 
-static bool is_valid_key(const lanepool_claim *key)
+static bool is_valid_key(lanepool_key key)
 {
-    if (key->type == LANEPOOL_KEY_BYTES)
-        return key->key.bytes.size <= LANEPOOL_KEY_BYTES_MAX &&
-               (key->key.bytes.data != NULL || key->key.bytes.size == 0);
-    return key->type == LANEPOOL_KEY_ID || key->type == LANEPOOL_KEY_POINTER;
+    if (key.type == LANEPOOL_KEY_BYTES)
+        return key.size <= LANEPOOL_KEY_BYTES_MAX && (key.bytes != NULL || key.size == 0);
+    return key.type == LANEPOOL_KEY_ID || key.type == LANEPOOL_KEY_POINTER;
 }
 
-lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim *key,
-                                      lanepool_lane **lane)
+lanepool_status lanepool_lane_acquire(lanepool_pool *pool, lanepool_key key, lanepool_lane **lane)
 {
     if (lane != NULL)
         *lane = NULL;
-    if (pool == NULL || key == NULL || lane == NULL || !is_valid_key(key) ||
-        pool->options.is_compatible != NULL)
+    if (pool == NULL || lane == NULL || !is_valid_key(key))
         return LANEPOOL_INVALID;
+    if (!lanepool_i_pool_offers(pool, LANEPOOL_I_LANE_HANDLES))
+        return LANEPOOL_UNSUPPORTED;
     lanepool_i_thread_record *record;
     lanepool_status status = lanepool_i_pool_enter(pool, &record);
     if (status != LANEPOOL_OK)
@@ -30,7 +31,7 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, const lanepool_claim 
         return LANEPOOL_NOMEM;
     memset(handle, 0, sizeof *handle);
     handle->pool = pool;
-    if (!lanepool_i_key_of_claim(pool, record, key, &handle->key))
+    if (!lanepool_i_key_of_program(pool, record, key, &handle->key))
         goto free_handle;
     handle->has_own_bytes = handle->key.type == LANEPOOL_I_TYPE_BYTES;
     if (!lanepool_i_lane_memory_reserve(&pool->lane_table.store, 1))
@@ -78,6 +79,8 @@ void lanepool_lane_release(lanepool_lane *handle)
         lanepool_i_memory_free(handle);
         return;
     }
+    if (LANEPOOL_I_MISUSED(handle->message.carry_out != NULL, "the lane was released before"))
+        return;
     lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     handle->message.carry_out = carry_out_release;
     if (lanepool_i_router_send(pool, record, &handle->message))

@@ -5,24 +5,17 @@
 #include "feature/context_table.h"
 #include "feature/detach.h"
 #include "route/entries.h"
-#include "route/pool.h"
+#include "route/offers.h"
 
 /* --- calling the program --- */
-
-static lanepool_claim context_claim(const lanepool_i_context *context)
-{
-    lanepool_claim claim = { 0 };
-    lanepool_i_key_to_claim(&context->key, &claim);
-    return claim;
-}
 
 static int call_open(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
-    lanepool_claim key = context_claim(context);
+    lanepool_key key = lanepool_i_key_for_program(&context->key);
     context->value = NULL;
     record->callbacks++;
-    int code = pool->contexts->options.open(pool->options.user, &key, &context->value);
+    int code = pool->contexts->options.open(pool->options.user, key, &context->value);
     record->callbacks--;
     return code;
 }
@@ -30,9 +23,9 @@ static int call_open(lanepool_i_thread_record *record, lanepool_i_context *conte
 static bool call_use(lanepool_i_thread_record *record, const lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
-    lanepool_claim key = context_claim(context);
+    lanepool_key key = lanepool_i_key_for_program(&context->key);
     record->callbacks++;
-    bool is_good = pool->contexts->options.use(pool->options.user, &key, context->value);
+    bool is_good = pool->contexts->options.use(pool->options.user, key, context->value);
     record->callbacks--;
     return is_good;
 }
@@ -40,11 +33,11 @@ static bool call_use(lanepool_i_thread_record *record, const lanepool_i_context 
 static void call_close(lanepool_i_thread_record *record, const lanepool_i_context *context)
 {
     const lanepool_pool *pool = context->pool;
-    lanepool_claim key = context_claim(context);
+    lanepool_key key = lanepool_i_key_for_program(&context->key);
     if (pool->contexts->options.close == NULL)
         return;
     record->callbacks++;
-    pool->contexts->options.close(pool->options.user, &key, context->value);
+    pool->contexts->options.close(pool->options.user, key, context->value);
     record->callbacks--;
 }
 
@@ -74,7 +67,7 @@ static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i
     lanepool_i_context_waiter waiter = { .ticket = ticket };
     if (!lanepool_i_semaphore_init(&waiter.semaphore)) {
         lanepool_i_mutex_unlock(&contexts->lock);
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     }
     waiter.next = context->waiters;
     context->waiters = &waiter;
@@ -84,12 +77,15 @@ static lanepool_status wait_while_busy(lanepool_i_contexts *contexts, lanepool_i
     return LANEPOOL_OK;
 }
 
-static void become_absent(lanepool_i_context *context, bool was_open)
+/* `has_slot`: the record counts as open. `was_open`: a context was closed, not refused by open. */
+static void become_absent(lanepool_i_context *context, bool has_slot, bool was_open)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
     uint64_t now_ns = lanepool_i_clock_now();
     lanepool_i_mutex_lock(&contexts->lock);
-    contexts->open_count -= was_open;
+    contexts->open_count -= has_slot;
+    if (contexts->closing == context)
+        contexts->closing = NULL;
     if (!was_open) {
         context->uses = 0;
         context->idle_since_ns = now_ns;
@@ -105,41 +101,93 @@ static void become_absent(lanepool_i_context *context, bool was_open)
 static void close_context(lanepool_i_thread_record *record, lanepool_i_context *context)
 {
     call_close(record, context);
-    become_absent(context, true);
+    become_absent(context, true, true);
 }
 
-static lanepool_status open_context(lanepool_i_thread_record *record, lanepool_i_context *context,
+/* Takes an idle context out of its list and makes it BUSY: one that is due, or else the one that
+ * has been idle for longest. Returns NULL if none is idle. */
+static lanepool_i_context *take_idle_locked(lanepool_i_contexts *contexts, uint64_t caller)
+{
+    lanepool_i_context *idle =
+        contexts->due.first != NULL ? contexts->due.first : contexts->idle.first;
+    if (idle == NULL)
+        return NULL;
+    lanepool_i_context_remove_from_list(idle);
+    if (!idle->fires)
+        idle->fires = !lanepool_i_timers_remove(&contexts->timers, &idle->timer);
+    become_busy_locked(idle, caller);
+    return idle;
+}
+
+/* Counts a context that is about to be opened. At the limit, closes an idle one on this thread. If
+ * none is idle, but the keeper is closing one, waits for that: it needs no other task. Otherwise
+ * returns FULL: waiting for a context that another task uses could be a deadlock. */
+static lanepool_status take_slot(lanepool_i_contexts *contexts, lanepool_i_thread_record *record,
+                                 uint64_t ticket)
+{
+    lanepool_status status = LANEPOOL_OK;
+    lanepool_i_mutex_lock(&contexts->lock);
+    while (contexts->open_count >= contexts->options.contexts_max) {
+        lanepool_i_context *idle = take_idle_locked(contexts, ticket);
+        if (idle != NULL) {
+            lanepool_i_mutex_unlock(&contexts->lock);
+            close_context(record, idle);
+        } else if (contexts->closing != NULL) {
+            status = wait_while_busy(contexts, contexts->closing, ticket);
+        } else {
+            lanepool_i_mutex_unlock(&contexts->lock);
+            status = LANEPOOL_FULL;
+        }
+        if (status != LANEPOOL_OK)
+            return status;
+        lanepool_i_mutex_lock(&contexts->lock);
+    }
+    contexts->open_count++;
+    lanepool_i_mutex_unlock(&contexts->lock);
+    return LANEPOOL_OK;
+}
+
+/* The record is BUSY and counts as open. */
+static lanepool_status open_in_slot(lanepool_i_thread_record *record, lanepool_i_context *context,
                                     int *code)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
+    context->is_dropped = false;
     *code = call_open(record, context);
     if (*code != 0) {
-        become_absent(context, false);
-        return LANEPOOL_FAILED;
+        become_absent(context, true, false);
+        return LANEPOOL_NO_CONTEXT;
     }
     lanepool_i_mutex_lock(&contexts->lock);
-    contexts->open_count++;
     leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
     lanepool_i_mutex_unlock(&contexts->lock);
     return LANEPOOL_OK;
 }
 
-/* Asks `use` about a context that was idle. If that returns false, closes and reopens the context.
- */
+static lanepool_status open_context(lanepool_i_thread_record *record, lanepool_i_context *context,
+                                    uint64_t ticket, int *code)
+{
+    lanepool_status status = take_slot(context->pool->contexts, record, ticket);
+    if (status == LANEPOOL_OK)
+        return open_in_slot(record, context, code);
+    become_absent(context, false, false);
+    return status;
+}
+
+/* Asks `use` about a context that was idle. If that returns false, or the context was dropped,
+ * closes and reopens the context. */
 static lanepool_status check_context(lanepool_i_thread_record *record, lanepool_i_context *context,
                                      int *code)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
-    bool is_good = call_use(record, context);
-    if (!is_good)
+    if (context->is_dropped || !call_use(record, context)) {
         call_close(record, context);
+        return open_in_slot(record, context, code);
+    }
     lanepool_i_mutex_lock(&contexts->lock);
-    if (is_good)
-        leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
-    else
-        contexts->open_count--;
+    leave_busy_locked(context, LANEPOOL_I_CONTEXT_OPEN);
     lanepool_i_mutex_unlock(&contexts->lock);
-    return is_good ? LANEPOOL_OK : open_context(record, context, code);
+    return LANEPOOL_OK;
 }
 
 /* --- a use begins --- */
@@ -152,12 +200,12 @@ static void note_gap_locked(lanepool_i_context *context)
     if (context->idle_since_ns == 0)
         return;
     uint64_t gap_ns = now_ns > context->idle_since_ns ? now_ns - context->idle_since_ns : 0;
-    lanepool_i_gap_mean_note(&context->pace, gap_ns, options->linger_ns_max);
+    lanepool_i_gap_mean_note(&context->pace, gap_ns, options->linger_max_ns);
 }
 
 /* Begins a use of a record that is not BUSY. Returns OPEN if the caller may use the context.
- * Otherwise makes the record BUSY; returns BUSY if the caller must call `use`, ABSENT if it must
- * open. */
+ * Otherwise makes the record BUSY; returns BUSY if the caller must check the context, ABSENT if it
+ * must open. */
 static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, uint64_t ticket)
 {
     lanepool_i_contexts *contexts = context->pool->contexts;
@@ -168,7 +216,7 @@ static lanepool_i_context_state begin_use_locked(lanepool_i_context *context, ui
     lanepool_i_context_remove_from_list(context);
     if (was == LANEPOOL_I_CONTEXT_OPEN && !context->fires)
         context->fires = !lanepool_i_timers_remove(&contexts->timers, &context->timer);
-    if (was == LANEPOOL_I_CONTEXT_OPEN && contexts->options.use == NULL)
+    if (was == LANEPOOL_I_CONTEXT_OPEN && contexts->options.use == NULL && !context->is_dropped)
         return LANEPOOL_I_CONTEXT_OPEN;
     become_busy_locked(context, ticket);
     return was == LANEPOOL_I_CONTEXT_OPEN ? LANEPOOL_I_CONTEXT_BUSY : LANEPOOL_I_CONTEXT_ABSENT;
@@ -193,7 +241,7 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
         lanepool_i_mutex_unlock(&pool->contexts->lock);
         switch (was) {
         case LANEPOOL_I_CONTEXT_ABSENT:
-            return open_context(record, context, code);
+            return open_context(record, context, ticket, code);
         case LANEPOOL_I_CONTEXT_BUSY:
             return check_context(record, context, code);
         default:
@@ -205,10 +253,11 @@ static lanepool_status begin_use(lanepool_run *run, const lanepool_i_key *key,
 
 /* --- a use ends --- */
 
-/* A task may still use the context before the keeper has the lock. */
+/* The keeper will close the context. Until it has the lock, a task may still use the context. */
 static void make_due_locked(lanepool_i_contexts *contexts, lanepool_i_context *context)
 {
     lanepool_i_context_remove_from_list(context);
+    lanepool_i_context_append_to_list(&contexts->due, context);
     context->due_ns = 0;
     if (context->fires)
         return;
@@ -222,47 +271,63 @@ static void become_idle_locked(lanepool_i_contexts *contexts, lanepool_i_context
 {
     const lanepool_context_options *options = &contexts->options;
     context->idle_since_ns = lanepool_i_clock_now();
-    uint64_t idle_ns = lanepool_i_gap_mean_idle_time(&context->pace, options->linger_ns_min,
-                                                     options->linger_ns_max);
+    uint64_t idle_ns = lanepool_i_gap_mean_idle_time(&context->pace, options->linger_min_ns,
+                                                     options->linger_max_ns);
     context->due_ns = idle_ns < UINT64_MAX - context->idle_since_ns
                           ? context->idle_since_ns + idle_ns
                           : UINT64_MAX;
     lanepool_i_context_append_to_list(&contexts->idle, context);
     if (!context->fires)
         lanepool_i_timers_add(&contexts->timers, &context->timer, context->due_ns);
-    if (contexts->idle.count > options->lingering_max)
+    if (context->is_dropped)
+        make_due_locked(contexts, context);
+    else if (contexts->idle.count > options->lingering_max)
         make_due_locked(contexts, contexts->idle.first);
 }
 
-static void end_use(lanepool_pool *pool, lanepool_i_context_use *use)
+static void end_use(lanepool_i_contexts *contexts, lanepool_i_context *context, bool drops)
 {
-    lanepool_i_contexts *contexts = pool->contexts;
     lanepool_i_mutex_lock(&contexts->lock);
-    if (--use->context->uses == 0)
-        become_idle_locked(contexts, use->context);
+    context->is_dropped |= drops;
+    if (--context->uses == 0)
+        become_idle_locked(contexts, context);
     lanepool_i_mutex_unlock(&contexts->lock);
-    lanepool_i_memory_free(use);
 }
 
-void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_use *uses)
+void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_uses *uses)
 {
-    while (uses != NULL) {
-        lanepool_i_context_use *next = uses->next;
-        end_use(pool, uses);
-        uses = next;
-    }
+    for (size_t i = 0; i < uses->count; i++)
+        if (uses->contexts[i] != NULL)
+            end_use(pool->contexts, uses->contexts[i], false);
+    lanepool_i_memory_free(uses->contexts);
+    *uses = (lanepool_i_context_uses){ NULL, 0 };
 }
 
-void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_use **uses,
-                                 const lanepool_claim *claim)
+/* Returns the number of the task's lane that the key names, SIZE_MAX if there is none. A key of no
+ * type means the task's only lane. A running task's entries change only when it releases a lane. */
+static size_t find_lane(const lanepool_pool *pool, lanepool_i_task *task, lanepool_key key)
 {
-    while (*uses != NULL && !lanepool_i_lane_is_named_by(pool, (*uses)->lane, claim))
-        uses = &(*uses)->next;
-    lanepool_i_context_use *use = *uses;
-    if (use == NULL)
+    size_t count = lanepool_i_task_count(task);
+    size_t i = 0;
+    if (key.type == LANEPOOL_KEY_NONE)
+        return count == 1 ? 0 : SIZE_MAX;
+    while (i < count && !lanepool_i_lane_is_named_by(pool, lanepool_i_entry_lane(task, i), key))
+        i++;
+    return i < count ? i : SIZE_MAX;
+}
+
+/* The task's last entry gets the number of the released one; see entries.c. */
+void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_uses *uses,
+                                 lanepool_i_task *task, lanepool_key key)
+{
+    size_t i = uses->contexts != NULL ? find_lane(pool, task, key) : SIZE_MAX;
+    size_t last = lanepool_i_task_count(task) - 1;
+    if (i == SIZE_MAX)
         return;
-    *uses = use->next;
-    end_use(pool, use);
+    if (uses->contexts[i] != NULL)
+        end_use(pool->contexts, uses->contexts[i], false);
+    uses->contexts[i] = uses->contexts[last];
+    uses->contexts[last] = NULL;
 }
 
 /* --- the keeper --- */
@@ -282,6 +347,7 @@ void lanepool_i_context_fire(lanepool_i_timer *timer)
     if (due) {
         lanepool_i_context_remove_from_list(context);
         become_busy_locked(context, LANEPOOL_I_CONTEXT_KEEPER);
+        contexts->closing = context;
     } else if (idle) {
         lanepool_i_timers_add(&contexts->timers, timer, context->due_ns);
     }
@@ -331,71 +397,97 @@ const lanepool_i_clock_work lanepool_i_work_of_keeper = { begin_keeper, pause_ke
 
 /* --- for a running task --- */
 
-/* Returns NULL if the task has no such lane; a NULL claim means its only lane. A running task's
- * entries change only when it releases a lane itself. */
-static const lanepool_i_lane *find_lane(const lanepool_run *run, const lanepool_claim *claim)
+/* Returns false if memory cannot be allocated. */
+static bool make_room_for_uses(lanepool_i_context_uses *uses, size_t count)
 {
-    size_t count = lanepool_i_task_count(run->task);
-    size_t i = 0;
-    if (claim == NULL) {
-        const lanepool_i_lane *only = count == 1 ? lanepool_i_entry_lane(run->task, 0) : NULL;
-        return only == NULL || lanepool_i_lane_is_void(only) ? NULL : only;
-    }
-    while (i < count &&
-           !lanepool_i_lane_is_named_by(run->pool, lanepool_i_entry_lane(run->task, i), claim))
-        i++;
-    return i < count ? lanepool_i_entry_lane(run->task, i) : NULL;
+    if (uses->contexts != NULL)
+        return true;
+    uses->contexts = lanepool_i_memory_alloc(count * sizeof *uses->contexts);
+    if (uses->contexts == NULL)
+        return false;
+    memset(uses->contexts, 0, count * sizeof *uses->contexts);
+    uses->count = count;
+    return true;
 }
 
-static lanepool_i_context_use *find_use(lanepool_i_context_use *uses, const lanepool_i_lane *lane)
+static lanepool_status use_context(lanepool_run *run, size_t i, void **value, int *code)
 {
-    while (uses != NULL && uses->lane != lane)
-        uses = uses->next;
-    return uses;
-}
-
-static lanepool_status use_context(lanepool_run *run, lanepool_i_detach *detach,
-                                   const lanepool_i_lane *lane, void **value, int *code)
-{
-    lanepool_i_context_use *use = find_use(detach->uses, lane);
-    if (use != NULL) {
-        *value = use->context->value;
-        return LANEPOOL_OK;
-    }
-    use = lanepool_i_memory_alloc(sizeof *use);
-    if (use == NULL)
+    lanepool_i_detach *detach = lanepool_i_detach_record(run);
+    if (detach == NULL || !make_room_for_uses(&detach->uses, lanepool_i_task_count(run->task)))
         return LANEPOOL_NOMEM;
-    lanepool_status status = begin_use(run, &lane->key, &use->context, code);
-    if (status != LANEPOOL_OK) {
-        lanepool_i_memory_free(use);
-        return status;
+    lanepool_i_context **use = &detach->uses.contexts[i];
+    lanepool_status status = LANEPOOL_OK;
+    if (*use == NULL) {
+        lanepool_i_context *begun;
+        status = begin_use(run, &lanepool_i_entry_lane(run->task, i)->key, &begun, code);
+        *use = status == LANEPOOL_OK ? begun : NULL;
     }
-    use->lane = lane;
-    use->next = detach->uses;
-    detach->uses = use;
-    *value = use->context->value;
-    return LANEPOOL_OK;
+    if (status == LANEPOOL_OK)
+        *value = (*use)->value;
+    return status;
 }
 
-lanepool_status lanepool_run_context(lanepool_run *run, const lanepool_claim *claim, void **context,
-                                     int *code)
+/* Returns OK if the task may use, or end a use of, the context of a lane. */
+static lanepool_status check_run(const lanepool_run *run)
+{
+    if (!lanepool_i_detach_is_run(run))
+        return LANEPOOL_INVALID;
+    if (!lanepool_i_pool_offers(run->pool, LANEPOOL_I_CONTEXTS))
+        return LANEPOOL_UNSUPPORTED;
+    if (run->pool->contexts->buckets == NULL)
+        return LANEPOOL_INVALID;
+    if (lanepool_i_pool_is_forked(run->pool))
+        return LANEPOOL_FORKED;
+    return run->record->callbacks > 0 ? LANEPOOL_DEADLOCK : LANEPOOL_OK;
+}
+
+static bool has_lane(const lanepool_run *run, size_t i)
+{
+    return i < lanepool_i_task_count(run->task) &&
+           !lanepool_i_lane_is_void(lanepool_i_entry_lane(run->task, i));
+}
+
+lanepool_status lanepool_run_context_at(lanepool_run *run, size_t i, void **context, int *code)
 {
     int unwanted;
     code = code != NULL ? code : &unwanted;
     *code = 0;
-    if (context != NULL)
-        *context = NULL;
-    if (context == NULL || !lanepool_i_detach_is_run(run) || run->pool->contexts->buckets == NULL)
+    if (context == NULL)
         return LANEPOOL_INVALID;
-    if (lanepool_i_pool_is_forked(run->pool))
-        return LANEPOOL_FORKED;
-    if (run->record->callbacks > 0)
-        return LANEPOOL_DEADLOCK;
-    const lanepool_i_lane *lane = find_lane(run, claim);
-    if (lane == NULL)
+    *context = NULL;
+    lanepool_status status = check_run(run);
+    if (status != LANEPOOL_OK)
+        return status;
+    return has_lane(run, i) ? use_context(run, i, context, code) : LANEPOOL_INVALID;
+}
+
+lanepool_status lanepool_run_context(lanepool_run *run, lanepool_key key, void **context, int *code)
+{
+    bool has_entries = lanepool_i_detach_is_run(run) && run->pool->contexts->buckets != NULL;
+    size_t i = has_entries ? find_lane(run->pool, run->task, key) : 0;
+    return lanepool_run_context_at(run, i, context, code);
+}
+
+static lanepool_status end_use_of_key(lanepool_run *run, lanepool_key key, bool drops)
+{
+    lanepool_status status = check_run(run);
+    if (status != LANEPOOL_OK)
+        return status;
+    size_t i = find_lane(run->pool, run->task, key);
+    if (i == SIZE_MAX || run->detach == NULL || run->detach->uses.contexts == NULL ||
+        run->detach->uses.contexts[i] == NULL)
         return LANEPOOL_INVALID;
-    lanepool_i_detach *detach = lanepool_i_detach_record(run);
-    if (detach == NULL)
-        return LANEPOOL_NOMEM;
-    return use_context(run, detach, lane, context, code);
+    end_use(run->pool->contexts, run->detach->uses.contexts[i], drops);
+    run->detach->uses.contexts[i] = NULL;
+    return LANEPOOL_OK;
+}
+
+lanepool_status lanepool_run_context_release(lanepool_run *run, lanepool_key key)
+{
+    return end_use_of_key(run, key, false);
+}
+
+lanepool_status lanepool_run_context_drop(lanepool_run *run, lanepool_key key)
+{
+    return end_use_of_key(run, key, true);
 }

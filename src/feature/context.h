@@ -30,7 +30,7 @@
 #include "base/idle_time.h"
 #include "base/timer_heap.h"
 #include "lane/lane.h"
-#include "lanepool/context.h"
+#include "lanepool/key.h"
 #include "sched/thread_record.h"
 
 typedef enum lanepool_i_context_state {
@@ -70,6 +70,7 @@ struct lanepool_i_context {
     bool fires;      /* L: the keeper has taken the timer and has not checked the record yet */
     uint64_t caller; /* L: while BUSY: the task's ticket, or LANEPOOL_I_CONTEXT_KEEPER */
     void *value;     /* B: set by open */
+    bool is_dropped; /* L, B: a task has dropped it: it is closed before the next use */
     uint64_t idle_since_ns;             /* L: 0 if it was never used */
     uint64_t due_ns;                    /* L: while idle */
     lanepool_i_gap_mean pace;           /* L */
@@ -79,12 +80,12 @@ struct lanepool_i_context {
     lanepool_i_context_waiter *waiters; /* L */
 };
 
-/* One task's use of a context, listed in the task's lanepool_i_detach. */
-typedef struct lanepool_i_context_use {
-    struct lanepool_i_context_use *next;
-    lanepool_i_context *context;
-    const lanepool_i_lane *lane; /* the task has it as long as the use lasts */
-} lanepool_i_context_use;
+/* The contexts that a task uses, by the numbers of its entries; NULL where it uses none. Part of
+ * the task's lanepool_i_detach. */
+typedef struct lanepool_i_context_uses {
+    lanepool_i_context **contexts;
+    size_t count;
+} lanepool_i_context_uses;
 
 /* Of a pool. Without the option, only `options` is set. */
 typedef struct lanepool_i_contexts {
@@ -94,15 +95,17 @@ typedef struct lanepool_i_contexts {
     size_t bucket_count;                /* I: a power of two */
     lanepool_i_context_list idle;       /* L: idle contexts, except those made due at once */
     lanepool_i_context_list remembered; /* L: records whose contexts are closed */
-    size_t open_count;                  /* L: contexts that are open */
+    lanepool_i_context_list due;        /* L: idle contexts that the keeper is to close at once */
+    lanepool_i_context *closing;        /* L: the context that the keeper is closing, or NULL */
+    size_t open_count;                  /* L: contexts that are open, or that open is called for */
     lanepool_i_timers timers;
     lanepool_i_thread_record *keeper; /* I: the keeper's thread record */
 } lanepool_i_contexts;
 
 /* Copies the options with every default filled in; `open` is NULL if there are no contexts. Returns
- * false if they are out of range or contradict the pool's. */
-bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
-                                      lanepool_context_options *options);
+ * INVALID if an option is out of range, and UNSUPPORTED if the pool cannot have contexts. */
+lanepool_status lanepool_i_contexts_read_options(const lanepool_options *of_pool,
+                                                 lanepool_context_options *options);
 /* Returns false if memory, a lock or a semaphore cannot be allocated. */
 bool lanepool_i_contexts_init(lanepool_pool *pool);
 /* Starts the keeper. Returns false if the system refuses a thread. */
@@ -112,10 +115,11 @@ void lanepool_i_contexts_end(lanepool_pool *pool);
 void lanepool_i_contexts_fini(lanepool_pool *pool);
 
 /* Ends all uses of a task before its lanes are released. W: the thread that ends the task. */
-void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_use *uses);
-/* Role's holder, on the task's thread: ends its use of the context that the claim names, if any. */
-void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_use **uses,
-                                 const lanepool_claim *claim);
+void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_uses *uses);
+/* Role's holder, on the task's thread, before the task releases the lane that the key names: ends
+ * its use of the context, if any. */
+void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_uses *uses,
+                                 lanepool_i_task *task, lanepool_key key);
 
 /* Returns how many contexts are open. */
 size_t lanepool_i_contexts_count(lanepool_pool *pool);

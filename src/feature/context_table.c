@@ -2,6 +2,7 @@
 #include "feature/context_table.h"
 
 #include "base/versioned.h"
+#include "route/offers.h"
 #include "route/pool.h"
 
 #include <string.h>
@@ -116,7 +117,7 @@ static bool is_too_old(const lanepool_i_contexts *contexts, const lanepool_i_con
                        uint64_t now_ns)
 {
     return now_ns > context->idle_since_ns &&
-           now_ns - context->idle_since_ns > contexts->options.linger_ns_max;
+           now_ns - context->idle_since_ns > contexts->options.linger_max_ns;
 }
 
 lanepool_i_context *lanepool_i_contexts_drop_remembered(lanepool_i_contexts *contexts,
@@ -163,35 +164,40 @@ size_t lanepool_i_contexts_count(lanepool_pool *pool)
 
 static void fill_context_defaults(lanepool_context_options *options)
 {
-    bool has_min = options->linger_ns_min != 0;
-    bool has_max = options->linger_ns_max != 0;
+    bool has_min = options->linger_min_ns != 0;
+    bool has_max = options->linger_max_ns != 0;
     if (!has_min)
-        options->linger_ns_min = LANEPOOL_LINGER_MIN_DEFAULT;
+        options->linger_min_ns = LANEPOOL_LINGER_MIN_DEFAULT;
     if (!has_max)
-        options->linger_ns_max = LANEPOOL_LINGER_MAX_DEFAULT;
-    if (!has_min && options->linger_ns_min > options->linger_ns_max)
-        options->linger_ns_min = options->linger_ns_max;
-    if (!has_max && options->linger_ns_max < options->linger_ns_min)
-        options->linger_ns_max = options->linger_ns_min;
+        options->linger_max_ns = LANEPOOL_LINGER_MAX_DEFAULT;
+    if (!has_min && options->linger_min_ns > options->linger_max_ns)
+        options->linger_min_ns = options->linger_max_ns;
+    if (!has_max && options->linger_max_ns < options->linger_min_ns)
+        options->linger_max_ns = options->linger_min_ns;
     if (options->lingering_max == 0)
         options->lingering_max = LANEPOOL_LINGERING_DEFAULT;
+    if (options->contexts_max == 0)
+        options->contexts_max = SIZE_MAX;
 }
 
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_context_options, contexts_max);
+
 /* Contexts belong to keys, so they need lanes per key. */
-bool lanepool_i_contexts_read_options(const lanepool_options *of_pool,
-                                      lanepool_context_options *options)
+lanepool_status lanepool_i_contexts_read_options(const lanepool_options *of_pool,
+                                                 lanepool_context_options *options)
 {
     const lanepool_context_options *given = of_pool->contexts;
     memset(options, 0, sizeof *options);
     if (given == NULL)
-        return true;
-    if (!lanepool_i_struct_is_valid(given, given->struct_size, sizeof *given) ||
-        given->open == NULL || of_pool->is_compatible != NULL ||
-        of_pool->layout != LANEPOOL_PER_KEY || given->lingering_max > LANEPOOL_LINGERING_MAX)
-        return false;
-    *options = *given;
+        return LANEPOOL_OK;
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_context_options, contexts_max) ||
+        options->open == NULL || options->lingering_max > LANEPOOL_LINGERING_MAX)
+        return LANEPOOL_INVALID;
     fill_context_defaults(options);
-    return options->linger_ns_min <= options->linger_ns_max;
+    if (options->linger_min_ns > options->linger_max_ns)
+        return LANEPOOL_INVALID;
+    return lanepool_i_options_offer(of_pool, LANEPOOL_I_CONTEXTS) ? LANEPOOL_OK
+                                                                  : LANEPOOL_UNSUPPORTED;
 }
 
 /* As many buckets as contexts may be idle, so that the table never grows. */

@@ -1,8 +1,10 @@
-/* Owns delayed tasks: from the timer heap to the inbox or to a cancelling call; see delay.h. */
+/* Owns delayed tasks: from the timer heap to the inbox or to their `cancelled`; see delay.h. */
 #include "base/deadline.h"
 #include "base/thread_name.h"
 #include "core/pool_submit.h"
 #include "core/run.h"
+#include "core/task_check.h"
+#include "feature/deadline.h"
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"
 #include "observe/watchdog.h"
@@ -75,6 +77,7 @@ static void free_due_once(lanepool_pool *pool)
             lanepool_i_mutex_lock(&future->lock);
             future->delayed = NULL;
             lanepool_i_mutex_unlock(&future->lock);
+            lanepool_i_deadline_arm(future);
             lanepool_future_release(future);
             awaited = true;
         }
@@ -123,14 +126,12 @@ static void give_back_claims(lanepool_pool *pool, lanepool_i_thread_record *reco
 
 /* A wait in these callbacks returns DEADLOCK: a task without entries cannot be checked. */
 void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                     lanepool_i_task *task, lanepool_release_fn release)
+                                     lanepool_i_task *task, lanepool_i_callbacks callbacks,
+                                     lanepool_status why)
 {
-    void *context = task->context;
-    record->callbacks++;
-    lanepool_i_run_call_cancelled(pool, record, task, delayed_task_future(task));
-    if (release != NULL)
-        release(context);
-    record->callbacks--;
+    lanepool_i_run_call_cancelled(record, callbacks.cancelled, task->context, why);
+    lanepool_i_run_complete_cancelled(record, delayed_task_future(task), LANEPOOL_CANCELLED);
+    lanepool_i_run_call_release(record, callbacks.release, task->context);
     give_back_claims(pool, record, task);
     lanepool_i_lane_limits_end_charge(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
@@ -138,12 +139,11 @@ void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_reco
 }
 
 static void cancel_taken_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_delayed *delayed)
+                              lanepool_i_delayed *delayed, lanepool_status why)
 {
     lanepool_i_task *task = delayed->task;
     lanepool_i_memory_free(delayed);
-    lanepool_i_delays_end_cancelled(pool, record, task,
-                                    lanepool_i_task_is_wide(task) ? task->as.wide.release : NULL);
+    lanepool_i_delays_end_cancelled(pool, record, task, lanepool_i_task_callbacks(task), why);
     lanepool_i_delays_count_down(pool, record, 1);
 }
 
@@ -151,7 +151,7 @@ static void cancel_taken_task(lanepool_pool *pool, lanepool_i_thread_record *rec
 static void finish_one_cancel(lanepool_pool *pool, lanepool_i_thread_record *record,
                               lanepool_i_delayed *delayed)
 {
-    cancel_taken_task(pool, record, delayed);
+    cancel_taken_task(pool, record, delayed, LANEPOOL_CANCELLED);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_i_lifecycle_attend(pool, record);
 }
@@ -187,14 +187,14 @@ bool lanepool_i_delays_cancel(lanepool_pool *pool, lanepool_i_thread_record *rec
 }
 
 /* Returns false if no task is delayed. */
-static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record)
+static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_status why)
 {
     lanepool_i_delayed *delayed =
         (lanepool_i_delayed *)lanepool_i_timers_take(&pool->delays->timers);
     if (delayed == NULL)
         return false;
     if (delayed->periodic != NULL) {
-        lanepool_i_periodic_end(pool, record, delayed->periodic);
+        lanepool_i_periodic_end(pool, record, delayed->periodic, why);
         return true;
     }
     lanepool_future *future = delayed_task_future(delayed->task);
@@ -203,7 +203,7 @@ static bool cancel_next(lanepool_pool *pool, lanepool_i_thread_record *record)
         set_cancelled_locked(future);
         lanepool_i_mutex_unlock(&future->lock);
     }
-    cancel_taken_task(pool, record, delayed);
+    cancel_taken_task(pool, record, delayed, why);
     return true;
 }
 
@@ -211,7 +211,7 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_recor
 {
     size_t most = lanepool_i_delays_count(pool);
     size_t count = 0;
-    while (count < most && cancel_next(pool, record))
+    while (count < most && cancel_next(pool, record, LANEPOOL_CANCELLED))
         count++;
     return count;
 }
@@ -219,7 +219,8 @@ size_t lanepool_i_delays_cancel_all(lanepool_pool *pool, lanepool_i_thread_recor
 /* Ends early if the pool becomes STOPPING: then the rest is handed back. */
 static void cancel_in_drain(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
-    while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING && cancel_next(pool, record))
+    while (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING &&
+           cancel_next(pool, record, LANEPOOL_SHUT_DOWN))
         continue;
 }
 
@@ -258,7 +259,7 @@ static void end_over_periodic(lanepool_pool *pool, lanepool_i_thread_record *rec
     lanepool_i_delayed *delayed;
     while ((delayed = pool->delays->over_periodic) != NULL) {
         pool->delays->over_periodic = delayed->next;
-        lanepool_i_periodic_end(pool, record, delayed->periodic);
+        lanepool_i_periodic_end(pool, record, delayed->periodic, LANEPOOL_CANCELLED);
     }
 }
 
@@ -273,6 +274,7 @@ static uint64_t pass_on_due(void *owner)
         lanepool_i_delays_count_down(pool, record, appended);
     }
     end_over_periodic(pool, record);
+    lanepool_i_deadlines_judge(pool, record);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
         if (pool->options.drain_waits_for_delayed)
             lanepool_i_periodic_end_all(pool);
@@ -307,22 +309,16 @@ static bool make_clock_record(lanepool_pool *pool)
     return true;
 }
 
-/* Returns true if no task is accepted any more: the clock thread may have been ended. */
-static bool is_closed(lanepool_pool *pool)
-{
-    lanepool_i_mutex_lock(&pool->delays->lock);
-    bool closed = pool->delays->closed;
-    lanepool_i_mutex_unlock(&pool->delays->lock);
-    return closed;
-}
-
+/* The workers are stopped before the clock thread is ended. A drain accepts no delayed tasks, but
+ * it accepts tasks with retries and deadlines. */
 lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool)
 {
     if (!make_clock_record(pool))
         return LANEPOOL_NOMEM;
     if (lanepool_i_timers_start(&pool->delays->timers))
         return LANEPOOL_OK;
-    return is_closed(pool) ? LANEPOOL_SHUT_DOWN : LANEPOOL_NO_THREAD;
+    return lanepool_i_workers_are_stopped(&pool->workers) ? LANEPOOL_SHUT_DOWN
+                                                          : LANEPOOL_NO_RESOURCE;
 }
 
 /* --- creation and end of the pool --- */
@@ -444,6 +440,9 @@ lanepool_status lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_t
 {
     if (delay_ns <= 0)
         return lanepool_pool_submit(pool, task);
+    lanepool_task room;
+    if (!lanepool_i_description_read(&task, &room))
+        return LANEPOOL_INVALID;
     lanepool_i_thread_record *record;
     lanepool_i_task *block;
     lanepool_status status = lanepool_i_submit_for_later(pool, task, &record, &block);

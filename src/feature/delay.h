@@ -19,7 +19,7 @@
 #define LANEPOOL_SRC_FEATURE_DELAY_H
 
 #include "base/timer_heap.h"
-#include "lanepool/delay.h"
+#include "lanepool/schedule.h"
 #include "sched/thread_record.h"
 
 typedef struct lanepool_i_delayed lanepool_i_delayed;
@@ -49,12 +49,13 @@ typedef struct lanepool_i_delays {
     lanepool_i_tasks due;                      /* T: fired, not appended yet */
     lanepool_i_delayed *due_once;              /* T: those of `due` that are not periodic */
     lanepool_i_delayed *over_periodic;         /* T: fired and to be ended */
+    struct lanepool_i_expiry *expired;         /* T: fired and to be judged; see deadline.h */
 } lanepool_i_delays;
 
 bool lanepool_i_delays_init(lanepool_pool *pool);
 void lanepool_i_delays_fini(lanepool_pool *pool);
 
-/* Starts the clock thread if there is none: OK, NOMEM, NO_THREAD or SHUT_DOWN. */
+/* Starts the clock thread if there is none: OK, NOMEM, NO_RESOURCE or SHUT_DOWN. */
 lanepool_status lanepool_i_delays_start_clock(lanepool_pool *pool);
 /* Any thread that holds no lock: `count` fewer tasks are delayed. */
 void lanepool_i_delays_count_down(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -64,7 +65,8 @@ void lanepool_i_delays_fire(lanepool_i_timer *timer);
 /* Any thread that holds no lock: calls a task that was never in the inbox with CANCELLED, completes
  * its future, calls `release`, and frees its block. */
 void lanepool_i_delays_end_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                     lanepool_i_task *task, lanepool_release_fn release);
+                                     lanepool_i_task *task, lanepool_i_callbacks callbacks,
+                                     lanepool_status why);
 
 /* Any thread that holds no lock: cancels the future's task, with its call, if it is not due.
  * Returns false if it is due: it is in the inbox, or will be at once. */

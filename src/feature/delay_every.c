@@ -3,6 +3,7 @@
 
 #include "base/planted.h"
 #include "core/pool_submit.h"
+#include "core/run.h"
 #include "core/task_build.h"
 #include "core/task_check.h"
 #include "feature/delay_timer.h"
@@ -14,19 +15,20 @@
 /* Guards: I immutable, A atomic, D the lock of the pool's delays, W the thread that disposes of a
  * run. */
 struct lanepool_i_periodic {
-    lanepool_timer timer;        /* the program's handle; the first member */
-    lanepool_i_delayed delayed;  /* the timer, and the block */
-    lanepool_task description;   /* I: claims by handle; its `release` is release_of_a_run() */
-    lanepool_release_fn release; /* I: as submitted */
-    lanepool_future *run_future; /* D: one reference, until the end; each run has another */
-    uint64_t word;               /* I: the block's word when it is built */
-    lanepool_i_charge *charge;   /* W: the block's, from a run's end until it is rebuilt */
-    bool over;                   /* D: no more runs start */
-    lanepool_i_periodic *next;   /* D: in the pool's list */
-    lanepool_i_periodic **link;  /* D: the link to it in the list, or NULL */
-    _Atomic bool ended;          /* A: the last call has returned; the pool may be gone */
-    size_t own_lane_count;       /* I: how many of the claims use handles that it owns */
-    lanepool_claim claims[];     /* I: those with its own handles first */
+    lanepool_timer timer;           /* the program's handle; the first member */
+    lanepool_i_delayed delayed;     /* the timer, and the block */
+    lanepool_task description;      /* I: claims by handle; its `release` is release_of_a_run() */
+    lanepool_i_callbacks callbacks; /* I: as submitted */
+    lanepool_future *run_future;    /* D: one reference, until the end; each run has another */
+    uint64_t word;                  /* I: the block's word when it is built */
+    lanepool_i_charge *charge;      /* W: the block's, from a run's end until it is rebuilt */
+    bool over;                      /* D: no more runs start */
+    bool is_shut_down;              /* D: because of the pool's end */
+    lanepool_i_periodic *next;      /* D: in the pool's list */
+    lanepool_i_periodic **link;     /* D: the link to it in the list, or NULL */
+    _Atomic bool ended;             /* A: the last call has returned; the pool may be gone */
+    size_t own_lane_count;          /* I: how many of the claims use handles that it owns */
+    lanepool_claim claims[];        /* I: those with its own handles first */
 };
 
 /* The `release` of every run: makes its disposal take the path of tasks with a callback. */
@@ -79,9 +81,11 @@ static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
 }
 
 void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_periodic *periodic)
+                             lanepool_i_periodic *periodic, lanepool_status why)
 {
-    lanepool_i_delays_end_cancelled(pool, record, periodic->delayed.task, periodic->release);
+    if (periodic->is_shut_down)
+        why = LANEPOOL_SHUT_DOWN;
+    lanepool_i_delays_end_cancelled(pool, record, periodic->delayed.task, periodic->callbacks, why);
     retire_periodic(pool, periodic);
     lanepool_i_delays_count_down(pool, record, 1);
 }
@@ -113,6 +117,7 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
         more = periodic != NULL;
         if (more) {
             unlink_periodic_locked(periodic);
+            periodic->is_shut_down = !periodic->over;
             end_soon_locked(delays, periodic);
         }
         lanepool_i_mutex_unlock(&delays->lock);
@@ -177,11 +182,7 @@ static void end_in_handback(lanepool_pool *pool, lanepool_i_thread_record *recor
                             lanepool_i_task *task)
 {
     lanepool_i_periodic *periodic = periodic_of_run(task);
-    if (periodic->release != NULL) {
-        record->callbacks++;
-        periodic->release(task->context);
-        record->callbacks--;
-    }
+    lanepool_i_run_call_release(record, periodic->callbacks.release, task->context);
     retire_periodic(pool, periodic);
     lanepool_i_lane_limits_end_charge(pool, record, task);
     lanepool_i_slab_give(&pool->slab, &record->cache, lanepool_i_task_class(task), task);
@@ -199,6 +200,7 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
     reset_run_future(periodic->run_future, task, pool);
     lanepool_i_admission_force(&pool->admission, record, NULL);
     lanepool_i_mutex_lock(&delays->lock);
+    periodic->is_shut_down = delays->ends_periodic && !periodic->over;
     periodic->over |= delays->ends_periodic;
     lanepool_i_timers_add(&delays->timers, &periodic->delayed.timer, periodic->over ? 0 : due_ns);
     lanepool_i_mutex_unlock(&delays->lock);
@@ -224,9 +226,9 @@ void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record
 
 /* --- cancelled and handed back --- */
 
-lanepool_release_fn lanepool_i_periodic_release_of(const lanepool_i_task *task)
+lanepool_i_callbacks lanepool_i_periodic_callbacks(const lanepool_i_task *task)
 {
-    return is_periodic(task) ? periodic_of_run(task)->release : lanepool_i_task_release(task);
+    return is_periodic(task) ? periodic_of_run(task)->callbacks : lanepool_i_task_callbacks(task);
 }
 
 void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task)
@@ -252,14 +254,15 @@ static lanepool_status acquire_lanes(lanepool_pool *pool, const lanepool_task *t
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < task->claim_count && status == LANEPOOL_OK; i++) {
         const lanepool_claim *claim = &task->claims[i];
-        if (claim->type == LANEPOOL_KEY_LANE || claim->type == LANEPOOL_KEY_ALL) {
+        if (claim->key.type == LANEPOOL_KEY_LANE || claim->key.type == LANEPOOL_KEY_ALL) {
             periodic->claims[--last] = *claim;
             continue;
         }
         lanepool_lane *lane;
-        status = lanepool_lane_acquire(pool, claim, &lane);
+        status = lanepool_lane_acquire(pool, claim->key, &lane);
         if (status == LANEPOOL_OK)
-            periodic->claims[periodic->own_lane_count++] = lanepool_claim_lane(lane, claim->mode);
+            periodic->claims[periodic->own_lane_count++] =
+                lanepool_claim_of(lanepool_key_lane(lane), (lanepool_mode)claim->mode);
     }
     return status;
 }
@@ -275,11 +278,11 @@ static lanepool_status create_periodic(lanepool_pool *pool, const lanepool_task 
     periodic->delayed.pool = pool;
     periodic->delayed.periodic = periodic;
     periodic->delayed.timer.fire = lanepool_i_delays_fire;
-    periodic->release = task->release;
+    periodic->callbacks = (lanepool_i_callbacks){ task->release, task->cancelled };
     periodic->description = *task;
-    periodic->description.struct_size = sizeof(lanepool_task);
     periodic->description.claims = periodic->claims;
     periodic->description.release = release_of_a_run;
+    periodic->description.cancelled = NULL;
     periodic->timer.cancel = cancel_periodic;
     periodic->timer.forget = free_periodic_handle;
     lanepool_status status = acquire_lanes(pool, task, periodic);
@@ -339,14 +342,18 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
 {
     if (timer != NULL)
         *timer = NULL;
-    uint64_t lanes;
-    if (pool == NULL || task == NULL || timer == NULL ||
-        !lanepool_i_period_is_valid(period_ns, period) ||
-        !lanepool_i_description_is_valid_for_later(pool, task, &lanes) || task->future != NULL ||
-        task->on_failure != NULL)
+    lanepool_task room;
+    if (timer == NULL || !lanepool_i_description_read(&task, &room) ||
+        !lanepool_i_period_is_valid(period_ns, period))
         return LANEPOOL_INVALID;
+    lanepool_status status = lanepool_i_description_check_for_later(pool, task);
+    if (status == LANEPOOL_OK && (task->future != NULL || task->on_failure != NULL ||
+                                  (task->start_within_ns | task->run_within_ns) != 0))
+        status = LANEPOOL_UNSUPPORTED;
+    if (status != LANEPOOL_OK)
+        return status;
     lanepool_i_periodic *periodic;
-    lanepool_status status = create_periodic(pool, task, &periodic);
+    status = create_periodic(pool, task, &periodic);
     if (status != LANEPOOL_OK)
         return status;
     lanepool_i_timer_init(&periodic->timer, period_ns, period);

@@ -27,13 +27,13 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
 
 /* Returns true if a periodic task whose timer has fired is to end. */
 bool lanepool_i_periodic_is_over(lanepool_i_periodic *periodic);
-/* Makes the last call of a periodic task whose timer was taken out of the heap. */
+/* Ends a periodic task whose timer was taken out of the heap: calls `cancelled` and `release`. */
 void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_periodic *periodic);
+                             lanepool_i_periodic *periodic, lanepool_status why);
 /* On the clock thread, in a drain that waits for delayed tasks: ends all periodic tasks. */
 void lanepool_i_periodic_end_all(lanepool_pool *pool);
 
-/* Returns the release callback that a wide task was submitted with. */
-lanepool_release_fn lanepool_i_periodic_release_of(const lanepool_i_task *task);
+/* Returns the callbacks that a task was submitted with; for runs of periodic tasks, too. */
+lanepool_i_callbacks lanepool_i_periodic_callbacks(const lanepool_i_task *task);
 
 #endif

@@ -6,7 +6,7 @@
 #define LANEPOOL_SRC_FEATURE_DELAY_TIMER_H
 
 #include "base/atomic.h"
-#include "lanepool/delay.h"
+#include "lanepool/schedule.h"
 
 /* Guards: I immutable, A atomic. */
 struct lanepool_timer {

@@ -5,45 +5,54 @@
  * The call of such a task has a record, and so has a call that uses contexts. The record is in the
  * pool's list until the call has ended.
  *
- * A *detached* task ends when its function has returned and the program has completed it, in either
- * order. Each side exchanges `state` with acquire and release. The second side sees what the first
- * has done, and ends the task. Until then the task counts as a worker that has not left its loop.
+ * A *detached* task ends when its function has returned and it was completed, in either order: by
+ * the program, or by the library when its deadline has passed or the pool stops. The completer
+ * first claims the task, which only one can. Then it sets the result and says DECIDED; the
+ * function's thread says RETURNED. Each of these is a read-modify-write of `state`. The second side
+ * sees what the first has done, and ends the task. Until then the task counts as a worker that has
+ * not left its loop.
  *
- * The program may use the handle from the detaching to the completion, on any thread. The functions
- * that search for receivers lock the list, and any thread may call them. All others are called by
- * the thread that runs or ends the task.
+ * The handle is the record. The program has a reference to it until lanepool_task_complete() has
+ * answered OK or DONE, also after the library has ended the task and the pool is gone. So that call
+ * reads the pool only after it has claimed the task, which keeps the pool alive. If it cannot go
+ * on, it takes its claim back; a library thread that finds a claim without a decision waits for
+ * either. The functions that search for receivers lock the list, and any thread may call them. All
+ * others are called by the thread that runs or ends the task.
  */
 #ifndef LANEPOOL_SRC_FEATURE_DETACH_H
 #define LANEPOOL_SRC_FEATURE_DETACH_H
 
+#include "feature/context.h"
 #include "lane/lane.h"
-#include "lanepool/held.h"
+#include "lanepool/task.h"
 #include "sched/thread_record.h"
 
 typedef struct lanepool_detached lanepool_i_detach;
 
-/* The state of a detached task. */
-typedef enum lanepool_i_detach_state {
-    LANEPOOL_I_DETACH_CALLED,
-    LANEPOOL_I_DETACH_RETURNED,
-    LANEPOOL_I_DETACH_COMPLETED
-} lanepool_i_detach_state;
+/* Bits of the state. */
+enum {
+    LANEPOOL_I_DETACH_DETACHED = 1,
+    LANEPOOL_I_DETACH_RETURNED = 2, /* the function has returned */
+    LANEPOOL_I_DETACH_CLAIMED = 4,  /* a completer is about to decide */
+    LANEPOOL_I_DETACH_ENDED = 8,    /* with CLAIMED: the completer is the library */
+    LANEPOOL_I_DETACH_DECIDED = 16  /* the result is set */
+};
 
 /* Guards: I immutable, A atomic, L the list's lock, W the thread that runs the task, C the thread
  * that completes it. */
 struct lanepool_detached {
-    lanepool_i_detach *next;             /* L */
-    lanepool_pool *pool;                 /* I */
-    lanepool_i_task *task;               /* I */
-    lanepool_i_task *receiver;           /* L: set by the thread that runs the task; or NULL */
-    struct lanepool_i_context_use *uses; /* W: see context.h */
-    bool detached;                       /* W */
-    _Atomic uint32_t state;              /* A: a lanepool_i_detach_state */
-    lanepool_result result;              /* C */
+    lanepool_i_detach *next;      /* L */
+    lanepool_i_detach **link;     /* L: the pointer to this record in the list */
+    lanepool_pool *pool;          /* I */
+    lanepool_i_task *task;        /* I */
+    lanepool_i_task *receiver;    /* L: set by the thread that runs the task; or NULL */
+    lanepool_i_context_uses uses; /* W: see context.h */
+    bool detached;                /* W */
+    _Atomic uint32_t state;       /* A */
+    _Atomic uint32_t references;  /* A: the task's, and the program's if it is detached */
+    lanepool_future *future;      /* I: once detached: the task's, referenced; or NULL */
+    lanepool_result result;       /* C */
 };
-
-/* The `detach` of a call with LANEPOOL_CALL_CANCELLED. Never dereferenced. */
-#define LANEPOOL_I_NOT_A_RUN ((lanepool_i_detach *)1)
 
 /* The list of a pool's records. */
 typedef struct lanepool_i_detaches {
@@ -72,7 +81,18 @@ lanepool_i_detach *lanepool_i_detach_of(lanepool_i_detaches *detaches, const lan
 /* Called when the function has returned or ended its thread. Returns true if the task ends now,
  * with *result if it was completed. */
 bool lanepool_i_detach_returned(lanepool_i_detach *detach, lanepool_result *result);
-/* Ends a call: frees the record, and gives the lanes to the receiver, which is returned. */
+/* Any thread that holds no lock: ends each detached task of a pool that stops, as ABANDONED. Waits
+ * for a completer that has claimed a task only if it should. */
+void lanepool_i_detaches_end_all(lanepool_pool *pool, lanepool_i_thread_record *record, bool waits);
+/* Claims a detached task for the library. Returns false if it was completed before. The record must
+ * stay valid meanwhile; *busy is set if the program may be completing the task, and the caller must
+ * try again. */
+bool lanepool_i_detach_claim(lanepool_i_detach *detach, bool *busy);
+/* Ends a task that the caller has claimed, with this status. */
+void lanepool_i_detach_end_claimed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   lanepool_i_detach *detach, lanepool_status status);
+
+/* Ends a call: gives the record back, and gives the lanes to the receiver, which is returned. */
 lanepool_i_task *lanepool_i_detach_end(lanepool_pool *pool, lanepool_i_detach *detach);
 
 #endif

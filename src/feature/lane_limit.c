@@ -31,14 +31,14 @@ static void give_quotas(lanepool_pool *pool, lanepool_i_thread_record *record,
 }
 
 static lanepool_i_lane_quota *make_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         const lanepool_claim *claim)
+                                         lanepool_key key)
 {
     lanepool_i_lane_quota *quota =
         lanepool_i_slab_take(&pool->slab, &record->cache, QUOTA_CLASS, sizeof *quota);
     if (quota == NULL)
         return NULL;
     memset(quota, 0, sizeof *quota);
-    if (lanepool_i_key_of_claim(pool, record, claim, &quota->key))
+    if (lanepool_i_key_of_program(pool, record, key, &quota->key))
         return quota;
     lanepool_i_slab_give(&pool->slab, &record->cache, QUOTA_CLASS, quota);
     return NULL;
@@ -64,13 +64,13 @@ static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_rec
     charge->count = task->claim_count;
     charge->counted = false;
     for (size_t i = 0; i < task->claim_count; i++) {
-        const lanepool_claim *claim = &task->claims[i];
-        bool by_handle = claim->type == LANEPOOL_KEY_LANE;
-        charge->quotas[i] = by_handle ? claim->key.lane->quota : make_quota(pool, record, claim);
+        lanepool_key key = task->claims[i].key;
+        bool by_handle = key.type == LANEPOOL_KEY_LANE;
+        charge->quotas[i] = by_handle ? key.lane->quota : make_quota(pool, record, key);
         if (charge->quotas[i] != NULL)
             continue;
         while (i-- > 0)
-            if (task->claims[i].type != LANEPOOL_KEY_LANE)
+            if (task->claims[i].key.type != LANEPOOL_KEY_LANE)
                 give_quota(pool, record, charge->quotas[i]);
         give_charge(pool, record, charge);
         return NULL;
@@ -115,7 +115,7 @@ void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_rec
 
 lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
                                                               lanepool_i_thread_record *record,
-                                                              const lanepool_claim *key)
+                                                              lanepool_key key)
 {
     lanepool_i_lane_quota *quota = make_quota(pool, record, key);
     if (quota == NULL)

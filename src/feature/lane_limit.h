@@ -27,7 +27,7 @@ void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_rec
  * memory cannot be allocated. */
 lanepool_i_lane_quota *lanepool_i_lane_limits_reference_quota(lanepool_pool *pool,
                                                               lanepool_i_thread_record *record,
-                                                              const lanepool_claim *key);
+                                                              lanepool_key key);
 void lanepool_i_lane_limits_drop_quota(lanepool_pool *pool, lanepool_i_thread_record *record,
                                        lanepool_i_lane_quota *quota);
 

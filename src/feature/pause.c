@@ -2,10 +2,12 @@
  * next call that pauses or resumes a lane. */
 #include "feature/pause.h"
 
+#include "base/misuse.h"
 #include "core/caller_runs.h"
 #include "feature/retry.h"
-#include "lanepool/pause.h"
+#include "lanepool/pool.h"
 #include "route/lane_handle.h"
+#include "route/offers.h"
 #include "route/pool.h"
 
 /* --- the pool --- */
@@ -38,6 +40,8 @@ lanepool_status lanepool_pool_resume(lanepool_pool *pool)
 
 bool lanepool_pool_is_paused(const lanepool_pool *pool)
 {
+    if (LANEPOOL_I_MISUSED(pool == NULL, "pool is NULL"))
+        return false;
     return lanepool_i_workers_are_paused(&pool->workers);
 }
 
@@ -81,8 +85,7 @@ void lanepool_i_gates_open(lanepool_pool *pool, lanepool_i_thread_record *record
         if (gate->lane != NULL && !gate->is_of_failure)
             open_gate(pool, gate, &grants);
     free_passed_gates(&pool->lane_table);
-    lanepool_i_count_up(&record->latched, grants.latched);
-    lanepool_i_router_put_ready(pool, record, &grants.ready);
+    lanepool_i_router_pass_on(pool, record, &grants);
 }
 
 void lanepool_i_gates_fini(lanepool_pool *pool)
@@ -162,20 +165,24 @@ static lanepool_status run_pause_change(lanepool_pool *pool, struct pause_change
     return status == LANEPOOL_OK && change->shut_down ? LANEPOOL_SHUT_DOWN : status;
 }
 
-static bool has_gates(const lanepool_lane *lane)
+static lanepool_status check_lane(const lanepool_lane *lane)
 {
-    return lane != NULL && lane->pool->options.layout == LANEPOOL_PER_KEY;
+    if (lane == NULL)
+        return LANEPOOL_INVALID;
+    return lanepool_i_pool_offers(lane->pool, LANEPOOL_I_LANE_PAUSES) ? LANEPOOL_OK
+                                                                      : LANEPOOL_UNSUPPORTED;
 }
 
 lanepool_status lanepool_lane_pause(lanepool_lane *lane)
 {
-    if (!has_gates(lane))
-        return LANEPOOL_INVALID;
+    lanepool_status status = check_lane(lane);
+    if (status != LANEPOOL_OK)
+        return status;
     struct pause_change change = { .handle = lane };
     change.gate = lanepool_i_memory_alloc(sizeof *change.gate);
     if (change.gate == NULL)
         return LANEPOOL_NOMEM;
-    lanepool_status status = run_pause_change(lane->pool, &change);
+    status = run_pause_change(lane->pool, &change);
     lanepool_i_memory_free(change.gate);
     return status;
 }
@@ -183,5 +190,6 @@ lanepool_status lanepool_lane_pause(lanepool_lane *lane)
 lanepool_status lanepool_lane_resume(lanepool_lane *lane)
 {
     struct pause_change change = { .handle = lane };
-    return has_gates(lane) ? run_pause_change(lane->pool, &change) : LANEPOOL_INVALID;
+    lanepool_status status = check_lane(lane);
+    return status == LANEPOOL_OK ? run_pause_change(lane->pool, &change) : status;
 }

@@ -1,62 +1,10 @@
-/* Owns the table of poisoned lanes, and how tasks leave such lanes; see poison.h. */
+/* Owns how tasks leave poisoned lanes; see poison.h. */
 #include "feature/poison.h"
 
+#include "feature/parked.h"
 #include "feature/priority.h"
 #include "route/entries.h"
 #include "route/pool.h"
-
-/* --- which lanes are poisoned --- */
-
-static lanepool_i_wide_entry **chain_of(lanepool_i_failures *failures, const lanepool_i_lane *lane)
-{
-    size_t mask = ((size_t)1 << LANEPOOL_I_POISON_BITS) - 1;
-    return &failures->poisoned[lane->key.hash & mask];
-}
-
-static lanepool_i_wide_entry *next_in_chain(const lanepool_i_wide_entry *wide)
-{
-    return (lanepool_i_wide_entry *)load_relaxed(&wide->entry.next);
-}
-
-void lanepool_i_poison_add_locked(lanepool_i_failures *failures, lanepool_i_task *task)
-{
-    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
-        lanepool_i_wide_entry *wide = &lanepool_i_entries_wide(task)[i];
-        if (lanepool_i_lane_is_void(wide->entry.at.lane))
-            continue;
-        lanepool_i_wide_entry **chain = chain_of(failures, wide->entry.at.lane);
-        store_relaxed(&wide->entry.next, (uintptr_t)*chain);
-        *chain = wide;
-    }
-}
-
-void lanepool_i_poison_remove_locked(lanepool_i_failures *failures, lanepool_i_task *task)
-{
-    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
-        lanepool_i_wide_entry *wide = &lanepool_i_entries_wide(task)[i];
-        if (lanepool_i_lane_is_void(wide->entry.at.lane))
-            continue;
-        lanepool_i_wide_entry **chain = chain_of(failures, wide->entry.at.lane);
-        if (*chain == wide) {
-            *chain = next_in_chain(wide);
-            continue;
-        }
-        lanepool_i_wide_entry *before = *chain;
-        while (next_in_chain(before) != wide)
-            before = next_in_chain(before);
-        store_relaxed(&before->entry.next, (uintptr_t)next_in_chain(wide));
-    }
-}
-
-static bool is_poisoned(lanepool_i_failures *failures, const lanepool_i_lane *lane)
-{
-    lanepool_i_mutex_lock(&failures->lock);
-    const lanepool_i_wide_entry *wide = *chain_of(failures, lane);
-    while (wide != NULL && wide->entry.at.lane != lane)
-        wide = next_in_chain(wide);
-    lanepool_i_mutex_unlock(&failures->lock);
-    return wide != NULL;
-}
 
 /* --- leaving a lane --- */
 
@@ -129,7 +77,7 @@ static void clear_poisoned_lane(lanepool_pool *pool, lanepool_i_lane *lane,
 {
     if (!lanepool_i_lane_freeze(lane))
         return;
-    if (is_poisoned(pool->failures, lane)) {
+    if (lanepool_i_parked_has_lane(pool->failures, lane)) {
         move_avoiders_to_void(lane, grants);
         lanepool_i_lane_grant_shared(lane, grants);
     }
@@ -141,9 +89,10 @@ static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *att
                                    lanepool_i_grants *grants)
 {
     lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
-    if (!is_poisoned(pool->failures, lane) || !lanepool_i_lane_freeze(lane))
+    if (!lanepool_i_parked_has_lane(pool->failures, lane) || !lanepool_i_lane_freeze(lane))
         return;
-    if (is_poisoned(pool->failures, lane) && !lanepool_i_entry_is_granted(lane, attempts->task))
+    if (lanepool_i_parked_has_lane(pool->failures, lane) &&
+        !lanepool_i_entry_is_granted(lane, attempts->task))
         move_entry_to_void(attempts, lane, i, grants);
     lanepool_i_lane_thaw(lane, grants);
 }
@@ -223,6 +172,6 @@ void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *rec
                               lanepool_i_attempts *attempts)
 {
     attempts->message.carry_out = carry_out_notify;
-    if (!lanepool_i_retry_send_message(pool, record, attempts))
+    if (!lanepool_i_retry_send_message(pool, record, &attempts->message))
         lanepool_future_release(&attempts->member.future);
 }

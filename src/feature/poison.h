@@ -11,8 +11,8 @@
  * released and handed over like any other entry. The void lane is the pool's, since a census may
  * read the entries of a task that has just ended.
  *
- * Which lanes are poisoned. A table contains the entries of parked tasks, chained by lane through
- * `next`, which granted entries do not need. The failures' lock guards the table.
+ * Which lanes are poisoned. A table contains the entries of parked tasks (parked.h), chained by
+ * lane through `next`, which granted entries do not need. The failures' lock guards the table.
  *
  * Why no task is missed. A task that leaves poisoned lanes is checked when it is routed, after it
  * has entered its lanes. When a task is parked, a message has the role's holder check that task's
@@ -38,10 +38,6 @@ static inline bool lanepool_i_poison_concerns(const lanepool_i_task *task)
 /* Role's holder: routes such a task, which has its ticket. */
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task, lanepool_i_grants *grants);
-/* With the failures' lock, and lanes per key: adds the entries of a parked task to the table, or
- * removes them. */
-void lanepool_i_poison_add_locked(lanepool_i_failures *failures, lanepool_i_task *task);
-void lanepool_i_poison_remove_locked(lanepool_i_failures *failures, lanepool_i_task *task);
 /* With the failures' lock: a task has been parked. Returns true if the caller must then call
  * lanepool_i_poison_notify(); the message has a reference. Returns false if no task leaves poisoned
  * lanes, or if an earlier message is on its way, which will find the task parked. */

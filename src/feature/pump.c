@@ -8,7 +8,7 @@
  * Once the pool stops, the thread takes no more tasks. The hand-back, which follows, takes those
  * that are left in pumps.
  */
-#include "lanepool/pump.h"
+#include "lanepool/schedule.h"
 
 #include "base/deadline.h"
 #include "core/run.h"
@@ -161,7 +161,7 @@ void lanepool_i_pumps_move_tombstones(lanepool_pool *pool)
     }
     lanepool_i_mutex_unlock(&pool->waits.lock);
     if (tombstones.count > 0)
-        lanepool_i_workers_put(&pool->workers, 0, &tombstones);
+        lanepool_i_router_put_to_workers(pool, NULL, &tombstones);
 }
 
 /* --- creation and end --- */
@@ -205,7 +205,7 @@ static void unlink_pump_locked(lanepool_i_waits *waits, const lanepool_pump *pum
 static void give_rest(lanepool_pump *pump)
 {
     if (pump->ready.count > 0)
-        lanepool_i_workers_put(&pump->pool->workers, 0, &pump->ready);
+        lanepool_i_router_put_to_workers(pump->pool, NULL, &pump->ready);
 }
 
 /* Acquire: the thread that ended the last task uses nothing of the pump but its reference. */
@@ -222,7 +222,7 @@ lanepool_status lanepool_pump_destroy(lanepool_pump *pump)
         unlink_pump_locked(waits, pump);
     lanepool_i_mutex_unlock(&waits->lock);
     if (!pump->destroyed)
-        return LANEPOOL_INVALID;
+        return LANEPOOL_BUSY;
     give_rest(pump);
     if (pump->has_event)
         lanepool_i_event_fini(&pump->event);
@@ -274,7 +274,7 @@ static lanepool_status wait_for_one(lanepool_pump *pump, lanepool_i_thread_recor
 {
     lanepool_i_pump_waiter pumper;
     if (!lanepool_i_waiter_init(&pumper.waiter))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     bool in_time = true;
     add_pumper(pump, &pumper);
     while ((*task = take_ready(pump)) == NULL && in_time && !is_pump_over(pump))
@@ -300,7 +300,7 @@ static lanepool_status run_ready(lanepool_pump *pump, lanepool_i_thread_record *
     return status;
 }
 
-lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, uint64_t wait_ns_max,
+lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, uint64_t wait_max_ns,
                                   size_t *task_count)
 {
     size_t count = 0;
@@ -317,7 +317,7 @@ lanepool_status lanepool_pump_run(lanepool_pump *pump, size_t task_count_max, ui
         return LANEPOOL_DEADLOCK;
     fetch_add_seq(&pool->lifecycle.workers_left, 1);
     lanepool_status status =
-        run_ready(pump, record, task_count_max, lanepool_i_deadline(wait_ns_max), &count);
+        run_ready(pump, record, task_count_max, lanepool_i_deadline(wait_max_ns), &count);
     lanepool_i_lifecycle_count_out(pool, record);
     if (task_count != NULL)
         *task_count = count;
@@ -336,7 +336,7 @@ lanepool_status lanepool_pump_fd(lanepool_pump *pump, int *fd)
         return LANEPOOL_FORKED;
     lanepool_i_event event;
     if (!lanepool_i_event_init(&event))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&pump->pool->waits.lock);
     bool is_first = !pump->has_event;
     if (is_first) {

@@ -2,10 +2,11 @@
 #include "feature/retry.h"
 
 #include "base/deadline.h"
-#include "base/versioned.h"
 #include "core/run.h"
 #include "core/task_check.h"
+#include "feature/deadline.h"
 #include "feature/delay.h"
+#include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
 #include "feature/priority.h"
@@ -14,17 +15,18 @@
 
 /* --- policies --- */
 
-bool lanepool_i_failures_read_policy(lanepool_pool *pool)
+lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
 {
     const lanepool_failure_policy *given = pool->options.on_failure;
     if (given == NULL)
-        return true;
-    if (!lanepool_i_policy_is_valid(pool, given))
-        return false;
-    pool->failures->policy = *given;
-    pool->failures->has_policy = lanepool_i_policy_is_set(given);
+        return LANEPOOL_OK;
+    lanepool_status status = lanepool_i_policy_check(pool, given);
+    if (status != LANEPOOL_OK)
+        return status;
+    (void)lanepool_i_policy_read(&pool->failures->policy, given); /* it was found valid */
+    pool->failures->has_policy = lanepool_i_policy_is_set(&pool->failures->policy);
     pool->options.on_failure = NULL;
-    return true;
+    return LANEPOOL_OK;
 }
 
 static void fire_retry(lanepool_i_timer *timer);
@@ -44,21 +46,14 @@ static bool create_gates(lanepool_i_attempts *attempts, size_t count)
     return true;
 }
 
-/* No other thread has seen the future. */
-static void undo_create(lanepool_future *future)
-{
-    lanepool_i_member_refuse(future);
-    lanepool_future_release(future);
-    lanepool_future_release(future);
-}
-
 lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
                                          const lanepool_task *description, lanepool_status *status)
 {
     bool is_own = description->on_failure != NULL;
-    const lanepool_failure_policy *policy =
-        is_own ? description->on_failure : &pool->failures->policy;
-    if (policy->retries > 0 && policy->delay_ns > 0) {
+    lanepool_failure_policy policy = pool->failures->policy;
+    if (is_own)
+        (void)lanepool_i_policy_read(&policy, description->on_failure); /* it was found valid */
+    if (policy.retries > 0 && policy.delay_ns > 0) {
         *status = lanepool_i_delays_start_clock(pool);
         if (*status != LANEPOOL_OK)
             return NULL;
@@ -70,11 +65,10 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
         return NULL;
     lanepool_i_attempts *attempts = (lanepool_i_attempts *)future;
     attempts->member.has_policy = true;
-    attempts->policy = *policy;
+    attempts->policy = policy;
     attempts->is_own = is_own;
     attempts->has_released_lane = false;
     attempts->ends_uncalled = false;
-    attempts->is_retry_cancelled = false;
     attempts->failed = 0;
     attempts->pool = pool;
     attempts->task = task;
@@ -83,13 +77,13 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->timer.keeps_its_time = true;
     attempts->link = NULL;
     attempts->is_parked = false;
-    attempts->is_resolved = false;
+    attempts->dropped_by = NULL;
     attempts->is_notifying = false;
     attempts->is_refused = false;
     if (create_gates(attempts, description->claim_count))
         return future;
     *status = LANEPOOL_NOMEM;
-    undo_create(future);
+    lanepool_i_member_undo_create(future);
     return NULL;
 }
 
@@ -128,11 +122,11 @@ bool lanepool_i_retry_some_blocked(lanepool_pool *pool)
 /* Raises `messages` before the append. If all workers are inside tasks, the append wakes the waits
  * there; they see `messages`, and route. */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_attempts *attempts)
+                                   lanepool_i_message *message)
 {
-    attempts->message.urgent = true;
+    message->urgent = true;
     fetch_add_seq(&pool->failures->messages, 1);
-    bool sent = lanepool_i_router_send(pool, record, &attempts->message);
+    bool sent = lanepool_i_router_send(pool, record, message);
     if (!sent)
         fetch_sub_seq(&pool->failures->messages, 1);
     return sent;
@@ -153,11 +147,8 @@ void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by)
 
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
 {
-    failures->parked -= attempts->is_parked;
-    failures->changes += attempts->is_parked;
-    if (attempts->is_parked && attempts->pool->rule->route_with_hold != NULL)
-        lanepool_i_poison_remove_locked(failures, attempts->task);
-    attempts->is_parked = false;
+    if (attempts->is_parked)
+        lanepool_i_parked_remove_locked(failures, attempts);
     *attempts->link = attempts->next;
     if (attempts->next != NULL)
         attempts->next->link = attempts->link;
@@ -177,13 +168,16 @@ static bool may_retry(const lanepool_i_attempts *attempts)
            !attempts->has_released_lane;
 }
 
+/* Returns the policy's delay, doubled for each failed attempt after the first, up to its maximum.
+ */
 static uint64_t retry_delay(const lanepool_i_attempts *attempts)
 {
     uint64_t delay_ns = attempts->policy.delay_ns;
     uint64_t most_ns = attempts->policy.delay_max_ns;
-    for (unsigned i = 1; i < attempts->failed && delay_ns < most_ns; i++)
-        delay_ns = delay_ns <= most_ns / 2 ? 2 * delay_ns : most_ns;
-    return delay_ns;
+    unsigned doublings = attempts->failed - 1;
+    if (delay_ns == 0 || delay_ns >= most_ns)
+        return delay_ns;
+    return doublings < 64 && delay_ns <= most_ns >> doublings ? delay_ns << doublings : most_ns;
 }
 
 /* A thread that asks the task to stop sets `asked_to_end`, and then takes the failures' lock. So
@@ -222,12 +216,21 @@ static void set_not_running(lanepool_pool *pool, lanepool_i_attempts *attempts)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
 }
 
+/* The task ends without another call; its code and value remain. It was not parked, and there is no
+ * attempt to report: the last report said that a retry follows. */
+static void call_off(lanepool_i_attempts *attempts)
+{
+    attempts->result.status = LANEPOOL_CANCELLED;
+    attempts->ends_uncalled = true;
+}
+
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
  * counted from 0, an earlier request does not count. */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
 {
-    attempts->is_retry_cancelled = attempts->failed > 0 && was_asked_to_stop(attempts);
-    if (attempts->ends_uncalled || attempts->is_retry_cancelled)
+    if (!attempts->ends_uncalled && attempts->failed > 0 && was_asked_to_stop(attempts))
+        call_off(attempts);
+    if (attempts->ends_uncalled)
         return false;
     if (attempts->member.future.awaits_retry)
         set_awaits_retry(attempts, false);
@@ -244,13 +247,10 @@ static bool parks_at_end(const lanepool_i_attempts *attempts)
 static void park_task(lanepool_pool *pool, lanepool_i_thread_record *record,
                       lanepool_i_attempts *attempts)
 {
+    lanepool_i_parked_make_room(pool->failures);
     lanepool_i_mutex_lock(&pool->failures->lock);
     link_attempts_locked(pool->failures, attempts);
-    attempts->is_parked = true;
-    pool->failures->parked++;
-    pool->failures->changes++;
-    if (pool->rule->route_with_hold != NULL)
-        lanepool_i_poison_add_locked(pool->failures, attempts->task);
+    lanepool_i_parked_add_locked(pool->failures, attempts);
     bool notifies = lanepool_i_poison_begin_notify_locked(attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
     if (notifies)
@@ -266,10 +266,14 @@ static void put_task_ready(lanepool_pool *pool, lanepool_i_thread_record *record
 }
 
 void lanepool_i_retry_reset(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_attempts *attempts)
+                            lanepool_i_attempts *taken)
 {
-    attempts->failed = 0;
-    put_task_ready(pool, record, attempts);
+    lanepool_i_grants grants = lanepool_i_no_grants(record->ring);
+    for (; taken != NULL; taken = taken->taken) {
+        taken->failed = 0;
+        lanepool_i_grants_add(&grants, taken->task);
+    }
+    lanepool_i_router_put_ready(pool, record, &grants.ready);
 }
 
 /* --- pausing lanes --- */
@@ -278,13 +282,9 @@ static void end_on_worker(lanepool_pool *pool, lanepool_i_thread_record *record,
                           lanepool_i_attempts *attempts)
 {
     lanepool_i_tasks ready = { NULL, NULL, 0 };
-    size_t index = record->worker != NULL ? record->worker->index
-                                          : lanepool_i_workers_least_loaded(&pool->workers);
     attempts->ends_uncalled = true;
     lanepool_i_tasks_add(&ready, attempts->task);
-    lanepool_i_workers_put(&pool->workers, index, &ready);
-    if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
-        lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+    lanepool_i_router_put_to_workers(pool, record, &ready);
 }
 
 /* Role's holder. The task still has its lanes, so the gates are ahead of all waiting entries. */
@@ -311,26 +311,10 @@ static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_attempts *attempts)
 {
     attempts->message.carry_out = carry_out_pause;
-    (void)lanepool_i_retry_send_message(pool, record, attempts);
+    (void)lanepool_i_retry_send_message(pool, record, &attempts->message);
 }
 
-/* Applies the policy to a task that is not retried. If the task ends, a worker ends it: this may be
- * the clock thread, which does not call the program. */
-static void apply_final_policy(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               lanepool_i_attempts *attempts)
-{
-    if (parks_at_end(attempts)) {
-        lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_KEEP, attempts->task,
-                              (uint32_t)attempts->result.status);
-        park_task(pool, record, attempts);
-    } else if (attempts->policy.at_end == LANEPOOL_FAILURE_PAUSE) {
-        pause_lanes(pool, record, attempts);
-    } else {
-        end_on_worker(pool, record, attempts);
-    }
-    lanepool_i_lifecycle_attend(pool, record);
-}
-
+/* The clock thread does not call the program, so a worker ends a task that was asked to stop. */
 static void fire_retry(lanepool_i_timer *timer)
 {
     lanepool_i_attempts *attempts =
@@ -340,10 +324,12 @@ static void fire_retry(lanepool_i_timer *timer)
     lanepool_i_mutex_lock(&pool->failures->lock);
     lanepool_i_retry_unlist_locked(pool->failures, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    if (was_asked_to_stop(attempts))
-        apply_final_policy(pool, record, attempts);
-    else
+    if (was_asked_to_stop(attempts)) {
+        call_off(attempts);
+        end_on_worker(pool, record, attempts);
+    } else {
         put_task_ready(pool, record, attempts);
+    }
 }
 
 /* Returns false if the task must end: the pool is STOPPING, or the task is periodic. */
@@ -363,20 +349,6 @@ static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
         lanepool_i_grants_add(grants, attempts->task);
 }
 
-/* Handles a task that was asked to stop while it was ready for a retry. Returns true if it has not
- * ended. There was no attempt to report: the last report said that a retry follows. */
-static bool handle_called_off(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_attempts *attempts)
-{
-    bool stays =
-        attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON && policy_applies(pool, attempts->task);
-    attempts->is_retry_cancelled = false;
-    attempts->ends_uncalled = !stays;
-    if (stays)
-        apply_final_policy(pool, record, attempts);
-    return stays;
-}
-
 bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_task *task, const lanepool_result *result, bool has_lanes,
                              lanepool_i_grants *grants)
@@ -384,17 +356,17 @@ bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts == NULL || attempts->ends_uncalled)
         return false;
-    if (attempts->is_retry_cancelled)
-        return handle_called_off(pool, record, attempts);
+    /* Once the deadline is disarmed, only the program may call off a retry. */
+    lanepool_i_deadline_paused(&attempts->member.future);
     attempts->failed++;
     attempts->result = *result;
     bool retries = may_retry(attempts);
-    bool stays = retries || attempts->policy.at_end != LANEPOOL_FAILURE_GO_ON;
+    bool stays = retries || attempts->policy.at_end != LANEPOOL_FAILURE_CONTINUE;
     if (!has_lanes || !stays || !policy_applies(pool, task))
         return false;
     lanepool_i_run_report_failure(pool, record, task, result, !retries);
     if (retries || parks_at_end(attempts))
-        lanepool_i_trace_task(record->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_KEEP,
+        lanepool_i_trace_task(record->ring, retries ? LANEPOOL_EVENT_RETRY : LANEPOOL_EVENT_PARK,
                               task, (uint32_t)result->status);
     set_not_running(pool, attempts);
     if (retries)
@@ -447,13 +419,17 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
 
 /* --- the end of the pool --- */
 
-/* The clock thread has ended, so no timer in the heap fires any more. */
+/* The clock thread has ended, so no timer in the heap fires any more. But other tasks that end
+ * remove their deadlines from the heap, so it must not lead to memory that was freed. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
 {
     lanepool_i_mutex_lock(&pool->failures->lock);
     while (pool->failures->first != NULL) {
-        lanepool_i_tasks_add_unvisited(tasks, pool->failures->first->task);
-        lanepool_i_retry_unlist_locked(pool->failures, pool->failures->first);
+        lanepool_i_attempts *attempts = pool->failures->first;
+        lanepool_i_tasks_add_unvisited(tasks, attempts->task);
+        (void)lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer);
+        attempts->ends_uncalled = attempts->is_parked;
+        lanepool_i_retry_unlist_locked(pool->failures, attempts);
     }
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
@@ -465,6 +441,8 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
     if ((load_relaxed(&task->word) & over) != LANEPOOL_I_STARTED)
         return false;
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (!attempts->ends_uncalled)
+        call_off(attempts);
     lanepool_i_run_end_after_failure(pool, record, task, &attempts->result);
     return true;
 }

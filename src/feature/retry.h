@@ -8,8 +8,8 @@
 
 struct lanepool_i_thread_record;
 
-/* Copies the pool's policy. Returns false if it is not valid. */
-bool lanepool_i_failures_read_policy(lanepool_pool *pool);
+/* Copies the pool's policy. Returns what lanepool_i_policy_check() says about it. */
+lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool);
 
 /* Creates the future of a task with a policy. NULL with *status set on failure. */
 lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
@@ -37,23 +37,24 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 
 /* Returns true if a task is parked, or a lane is paused by a failure. */
 bool lanepool_i_retry_some_blocked(lanepool_pool *pool);
-/* Sends the task's message. Returns false if the pool has ended. */
+/* Sends an urgent message that waits inside tasks route, too. Returns false if the pool has ended.
+ */
 bool lanepool_i_retry_send_message(lanepool_pool *pool, struct lanepool_i_thread_record *record,
-                                   lanepool_i_attempts *attempts);
+                                   lanepool_i_message *message);
 /* Role's holder: the message is being carried out. */
 void lanepool_i_retry_message_done(lanepool_pool *pool);
 /* Role's holder: `by` more lanes are paused by a failure, or one less: (size_t)-1. */
 void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by);
 /* With the failures' lock: removes the task from the list. */
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
-/* Retries a parked task, with its attempts counted from 0. */
+/* Retries parked tasks, linked through `taken`, with their attempts counted from 0. */
 void lanepool_i_retry_reset(lanepool_pool *pool, struct lanepool_i_thread_record *record,
-                            lanepool_i_attempts *attempts);
+                            lanepool_i_attempts *taken);
 
 /* Role's holder, no worker left: collects the tasks that wait for a retry or are parked. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
-/* Role's holder, no worker left: ends a task that was called before, with its last result. Returns
- * false if it was not called. */
+/* Role's holder, no worker left: ends a task that was called before: as CANCELLED between two
+ * attempts, else with its last result. Returns false if it was not called. */
 bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, struct lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 

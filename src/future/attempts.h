@@ -20,7 +20,8 @@
  * hand-back.
  *
  * A task that must end without another call has `ends_uncalled` set and is put among the ready
- * tasks. The worker that takes it ends it.
+ * tasks. The worker that takes it ends it. A task that is asked to stop between two attempts ends
+ * so, as CANCELLED.
  */
 #ifndef LANEPOOL_SRC_FUTURE_ATTEMPTS_H
 #define LANEPOOL_SRC_FUTURE_ATTEMPTS_H
@@ -28,7 +29,7 @@
 #include "base/timer_heap.h"
 #include "future/member.h"
 #include "lane/lane.h"
-#include "lanepool/failure.h"
+#include "lanepool/task.h"
 
 typedef struct lanepool_i_attempts lanepool_i_attempts;
 
@@ -40,37 +41,50 @@ struct lanepool_i_attempts {
     bool is_own;                    /* I: the policy is the task's own, not the pool's */
     bool has_released_lane;         /* W: the task has released a lane early: no retry */
     bool ends_uncalled;             /* W: the task ends without another call */
-    bool is_retry_cancelled;        /* W: the task was ready for a retry that is not made */
     unsigned failed;                /* W: failed attempts */
     lanepool_result result;         /* W: of the last attempt */
     lanepool_pool *pool;            /* I */
     lanepool_i_task *task;          /* I */
     lanepool_i_timer timer;         /* ends the delay before a retry */
     lanepool_i_attempts *next;      /* L */
-    lanepool_i_attempts **link; /* L: the pointer to this record in the list; NULL: not listed */
-    bool is_parked;             /* L: listed until it is resolved, not until its timer fires */
-    bool is_resolved;           /* L: a resolution is dropping the tasks behind it */
-    bool is_notifying;          /* L: `message` is on its way to poison the lanes */
+    lanepool_i_attempts **link;   /* L: the pointer to this record in the list; NULL: not listed */
+    bool is_parked;               /* L: listed until it is resolved, not until its timer fires */
+    lanepool_i_attempts *chained; /* L: while parked: in its chain of tickets */
+    lanepool_i_attempts *taken;   /* of the thread that resolves several: the next one */
+    const void *dropped_by; /* L: the resolution that is dropping the tasks behind it, or NULL */
+    bool is_notifying;      /* L: `message` is on its way to poison the lanes */
     lanepool_i_message message; /* makes the router poison or pause the task's lanes */
     lanepool_i_gate *gates;     /* R: one for each claim, for a pause */
     bool is_refused;            /* R, then W: fails because of a poisoned lane */
 };
+
+/* The parked tasks' entries in lanes of one hash, linked through `next`; see parked.h. */
+typedef struct lanepool_i_parked_chain {
+    lanepool_i_wide_entry *first;
+    lanepool_i_wide_entry *last; /* not read if `first` is NULL */
+} lanepool_i_parked_chain;
 
 /* Guards: I immutable, A atomic, L the lock, which is taken before the lock of the timers. */
 typedef struct lanepool_i_failures {
     lanepool_failure_policy policy; /* I: of tasks without a policy of their own */
     bool has_policy;                /* I: `policy` asks for something */
     lanepool_i_mutex lock;
-    lanepool_i_lane void_lane;  /* replaces a poisoned lane that a task has left; see poison.h */
-    _Atomic bool is_avoided;    /* A: some task does not wait in poisoned lanes */
-    _Atomic size_t messages;    /* A: on their way; waits inside tasks route them, too */
-    lanepool_i_attempts *first; /* L: tasks that wait for their timer, and parked ones */
-    size_t parked;              /* L: how many of these are parked */
-    size_t paused;              /* L: lanes that a failure has paused */
-    size_t notifying;           /* L: records whose `is_notifying` is set */
-    size_t dropped;             /* L: records whose `is_resolved` is set */
-    uint64_t changes;           /* L: how often `parked` or `paused` has changed */
-    lanepool_i_wide_entry *poisoned[1 << LANEPOOL_I_POISON_BITS]; /* L: see poison.h */
+    lanepool_i_lane void_lane;     /* replaces a poisoned lane that a task has left; see poison.h */
+    _Atomic bool is_avoided;       /* A: some task does not wait in poisoned lanes */
+    _Atomic size_t messages;       /* A: on their way; waits inside tasks route them, too */
+    lanepool_i_attempts *first;    /* L: tasks that wait for their timer, and parked ones */
+    size_t parked;                 /* L: how many of these are parked */
+    size_t paused;                 /* L: lanes that a failure has paused */
+    size_t notifying;              /* L: records whose `is_notifying` is set */
+    size_t dropped;                /* L: records whose `dropped_by` is set */
+    uint64_t changes;              /* L: how often `parked` or `paused` has changed */
+    size_t poisoned;               /* L: entries of parked tasks in lanes */
+    lanepool_i_attempts **tickets; /* L: the tables; see parked.h */
+    size_t ticket_mask;            /* L */
+    lanepool_i_parked_chain *lanes; /* L */
+    size_t lane_mask;               /* L */
+    lanepool_i_attempts *first_tickets[LANEPOOL_I_PARKED_CHAINS];
+    lanepool_i_parked_chain first_lanes[LANEPOOL_I_PARKED_CHAINS];
 } lanepool_i_failures;
 
 /* Returns the record of the future's task; NULL if the task has no failure policy. */

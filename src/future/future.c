@@ -1,8 +1,9 @@
 /* Owns futures and their listeners; see future.h. Waiting for a future is future_wait.c's. */
 #include "future/future.h"
 
+#include "base/misuse.h"
 #include "base/planted.h"
-#include "future/member.h"
+#include "future/expiry.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     }
     if (!lanepool_i_mutex_init(&future->lock)) {
         lanepool_i_deallocate(allocator, future, size);
-        *status = LANEPOOL_NO_THREAD;
+        *status = LANEPOOL_NO_RESOURCE;
         return NULL;
     }
     future->creator = creator;
@@ -31,6 +32,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->started = false;
     future->awaits_retry = false;
     future->is_member = size != sizeof *future;
+    future->size = size;
     future->task = task;
     future->pool = pool;
     future->delayed = NULL;
@@ -47,6 +49,8 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
 
 lanepool_future *lanepool_future_retain(lanepool_future *future)
 {
+    if (LANEPOOL_I_MISUSED(future == NULL, "future is NULL"))
+        return NULL;
     fetch_add_relaxed(&future->references, 1);
     return future;
 }
@@ -60,8 +64,7 @@ void lanepool_future_release(lanepool_future *future)
         lanepool_i_member_fini(future);
     if (lanepool_i_future_is_here(future))
         lanepool_i_mutex_fini(&future->lock);
-    lanepool_i_deallocate(future->allocator, future,
-                          future->is_member ? sizeof(lanepool_i_member) : sizeof *future);
+    lanepool_i_deallocate(future->allocator, future, future->size);
 }
 
 bool lanepool_i_future_start(lanepool_future *future)
@@ -137,7 +140,11 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
     future->last = &future->listeners;
     lanepool_group *ended_group =
         future->is_member ? lanepool_i_member_complete_locked(future) : NULL;
+    bool disarmed =
+        future->is_member && lanepool_i_expiry_disarm_locked(lanepool_i_member_of(future)->expiry);
     lanepool_i_mutex_unlock(&future->lock);
+    if (disarmed)
+        lanepool_future_release(future);
     if (ended_group != NULL)
         lanepool_i_group_free(ended_group);
     serve_listeners(listeners, result);

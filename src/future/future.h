@@ -56,6 +56,7 @@ struct lanepool_future {
     lanepool_i_task *tombstone;           /* L: the tombstone, until it has left its lanes */
     lanepool_i_message tombstone_message; /* makes the router turn the task into a tombstone */
     const lanepool_allocator *allocator;  /* I: of this memory; NULL: the system's */
+    size_t size;                          /* I: of this memory */
     _Atomic bool asked_to_end;            /* A: the running task was asked to stop early */
 };
 

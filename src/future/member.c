@@ -2,6 +2,7 @@
 #include "future/member.h"
 
 #include "future/attempts.h"
+#include "future/expiry.h"
 #include "future/pump.h"
 
 lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, size_t size,
@@ -17,6 +18,7 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
     member->group = description->group;
     member->pump = description->pump;
     member->has_policy = false;
+    member->expiry = NULL;
     member->context = description->context;
     member->link = (lanepool_i_link){ NULL, NULL, member };
     member->next_untaken = NULL;
@@ -44,6 +46,13 @@ void lanepool_i_member_refuse(lanepool_future *future)
         lanepool_future_release(future);
 }
 
+void lanepool_i_member_undo_create(lanepool_future *future)
+{
+    lanepool_i_member_refuse(future);
+    lanepool_future_release(future);
+    lanepool_future_release(future);
+}
+
 void lanepool_i_pump_release(lanepool_pump *pump)
 {
     if (fetch_sub_acq_rel(&pump->references, 1) == 1)
@@ -55,6 +64,7 @@ void lanepool_i_member_fini(lanepool_future *future)
     lanepool_pump *pump = lanepool_i_member_of(future)->pump;
     if (lanepool_i_member_of(future)->has_policy)
         lanepool_i_attempts_free_gates((lanepool_i_attempts *)future);
+    lanepool_i_memory_free(lanepool_i_member_of(future)->expiry);
     if (pump != NULL)
         lanepool_i_pump_release(pump);
 }
@@ -77,14 +87,18 @@ void lanepool_i_unlink(lanepool_i_link *link)
 
 /* The members are listed before the append: after it, the links between the tasks are the
  * router's. */
-void lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last)
+bool lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last)
 {
     lanepool_i_mutex_lock(&group->lock);
+    if (group->closed) {
+        lanepool_i_mutex_unlock(&group->lock);
+        return false;
+    }
     for (lanepool_i_task *task = first;; task = load_relaxed(&task->next)) {
         lanepool_i_link_before(&group->ring, &lanepool_i_task_member(task)->link);
         group->pending++;
         if (task == last)
-            return;
+            return true;
     }
 }
 
@@ -96,6 +110,30 @@ void lanepool_i_members_entered(lanepool_group *group, lanepool_i_task *first,
         group->pending--;
         accepted = task == last;
     }
+    lanepool_i_mutex_unlock(&group->lock);
+}
+
+bool lanepool_i_member_reserve(lanepool_group *group)
+{
+    lanepool_i_mutex_lock(&group->lock);
+    bool open = !group->closed;
+    group->pending += open;
+    lanepool_i_mutex_unlock(&group->lock);
+    return open;
+}
+
+void lanepool_i_member_enter_reserved(lanepool_group *group, lanepool_i_task *task)
+{
+    lanepool_i_mutex_lock(&group->lock);
+    lanepool_i_link_before(&group->ring, &lanepool_i_task_member(task)->link);
+    lanepool_i_mutex_unlock(&group->lock);
+}
+
+void lanepool_i_member_give_up_reserved(lanepool_group *group)
+{
+    lanepool_i_mutex_lock(&group->lock);
+    group->pending--;
+    lanepool_i_group_announce_end_locked(group);
     lanepool_i_mutex_unlock(&group->lock);
 }
 
@@ -132,16 +170,25 @@ static void add_untaken_locked(lanepool_group *group, lanepool_i_member *member)
         post_group_waiter_locked(group);
 }
 
-/* Returns true if the group must be freed. When no member is left, all waiters are posted: no
- * further completion will arrive. */
+/* The event is set already if there is an untaken member. */
+void lanepool_i_group_announce_end_locked(lanepool_group *group)
+{
+    if (!lanepool_i_group_is_over_locked(group))
+        return;
+    if (group->has_event && group->untaken == NULL)
+        lanepool_i_event_set(&group->event);
+    while (group->waiters != NULL)
+        post_group_waiter_locked(group);
+}
+
+/* Returns true if the group must be freed. */
 static bool end_member_locked(lanepool_group *group, lanepool_i_member *member)
 {
     lanepool_i_unlink(&member->link);
     group->pending--;
     if (group->keeps_completions && group->is_referenced)
         add_untaken_locked(group, member);
-    while (group->pending == 0 && group->waiters != NULL)
-        post_group_waiter_locked(group);
+    lanepool_i_group_announce_end_locked(group);
     return !group->is_referenced && group->pending == 0;
 }
 

@@ -30,13 +30,14 @@ typedef struct lanepool_i_link {
 
 /* Guards: I immutable, L the group's lock. */
 struct lanepool_i_member {
-    lanepool_future future;          /* must be first: the future leads to its member */
-    lanepool_group *group;           /* I: or NULL; alive while the member is pending */
-    lanepool_pump *pump;             /* I: or NULL; alive while the member is */
-    bool has_policy;                 /* I: part of a lanepool_i_attempts; see attempts.h */
-    void *context;                   /* I: the task's */
-    lanepool_i_link link;            /* L: while the member is pending */
-    lanepool_i_member *next_untaken; /* L: after the member has ended */
+    lanepool_future future;           /* must be first: the future leads to its member */
+    lanepool_group *group;            /* I: or NULL; alive while the member is pending */
+    lanepool_pump *pump;              /* I: or NULL; alive while the member is */
+    bool has_policy;                  /* I: part of a lanepool_i_attempts; see attempts.h */
+    struct lanepool_i_expiry *expiry; /* I: or NULL: the task has a deadline; see expiry.h */
+    void *context;                    /* I: the task's */
+    lanepool_i_link link;             /* L: while the member is pending */
+    lanepool_i_member *next_untaken;  /* L: after the member has ended */
 };
 
 /* A thread that waits for a completion. On that thread's stack. */
@@ -51,14 +52,15 @@ struct lanepool_group {
     lanepool_i_creator creator; /* I */
     bool keeps_completions;     /* I: the program takes the completions */
     bool is_referenced;         /* L: the program has not destroyed the group */
-    size_t pending;             /* L: members in the list */
+    bool closed;                /* L: the group takes no more members */
+    size_t pending;             /* L: members in the list, and reservations */
     lanepool_i_link ring;       /* L: `older` is the newest member, `newer` the oldest */
     /* L: members that have ended and are untaken, oldest first; each has a reference */
     lanepool_i_member *untaken;
     lanepool_i_member **last;         /* L: where the next untaken member is linked */
     lanepool_i_group_waiter *waiters; /* L: threads that wait for a completion, oldest first */
     bool has_event;                   /* L */
-    lanepool_i_event event;           /* L: set while there is an untaken member */
+    lanepool_i_event event;           /* L: set while there is an untaken member, and at the end */
 };
 
 /* Like lanepool_i_future_is_here(), for a group's lock. */
@@ -91,15 +93,33 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
 /* Counts the member out of its pump, since its task was not accepted, and gives back the reference
  * of the task's block. The caller gives back the other two. */
 void lanepool_i_member_refuse(lanepool_future *future);
+/* Undoes the creation of a member that no other thread has seen. */
+void lanepool_i_member_undo_create(lanepool_future *future);
 /* Releases what the member owns. Called when its last reference has been given back. */
 void lanepool_i_member_fini(lanepool_future *future);
 
 /* These two enclose an append of tasks linked from first to last, all of them members of the group.
- * The first locks the group and lists the members. The second removes them from the list if they
- * were not accepted, and unlocks the group. */
-void lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last);
+ * The first locks the group and lists the members; it returns false, without the lock, if the group
+ * is closed. The second removes them from the list if they were not accepted, and unlocks the
+ * group. */
+bool lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last);
 void lanepool_i_members_entered(lanepool_group *group, lanepool_i_task *first,
                                 lanepool_i_task *last, bool accepted);
+
+/* Reserves a place for a member that is listed later, whether or not the group is closed by then.
+ * Returns false if the group is closed. Either of the other two follows. */
+bool lanepool_i_member_reserve(lanepool_group *group);
+void lanepool_i_member_enter_reserved(lanepool_group *group, lanepool_i_task *task);
+void lanepool_i_member_give_up_reserved(lanepool_group *group);
+
+/* Returns true if no completion will arrive any more. */
+static inline bool lanepool_i_group_is_over_locked(const lanepool_group *group)
+{
+    return group->closed && group->pending == 0;
+}
+/* Called when the group is closed or its last member has ended, once for each. If the group is
+ * over, notifies waiting threads and the event loop. */
+void lanepool_i_group_announce_end_locked(lanepool_group *group);
 
 /* Records in the group and the pump that the member's task has ended. Called under the future's
  * lock. Returns the group if nothing uses it any more; the caller frees it without any lock. */

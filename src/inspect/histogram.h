@@ -5,7 +5,7 @@
 #ifndef LANEPOOL_SRC_INSPECT_HISTOGRAM_H
 #define LANEPOOL_SRC_INSPECT_HISTOGRAM_H
 
-#include "lanepool/times.h"
+#include "lanepool/inspect.h"
 
 #define LANEPOOL_I_SUB_BUCKETS 16
 /* Up to 2^43 ns, two and a half hours; the last bucket counts all longer durations, too. */

@@ -11,7 +11,7 @@ static const char *state_fill_color(lanepool_snapshot_state state)
     case LANEPOOL_SNAPSHOT_LATCHED:
         return "#ffd27f";
     case LANEPOOL_SNAPSHOT_RETRYING:
-    case LANEPOOL_SNAPSHOT_KEPT:
+    case LANEPOOL_SNAPSHOT_PARKED:
         return "#f4a6a0";
     default:
         return "#eeeeee";
@@ -77,7 +77,8 @@ lanepool_status lanepool_snapshot_write_dot(const lanepool_snapshot *snapshot,
     for (size_t i = 0; i < snapshot->task_count; i++)
         write_node(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->lane_count; i++)
-        write_lane_arrows(&out, snapshot, i);
+        if (!snapshot->lanes[i].by_rule)
+            write_lane_arrows(&out, snapshot, i);
     for (size_t i = 0; i < snapshot->entry_count; i++)
         if (snapshot->entries[i].behind != LANEPOOL_SNAPSHOT_NONE)
             write_arrow(&out, snapshot, snapshot->entries[i].task, snapshot->entries[i].behind,

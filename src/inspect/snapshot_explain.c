@@ -2,8 +2,9 @@
  * Owns the search for the reasons why a task does not run: breadth first from the task, visiting
  * each blocking task once.
  */
-#include "lanepool/snapshot.h"
+#include "lanepool/inspect.h"
 
+#include "base/misuse.h"
 #include "platform/platform.h"
 #include "task/task.h"
 
@@ -25,7 +26,8 @@ struct search {
 static void add_reason(struct search *search, size_t entry, size_t blocker, size_t depth)
 {
     if (search->count < search->capacity)
-        search->reasons[search->count] = (lanepool_snapshot_reason){ entry, blocker, depth };
+        search->reasons[search->count] =
+            (lanepool_snapshot_reason){ .entry = entry, .blocker = blocker, .depth = depth };
     search->count++;
     if (blocker == LANEPOOL_SNAPSHOT_NONE || search->visited[blocker])
         return;
@@ -82,6 +84,8 @@ static void explain_entry(struct search *search, size_t index, size_t depth)
         return;
     }
     const lanepool_snapshot_lane *lane = &snapshot->lanes[entry->lane];
+    if (lane->by_rule)
+        return;
     for (size_t i = 0; i < lane->granted; i++)
         add_reason(search, index, snapshot->entries[snapshot->order[lane->first + i]].task, depth);
     if (lane->unknown > 0 || lane->paused)
@@ -146,6 +150,8 @@ lanepool_status lanepool_snapshot_explain(const lanepool_snapshot *snapshot, siz
 
 size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket)
 {
+    if (LANEPOOL_I_MISUSED(snapshot == NULL, "snapshot is NULL"))
+        return LANEPOOL_SNAPSHOT_NONE;
     size_t low = 0;
     size_t high = snapshot->task_count;
     while (low < high) {

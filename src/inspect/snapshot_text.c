@@ -88,7 +88,7 @@ static void write_retry(const lanepool_i_out *out, const lanepool_snapshot *snap
     uint64_t left_ns = task->retry_ns > snapshot->time_ns ? task->retry_ns - snapshot->time_ns : 0;
     lanepool_i_out_text(out, " has failed ");
     lanepool_i_out_count(out, task->attempts, "time");
-    lanepool_i_out_text(out, " and is tried again in ");
+    lanepool_i_out_text(out, " and is retried in ");
     lanepool_i_out_number(out, left_ns / NS_PER_MS);
     lanepool_i_out_text(out, " ms");
 }
@@ -141,7 +141,7 @@ static void write_running(const lanepool_i_out *out, const lanepool_snapshot *sn
 {
     const lanepool_snapshot_task *task = &snapshot->tasks[index];
     if (task->detached) {
-        lanepool_i_out_text(out, " is detached, and goes on until it is completed");
+        lanepool_i_out_text(out, " is detached until it is completed");
         return;
     }
     lanepool_i_out_text(out, " runs on ");
@@ -172,10 +172,10 @@ void lanepool_i_out_state(const lanepool_i_out *out, const lanepool_snapshot *sn
     case LANEPOOL_SNAPSHOT_RETRYING:
         write_retry(out, snapshot, task);
         break;
-    case LANEPOOL_SNAPSHOT_KEPT:
+    case LANEPOOL_SNAPSHOT_PARKED:
         lanepool_i_out_text(out, " has failed ");
         lanepool_i_out_count(out, task->attempts, "time");
-        lanepool_i_out_text(out, " and is kept until it is resolved");
+        lanepool_i_out_text(out, " and is parked until it is resolved");
         break;
     case LANEPOOL_SNAPSHOT_LATCHED:
         lanepool_i_out_text(out, " is latched with ");
@@ -205,7 +205,7 @@ static void write_reason(const lanepool_i_out *out, const lanepool_snapshot *sna
     if (entry->lane == LANEPOOL_SNAPSHOT_NONE) {
         lanepool_i_out_text(out, " conflicts with an earlier one: ");
     } else {
-        lanepool_i_out_text(out, " stands in lane ");
+        lanepool_i_out_text(out, " waits in lane ");
         lanepool_i_out_lane(out, snapshot, entry->lane);
         lanepool_i_out_text(out, " with ");
         lanepool_i_out_number(out, entry->ahead);
@@ -215,7 +215,7 @@ static void write_reason(const lanepool_i_out *out, const lanepool_snapshot *sna
         snapshot->lanes[entry->lane].paused) {
         lanepool_i_out_text(out, "the lane is paused");
     } else if (reason->blocker == LANEPOOL_SNAPSHOT_NONE) {
-        lanepool_i_out_text(out, "a task that is just being taken up or let go");
+        lanepool_i_out_text(out, "a task that enters or leaves");
     } else {
         lanepool_i_out_task(out, snapshot, reason->blocker);
         lanepool_i_out_state(out, snapshot, reason->blocker);
@@ -297,7 +297,8 @@ static bool blocks_others(const lanepool_snapshot *snapshot, size_t index)
         return false;
     for (size_t i = 0; i < task->entry_count; i++) {
         const lanepool_snapshot_entry *entry = &snapshot->entries[task->first_entry + i];
-        if (entry->lane != LANEPOOL_SNAPSHOT_NONE && snapshot->lanes[entry->lane].waiting > 0)
+        if (entry->lane != LANEPOOL_SNAPSHOT_NONE && snapshot->lanes[entry->lane].waiting > 0 &&
+            !snapshot->lanes[entry->lane].by_rule)
             return true;
     }
     for (size_t i = 0; i < snapshot->entry_count; i++)
@@ -387,7 +388,7 @@ static void write_lane(const lanepool_i_out *out, const lanepool_snapshot *snaps
     if (lane->unknown > 0) {
         lanepool_i_out_text(out, lane->granted > 0 ? ", " : "");
         lanepool_i_out_count(out, lane->unknown, "task");
-        lanepool_i_out_text(out, " just being taken up or let go");
+        lanepool_i_out_text(out, " entering or leaving");
     }
     if (lane->waiting > 0) {
         lanepool_i_out_text(out, lane->granted + lane->unknown > 0 ? "; " : "");
@@ -470,8 +471,8 @@ lanepool_status lanepool_snapshot_write_text(const lanepool_snapshot *snapshot,
     lanepool_i_out_number(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_WAITING));
     lanepool_i_out_text(&out, " waiting");
     write_failed_count(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_RETRYING),
-                       " to be tried again");
-    write_failed_count(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_KEPT), " kept");
+                       " to be retried");
+    write_failed_count(&out, count_tasks_in_state(snapshot, LANEPOOL_SNAPSHOT_PARKED), " parked");
     lanepool_i_out_text(&out, "\n");
     if (snapshot->blocked > 0) {
         lanepool_i_out_count(&out, snapshot->blocked, "submit");

@@ -5,7 +5,7 @@
 #define LANEPOOL_SRC_INSPECT_SNAPSHOT_TEXT_H
 
 #include "lanepool/future.h"
-#include "lanepool/snapshot.h"
+#include "lanepool/inspect.h"
 
 typedef struct lanepool_i_out {
     lanepool_write_fn write;

@@ -2,7 +2,7 @@
  * Owns the times of lanes, tags and workers. Two hash tables with linear probing contain pending
  * tasks by ticket, and rows by lane or tag.
  */
-#include "lanepool/times.h"
+#include "lanepool/inspect.h"
 
 #include "inspect/histogram.h"
 #include "platform/platform.h"
@@ -412,7 +412,7 @@ static bool handle_task_event(lanepool_times *times, const lanepool_event *event
     if (task == NULL)
         return true;
     enum stage stage = task->stage;
-    bool has_failed = event->type == LANEPOOL_EVENT_RETRY || event->type == LANEPOOL_EVENT_KEEP;
+    bool has_failed = event->type == LANEPOOL_EVENT_RETRY || event->type == LANEPOOL_EVENT_PARK;
     if (event->type == LANEPOOL_EVENT_ENTER && stage == WAITING)
         return handle_enter_event(times, task, event);
     if (event->type == LANEPOOL_EVENT_ARRIVE && stage == WAITING)
@@ -436,7 +436,7 @@ static bool handle_event(lanepool_times *times, const lanepool_event *event)
 {
     add_passed_time(times, event->time_ns);
     switch (event->type) {
-    case LANEPOOL_EVENT_PARK:
+    case LANEPOOL_EVENT_SLEEP:
         times->asleep++;
         return true;
     case LANEPOOL_EVENT_WAKE:

@@ -1,7 +1,7 @@
 /*
  * Owns lanepool_snapshot_take(): copies a census, names included, while the lanes are frozen.
  */
-#include "lanepool/snapshot.h"
+#include "lanepool/inspect.h"
 
 #include "core/caller_runs.h"
 #include "feature/delay.h"
@@ -220,7 +220,7 @@ static void describe_lanes(const struct snapshot_call *call, struct owned_snapsh
         if (lane->paused && lane->unknown > 0)
             lane->unknown--;
         /* The last granted task has ended; a frozen lane grants no other entry. */
-        if (lane->waiting > 0 && known + lane->unknown == 0 && !lane->paused)
+        if (lane->waiting > 0 && known + lane->unknown == 0 && !lane->paused && !lane->by_rule)
             lane->unknown = 1;
         lane->name = name;
     }
@@ -341,8 +341,7 @@ static void take_as_role_holder(lanepool_pool *pool, lanepool_i_thread_record *r
         find_future_task(call);
     lanepool_i_census_thaw(&call->census, &grants);
     lanepool_i_census_end(&call->census);
-    lanepool_i_router_put_ready(pool, record, &grants.ready);
-    lanepool_i_count_up(&record->latched, grants.latched);
+    lanepool_i_router_pass_on(pool, record, &grants);
     lanepool_i_memory_free(call->lanes);
     lanepool_i_census_fini(&call->census);
 }
@@ -431,7 +430,7 @@ lanepool_status lanepool_explain(lanepool_future *future, lanepool_write_fn writ
         return status;
     bool is_seen = call.future_task != LANEPOOL_SNAPSHOT_NONE;
     if (!is_seen && !explain_without_snapshot(future, &out, &pool))
-        lanepool_i_out_text(&out, "the task is just being submitted, taken up or let go\n");
+        lanepool_i_out_text(&out, "the task is just being submitted, or is just ending\n");
     else if (is_seen && !add_contexts(pool, call.owned))
         status = LANEPOOL_NOMEM;
     else if (is_seen)

@@ -2,7 +2,7 @@
 #ifndef LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 #define LANEPOOL_SRC_OBSERVE_SNAPSHOT_CONTEXTS_H
 
-#include "lanepool/snapshot.h"
+#include "lanepool/inspect.h"
 
 typedef struct lanepool_i_snapshot_contexts {
     lanepool_snapshot_context *each;

@@ -1,5 +1,5 @@
 /* Owns the snapshot of the counters that other modules maintain. */
-#include "lanepool/stats.h"
+#include "lanepool/pool.h"
 
 #include "feature/context.h"
 #include "feature/delay.h"
@@ -14,10 +14,12 @@ static void read_worker_stats(lanepool_pool *pool, size_t index, lanepool_worker
 {
     const lanepool_i_worker *worker = &pool->workers.all[index];
     const lanepool_i_thread_record *record = worker->record;
-    stats->finished = load_relaxed(&record->ran);
-    stats->ready = count_ready_tasks(pool, index);
-    stats->taken_from_others = load_relaxed(&worker->stolen);
-    stats->wake_ups = load_relaxed(&pool->workers.sleepers.all[index].wake_ups);
+    *stats = (lanepool_worker_stats){
+        .finished = load_relaxed(&record->ran),
+        .ready = count_ready_tasks(pool, index),
+        .taken_from_others = load_relaxed(&worker->stolen),
+        .wake_ups = load_relaxed(&pool->workers.sleepers.all[index].wake_ups),
+    };
 }
 
 lanepool_status lanepool_pool_stats(lanepool_pool *pool, lanepool_stats *stats,

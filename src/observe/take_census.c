@@ -105,12 +105,13 @@ static void add_detached_row(lanepool_i_census *census, lanepool_i_task *task)
 
 static bool copy_detached_tasks(lanepool_i_census *census)
 {
+    const uint32_t over = LANEPOOL_I_DETACH_RETURNED | LANEPOOL_I_DETACH_DECIDED;
     lanepool_i_detaches *detaches = census->pool->detaches;
     bool has_room = true;
     lanepool_i_mutex_lock(&detaches->lock);
     for (const lanepool_i_detach *detach = detaches->first; detach != NULL && has_room;
          detach = detach->next) {
-        if (load_acquire(&detach->state) != LANEPOOL_I_DETACH_RETURNED)
+        if ((load_acquire(&detach->state) & over) != LANEPOOL_I_DETACH_RETURNED)
             continue;
         has_room = count_free_rows(census) > 0;
         if (has_room)
@@ -123,7 +124,7 @@ static bool copy_detached_tasks(lanepool_i_census *census)
 static void add_failed_row(lanepool_i_census *census, const lanepool_i_attempts *attempts)
 {
     lanepool_i_census_add_row(census, attempts->task,
-                              attempts->is_parked ? LANEPOOL_SNAPSHOT_KEPT
+                              attempts->is_parked ? LANEPOOL_SNAPSHOT_PARKED
                                                   : LANEPOOL_SNAPSHOT_RETRYING,
                               LANEPOOL_SNAPSHOT_NONE);
     lanepool_i_census_row *row =
@@ -265,25 +266,6 @@ void lanepool_i_census_take_running(lanepool_i_census *census)
     copy_with_room(census, copy_running_tasks);
     copy_with_room(census, copy_detached_tasks);
     sort_rows(census);
-}
-
-static void count_held_back_task(lanepool_i_task *task, void *context)
-{
-    (void)task;
-    (*(size_t *)context)++;
-}
-
-size_t lanepool_i_census_count_waiting(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_grants *grants)
-{
-    lanepool_i_census census = { .pool = pool, .record = record, .counts_only = true };
-    pool->rule->census_begin(&census);
-    lanepool_i_task *task;
-    while ((task = lanepool_i_tasks_take(&census.visited)) != NULL)
-        fetch_and_acq_rel(&task->word, ~LANEPOOL_I_VISITED);
-    pool->rule->census_end(&census, grants);
-    lanepool_i_barrier_each(&pool->router, count_held_back_task, &census.waiting);
-    return census.waiting;
 }
 
 void lanepool_i_census_thaw(lanepool_i_census *census, lanepool_i_grants *grants)

@@ -14,8 +14,4 @@ void lanepool_i_census_thaw(lanepool_i_census *census, lanepool_i_grants *grants
 void lanepool_i_census_end(lanepool_i_census *census);
 void lanepool_i_census_fini(lanepool_i_census *census);
 
-/* Returns how many tasks wait, tombstones included. Adds the grants that result to `grants`. */
-size_t lanepool_i_census_count_waiting(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_grants *grants);
-
 #endif

@@ -9,8 +9,9 @@
  *
  * Times are ticks until an event is handed out (clock_anchors.h).
  */
-#include "lanepool/trace.h"
+#include "lanepool/inspect.h"
 
+#include "base/misuse.h"
 #include "route/pool.h"
 
 #include <string.h>
@@ -90,6 +91,8 @@ void lanepool_trace_close(lanepool_trace_reader *reader)
 
 uint64_t lanepool_trace_missed(const lanepool_trace_reader *reader)
 {
+    if (LANEPOOL_I_MISUSED(reader == NULL, "reader is NULL"))
+        return 0;
     return reader->missed;
 }
 

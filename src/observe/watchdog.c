@@ -21,7 +21,7 @@ struct suspect {
 static uint64_t time_between_checks(uint64_t limit_ns)
 {
     uint64_t period_ns = limit_ns / 2 + limit_ns % 2;
-    return period_ns > LANEPOOL_I_WATCHDOG_NS_MIN ? period_ns : LANEPOOL_I_WATCHDOG_NS_MIN;
+    return period_ns > LANEPOOL_I_WATCHDOG_MIN_NS ? period_ns : LANEPOOL_I_WATCHDOG_MIN_NS;
 }
 
 static uint64_t moment_after(uint64_t moment_ns, uint64_t by_ns)

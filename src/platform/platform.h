@@ -38,6 +38,9 @@
 bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), void *argument);
 void lanepool_i_thread_join(lanepool_i_thread *thread);
 
+/* Writes what a program has done wrong, and aborts; only where LANEPOOL_CHECKED is defined. */
+void lanepool_i_report_misuse(const char *function, const char *what);
+
 /* Sets the calling thread's name, as the system shows it. */
 #define LANEPOOL_I_THREAD_NAME_SIZE 16 /* with the final zero */
 void lanepool_i_thread_set_name(const char *name);

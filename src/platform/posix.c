@@ -11,9 +11,11 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,10 +62,26 @@ bool lanepool_i_thread_start(lanepool_i_thread *thread, void *(*main)(void *), v
     return started;
 }
 
+/* While a thread waits, other threads have pointers into its stack. So a thread that is cancelled
+ * (pthread_cancel) ends only after the call that waits has returned. */
+static int cancellation_off(void)
+{
+    int before;
+    check_ok(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before) == 0);
+    return before;
+}
+
+static void cancellation_back(int before)
+{
+    check_ok(pthread_setcancelstate(before, NULL) == 0);
+}
+
 void lanepool_i_thread_join(lanepool_i_thread *thread)
 {
     LANEPOOL_I_DOOR();
+    int before = cancellation_off();
     check_ok(pthread_join(thread->id, NULL) == 0);
+    cancellation_back(before);
 }
 
 /* A failure does not matter: no promise of the library depends on the name. */
@@ -100,6 +118,8 @@ bool lanepool_i_mutex_try(lanepool_i_mutex *mutex)
     return pthread_mutex_trylock(&mutex->mutex) == 0;
 }
 
+#if defined(__GLIBC__)
+
 bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore)
 {
     return sem_init(&semaphore->semaphore, 0, 0) == 0;
@@ -120,8 +140,10 @@ void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
 void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore)
 {
     LANEPOOL_I_DOOR();
+    int before = cancellation_off();
     while (sem_wait(&semaphore->semaphore) != 0)
         check_ok(errno == EINTR);
+    cancellation_back(before);
 }
 
 bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns)
@@ -133,14 +155,80 @@ bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t d
     }
     struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
                                  .tv_nsec = (long)(deadline_ns % NS_PER_S) };
-    while (sem_clockwait(&semaphore->semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
-        if (errno == ETIMEDOUT)
-            return false;
-        check_ok(errno == EINTR);
+    int before = cancellation_off();
+    bool posted = true;
+    while (posted && sem_clockwait(&semaphore->semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
+        posted = errno != ETIMEDOUT;
+        check_ok(!posted || errno == EINTR);
     }
-    TSAN_WAITED(semaphore);
-    return true;
+    cancellation_back(before);
+    if (posted)
+        TSAN_WAITED(semaphore);
+    return posted;
 }
+
+#else
+
+bool lanepool_i_semaphore_init(lanepool_i_semaphore *semaphore)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    check_ok(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    bool made = pthread_mutex_init(&semaphore->lock, NULL) == 0;
+    if (made && pthread_cond_init(&semaphore->posted, &attributes) != 0) {
+        check_ok(pthread_mutex_destroy(&semaphore->lock) == 0);
+        made = false;
+    }
+    check_ok(pthread_condattr_destroy(&attributes) == 0);
+    semaphore->count = 0;
+    return made;
+}
+
+void lanepool_i_semaphore_fini(lanepool_i_semaphore *semaphore)
+{
+    check_ok(pthread_cond_destroy(&semaphore->posted) == 0);
+    check_ok(pthread_mutex_destroy(&semaphore->lock) == 0);
+}
+
+/* Signals under the lock: the waiter may free the semaphore as soon as it has the lock. */
+void lanepool_i_semaphore_post(lanepool_i_semaphore *semaphore)
+{
+    LANEPOOL_I_DOOR();
+    check_ok(pthread_mutex_lock(&semaphore->lock) == 0);
+    semaphore->count++;
+    check_ok(pthread_cond_signal(&semaphore->posted) == 0);
+    check_ok(pthread_mutex_unlock(&semaphore->lock) == 0);
+}
+
+void lanepool_i_semaphore_wait(lanepool_i_semaphore *semaphore)
+{
+    (void)lanepool_i_semaphore_wait_until(semaphore, UINT64_MAX);
+}
+
+bool lanepool_i_semaphore_wait_until(lanepool_i_semaphore *semaphore, uint64_t deadline_ns)
+{
+    LANEPOOL_I_DOOR();
+    struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+                                 .tv_nsec = (long)(deadline_ns % NS_PER_S) };
+    int before = cancellation_off();
+    int error = 0;
+    check_ok(pthread_mutex_lock(&semaphore->lock) == 0);
+    while (semaphore->count == 0 && error == 0) {
+        if (deadline_ns == UINT64_MAX)
+            error = pthread_cond_wait(&semaphore->posted, &semaphore->lock);
+        else
+            error = pthread_cond_timedwait(&semaphore->posted, &semaphore->lock, &deadline);
+    }
+    bool posted = semaphore->count > 0;
+    check_ok(posted || error == ETIMEDOUT);
+    semaphore->count -= posted;
+    check_ok(pthread_mutex_unlock(&semaphore->lock) == 0);
+    cancellation_back(before);
+    return posted;
+}
+
+#endif
 
 bool lanepool_i_event_init(lanepool_i_event *event)
 {
@@ -150,14 +238,18 @@ bool lanepool_i_event_init(lanepool_i_event *event)
 
 void lanepool_i_event_fini(lanepool_i_event *event)
 {
+    int before = cancellation_off();
     check_ok(close(event->fd) == 0);
+    cancellation_back(before);
 }
 
 /* The flag is never set twice in a row, so the counter cannot be full. */
 void lanepool_i_event_set(lanepool_i_event *event)
 {
     LANEPOOL_I_DOOR();
+    int before = cancellation_off();
     check_ok(eventfd_write(event->fd, 1) == 0);
+    cancellation_back(before);
 }
 
 /* The program may have read the counter, although it should not. */
@@ -165,7 +257,9 @@ void lanepool_i_event_clear(lanepool_i_event *event)
 {
     LANEPOOL_I_DOOR();
     eventfd_t count;
+    int before = cancellation_off();
     check_ok(eventfd_read(event->fd, &count) == 0 || errno == EAGAIN);
+    cancellation_back(before);
 }
 
 int lanepool_i_event_fd(const lanepool_i_event *event)
@@ -287,8 +381,15 @@ unsigned lanepool_i_cpu_count(void)
     return online > 0 ? (unsigned)online : 1;
 }
 
+/* Without the system's random numbers, for instance in a sandbox: a seed that others may guess. */
 uint64_t lanepool_i_seed(void)
 {
+    uint64_t seed;
+    int before = cancellation_off();
+    ssize_t size = getrandom(&seed, sizeof seed, GRND_NONBLOCK);
+    cancellation_back(before);
+    if (size == (ssize_t)sizeof seed)
+        return seed;
     uint64_t address = (uint64_t)(uintptr_t)&address;
     return lanepool_i_clock_now() * 0x9E3779B97F4A7C15u ^ address ^ ((uint64_t)getpid() << 48);
 }
@@ -311,6 +412,14 @@ void lanepool_i_membarrier_others(void)
     check_ok(call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
              (lanepool_i_membarrier_init() && call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)));
 }
+
+#if defined(LANEPOOL_CHECKED)
+void lanepool_i_report_misuse(const char *function, const char *what)
+{
+    fprintf(stderr, "lanepool: %s(): %s\n", function, what);
+    abort();
+}
+#endif
 
 void lanepool_i_yield(void)
 {

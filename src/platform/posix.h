@@ -24,9 +24,18 @@ typedef struct lanepool_i_mutex {
     pthread_mutex_t mutex;
 } lanepool_i_mutex;
 
+/* musl has no sem_clockwait(), so there a condition variable takes its place. */
+#if defined(__GLIBC__)
 typedef struct lanepool_i_semaphore {
     sem_t semaphore;
 } lanepool_i_semaphore;
+#else
+typedef struct lanepool_i_semaphore {
+    pthread_mutex_t lock;
+    pthread_cond_t posted;
+    unsigned count;
+} lanepool_i_semaphore;
+#endif
 
 typedef struct lanepool_i_event {
     int fd;

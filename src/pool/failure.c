@@ -1,10 +1,15 @@
-/* Owns listing the parked tasks as plain data, and resolving them; see retry.h. */
-#include "lanepool/failure.h"
+/* Owns listing the parked tasks as plain data, and resolving them; see retry.h. Owns what a running
+ * task may ask about its claims. */
+#include "lanepool/task.h"
 
+#include "base/misuse.h"
 #include "core/run.h"
 #include "feature/detach.h"
+#include "feature/parked.h"
 #include "feature/retry.h"
+#include "route/claimants.h"
 #include "route/entries.h"
+#include "route/offers.h"
 #include "route/pool.h"
 #include "wait/cancel.h"
 
@@ -22,24 +27,32 @@ struct room {
 
 /* A list for the program: the tasks, claims and bytes follow in the same memory. */
 struct listed {
-    lanepool_failures failures;
-    lanepool_failure *tasks;
+    lanepool_parked_tasks failures;
+    lanepool_parked_task *tasks;
     lanepool_claim *claims;
     char *bytes;
     struct room used;
 };
 
-static bool has_claims(const lanepool_pool *pool, const lanepool_i_task *task)
+/* Sets the claim that the task's entry stands for. Returns false if the task has left that lane,
+ * because it was poisoned. A barrier has no entries. */
+static bool read_claim(const lanepool_pool *pool, lanepool_i_task *task, size_t i,
+                       lanepool_claim *claim)
 {
-    return pool->options.is_compatible == NULL && !lanepool_i_task_is_barrier(task);
-}
-
-static lanepool_claim claim_of_entry(lanepool_i_task *task, size_t i)
-{
-    lanepool_claim claim;
-    lanepool_i_key_to_claim(&lanepool_i_entry_lane(task, i)->key, &claim);
-    claim.mode = lanepool_i_entry_is_shared(task, i) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
-    return claim;
+    bool shared;
+    if (pool->options.is_compatible != NULL) {
+        const lanepool_i_claim_entry *entry = &lanepool_i_claim_entries(pool, task)[i];
+        claim->key = lanepool_i_key_for_program(&lanepool_i_claimants_of(entry)->key);
+        shared = lanepool_i_claim_is_shared(entry);
+    } else {
+        const lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
+        if (lanepool_i_lane_is_void(lane))
+            return false;
+        claim->key = lanepool_i_key_for_program(&lane->key);
+        shared = lanepool_i_entry_is_shared(task, i);
+    }
+    claim->mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+    return true;
 }
 
 static void measure_parked_locked(const lanepool_pool *pool, struct room *room)
@@ -51,26 +64,24 @@ static void measure_parked_locked(const lanepool_pool *pool, struct room *room)
             continue;
         room->tasks++;
         room->claims += lanepool_i_task_is_barrier(attempts->task);
-        if (!has_claims(pool, attempts->task))
-            continue;
         for (size_t i = 0; i < lanepool_i_task_count(attempts->task); i++) {
-            if (lanepool_i_lane_is_void(lanepool_i_entry_lane(attempts->task, i)))
+            lanepool_claim claim;
+            if (!read_claim(pool, attempts->task, i, &claim))
                 continue;
-            lanepool_claim claim = claim_of_entry(attempts->task, i);
             room->claims++;
-            room->bytes += claim.type == LANEPOOL_KEY_BYTES ? claim.key.bytes.size : 0;
+            room->bytes += claim.key.size;
         }
     }
 }
 
 static void add_claim(struct listed *listed, lanepool_claim claim)
 {
-    if (claim.type == LANEPOOL_KEY_BYTES) {
+    if (claim.key.type == LANEPOOL_KEY_BYTES) {
         char *copy_parked_tasks = listed->bytes + listed->used.bytes;
-        if (claim.key.bytes.size > 0)
-            memcpy(copy_parked_tasks, claim.key.bytes.data, claim.key.bytes.size);
-        claim.key.bytes.data = copy_parked_tasks;
-        listed->used.bytes += claim.key.bytes.size;
+        if (claim.key.size > 0)
+            memcpy(copy_parked_tasks, claim.key.bytes, claim.key.size);
+        claim.key.bytes = copy_parked_tasks;
+        listed->used.bytes += claim.key.size;
     }
     listed->claims[listed->used.claims++] = claim;
 }
@@ -82,30 +93,32 @@ static void add_task(const lanepool_pool *pool, struct listed *listed,
     size_t before = listed->used.claims;
     if (lanepool_i_task_is_barrier(task))
         add_claim(listed, lanepool_claim_all());
-    for (size_t i = 0; has_claims(pool, task) && i < lanepool_i_task_count(task); i++)
-        if (!lanepool_i_lane_is_void(lanepool_i_entry_lane(task, i)))
-            add_claim(listed, claim_of_entry(task, i));
+    for (size_t i = 0; i < lanepool_i_task_count(task); i++) {
+        lanepool_claim claim;
+        if (read_claim(pool, task, i, &claim))
+            add_claim(listed, claim);
+    }
     listed->tasks[listed->used.tasks++] =
-        (lanepool_failure){ .ticket = lanepool_i_task_ticket(task),
-                            .function = task->function,
-                            .context = task->context,
-                            .tag = lanepool_i_task_tag(task),
-                            .status = attempts->result.status,
-                            .code = attempts->result.code,
-                            .attempts = attempts->failed,
-                            .claims = listed->claims + before,
-                            .claim_count = listed->used.claims - before };
+        (lanepool_parked_task){ .ticket = lanepool_i_task_ticket(task),
+                                .function = task->function,
+                                .context = task->context,
+                                .tag = lanepool_i_task_tag(task),
+                                .status = attempts->result.status,
+                                .code = attempts->result.code,
+                                .attempts = attempts->failed,
+                                .claims = listed->claims + before,
+                                .claim_count = listed->used.claims - before };
 }
 
 static struct listed *allocate_list(const struct room *room)
 {
-    size_t size = sizeof(struct listed) + room->tasks * sizeof(lanepool_failure) +
+    size_t size = sizeof(struct listed) + room->tasks * sizeof(lanepool_parked_task) +
                   room->claims * sizeof(lanepool_claim) + room->bytes;
     struct listed *listed = lanepool_i_memory_alloc(size);
     if (listed == NULL)
         return NULL;
     memset(listed, 0, sizeof *listed);
-    listed->tasks = (lanepool_failure *)(listed + 1);
+    listed->tasks = (lanepool_parked_task *)(listed + 1);
     listed->claims = (lanepool_claim *)(listed->tasks + room->tasks);
     listed->bytes = (char *)(listed->claims + room->claims);
     return listed;
@@ -134,14 +147,14 @@ static bool copy_parked_tasks(lanepool_pool *pool, struct listed *listed, const 
 
 static int compare_tickets(const void *left, const void *right)
 {
-    uint64_t a = ((const lanepool_failure *)left)->ticket;
-    uint64_t b = ((const lanepool_failure *)right)->ticket;
+    uint64_t a = ((const lanepool_parked_task *)left)->ticket;
+    uint64_t b = ((const lanepool_parked_task *)right)->ticket;
     if (a == b)
         return 0;
     return lanepool_i_ticket_before(a, b) ? -1 : 1;
 }
 
-lanepool_status lanepool_pool_failures(lanepool_pool *pool, lanepool_failures **failures)
+lanepool_status lanepool_pool_parked(lanepool_pool *pool, lanepool_parked_tasks **failures)
 {
     if (failures != NULL)
         *failures = NULL;
@@ -163,138 +176,234 @@ lanepool_status lanepool_pool_failures(lanepool_pool *pool, lanepool_failures **
         return LANEPOOL_NOMEM;
     if (listed->used.tasks > 0)
         qsort(listed->tasks, listed->used.tasks, sizeof *listed->tasks, compare_tickets);
-    listed->failures = (lanepool_failures){ listed->tasks, listed->used.tasks };
+    listed->failures = (lanepool_parked_tasks){ listed->tasks, listed->used.tasks };
     *failures = &listed->failures;
     return LANEPOOL_OK;
 }
 
-void lanepool_failures_release(lanepool_failures *failures)
+void lanepool_parked_tasks_release(lanepool_parked_tasks *failures)
 {
     lanepool_i_memory_free(failures);
 }
 
-bool lanepool_run_holds(const lanepool_run *run, const lanepool_claim *claim)
+/* --- what a running task has --- */
+
+size_t lanepool_run_claim_count(const lanepool_run *run)
 {
-    if (run->pool == NULL || run->detach == LANEPOOL_I_NOT_A_RUN || claim == NULL ||
-        run->pool->rule->release == NULL)
+    if (LANEPOOL_I_MISUSED(run == NULL, "run is NULL"))
+        return 0;
+    if (run->pool == NULL || run->pool->rule->release == NULL)
+        return 0;
+    return lanepool_i_task_count(run->task);
+}
+
+bool lanepool_run_holds(const lanepool_run *run, lanepool_key key)
+{
+    if (LANEPOOL_I_MISUSED(run == NULL, "run is NULL"))
         return false;
-    size_t i = lanepool_i_task_count(run->task);
+    size_t i = lanepool_run_claim_count(run);
     while (i > 0 &&
-           !lanepool_i_lane_is_named_by(run->pool, lanepool_i_entry_lane(run->task, i - 1), claim))
+           !lanepool_i_lane_is_named_by(run->pool, lanepool_i_entry_lane(run->task, i - 1), key))
         i--;
     return i > 0;
 }
 
-/* --- resolving --- */
-
-static lanepool_i_attempts *find_parked_locked(const lanepool_i_failures *failures, uint64_t ticket)
+lanepool_status lanepool_run_claim(const lanepool_run *run, size_t i, lanepool_claim *claim)
 {
-    lanepool_i_attempts *attempts = failures->first;
-    while (attempts != NULL &&
-           (!attempts->is_parked || lanepool_i_task_ticket(attempts->task) != ticket))
-        attempts = attempts->next;
-    return attempts;
+    if (claim == NULL)
+        return LANEPOOL_INVALID;
+    memset(claim, 0, sizeof *claim);
+    if (run == NULL || i >= lanepool_run_claim_count(run))
+        return LANEPOOL_INVALID;
+    return read_claim(run->pool, run->task, i, claim) ? LANEPOOL_OK : LANEPOOL_POISONED;
 }
 
-static void begin_drop_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+size_t lanepool_run_missing(const lanepool_run *run, size_t *numbers, size_t numbers_max)
 {
-    attempts->is_resolved = true;
+    size_t claim_count = lanepool_run_claim_count(run);
+    size_t missing = 0;
+    for (size_t i = 0; i < claim_count; i++) {
+        if (!lanepool_i_lane_is_void(lanepool_i_entry_lane(run->task, i)))
+            continue;
+        if (missing < numbers_max)
+            numbers[missing] = i;
+        missing++;
+    }
+    return missing;
+}
+
+/* --- resolving --- */
+
+static bool may_resolve(const lanepool_i_attempts *attempts, lanepool_resolution how)
+{
+    return how != LANEPOOL_RESOLVE_RETRY || !attempts->has_released_lane;
+}
+
+/* Takes a parked task to resolve it. With DROP, it stays in the list until the tasks behind it are
+ * cancelled, since that can fail. */
+static void take_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts,
+                        lanepool_resolution how, const void *by)
+{
+    if (how != LANEPOOL_RESOLVE_DROP) {
+        lanepool_i_retry_unlist_locked(failures, attempts);
+        return;
+    }
+    attempts->dropped_by = by;
     failures->dropped++;
 }
 
-/* Takes a parked task to resolve it. With DROP, it stays in the list as resolved until the tasks
- * behind it are cancelled, since that can fail. */
 static lanepool_status take_parked_task(lanepool_i_failures *failures, uint64_t ticket,
                                         lanepool_resolution how, lanepool_i_attempts **taken)
 {
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_mutex_lock(&failures->lock);
-    lanepool_i_attempts *attempts = find_parked_locked(failures, ticket);
+    lanepool_i_attempts *attempts = lanepool_i_parked_find_locked(failures, ticket);
     if (attempts == NULL)
         status = LANEPOOL_DONE;
-    else if (attempts->is_resolved)
+    else if (attempts->dropped_by != NULL)
         status = LANEPOOL_BUSY;
-    else if (how == LANEPOOL_RESOLVE_RETRY && attempts->has_released_lane)
+    else if (!may_resolve(attempts, how))
         status = LANEPOOL_INVALID;
-    else if (how == LANEPOOL_RESOLVE_DROP)
-        begin_drop_locked(failures, attempts);
-    else
-        lanepool_i_retry_unlist_locked(failures, attempts);
+    if (status == LANEPOOL_OK) {
+        attempts->taken = NULL;
+        take_locked(failures, attempts, how, taken);
+    }
     lanepool_i_mutex_unlock(&failures->lock);
     *taken = attempts;
     return status;
 }
 
-static void end_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                            lanepool_i_attempts *attempts)
+/* The list begins with the task that was parked last, and the result with the first one. */
+static size_t take_all_parked(lanepool_i_failures *failures, lanepool_resolution how,
+                              lanepool_i_attempts **taken)
 {
-    lanepool_result result = attempts->result;
-    attempts->ends_uncalled = true;
-    lanepool_i_run_end_parked(pool, record, attempts->task, &result);
+    size_t count = 0;
+    *taken = NULL;
+    lanepool_i_mutex_lock(&failures->lock);
+    lanepool_i_attempts *next;
+    for (lanepool_i_attempts *attempts = failures->first; attempts != NULL; attempts = next) {
+        next = attempts->next;
+        if (!attempts->is_parked || attempts->dropped_by != NULL || !may_resolve(attempts, how))
+            continue;
+        attempts->taken = *taken;
+        *taken = attempts;
+        count++;
+    }
+    for (lanepool_i_attempts *attempts = *taken; attempts != NULL; attempts = attempts->taken)
+        take_locked(failures, attempts, how, taken);
+    lanepool_i_mutex_unlock(&failures->lock);
+    return count;
 }
 
-/* Cancels the tasks behind a parked task, then ends it. Until then `dropped` is not 0, and no
+/* Once a task has ended, its record may be gone. */
+static void end_parked_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_attempts *taken)
+{
+    while (taken != NULL) {
+        lanepool_i_attempts *next = taken->taken;
+        lanepool_result result = taken->result;
+        taken->ends_uncalled = true;
+        lanepool_i_run_end_parked(pool, record, taken->task, &result);
+        taken = next;
+    }
+}
+
+/* Cancels the tasks behind parked tasks, then ends these. Until then `dropped` is not 0, and no
  * waiter is notified that only parked tasks are left. This thread may be the one that checks this,
  * and a notified waiter would call again at once and cause the next check, without end. */
-static lanepool_status drop_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                        lanepool_i_attempts *attempts)
+static lanepool_status drop_parked_tasks(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                         lanepool_i_attempts **taken)
 {
-    lanepool_status status = lanepool_i_cancel_behind(pool, record, attempts->task);
+    lanepool_status status =
+        *taken != NULL ? lanepool_i_cancel_behind(pool, record, taken) : LANEPOOL_OK;
     lanepool_i_mutex_lock(&pool->failures->lock);
-    attempts->is_resolved = false;
-    pool->failures->dropped--;
-    if (status == LANEPOOL_OK)
-        lanepool_i_retry_unlist_locked(pool->failures, attempts);
+    for (lanepool_i_attempts *attempts = *taken; attempts != NULL; attempts = attempts->taken) {
+        attempts->dropped_by = NULL;
+        pool->failures->dropped--;
+        if (status == LANEPOOL_OK)
+            lanepool_i_retry_unlist_locked(pool->failures, attempts);
+    }
     lanepool_i_mutex_unlock(&pool->failures->lock);
     if (status == LANEPOOL_OK)
-        end_parked_task(pool, record, attempts);
+        end_parked_tasks(pool, record, *taken);
     else
         lanepool_i_lifecycle_attend(pool, record);
     return status;
 }
 
-static lanepool_status resolve_parked_task(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                           uint64_t ticket, lanepool_resolution how)
+/* Resolves the taken tasks. The address of `taken` names this resolution. */
+static lanepool_status resolve_taken(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                     lanepool_resolution how, lanepool_i_attempts **taken)
 {
-    lanepool_i_attempts *attempts;
-    lanepool_status status = take_parked_task(pool->failures, ticket, how, &attempts);
+    if (how == LANEPOOL_RESOLVE_DROP)
+        return drop_parked_tasks(pool, record, taken);
+    if (how == LANEPOOL_RESOLVE_RETRY)
+        lanepool_i_retry_reset(pool, record, *taken);
+    else
+        end_parked_tasks(pool, record, *taken);
+    return LANEPOOL_OK;
+}
+
+/* Checks the arguments. Counts as a worker that has not left its loop, then checks whether the
+ * workers are stopped; both in the total order. So either the stop is seen, or the hand-back comes
+ * later and finds the tasks that are made ready. If the result is OK, the caller counts out. */
+static lanepool_status enter_resolving(lanepool_pool *pool, lanepool_resolution how,
+                                       lanepool_i_thread_record **record)
+{
+    if (pool == NULL || (unsigned)how > LANEPOOL_RESOLVE_DROP)
+        return LANEPOOL_INVALID;
+    if (!lanepool_i_pool_offers(pool, how == LANEPOOL_RESOLVE_DROP ? LANEPOOL_I_DROP_BEHIND
+                                                                   : LANEPOOL_I_PARKED_TASKS))
+        return LANEPOOL_UNSUPPORTED;
+    lanepool_status entered = lanepool_i_pool_enter(pool, record);
+    if (entered != LANEPOOL_OK)
+        return entered;
+    if (how == LANEPOOL_RESOLVE_DROP && (*record)->callbacks > 0)
+        return LANEPOOL_DEADLOCK;
+    fetch_add_seq(&pool->lifecycle.workers_left, 1);
+    if (!lanepool_i_workers_are_stopped(&pool->workers))
+        return LANEPOOL_OK;
+    lanepool_i_lifecycle_count_out(pool, *record);
+    return LANEPOOL_SHUT_DOWN;
+}
+
+lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lanepool_resolution how)
+{
+    lanepool_i_thread_record *record;
+    lanepool_status status = enter_resolving(pool, how, &record);
     if (status != LANEPOOL_OK)
         return status;
-    if (how == LANEPOOL_RESOLVE_RETRY)
-        lanepool_i_retry_reset(pool, record, attempts);
-    else if (how == LANEPOOL_RESOLVE_SKIP)
-        end_parked_task(pool, record, attempts);
-    else
-        status = drop_parked_task(pool, record, attempts);
+    lanepool_i_attempts *taken;
+    status = take_parked_task(pool->failures, ticket, how, &taken);
+    if (status == LANEPOOL_OK)
+        status = resolve_taken(pool, record, how, &taken);
+    lanepool_i_lifecycle_count_out(pool, record);
     return status;
 }
 
-/* Counts as a worker that has not left its loop, then checks whether the workers are stopped; both
- * in the total order. So either the stop is seen, or the hand-back comes later and finds the tasks
- * that were made ready here. */
-lanepool_status lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lanepool_resolution how)
+lanepool_status lanepool_pool_resolve_all(lanepool_pool *pool, lanepool_resolution how,
+                                          size_t *count)
 {
-    if (pool == NULL || (unsigned)how > LANEPOOL_RESOLVE_DROP ||
-        (how == LANEPOOL_RESOLVE_DROP && pool->options.is_compatible != NULL))
-        return LANEPOOL_INVALID;
+    if (count != NULL)
+        *count = 0;
     lanepool_i_thread_record *record;
-    lanepool_status entered = lanepool_i_pool_enter(pool, &record);
-    if (entered != LANEPOOL_OK)
-        return entered;
-    if (how == LANEPOOL_RESOLVE_DROP && record->callbacks > 0)
-        return LANEPOOL_DEADLOCK;
-    fetch_add_seq(&pool->lifecycle.workers_left, 1);
-    lanepool_status status = lanepool_i_workers_are_stopped(&pool->workers)
-                                 ? LANEPOOL_SHUT_DOWN
-                                 : resolve_parked_task(pool, record, ticket, how);
+    lanepool_status status = enter_resolving(pool, how, &record);
+    if (status != LANEPOOL_OK)
+        return status;
+    lanepool_i_attempts *taken;
+    size_t taken_count = take_all_parked(pool->failures, how, &taken);
+    status = resolve_taken(pool, record, how, &taken);
+    if (count != NULL && status == LANEPOOL_OK)
+        *count = taken_count;
     lanepool_i_lifecycle_count_out(pool, record);
     return status;
 }
 
 unsigned lanepool_run_attempt(const lanepool_run *run)
 {
-    const lanepool_i_attempts *attempts = NULL;
-    if (run->task != NULL && run->detach != LANEPOOL_I_NOT_A_RUN)
-        attempts = lanepool_i_attempts_of(run->task);
+    if (LANEPOOL_I_MISUSED(run == NULL, "run is NULL"))
+        return 1;
+    const lanepool_i_attempts *attempts =
+        run->task != NULL ? lanepool_i_attempts_of(run->task) : NULL;
     return attempts != NULL ? attempts->failed + 1 : 1;
 }

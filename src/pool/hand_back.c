@@ -1,18 +1,21 @@
 /*
  * Owns the hand-back. It collects all tasks that have not started, wherever they are, sorts them by
- * ticket, and makes the last call of each. No task runs any more, and nothing is allocated: tasks
+ * ticket, and hands each back or cancels it. No task runs any more, and nothing is allocated: tasks
  * are linked through themselves, their entries become claims in place, and lists are merged into
  * order.
  */
 #include "pool/hand_back.h"
 
 #include "core/run.h"
+#include "core/task_check.h"
 #include "feature/barrier.h"
+#include "feature/deadline.h"
 #include "feature/delay_every.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
 #include "future/member.h"
 #include "route/lane_handle.h"
+#include "route/offers.h"
 #include "route/pool.h"
 
 /* --- collecting --- */
@@ -98,6 +101,26 @@ static void collect_ready(lanepool_pool *pool, lanepool_i_tasks *tasks)
 
 /* --- handing back --- */
 
+static lanepool_i_callbacks callbacks_of(const lanepool_i_task *task)
+{
+    lanepool_i_callbacks callbacks = lanepool_i_periodic_callbacks(task);
+    if (task->function == lanepool_i_run_work)
+        callbacks.cancelled = lanepool_i_cancel_work;
+    return callbacks;
+}
+
+/* Ends a task that is not handed back. A periodic task ends here when it is disposed of. */
+static void cancel_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *task)
+{
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
+    lanepool_i_run_call_cancelled(record, callbacks_of(task).cancelled, task->context,
+                                  LANEPOOL_SHUT_DOWN);
+    if (lanepool_i_task_is_wide(task))
+        lanepool_i_run_complete_cancelled(record, task->as.wide.future, LANEPOOL_CANCELLED);
+    lanepool_i_run_dispose(pool, record, task);
+}
+
 static uint32_t priority_of(const lanepool_pool *pool, lanepool_i_task *task)
 {
     return pool->options.priorities
@@ -116,20 +139,28 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
         plain_claims[0] = lanepool_claim_all();
         description.claims = plain_claims;
         description.claim_count = 1;
-    } else if (pool->options.is_compatible == NULL)
+    } else if (lanepool_i_pool_offers(pool, LANEPOOL_I_CLAIMS))
         description.claims = pool->rule->claims(pool, task, plain_claims, &description.claim_count);
     lanepool_future *future = NULL;
+    lanepool_i_callbacks callbacks = callbacks_of(task);
+    description.release = callbacks.release;
+    description.cancelled = callbacks.cancelled;
     if (lanepool_i_task_is_wide(task)) {
         description.kind = pool->options.is_compatible != NULL ? task->as.wide.kind : 0;
-        description.release = lanepool_i_periodic_release_of(task);
         description.priority = priority_of(pool, task);
+        description.tag = task->as.wide.tag;
         future = task->as.wide.future;
-        if (future != NULL && future->is_member)
+        if (future != NULL && future->is_member) {
             description.group = lanepool_i_member_group(future);
+            description.pump = lanepool_i_member_of(future)->pump;
+        }
+        lanepool_i_deadline_describe(future, &description);
         const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(future);
         if (attempts != NULL && attempts->is_own)
             description.on_failure = &attempts->policy;
     }
+    description.struct_size = lanepool_i_struct_shortest_size(&description, sizeof description,
+                                                              LANEPOOL_I_TASK_FIRST_SIZE);
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     record->callbacks++;
@@ -175,7 +206,7 @@ void lanepool_i_hand_back_tasks(lanepool_pool *pool, lanepool_i_thread_record *r
             if (pool->lifecycle.handback != NULL && task->function != lanepool_i_run_nothing)
                 hand_back_task(pool, record, task);
             else
-                lanepool_i_run_cancelled(pool, record, task);
+                cancel_task(pool, record, task);
         }
         task = next;
     }

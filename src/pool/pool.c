@@ -3,9 +3,9 @@
  */
 #include "route/pool.h"
 
+#include "base/misuse.h"
 #include "base/thread_name.h"
 #include "base/timer_heap.h"
-#include "base/versioned.h"
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "feature/barrier.h"
@@ -13,6 +13,7 @@
 #include "feature/delay.h"
 #include "feature/detach.h"
 #include "feature/lane_limit.h"
+#include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
 #include "feature/retry.h"
@@ -74,6 +75,7 @@ static lanepool_status init_parts(lanepool_pool *pool)
     if (!lanepool_i_delays_init(pool))
         goto fini_detaches;
     lanepool_i_lane_init_void(&pool->failures->void_lane);
+    lanepool_i_parked_init(pool->failures);
     if (!lanepool_i_mutex_init(&pool->failures->lock))
         goto fini_delays;
     if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
@@ -122,6 +124,7 @@ static void fini_parts(lanepool_pool *pool)
     pool->rule->fini(pool);
     lanepool_i_lifecycle_fini(&pool->lifecycle);
     lanepool_i_mutex_fini(&pool->failures->lock);
+    lanepool_i_parked_fini(pool->failures);
     lanepool_i_delays_fini(pool);
     lanepool_i_detaches_fini(pool->detaches);
     lanepool_i_waits_fini(&pool->waits);
@@ -149,7 +152,7 @@ static lanepool_status start_threads(lanepool_pool *pool)
     lanepool_status status = lanepool_i_watchdog_start(pool);
     if (status == LANEPOOL_OK &&
         !(lanepool_i_contexts_start(pool) && lanepool_i_workers_start(&pool->workers)))
-        status = LANEPOOL_NO_THREAD;
+        status = LANEPOOL_NO_RESOURCE;
     if (status == LANEPOOL_OK)
         return LANEPOOL_OK;
     lanepool_i_timers_end(&pool->delays->timers);
@@ -200,9 +203,13 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     lanepool_context_options contexts;
     if (pool != NULL)
         *pool = NULL;
-    if (pool == NULL || !lanepool_i_options_read(options, &read_options) ||
-        !lanepool_i_contexts_read_options(&read_options, &contexts))
+    if (pool == NULL)
         return LANEPOOL_INVALID;
+    lanepool_status status = lanepool_i_options_read(options, &read_options);
+    if (status == LANEPOOL_OK)
+        status = lanepool_i_contexts_read_options(&read_options, &contexts);
+    if (status != LANEPOOL_OK)
+        return status;
     lanepool_pool *created = allocate_pool();
     if (created == NULL)
         return LANEPOOL_NOMEM;
@@ -220,14 +227,15 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
         lanepool_i_priority_queue_init(&created->priority_queue, read_options.priority_age_ns,
                                        reserve_rank(created));
     created->submitter_routes = read_options.routing == LANEPOOL_ROUTING_SUBMITTER;
-    if (!lanepool_i_failures_read_policy(created)) {
+    status = lanepool_i_failures_read_policy(created);
+    if (status != LANEPOOL_OK) {
         lanepool_i_memory_free(created);
-        return LANEPOOL_INVALID;
+        return status;
     }
     created->limits_lanes = read_options.lane_pending_max != 0;
     created->all_wide =
         created->rule->all_wide || created->failures->has_policy || created->limits_lanes;
-    lanepool_status status = init_parts(created);
+    status = init_parts(created);
     if (status == LANEPOOL_OK)
         status = start_threads(created);
     if (status != LANEPOOL_OK) {
@@ -253,7 +261,14 @@ static void free_in_child(lanepool_pool *pool)
     lanepool_i_memory_free(pool);
 }
 
-lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
+static lanepool_status shut_down_now(lanepool_pool *pool)
+{
+    lanepool_status status = lanepool_pool_shutdown_now(pool, NULL, NULL);
+    return status == LANEPOOL_SHUT_DOWN ? LANEPOOL_OK : status;
+}
+
+static lanepool_status destroy_pool(lanepool_pool *pool,
+                                    lanepool_status (*shut_down)(lanepool_pool *))
 {
     if (pool == NULL)
         return LANEPOOL_OK;
@@ -264,9 +279,11 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
         free_in_child(pool);
         return LANEPOOL_OK;
     }
-    lanepool_status status = lanepool_pool_shutdown(pool);
+    lanepool_status status = shut_down(pool);
     if (status == LANEPOOL_OK)
         status = lanepool_pool_await(pool, LANEPOOL_FOREVER);
+    if (status == LANEPOOL_OK && !lanepool_i_lifecycle_await_unpinned(&pool->lifecycle))
+        status = LANEPOOL_NO_RESOURCE;
     if (status != LANEPOOL_OK)
         return status;
     fini_parts(pool);
@@ -274,7 +291,19 @@ lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
     return LANEPOOL_OK;
 }
 
+lanepool_status lanepool_pool_destroy(lanepool_pool *pool)
+{
+    return destroy_pool(pool, lanepool_pool_shutdown);
+}
+
+lanepool_status lanepool_pool_destroy_now(lanepool_pool *pool)
+{
+    return destroy_pool(pool, shut_down_now);
+}
+
 size_t lanepool_pool_worker_count(const lanepool_pool *pool)
 {
+    if (LANEPOOL_I_MISUSED(pool == NULL, "pool is NULL"))
+        return 0;
     return pool->workers.worker_count;
 }

@@ -2,6 +2,7 @@
 #include "pool/pool_options.h"
 
 #include "base/versioned.h"
+#include "route/offers.h"
 
 #define QUANTUM_TASKS_DEFAULT   64u
 #define QUANTUM_NS_DEFAULT      1000000u
@@ -10,11 +11,17 @@
 #define IDLE_NS_DEFAULT         UINT64_C(10000000000)
 #define PRIORITY_AGE_NS_DEFAULT UINT64_C(1000000000)
 
-/* With lanes per worker there are no priorities: each worker runs its lane in order. */
-static bool may_have_priorities(const lanepool_options *options)
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_options, lane_pending_max);
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_allocator, user);
+
+/* Futures use the allocator after the pool, so it is not copied. */
+static bool is_valid_allocator(const lanepool_allocator *allocator)
 {
-    return options->priorities ? options->layout == LANEPOOL_PER_KEY
-                               : options->priority_age_ns == 0;
+    return allocator == NULL ||
+           (lanepool_i_struct_is_valid(allocator, allocator->struct_size,
+                                       LANEPOOL_I_SIZE_WITH(lanepool_allocator, user),
+                                       sizeof *allocator) &&
+            allocator->allocate != NULL && allocator->deallocate != NULL);
 }
 
 static bool copy_valid_options(const lanepool_options *given, lanepool_options *options)
@@ -22,22 +29,18 @@ static bool copy_valid_options(const lanepool_options *given, lanepool_options *
     *options = (lanepool_options)LANEPOOL_OPTIONS_INIT;
     if (given == NULL)
         return true;
-    if (!lanepool_i_struct_is_valid(given, given->struct_size, sizeof *given))
+    if (!LANEPOOL_I_STRUCT_READ(options, given, lanepool_options, lane_pending_max))
         return false;
-    *options = *given;
-    options->struct_size = sizeof *options;
     return options->workers <= LANEPOOL_WORKERS_MAX &&
            (unsigned)options->layout <= LANEPOOL_PER_WORKER &&
            (unsigned)options->routing <= LANEPOOL_ROUTING_SUBMITTER &&
            options->trace_events <= LANEPOOL_TRACE_EVENTS_MAX &&
            (options->on_slow_task != NULL || options->slow_task_ns == 0) &&
            (options->on_stalled != NULL || options->stalled_ns == 0) &&
-           (options->allocator == NULL ||
-            (options->allocator->allocate != NULL && options->allocator->deallocate != NULL)) &&
+           is_valid_allocator(options->allocator) &&
            (options->tag_names != NULL || options->tag_name_count == 0) &&
            (options->workers_min != 0 || options->worker_idle_ns == 0) &&
-           may_have_priorities(options) &&
-           (options->lane_pending_max == 0 || options->is_compatible == NULL);
+           (options->priorities || options->priority_age_ns == 0);
 }
 
 static void fill_option_defaults(lanepool_options *options)
@@ -67,20 +70,24 @@ static void fill_option_defaults(lanepool_options *options)
         options->routing = plain ? LANEPOOL_ROUTING_AUTO : LANEPOOL_ROUTING_SUBMITTER;
 }
 
-/* To be called once the defaults are filled in. An elastic pool needs lanes per key, since a
- * worker's own lane needs its thread. */
-static bool do_options_fit(const lanepool_options *options)
+/* To be called once the defaults are filled in. */
+static bool is_all_offered(const lanepool_options *options)
 {
-    return options->workers_min <= options->workers &&
-           (options->workers_min == options->workers || options->layout == LANEPOOL_PER_KEY);
+    return (!options->priorities || lanepool_i_options_offer(options, LANEPOOL_I_PRIORITIES)) &&
+           (options->lane_pending_max == 0 ||
+            lanepool_i_options_offer(options, LANEPOOL_I_LANE_LIMITS)) &&
+           (options->workers_min == options->workers ||
+            lanepool_i_options_offer(options, LANEPOOL_I_ELASTIC_WORKERS));
 }
 
-bool lanepool_i_options_read(const lanepool_options *given, lanepool_options *options)
+lanepool_status lanepool_i_options_read(const lanepool_options *given, lanepool_options *options)
 {
     if (!copy_valid_options(given, options))
-        return false;
+        return LANEPOOL_INVALID;
     fill_option_defaults(options);
-    return do_options_fit(options);
+    if (options->workers_min > options->workers)
+        return LANEPOOL_INVALID;
+    return is_all_offered(options) ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 
 const lanepool_i_rule *lanepool_i_options_rule(const lanepool_options *options)

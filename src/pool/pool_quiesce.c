@@ -62,6 +62,12 @@ static bool is_epoch_wanted(const lanepool_i_quiesces *quiesces, uint64_t newest
     return quiesce != NULL;
 }
 
+/* Returns true if the caller has given up, or was notified that only parked tasks are left. */
+static bool is_abandoned(lanepool_i_quiesce *quiesce)
+{
+    return load_acquire(&quiesce->references) == 1;
+}
+
 static void end_quiesce(lanepool_pool *pool, lanepool_i_quiesce *quiesce)
 {
     fetch_sub_seq(&pool->lifecycle.attention, 1);
@@ -83,13 +89,14 @@ void lanepool_i_quiesce_check(lanepool_pool *pool, lanepool_i_thread_record *rec
     bool any_over = false;
     while (*at != NULL) {
         lanepool_i_quiesce *quiesce = *at;
-        if (quiesce->last_epoch >= quiesces->oldest) {
+        bool is_over = quiesce->last_epoch < quiesces->oldest;
+        if (!is_over && !is_abandoned(quiesce)) {
             at = &quiesce->next;
             continue;
         }
-        if (!any_over && pool->rule->trim != NULL)
+        if (is_over && !any_over && pool->rule->trim != NULL)
             pool->rule->trim(pool, record);
-        any_over = true;
+        any_over |= is_over;
         *at = quiesce->next;
         end_quiesce(pool, quiesce);
     }
@@ -110,7 +117,7 @@ static void begin_quiesce(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_quiesce_check(pool, record);
 }
 
-/* The quiesce is not done, and stays in its list until it is. */
+/* The caller returns, so the next check drops the quiesce. */
 static void notify_quiesce_parked(lanepool_i_quiesce *quiesce)
 {
     if (load_relaxed(&quiesce->only_parked_left))
@@ -126,18 +133,18 @@ static bool is_quiesce(const lanepool_i_task *node)
            ((const lanepool_i_message *)node)->carry_out == begin_quiesce;
 }
 
-/* Some of the quiesces may still be held back behind a barrier. */
+/* Some of the quiesces may still be held back behind a barrier. Each node held back there is
+ * visited once: a later barrier may hold it back again, but it was notified. */
 void lanepool_i_quiesce_notify_parked(lanepool_pool *pool)
 {
     for (lanepool_i_quiesce *quiesce = pool->quiesces->first; quiesce != NULL;
          quiesce = quiesce->next)
         notify_quiesce_parked(quiesce);
-    lanepool_i_task *node = pool->router.held_back.first;
-    for (size_t left = pool->router.held_back.count; left > 0; left--) {
+    lanepool_i_task *node = pool->router.unnotified;
+    for (; node != NULL; node = load_relaxed(&node->next))
         if (is_quiesce(node))
             notify_quiesce_parked((lanepool_i_quiesce *)node);
-        node = load_relaxed(&node->next);
-    }
+    pool->router.unnotified = NULL;
 }
 
 /* --- on the caller --- */
@@ -154,7 +161,7 @@ static lanepool_i_quiesce *create_quiesce(lanepool_status *status)
     if (lanepool_i_semaphore_init(&quiesce->semaphore))
         return quiesce;
     lanepool_i_memory_free(quiesce);
-    *status = LANEPOOL_NO_THREAD;
+    *status = LANEPOOL_NO_RESOURCE;
     return NULL;
 }
 
@@ -165,7 +172,7 @@ static bool is_nothing_pending(lanepool_pool *pool)
     return finished == lanepool_i_thread_records_accepted(&pool->records);
 }
 
-lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
+lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
@@ -175,21 +182,21 @@ lanepool_status lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_ns_max)
         return entered;
     if (lanepool_i_thread_is_inside_pool(record))
         return LANEPOOL_DEADLOCK;
-    if (wait_ns_max == 0)
+    if (wait_max_ns == 0)
         return is_nothing_pending(pool) ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
     lanepool_status status;
     lanepool_i_quiesce *quiesce = create_quiesce(&status);
     if (quiesce == NULL)
         return status;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
     status = LANEPOOL_OK;
     if (!lanepool_i_router_send(pool, record, &quiesce->message)) {
         release_quiesce(quiesce);
-        status = lanepool_pool_await(pool, wait_ns_max);
+        status = lanepool_pool_await(pool, wait_max_ns);
     } else if (!lanepool_i_semaphore_wait_until(&quiesce->semaphore, deadline_ns)) {
         status = LANEPOOL_TIMED_OUT;
     } else if (load_relaxed(&quiesce->only_parked_left)) {
-        status = LANEPOOL_HELD;
+        status = LANEPOOL_PARKED;
     }
     release_quiesce(quiesce);
     if (status == LANEPOOL_OK)

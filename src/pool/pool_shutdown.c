@@ -5,10 +5,12 @@
 #include "route/lifecycle.h"
 
 #include "base/deadline.h"
+#include "base/misuse.h"
 #include "base/timer_heap.h"
 #include "feature/barrier.h"
 #include "feature/context.h"
 #include "feature/delay.h"
+#include "feature/detach.h"
 #include "feature/pause.h"
 #include "feature/retry.h"
 #include "pool/hand_back.h"
@@ -108,16 +110,18 @@ static void try_to_end_drain(lanepool_pool *pool)
 }
 
 /* Only a drain without delayed tasks notifies the end waiters: delayed tasks become due by
- * themselves. The state is read after the waiters are noted. If one of them came after a
+ * themselves. They are counted before the check: a task that becomes due after the check is not
+ * noticed there. The state is read after the waiters are noted. If one of them came after a
  * shutdown-now, the state that is read is STOPPING, and no end waiter is notified. */
-static void notify_if_only_parked_left(lanepool_pool *pool, lanepool_i_thread_record *record)
+static void notify_if_only_parked_left(lanepool_pool *pool)
 {
     note_end_waiters(&pool->lifecycle);
     bool drains = load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING;
-    if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_only_parked_left(pool, record))
+    bool ends = drains && lanepool_i_delays_count(pool) == 0;
+    if (load_seq(&pool->lifecycle.stopped) || !lanepool_i_only_parked_left(pool))
         return;
     lanepool_i_quiesce_notify_parked(pool);
-    if (drains && lanepool_i_delays_count(pool) == 0)
+    if (ends)
         notify_end_waiters_parked(&pool->lifecycle);
 }
 
@@ -148,7 +152,7 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
         try_to_end_drain(pool);
     }
     if (lanepool_i_retry_some_blocked(pool))
-        notify_if_only_parked_left(pool, record);
+        notify_if_only_parked_left(pool);
 }
 
 /* --- shutting down --- */
@@ -212,6 +216,14 @@ static bool decide_to_stop(lanepool_pool *pool, lanepool_handback_fn handback, v
     return decided;
 }
 
+/* If memory for this thread's record cannot be allocated, a worker that leaves does this. */
+static void end_detached_tasks(lanepool_pool *pool)
+{
+    lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
+    if (record != NULL)
+        lanepool_i_detaches_end_all(pool, record, true);
+}
+
 lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback,
                                            void *context)
 {
@@ -224,16 +236,21 @@ lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handbac
     make_workers_check(pool);
     lanepool_i_timers_end(&pool->delays->timers);
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+    end_detached_tasks(pool);
     return LANEPOOL_OK;
 }
 
 bool lanepool_pool_is_shut_down(const lanepool_pool *pool)
 {
+    if (LANEPOOL_I_MISUSED(pool == NULL, "pool is NULL"))
+        return true;
     return load_seq(pool->lifecycle.state) != LANEPOOL_I_RUNNING;
 }
 
 bool lanepool_pool_is_terminated(const lanepool_pool *pool)
 {
+    if (LANEPOOL_I_MISUSED(pool == NULL, "pool is NULL"))
+        return true;
     return load_seq(&pool->lifecycle.stopped);
 }
 
@@ -299,7 +316,7 @@ static lanepool_status wait_for_end(lanepool_pool *pool, lanepool_i_end_waiter *
             request_parked_check(pool);
             if (lanepool_i_semaphore_wait_until(&waiter->semaphore, deadline_ns)) {
                 if (waiter->only_parked_left)
-                    return LANEPOOL_HELD;
+                    return LANEPOOL_PARKED;
                 break;
             }
             lanepool_i_mutex_lock(&pool->lifecycle.lock);
@@ -316,7 +333,7 @@ static bool is_thread_inside(const lanepool_pool *pool)
     return record != NULL && lanepool_i_thread_is_inside_pool(record);
 }
 
-lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
+lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns)
 {
     if (pool == NULL)
         return LANEPOOL_INVALID;
@@ -326,8 +343,8 @@ lanepool_status lanepool_pool_await(lanepool_pool *pool, uint64_t wait_ns_max)
         return LANEPOOL_DEADLOCK;
     lanepool_i_end_waiter waiter = { .precedes_check = false, .only_parked_left = false };
     if (!lanepool_i_semaphore_init(&waiter.semaphore))
-        return LANEPOOL_NO_THREAD;
-    lanepool_status status = wait_for_end(pool, &waiter, lanepool_i_deadline(wait_ns_max));
+        return LANEPOOL_NO_RESOURCE;
+    lanepool_status status = wait_for_end(pool, &waiter, lanepool_i_deadline(wait_max_ns));
     lanepool_i_semaphore_fini(&waiter.semaphore);
     return status;
 }

@@ -15,7 +15,7 @@
 
 #include "base/vector.h"
 #include "lane/lane.h"
-#include "lanepool/snapshot.h"
+#include "lanepool/inspect.h"
 #include "sched/thread_record.h"
 
 /* A task as a census has found it. */
@@ -39,15 +39,13 @@ typedef struct lanepool_i_census {
     lanepool_i_vector
         entry_lanes;    /* const void *: each entry's lane, or NULL if it is in no lane */
     bool out_of_memory; /* the census is incomplete */
-    bool counts_only;   /* only count the tasks that wait, tombstones included; needs no memory */
-    size_t waiting;     /* with `counts_only`: their number */
-    lanepool_i_tasks visited; /* with `counts_only`: those in frozen lanes, each once, VISITED */
 } lanepool_i_census;
 
 /* Adds a row for a task in the given state. */
 void lanepool_i_census_add_row(lanepool_i_census *census, lanepool_i_task *task,
                                lanepool_snapshot_state state, size_t worker);
-/* Adds a task that waits, or counts it. Called by the rule. */
+/* Adds a task that waits. Called by the rule. A tombstone gets no row: it only waits to leave its
+ * lanes. */
 void lanepool_i_census_add_task(lanepool_i_census *census, lanepool_i_task *task);
 /* The following three are called by the rule; `task` and `behind` are indices of rows. */
 /* Adds an entry of the task in a lane. */

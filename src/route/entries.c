@@ -103,12 +103,12 @@ static void drop_entry(lanepool_i_task *task, size_t i)
     fetch_sub_relaxed(&task->word, (uint64_t)1 << LANEPOOL_I_COUNT_SHIFT);
 }
 
-bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task,
-                                const lanepool_claim *claim, lanepool_i_grants *grants)
+bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,
+                                lanepool_i_grants *grants)
 {
     size_t count = lanepool_i_task_count(task);
     size_t i = 0;
-    while (i < count && !lanepool_i_lane_is_named_by(pool, lanepool_i_entry_lane(task, i), claim))
+    while (i < count && !lanepool_i_lane_is_named_by(pool, lanepool_i_entry_lane(task, i), key))
         i++;
     if (i == count)
         return false;

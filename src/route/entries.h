@@ -48,8 +48,8 @@ void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *ta
 void lanepool_i_entries_drop_all(lanepool_i_task *task);
 /* R: releases the lane that the claim names while the task runs. Returns false if the task has no
  * such lane. */
-bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task,
-                                const lanepool_claim *claim, lanepool_i_grants *grants);
+bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,
+                                lanepool_i_grants *grants);
 /* W: hands the lanes of a task that ends over to the receiver. */
 void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
                                   lanepool_i_task *receiver);

@@ -72,62 +72,53 @@ void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes)
         lanepool_i_memory_free(bytes);
 }
 
-bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             const lanepool_claim *claim, lanepool_i_key *key)
+bool lanepool_i_key_of_program(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_key source, lanepool_i_key *key)
 {
     memset(key, 0, sizeof *key);
-    if (claim->type == LANEPOOL_KEY_BYTES) {
+    if (source.type == LANEPOOL_KEY_BYTES) {
         key->type = LANEPOOL_I_TYPE_BYTES;
-        key->value.bytes =
-            lanepool_i_key_bytes_copy(pool, record, claim->key.bytes.data, claim->key.bytes.size);
+        key->value.bytes = lanepool_i_key_bytes_copy(pool, record, source.bytes, source.size);
         if (key->value.bytes == NULL)
             return false;
         lanepool_i_key_set_hash(key, key->value.bytes->hash);
         return true;
     }
-    bool is_id = claim->type == LANEPOOL_KEY_ID;
+    bool is_id = source.type == LANEPOOL_KEY_ID;
     key->type = is_id ? LANEPOOL_I_TYPE_ID : LANEPOOL_I_TYPE_POINTER;
-    key->value.id = is_id ? claim->key.id : (uintptr_t)claim->key.pointer;
+    key->value.id = is_id ? source.id : (uintptr_t)source.pointer;
     uint64_t seed = pool->lane_table.index.seed;
     lanepool_i_key_set_hash(key, lanepool_i_key_index_hash_word(seed, key->value.id, key->type));
     return true;
 }
 
-void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim)
+lanepool_key lanepool_i_key_for_program(const lanepool_i_key *key)
 {
     switch (key->type) {
     case LANEPOOL_I_TYPE_BYTES:
-        claim->type = LANEPOOL_KEY_BYTES;
-        claim->key.bytes.data = key->value.bytes->data;
-        claim->key.bytes.size = key->value.bytes->size;
-        break;
+        return lanepool_key_bytes(key->value.bytes->data, key->value.bytes->size);
     case LANEPOOL_I_TYPE_POINTER:
-        claim->type = LANEPOOL_KEY_POINTER;
-        claim->key.pointer = key->value.pointer;
-        break;
+        return lanepool_key_pointer(key->value.pointer);
     default:
-        claim->type = LANEPOOL_KEY_ID;
-        claim->key.id = key->value.id;
+        return lanepool_key_id(key->value.id);
     }
 }
 
 bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
-                                 const lanepool_claim *claim)
+                                 lanepool_key name)
 {
     const lanepool_i_key *key = &lane->key;
-    switch (claim->type) {
+    switch (name.type) {
     case LANEPOOL_KEY_ID:
-        return key->type == LANEPOOL_I_TYPE_ID && key->value.id == claim->key.id;
+        return key->type == LANEPOOL_I_TYPE_ID && key->value.id == name.id;
     case LANEPOOL_KEY_POINTER:
-        return key->type == LANEPOOL_I_TYPE_POINTER && key->value.pointer == claim->key.pointer;
+        return key->type == LANEPOOL_I_TYPE_POINTER && key->value.pointer == name.pointer;
     case LANEPOOL_KEY_BYTES:
-        return key->type == LANEPOOL_I_TYPE_BYTES &&
-               key->value.bytes->size == claim->key.bytes.size &&
-               (claim->key.bytes.size == 0 ||
-                memcmp(key->value.bytes->data, claim->key.bytes.data, claim->key.bytes.size) == 0);
+        return key->type == LANEPOOL_I_TYPE_BYTES && key->value.bytes->size == name.size &&
+               (name.size == 0 || memcmp(key->value.bytes->data, name.bytes, name.size) == 0);
     case LANEPOOL_KEY_LANE:
-        return claim->key.lane != NULL && claim->key.lane->pool == pool &&
-               lanepool_i_key_equals(key, &claim->key.lane->key);
+        return name.lane != NULL && name.lane->pool == pool &&
+               lanepool_i_key_equals(key, &name.lane->key);
     default:
         return false;
     }
@@ -138,18 +129,17 @@ bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lan
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_key *key, char *text, size_t size)
 {
-    lanepool_claim claim = { 0 };
-    lanepool_i_key_to_claim(key, &claim);
+    lanepool_key named = lanepool_i_key_for_program(key);
     if (pool->options.key_name != NULL) {
         record->callbacks++;
-        size_t used = pool->options.key_name(pool->options.user, &claim, text, size);
+        size_t used = pool->options.key_name(pool->options.user, named, text, size);
         record->callbacks--;
         return used < size ? used : size;
     }
-    if (claim.type != LANEPOOL_KEY_BYTES)
+    if (named.type != LANEPOOL_KEY_BYTES)
         return 0;
-    size_t used = claim.key.bytes.size < size ? claim.key.bytes.size : size;
-    memcpy(text, claim.key.bytes.data, used);
+    size_t used = named.size < size ? named.size : size;
+    memcpy(text, named.bytes, used);
     return used;
 }
 
@@ -239,38 +229,32 @@ lanepool_i_lane *lanepool_i_lane_table_lane_of_entry_slowly(lanepool_pool *pool,
     return make_lane(pool, record, &wanted);
 }
 
-static bool entry_names_lane(const lanepool_i_lane *lane, const lanepool_i_entry *entry,
-                             uint32_t type)
+static lanepool_i_key *find_key(const lanepool_i_lane_table *table, const lanepool_i_entry *entry,
+                                uint32_t type)
 {
     if (type == LANEPOOL_I_TYPE_LANE)
-        return lanepool_i_key_equals(&lane->key, &entry->at.handle->key);
-    lanepool_i_key key = lane->key;
-    if (type == LANEPOOL_I_TYPE_BYTES)
-        key.value.bytes = entry->at.bytes;
-    else
-        key.value.id = entry->at.id;
-    return key.type == type && lanepool_i_key_equals(&lane->key, &key);
+        return lanepool_i_key_index_find(&table->index, &entry->at.handle->key);
+    if (type != LANEPOOL_I_TYPE_BYTES)
+        return lanepool_i_key_index_find_word(&table->index, entry->at.id, type);
+    lanepool_i_key wanted = { .type = type & 3u, .value.bytes = entry->at.bytes };
+    lanepool_i_key_set_hash(&wanted, entry->at.bytes->hash);
+    return lanepool_i_key_index_find(&table->index, &wanted);
 }
 
-bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
-                                      const lanepool_i_lane *lane)
+const lanepool_i_lane *lanepool_i_lane_table_find_claimed(const lanepool_pool *pool,
+                                                          const lanepool_i_task *task, size_t i)
 {
-    size_t count = lanepool_i_task_count(task);
     uint64_t word = load_relaxed(&task->word);
     const char *wide = (const char *)(task + 1) + pool->extension;
-    bool claimed = false;
-    for (size_t i = 0; i < count && !claimed; i++) {
-        if ((word & LANEPOOL_I_WIDE) != 0) {
-            const lanepool_i_wide_entry *entry =
-                (const lanepool_i_wide_entry *)(wide + i * pool->rule->entry_size);
-            claimed = entry_names_lane(
-                lane, &entry->entry, (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
-        } else {
-            claimed = entry_names_lane(lane, &task->as.plain[i],
-                                       (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) & 3u);
-        }
-    }
-    return claimed;
+    const lanepool_i_wide_entry *entry =
+        (const lanepool_i_wide_entry *)(wide + i * pool->rule->entry_size);
+    if ((word & LANEPOOL_I_WIDE) != 0)
+        return (const lanepool_i_lane *)find_key(
+            &pool->lane_table, &entry->entry,
+            (uint32_t)(entry->owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u);
+    return (const lanepool_i_lane *)find_key(&pool->lane_table, &task->as.plain[i],
+                                             (uint32_t)(word >> (LANEPOOL_I_TYPE_SHIFT + 2 * i)) &
+                                                 3u);
 }
 
 /* --- sweeping --- */

@@ -57,9 +57,10 @@ lanepool_i_lane *lanepool_i_lane_table_resolve(lanepool_pool *pool,
                                                lanepool_i_thread_record *record,
                                                const lanepool_i_key *wanted, bool *is_new);
 
-/* Role's holder: returns true if a claim of a task that is not routed yet names the lane. */
-bool lanepool_i_lane_table_is_claimed(const lanepool_pool *pool, const lanepool_i_task *task,
-                                      const lanepool_i_lane *lane);
+/* Role's holder: returns the lane that the i-th claim of a task names that is not routed yet; NULL
+ * if there is no such lane. */
+const lanepool_i_lane *lanepool_i_lane_table_find_claimed(const lanepool_pool *pool,
+                                                          const lanepool_i_task *task, size_t i);
 
 /* Role's holder: returns the gate that pauses the lane, or NULL. */
 lanepool_i_gate *lanepool_i_lane_table_gate(const lanepool_i_lane_table *table,
@@ -79,18 +80,18 @@ void lanepool_i_key_bytes_give(lanepool_pool *pool, lanepool_i_thread_record *re
                                lanepool_i_key_bytes *bytes);
 /* At the end of the pool: frees a copy that the slab does not free. */
 void lanepool_i_key_bytes_end(lanepool_i_key_bytes *bytes);
-/* Any thread: makes the key that a claim names by anything but a handle. The key owns its bytes.
+/* Any thread: makes a key from the program's, which is not a handle. The key owns its bytes.
  * Returns false if memory cannot be allocated. */
-bool lanepool_i_key_of_claim(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             const lanepool_claim *claim, lanepool_i_key *key);
+bool lanepool_i_key_of_program(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_key source, lanepool_i_key *key);
 /* Writes the key's name, without a final zero. Returns its length; 0 if the key has no name. */
 size_t lanepool_i_key_name(lanepool_pool *pool, lanepool_i_thread_record *record,
                            const lanepool_i_key *key, char *text, size_t size);
-/* Returns true if the claim names the lane. A task with an entry in the lane may ask on its own
+/* Returns true if the key names the lane. A task with an entry in the lane may ask on its own
  * thread: the keys of the lane and of a handle do not change. */
 bool lanepool_i_lane_is_named_by(const lanepool_pool *pool, const lanepool_i_lane *lane,
-                                 const lanepool_claim *claim);
-/* Makes a claim from a lane's key. The bytes stay the lane's. */
-void lanepool_i_key_to_claim(const lanepool_i_key *key, lanepool_claim *claim);
+                                 lanepool_key name);
+/* Returns a lane's key as the program sees it. The bytes stay the lane's. */
+lanepool_key lanepool_i_key_for_program(const lanepool_i_key *key);
 
 #endif

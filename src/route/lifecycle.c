@@ -23,6 +23,8 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     lifecycle->end_waiters = NULL;
     lifecycle->joining = false;
     lifecycle->joined = false;
+    atomic_init(&lifecycle->pins, 0);
+    lifecycle->unpinned = NULL;
     if (lanepool_i_mutex_init(&lifecycle->lock))
         return true;
     lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
@@ -33,6 +35,40 @@ void lanepool_i_lifecycle_fini(lanepool_i_lifecycle *lifecycle)
 {
     lanepool_i_mutex_fini(&lifecycle->lock);
     lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
+}
+
+/* --- pins --- */
+
+enum { AWAITED = 1, ONE_PIN = 2 };
+
+/* Relaxed: the end of the task that keeps the pool alive makes the pin visible to the thread that
+ * destroys the pool. */
+void lanepool_i_lifecycle_pin(lanepool_i_lifecycle *lifecycle)
+{
+    fetch_add_relaxed(&lifecycle->pins, ONE_PIN);
+}
+
+/* Only the last pin's end finds AWAITED without another pin. Then no thread frees the pool before
+ * the post. */
+void lanepool_i_lifecycle_unpin(lanepool_i_lifecycle *lifecycle)
+{
+    if (fetch_sub_acq_rel(&lifecycle->pins, ONE_PIN) == (AWAITED | ONE_PIN))
+        lanepool_i_semaphore_post(lifecycle->unpinned);
+}
+
+/* No thread can pin the pool any more, since all tasks have ended. */
+bool lanepool_i_lifecycle_await_unpinned(lanepool_i_lifecycle *lifecycle)
+{
+    if (load_acquire(&lifecycle->pins) == 0)
+        return true;
+    lanepool_i_semaphore unpinned;
+    if (!lanepool_i_semaphore_init(&unpinned))
+        return false;
+    lifecycle->unpinned = &unpinned;
+    if (fetch_or_acq_rel(&lifecycle->pins, AWAITED) != 0)
+        lanepool_i_semaphore_wait(&unpinned);
+    lanepool_i_semaphore_fini(&unpinned);
+    return true;
 }
 
 /* --- entering the pool --- */

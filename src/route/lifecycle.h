@@ -22,6 +22,11 @@
  *
  * No end is missed: `attention` is raised before the first check. A thread that then finishes the
  * last task is either counted by that check, or reads `attention` afterwards and attends.
+ *
+ * Pins. A thread that completes a detached task or cancels by a future may end the pool's last
+ * task, and uses the pool after that. No thread joins it. So it pins the pool while it uses it. At
+ * that moment the pool is there, because it has a task that cannot end yet. The thread that
+ * destroys the pool waits until there is no pin before it frees the pool.
  */
 #ifndef LANEPOOL_SRC_ROUTE_LIFECYCLE_H
 #define LANEPOOL_SRC_ROUTE_LIFECYCLE_H
@@ -47,6 +52,8 @@ typedef struct lanepool_i_lifecycle {
     lanepool_i_end_waiter *end_waiters; /* L: threads that wait for `stopped` or `joined` */
     bool joining;                       /* L: a thread is joining the pool's threads */
     bool joined;                        /* L: these threads have ended */
+    _Atomic uint32_t pins;              /* A: twice their number, and AWAITED */
+    lanepool_i_semaphore *unpinned;     /* posted with the last pin's end; I once AWAITED is set */
 } lanepool_i_lifecycle;
 
 bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_count);
@@ -62,6 +69,13 @@ void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle);
 /* Counts out a worker that has left its loop, or another thread that counted as one. The last one
  * attends. */
 void lanepool_i_lifecycle_count_out(lanepool_pool *pool, lanepool_i_thread_record *record);
+/* Pins the pool. The pool must have a task that cannot end before this returns. */
+void lanepool_i_lifecycle_pin(lanepool_i_lifecycle *lifecycle);
+/* Ends a pin. Another thread may free the pool before this returns. */
+void lanepool_i_lifecycle_unpin(lanepool_i_lifecycle *lifecycle);
+/* Waits until there is no pin. Called after all tasks have ended. Returns false if a semaphore
+ * cannot be allocated. */
+bool lanepool_i_lifecycle_await_unpinned(lanepool_i_lifecycle *lifecycle);
 
 static inline bool lanepool_i_lifecycle_wants_attention(const lanepool_i_lifecycle *lifecycle)
 {

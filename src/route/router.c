@@ -14,6 +14,7 @@ void lanepool_i_router_init(lanepool_i_router *router)
     router->last_stamp = 0;
     router->barrier = NULL;
     router->held_back = (lanepool_i_tasks){ NULL, NULL, 0 };
+    router->unnotified = NULL;
     router->epoch = 0;
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
         atomic_init(&router->routed[i], 0);
@@ -197,9 +198,7 @@ static void end_role_hold(lanepool_pool *pool, lanepool_i_thread_record *record,
     reap_finished(pool, record, grants);
     if (pool->rule->batch_done != NULL)
         pool->rule->batch_done(pool, record);
-    if (grants->latched != 0)
-        lanepool_i_count_up(&record->latched, grants->latched);
-    lanepool_i_router_put_ready(pool, record, &grants->ready);
+    lanepool_i_router_pass_on(pool, record, grants);
 }
 
 void lanepool_i_router_reap(lanepool_pool *pool, lanepool_i_thread_record *record)
@@ -339,11 +338,25 @@ void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *
         return;
     if (lanepool_i_waits_have_callers(&pool->waits))
         give_to_callers(pool, ready);
-    size_t index = record->worker != NULL ? record->worker->index
-                                          : lanepool_i_workers_least_loaded(&pool->workers);
+    lanepool_i_router_put_to_workers(pool, record, ready);
+}
+
+void lanepool_i_router_put_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record,
+                                      lanepool_i_tasks *ready)
+{
+    bool is_worker = record != NULL && record->worker != NULL;
+    size_t index =
+        is_worker ? record->worker->index : lanepool_i_workers_least_loaded(&pool->workers);
     lanepool_i_workers_put(&pool->workers, index, ready);
     if (lanepool_i_sleepers_all_busy(&pool->workers.sleepers))
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
+}
+
+void lanepool_i_router_pass_on(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_grants *grants)
+{
+    lanepool_i_count_grants(record, grants);
+    lanepool_i_router_put_ready(pool, record, &grants->ready);
 }
 
 /* Release: what was done to the task happens before the reaping. A census that follows this link

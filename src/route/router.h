@@ -36,11 +36,12 @@ typedef struct lanepool_i_router {
     uint64_t epoch;                             /* R: the newest; see pool_quiesce.h */
     _Atomic uint64_t routed[LANEPOOL_I_EPOCHS]; /* A: R writes: tasks routed, by epoch */
     _Atomic uint64_t lanes_live;                /* A: R writes */
-    lanepool_i_task *barrier;   /* R: the barrier that holds tasks back; see barrier.h; or NULL */
-    uint64_t barrier_ticket;    /* R: a copy: the barrier's block may be reused when it finishes */
-    bool barrier_placed;        /* R: the barrier has been routed and waits for nothing more */
-    uint64_t routed_before;     /* R: tasks routed before the barrier */
-    lanepool_i_tasks held_back; /* R: tasks and messages behind the barrier */
+    lanepool_i_task *barrier;    /* R: the barrier that holds tasks back; see barrier.h; or NULL */
+    uint64_t barrier_ticket;     /* R: a copy: the barrier's block may be reused when it finishes */
+    bool barrier_placed;         /* R: the barrier has been routed and waits for nothing more */
+    uint64_t routed_before;      /* R: tasks routed before the barrier */
+    lanepool_i_tasks held_back;  /* R: tasks and messages behind the barrier */
+    lanepool_i_task *unnotified; /* R: the first of these not visited yet; see pool_quiesce.c */
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic(lanepool_i_task *) finished; /* A: tasks to reap */
 } lanepool_i_router;
 
@@ -116,11 +117,30 @@ uint64_t lanepool_i_router_routed(const lanepool_pool *pool);
 static inline void lanepool_i_router_hold_back(lanepool_i_router *router, lanepool_i_task *node)
 {
     lanepool_i_tasks_add(&router->held_back, node);
+    if (router->unnotified == NULL)
+        router->unnotified = node;
 }
 
-/* Any thread: gives ready tasks to their callers and pumps, and the others to the workers. */
+/* Role's holder: takes the first node that is held back. */
+static inline lanepool_i_task *lanepool_i_router_take_held_back(lanepool_i_router *router)
+{
+    lanepool_i_task *node = lanepool_i_tasks_take(&router->held_back);
+    if (node != NULL && node == router->unnotified)
+        router->unnotified = router->held_back.first;
+    return node;
+}
+
+/* Any thread: counts what became ready, and passes it on by the next function. */
+void lanepool_i_router_pass_on(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_i_grants *grants);
+/* Any thread: gives tasks that are counted as ready to their callers and pumps, and the others to
+ * the workers. */
 void lanepool_i_router_put_ready(lanepool_pool *pool, lanepool_i_thread_record *record,
                                  lanepool_i_tasks *ready);
+/* Any thread, with its record or NULL: gives tasks that are counted as ready to the workers. If all
+ * workers are inside tasks, wakes the waits there: one of them may need such a task. */
+void lanepool_i_router_put_to_workers(lanepool_pool *pool, const lanepool_i_thread_record *record,
+                                      lanepool_i_tasks *ready);
 /* Any thread: puts a task on the list of tasks to reap. The role's holder reaps a finished task; it
  * routes a task with the RESCAN bit once more. */
 void lanepool_i_router_push_to_reap(lanepool_pool *pool, lanepool_i_task *task);

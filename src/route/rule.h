@@ -66,7 +66,7 @@ typedef struct lanepool_i_rule {
                         const lanepool_i_lane *lane);
     /* R: releases the running task's lane that the claim names. Returns false if there is none.
      * Only with lanes for keys. */
-    bool (*release)(lanepool_pool *pool, lanepool_i_task *task, const lanepool_claim *claim,
+    bool (*release)(lanepool_pool *pool, lanepool_i_task *task, lanepool_key key,
                     lanepool_i_grants *grants);
     /* W: hands the lanes of a task that ends over to a receiver, which has room for the entries.
      * The giver's entries do not change, and are not released. Only with lanes for keys. */

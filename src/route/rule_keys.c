@@ -237,8 +237,8 @@ static const lanepool_claim *keys_read_claims(const lanepool_pool *pool, lanepoo
         bool shared = lanepool_i_entry_is_shared(task, i);
         if (lanepool_i_lane_is_void(lane))
             continue;
-        lanepool_i_key_to_claim(&lane->key, &result[claim_count]);
-        result[claim_count++].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
+        result[claim_count++] = lanepool_claim_of(lanepool_i_key_for_program(&lane->key),
+                                                  shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
     }
     *count = claim_count;
     return result;

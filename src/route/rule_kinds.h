@@ -8,7 +8,10 @@
  * and with it for the older batch. To wait for the newest *task* of each kind would be wrong:
  * members of a batch finish in any order.
  *
- * The predicate's answers are stored while both kinds are pending. If memory for a kind or a batch
+ * A hash finds the kind of a number. The predicate's answers are stored while both kinds are
+ * pending, as bits, 64 kinds a word: a submit reads a word for 64 kinds, and visits only the kinds
+ * that conflict or were not asked about. So a submit of a new kind costs O(kinds), and any other
+ * one O(kinds / 64 + conflicting kinds). If memory for a kind or a batch
  * cannot be allocated, the task enters a chain like a task without a kind.
  *
  * All functions are the role's holder's, except leaving a batch.

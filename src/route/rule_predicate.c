@@ -4,6 +4,7 @@
 #include "route/conflict.h"
 #include "route/pool.h"
 #include "route/rule_kinds.h"
+#include "route/rule_scope.h"
 
 #define BLOCK_EDGES 3
 
@@ -66,13 +67,35 @@ void lanepool_i_scan_wait_for(lanepool_i_scan *scan, lanepool_i_successors *succ
     }
 }
 
+/* Returns true for the task of a wait for claims: it waits for all tasks in its scope, and no task
+ * waits for it. The predicate is not asked about it, since the program does not know it. */
+static bool is_wait_for_claims(const lanepool_i_task *task)
+{
+    return task->function == lanepool_i_run_nothing;
+}
+
+static bool is_blocked(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       const lanepool_i_task *new_one, const lanepool_i_task *old)
+{
+    return !lanepool_i_task_is_tombstone(old) && !is_wait_for_claims(old) &&
+           (is_wait_for_claims(new_one) || lanepool_i_tasks_conflict(pool, record, new_one, old));
+}
+
 /* A tombstone that is scanned again waits for all older tasks: later tasks may wait for it already,
  * and the predicate cannot be asked about it. */
 bool lanepool_i_scan_must_wait_for(lanepool_i_scan *scan, const lanepool_i_task *old)
 {
     return lanepool_i_task_is_tombstone(scan->task) ||
-           (!lanepool_i_task_is_tombstone(old) &&
-            lanepool_i_tasks_conflict(scan->pool, scan->record, scan->task, old));
+           is_blocked(scan->pool, scan->record, scan->task, old);
+}
+
+void lanepool_i_scan_task(lanepool_i_scan *scan, lanepool_i_task *old)
+{
+    uint64_t ticket = lanepool_i_task_ticket(old);
+    if (lanepool_i_ticket_before(ticket, lanepool_i_task_ticket(scan->task)) &&
+        !predicate_is_finished(old) && lanepool_i_scan_must_wait_for(scan, old))
+        lanepool_i_scan_wait_for(scan, &lanepool_i_tracked_of(old)->successors,
+                                 LANEPOOL_EVENT_LANE_TASK, ticket);
 }
 
 static void give_edge_blocks(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -185,6 +208,15 @@ static void end_scan(lanepool_i_scan *scan, lanepool_i_grants *grants)
         make_task_ready(task, grants);
 }
 
+/* Adds the task to the structures that hold it while it is unfinished. */
+static void enter_structures(lanepool_i_scan *scan, bool is_tombstone)
+{
+    if (lanepool_i_scope_has_claims(scan->task))
+        lanepool_i_scope_enter(scan->pool, scan->task);
+    else if (is_tombstone || !lanepool_i_kinds_enter(scan))
+        enter_chain(scan->pool, scan->task, scan->tail_to_follow);
+}
+
 static void predicate_route(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_task *task, lanepool_i_grants *grants)
 {
@@ -195,8 +227,12 @@ static void predicate_route(lanepool_pool *pool, lanepool_i_thread_record *recor
         pool->predicate.lacking--;
     } else {
         *tracked = (lanepool_i_tracked){ .successors = NULL };
+        if (lanepool_i_scope_has_claims(task))
+            lanepool_i_claimants_resolve(pool, record, task);
     }
-    lanepool_i_scan scan = { .pool = pool, .record = record, .task = task };
+    lanepool_i_scan scan = {
+        .pool = pool, .record = record, .task = task, .stamp = ++pool->router.last_stamp
+    };
     lanepool_i_countdown_set(task, 1);
     /* A task that was cancelled before waits for nothing. It enters no batch: tasks that wait for a
      * batch rely on its members to wait for older batches. */
@@ -204,9 +240,10 @@ static void predicate_route(lanepool_pool *pool, lanepool_i_thread_record *recor
     if (!starts_as_tombstone) {
         scan_chains(&scan);
         lanepool_i_kinds_scan(&scan);
+        lanepool_i_scope_scan(&scan);
     }
-    if (!again && (starts_as_tombstone || !lanepool_i_kinds_enter(&scan)))
-        enter_chain(pool, task, scan.tail_to_follow);
+    if (!again)
+        enter_structures(&scan, starts_as_tombstone);
     end_scan(&scan, grants);
 }
 
@@ -250,7 +287,9 @@ static void predicate_reap(lanepool_pool *pool, lanepool_i_thread_record *record
                            lanepool_i_task *task)
 {
     lanepool_i_tracked *tracked = lanepool_i_tracked_of(task);
-    if (tracked->batch != NULL)
+    if (lanepool_i_scope_has_claims(task))
+        lanepool_i_scope_reap(pool, task);
+    else if (tracked->batch != NULL)
         lanepool_i_kinds_reap(pool, record, task);
     else
         leave_chain(tracked);
@@ -292,6 +331,7 @@ static void each_pending(lanepool_pool *pool, void (*found)(lanepool_i_task *tas
              task = lanepool_i_tracked_of(task)->older)
             found(task, context);
     lanepool_i_kinds_each(pool, found, context);
+    lanepool_i_scope_each(pool, found, context);
 }
 
 static void collect_task(lanepool_i_task *task, void *context)
@@ -316,24 +356,37 @@ static void predicate_census_begin(lanepool_i_census *census)
 
 /* Adds the tasks that a waiting task waits for. A task does not know them: edges lead the other
  * way. So the predicate is asked again. Added are all conflicting tasks that run or are ready, and
- * the nearest one that waits: that one leads to the others. */
-static void predicate_census_entries(lanepool_i_census *census, size_t index)
+ * the nearest one that waits: that one leads to the others. Returns false if there is none: the
+ * task has just become ready. */
+static bool add_blocking_tasks(lanepool_i_census *census, size_t index)
 {
-    const lanepool_i_census_row *row = lanepool_i_census_row_at(census, index);
-    if (row->state != LANEPOOL_SNAPSHOT_WAITING)
-        return;
+    lanepool_i_task *task = lanepool_i_census_row_at(census, index)->task;
     bool has_waiting = false;
     size_t count = 0;
+    lanepool_i_scope_stamp_keys(census->pool, task);
     for (size_t older = index; older-- > 0 && count < LANEPOOL_SNAPSHOT_BEHIND_MAX;) {
         const lanepool_i_census_row *other = lanepool_i_census_row_at(census, older);
         bool waits = other->state == LANEPOOL_SNAPSHOT_WAITING;
-        if ((waits && has_waiting) ||
-            !lanepool_i_tasks_conflict(census->pool, census->record, row->task, other->task))
+        if ((waits && has_waiting) || !lanepool_i_scope_has(census->pool, task, other->task) ||
+            !is_blocked(census->pool, census->record, task, other->task))
             continue;
         has_waiting = has_waiting || waits;
         lanepool_i_census_add_behind(census, index, older);
         count++;
     }
+    return count > 0;
+}
+
+/* Adds a task's claims, and what it waits for. The claims of a task that waits are not granted. */
+static void predicate_census_entries(lanepool_i_census *census, size_t index)
+{
+    const lanepool_i_census_row *row = lanepool_i_census_row_at(census, index);
+    bool waits = row->state == LANEPOOL_SNAPSHOT_WAITING && add_blocking_tasks(census, index);
+    const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(census->pool, row->task);
+    for (uint32_t i = 0; i < row->task->as.wide.count; i++)
+        lanepool_i_census_add_entry(
+            census, index, lanepool_i_claimants_of(&entries[i]),
+            lanepool_i_claim_is_shared(&entries[i]) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE, !waits);
 }
 
 static void predicate_census_end(lanepool_i_census *census, lanepool_i_grants *grants)
@@ -344,13 +397,15 @@ static void predicate_census_end(lanepool_i_census *census, lanepool_i_grants *g
 
 static bool predicate_init(lanepool_pool *pool)
 {
-    pool->predicate = (lanepool_i_predicate){ NULL, NULL, 0, 0 };
-    return true;
+    pool->predicate = (lanepool_i_predicate){ .tails = NULL };
+    return lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_claimants_are_none,
+                                      pool->options.allocator, false);
 }
 
 static void predicate_fini(lanepool_pool *pool)
 {
     lanepool_i_kinds_fini(pool);
+    lanepool_i_lane_table_fini(&pool->lane_table);
 }
 
 static size_t predicate_extension(const lanepool_options *options)
@@ -362,17 +417,22 @@ static size_t predicate_extension(const lanepool_options *options)
 const lanepool_i_rule lanepool_i_rule_predicate = {
     .all_wide = true,
     .extension = predicate_extension,
-    .entry_size = 0,
+    .entry_size = sizeof(lanepool_i_claim_entry),
     .init = predicate_init,
     .fini = predicate_fini,
     .route = predicate_route,
     .route_max = LANEPOOL_I_ROUTE_BATCH,
+    .batch_done = lanepool_i_lane_table_sweep,
     .finish = predicate_finish,
     .reap = predicate_reap,
+    .claims_lane = lanepool_i_claimants_claims_lane,
+    .trim = lanepool_i_lane_table_trim,
+    .claims = lanepool_i_claimants_read_claims,
     .collect = predicate_collect,
     .each_dependent = predicate_each_dependent,
     .census_begin = predicate_census_begin,
     .census_entries = predicate_census_entries,
+    .census_lane = lanepool_i_claimants_census_lane,
     .census_end = predicate_census_end,
     .census_is_finished = predicate_is_finished,
 };

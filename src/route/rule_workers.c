@@ -6,19 +6,9 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane),
-               "claimants fit into a lane");
-_Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0,
-               "a claim entry begins like a wide one");
-
 static lanepool_i_queued_task *queued_of(lanepool_i_task *task)
 {
     return (lanepool_i_queued_task *)(task + 1);
-}
-
-static lanepool_i_claim_entry *claim_entries_of(const lanepool_pool *pool, lanepool_i_task *task)
-{
-    return (lanepool_i_claim_entry *)((char *)(task + 1) + pool->extension);
 }
 
 /* --- the lanes --- */
@@ -122,46 +112,11 @@ static void find_conflicts_by_predicate(lanepool_pool *pool, lanepool_i_thread_r
     pool->worker_lanes.unreaped = task;
 }
 
-static lanepool_i_claimants *claimants_of(const lanepool_i_claim_entry *entry)
-{
-    return (lanepool_i_claimants *)entry->claim.entry.at.lane;
-}
-
-static lanepool_i_task *claim_owner(const lanepool_i_claim_entry *entry)
-{
-    return (lanepool_i_task *)(entry->claim.owner & LANEPOOL_I_OWNER_TASK);
-}
-
-static lanepool_i_claim_entry *next_reader(const lanepool_i_claim_entry *entry)
-{
-    return (lanepool_i_claim_entry *)load_relaxed(&entry->claim.entry.next);
-}
-
-static void add_reader(lanepool_i_claimants *claimants, lanepool_i_claim_entry *entry)
-{
-    store_relaxed(&entry->claim.entry.next, (uintptr_t)claimants->readers);
-    entry->previous = NULL;
-    if (claimants->readers != NULL)
-        claimants->readers->previous = entry;
-    claimants->readers = entry;
-}
-
-static void remove_reader(lanepool_i_claimants *claimants, const lanepool_i_claim_entry *entry)
-{
-    lanepool_i_claim_entry *next = next_reader(entry);
-    if (next != NULL)
-        next->previous = entry->previous;
-    if (entry->previous != NULL)
-        store_relaxed(&entry->previous->claim.entry.next, (uintptr_t)next);
-    else
-        claimants->readers = next;
-}
-
 static void forget_readers(lanepool_i_claimants *claimants)
 {
-    while (claimants->readers != NULL) {
-        lanepool_i_claim_entry *entry = claimants->readers;
-        claimants->readers = next_reader(entry);
+    while (claimants->entries != NULL) {
+        lanepool_i_claim_entry *entry = claimants->entries;
+        claimants->entries = lanepool_i_claim_next(entry);
         entry->previous = entry;
     }
 }
@@ -170,62 +125,34 @@ static void forget_readers(lanepool_i_claimants *claimants)
  * readers it waits for that claim. */
 static void claim_exclusive(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 {
-    lanepool_i_claimants *claimants = claimants_of(entry);
-    const lanepool_i_claim_entry *reader = claimants->readers;
+    lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
+    const lanepool_i_claim_entry *reader = claimants->entries;
     if (reader == NULL && claimants->exclusive != NULL)
         add_conflict(pool, claimants->exclusive);
-    for (; reader != NULL; reader = next_reader(reader))
-        add_conflict(pool, claim_owner(reader));
+    for (; reader != NULL; reader = lanepool_i_claim_next(reader))
+        add_conflict(pool, lanepool_i_claim_owner(reader));
     forget_readers(claimants);
-    claimants->exclusive = claim_owner(entry);
-    entry->previous = entry;
+    claimants->exclusive = lanepool_i_claim_owner(entry);
 }
 
 static void claim_shared(lanepool_pool *pool, lanepool_i_claim_entry *entry)
 {
-    lanepool_i_claimants *claimants = claimants_of(entry);
+    lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
     if (claimants->exclusive != NULL)
         add_conflict(pool, claimants->exclusive);
-    add_reader(claimants, entry);
-}
-
-/* Finds the claimants of each claim's key. Of several claims of one key the first remains. This
- * task's stamp says that the key was met before; its lowest bit says that one of the claims is
- * EXCLUSIVE. */
-static void merge_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
-                         lanepool_i_task *task)
-{
-    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
-    uint64_t stamp = pool->router.last_stamp << 1;
-    uint32_t merged_count = 0;
-    for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        uintptr_t owner = entries[i].claim.owner;
-        uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
-        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
-                                                                    &entries[i].claim.entry, type);
-        lanepool_i_claimants *claimants = (lanepool_i_claimants *)lane;
-        if ((claimants->stamp & ~(uint64_t)1) != stamp) {
-            claimants->stamp = stamp;
-            entries[merged_count++].claim.entry.at.lane = lane;
-        }
-        if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
-            claimants->stamp |= 1;
-    }
-    task->as.wide.count = merged_count & LANEPOOL_I_WIDE_COUNT_MASK;
+    lanepool_i_claimants_add(entry);
 }
 
 static void find_conflicts_by_keys(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_task *task)
 {
-    merge_claims(pool, record, task);
-    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
+    lanepool_i_claimants_resolve(pool, record, task);
+    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        bool exclusive = (claimants_of(&entries[i])->stamp & 1) != 0;
-        entries[i].claim.owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
-        if (exclusive)
-            claim_exclusive(pool, &entries[i]);
-        else
+        if (lanepool_i_claim_is_shared(&entries[i]))
             claim_shared(pool, &entries[i]);
+        else
+            claim_exclusive(pool, &entries[i]);
     }
 }
 
@@ -369,30 +296,14 @@ static void workers_reap(lanepool_pool *pool, lanepool_i_thread_record *record,
         unlink_unreaped(pool, queued_of(task));
         return;
     }
-    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
+    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
     for (uint32_t i = 0; i < task->as.wide.count; i++) {
-        lanepool_i_claimants *claimants = claimants_of(&entries[i]);
+        lanepool_i_claimants *claimants = lanepool_i_claimants_of(&entries[i]);
         if (claimants->exclusive == task)
             claimants->exclusive = NULL;
         if (entries[i].previous != &entries[i])
-            remove_reader(claimants, &entries[i]);
+            lanepool_i_claimants_remove(&entries[i]);
     }
-}
-
-static bool workers_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
-                                const lanepool_i_lane *lane)
-{
-    const lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
-    size_t i = lanepool_i_task_count(task);
-    while (i > 0 && entries[i - 1].claim.entry.at.lane != lane)
-        i--;
-    return i > 0;
-}
-
-static bool is_unclaimed(const lanepool_i_lane *lane)
-{
-    const lanepool_i_claimants *claimants = (const lanepool_i_claimants *)lane;
-    return claimants->exclusive == NULL && claimants->readers == NULL;
 }
 
 /* --- hand-back and walking --- */
@@ -403,24 +314,6 @@ static void workers_collect(lanepool_pool *pool, lanepool_i_tasks *tasks)
         for (lanepool_i_worker_lane_entry *entry = pool->worker_lanes.lanes[i].first; entry != NULL;
              entry = entry->next)
             lanepool_i_tasks_add_unvisited(tasks, entry->task);
-}
-
-/* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten
- * before it has been read. */
-static const lanepool_claim *workers_read_claims(const lanepool_pool *pool, lanepool_i_task *task,
-                                                 lanepool_claim *plain_claims, size_t *count)
-{
-    (void)plain_claims;
-    *count = task->as.wide.count;
-    lanepool_i_claim_entry *entries = claim_entries_of(pool, task);
-    lanepool_claim *result = (lanepool_claim *)entries;
-    for (size_t i = 0; i < *count; i++) {
-        lanepool_i_claim_entry entry = entries[i];
-        lanepool_i_key_to_claim(&claimants_of(&entry)->key, &result[i]);
-        bool shared = (entry.claim.owner & LANEPOOL_I_OWNER_SHARED) != 0;
-        result[i].mode = shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE;
-    }
-    return result;
 }
 
 static void workers_each_dependent(lanepool_pool *pool, lanepool_i_task *task, uint64_t limit,
@@ -529,7 +422,8 @@ static bool workers_init(lanepool_pool *pool)
     if (!init_worker_lanes(pool))
         return false;
     if (pool->options.is_compatible != NULL ||
-        lanepool_i_lane_table_init(&pool->lane_table, is_unclaimed, pool->options.allocator, false))
+        lanepool_i_lane_table_init(&pool->lane_table, lanepool_i_claimants_are_none,
+                                   pool->options.allocator, false))
         return true;
     fini_worker_lanes(pool, pool->options.workers);
     return false;
@@ -558,12 +452,12 @@ const lanepool_i_rule lanepool_i_rule_workers = {
     .batch_done = workers_batch_done,
     .finish = workers_finish,
     .reap = workers_reap,
-    .claims_lane = workers_claims_lane,
+    .claims_lane = lanepool_i_claimants_claims_lane,
     .own = workers_take_own_task,
     .has_own = workers_has_own_task,
     .trim = workers_trim,
     .collect = workers_collect,
-    .claims = workers_read_claims,
+    .claims = lanepool_i_claimants_read_claims,
     .each_dependent = workers_each_dependent,
     .census_begin = workers_census_begin,
     .census_entries = workers_census_entries,

@@ -17,7 +17,7 @@
 #ifndef LANEPOOL_SRC_ROUTE_RULE_WORKERS_H
 #define LANEPOOL_SRC_ROUTE_RULE_WORKERS_H
 
-#include "route/router.h"
+#include "route/claimants.h"
 
 /* How a census has found an entry: not in its lane any more, behind others, or first. */
 typedef enum lanepool_i_worker_lane_census {
@@ -43,20 +43,6 @@ typedef struct lanepool_i_worker_lane {
     _Atomic size_t count;                /* A: Q writes */
     size_t covered_conflicts; /* R: while a covering set is chosen: conflicts with entries here */
 } lanepool_i_worker_lane;
-
-/* The tasks that claim a key. Uses the memory of a lane. Guard: R. */
-typedef struct lanepool_i_claimants {
-    lanepool_i_key key;
-    lanepool_i_task *exclusive;             /* R: the last EXCLUSIVE claim's task; NULL if reaped */
-    struct lanepool_i_claim_entry *readers; /* R: SHARED claims since then */
-    uint64_t stamp;                         /* R: of the last task routed; see merge_claims() */
-} lanepool_i_claimants;
-
-/* A task's claim of a key. Guard: R. */
-typedef struct lanepool_i_claim_entry {
-    lanepool_i_wide_entry claim; /* its link is the next reader, its lane the claimants */
-    struct lanepool_i_claim_entry *previous; /* R: reader; or itself if it is not a reader */
-} lanepool_i_claim_entry;
 
 /* Behind the 64 bytes of a task; then its claims. Guards: A atomic, R. */
 typedef struct lanepool_i_queued_task {

@@ -147,3 +147,9 @@ void lanepool_i_waits_end_help(lanepool_i_waits *waits, lanepool_i_wait *wait)
     wait->helping = NULL;
     lanepool_i_mutex_unlock(&waits->lock);
 }
+
+int lanepool_i_run_nothing(lanepool_run *run, void *context)
+{
+    (void)run, (void)context;
+    return 0;
+}

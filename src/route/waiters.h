@@ -122,4 +122,8 @@ static inline void lanepool_i_waits_count_caller_locked(lanepool_i_waits *waits,
 {
     store_relaxed(&waits->caller_count, load_relaxed(&waits->caller_count) + (uint32_t)by);
 }
+/* The function of the task of a wait for claims: does nothing in any call. Such a task is not
+ * handed back, and the program's rule is not asked about it. */
+int lanepool_i_run_nothing(lanepool_run *run, void *context);
+
 #endif

@@ -230,7 +230,7 @@ lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
 {
     lanepool_i_blocked_submitter submitter = { .charge = charge };
     if (!lanepool_i_semaphore_init(&submitter.semaphore))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&admission->lock);
     bool closed = admission->closed;
     if (!closed) {

@@ -52,7 +52,7 @@ void lanepool_i_admission_fini(lanepool_i_admission *admission);
 /* Admits a task. Returns false if the pool is full, or earlier submitters wait. */
 bool lanepool_i_admission_try(lanepool_i_admission *admission, lanepool_i_thread_record *record,
                               lanepool_i_charge *charge);
-/* Admits a task, after waiting in turn. Returns OK, TIMED_OUT, SHUT_DOWN or NO_THREAD. */
+/* Admits a task, after waiting in turn. Returns OK, TIMED_OUT, SHUT_DOWN or NO_RESOURCE. */
 lanepool_status lanepool_i_admission_wait(lanepool_i_admission *admission,
                                           lanepool_i_thread_record *record,
                                           lanepool_i_charge *charge, uint64_t deadline_ns);

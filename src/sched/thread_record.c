@@ -122,6 +122,7 @@ static void collect_record_locked(lanepool_i_thread_records *records,
     for (size_t i = 0; i < LANEPOOL_I_EPOCHS; i++)
         records->finished[i] += load_relaxed(&gone->finished[i]);
     records->latched += load_relaxed(&gone->latched);
+    records->readied += load_relaxed(&gone->readied);
     records->admitted += gone->admitted;
     records->lanes += gone->lanes;
     lanepool_i_slab_flush(records->slab, &gone->cache);
@@ -207,6 +208,17 @@ uint64_t lanepool_i_thread_records_latched(lanepool_i_thread_records *records)
     for (lanepool_i_thread_record *record = records->first; record != NULL;
          record = record->next_of_pool)
         sum += load_relaxed(&record->latched);
+    lanepool_i_mutex_unlock(&records->lock);
+    return sum;
+}
+
+uint64_t lanepool_i_thread_records_readied(lanepool_i_thread_records *records)
+{
+    lanepool_i_mutex_lock(&records->lock);
+    uint64_t sum = records->readied;
+    for (lanepool_i_thread_record *record = records->first; record != NULL;
+         record = record->next_of_pool)
+        sum += load_relaxed(&record->readied);
     lanepool_i_mutex_unlock(&records->lock);
     return sum;
 }

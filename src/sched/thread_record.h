@@ -14,6 +14,7 @@
 #define LANEPOOL_SRC_SCHED_THREAD_RECORD_H
 
 #include "base/slab.h"
+#include "lane/lane.h"
 #include "sched/lane_quota.h"
 #include "sched/worker.h"
 #include "task/event_ring.h"
@@ -42,8 +43,9 @@ struct lanepool_i_thread_record {
     _Alignas(LANEPOOL_I_CACHE_LINE) _Atomic uint64_t accepted; /* A: T writes */
     _Atomic uint64_t ran;                         /* A: T writes: tasks that it has called */
     _Atomic uint64_t finished[LANEPOOL_I_EPOCHS]; /* A: T writes: tasks that it has disposed of */
-    _Atomic uint64_t latched;                 /* A: T writes: latches added less latches ended */
-    _Atomic uint32_t owners;                  /* A: OF_THREAD, OF_POOL */
+    _Atomic uint64_t latched; /* A: T writes: latches added less latches ended */
+    _Atomic uint64_t readied; /* A: T writes: tasks that it has made ready; see stalled.h */
+    _Atomic uint32_t owners;  /* A: OF_THREAD, OF_POOL */
     lanepool_i_thread_record *next_of_pool;   /* L */
     const lanepool_i_task *ran_at_last_check; /* L: at the watchdog's last check */
 };
@@ -57,6 +59,7 @@ typedef struct lanepool_i_thread_records {
     uint64_t accepted;                    /* L: sum over collected records */
     uint64_t finished[LANEPOOL_I_EPOCHS]; /* L: sum over collected records */
     uint64_t latched;                     /* L: sum over collected records */
+    uint64_t readied;                     /* L: sum over collected records */
     uint64_t admitted;                    /* L: unused credits; admission takes them back */
     uint64_t lanes;                       /* L: unused reservations; the next thread gets them */
 } lanepool_i_thread_records;
@@ -114,9 +117,23 @@ static inline void lanepool_i_count_up(_Atomic uint64_t *counter, uint64_t by)
     store_relaxed(counter, load_relaxed(counter) + by);
 }
 
+/* Counts what releases and appends have done. Called before the tasks that became ready can be seen
+ * by another thread, and before the task that made them ready counts as finished. */
+static inline void lanepool_i_count_grants(lanepool_i_thread_record *record,
+                                           lanepool_i_grants *grants)
+{
+    if (grants->latched != 0) {
+        lanepool_i_count_up(&record->latched, grants->latched);
+        grants->latched = 0;
+    }
+    if (grants->ready.count != 0)
+        lanepool_i_count_up(&record->readied, grants->ready.count);
+}
+
 /* Return sums over all threads, past and present. O(threads). */
 uint64_t lanepool_i_thread_records_accepted(lanepool_i_thread_records *records);
 uint64_t lanepool_i_thread_records_latched(lanepool_i_thread_records *records);
+uint64_t lanepool_i_thread_records_readied(lanepool_i_thread_records *records);
 /* Returns the number of finished tasks of one epoch. The work of those tasks happens before the
  * return. */
 uint64_t lanepool_i_thread_records_finished_in(lanepool_i_thread_records *records, size_t epoch);

@@ -285,7 +285,7 @@ static void restart_quantum(lanepool_i_worker *worker)
 static bool sleep_until_woken(lanepool_i_worker *worker)
 {
     lanepool_i_workers *workers = worker->workers;
-    lanepool_i_trace(worker->ring, LANEPOOL_EVENT_PARK, 0, 0);
+    lanepool_i_trace(worker->ring, LANEPOOL_EVENT_SLEEP, 0, 0);
     if (worker->index < workers->sleepers.resident)
         lanepool_i_sleepers_sleep(&workers->sleepers, worker->index);
     else if (!lanepool_i_sleepers_sleep_or_leave(&workers->sleepers, worker->index,

@@ -127,7 +127,7 @@ static void resume_abandoned_drain(void *argument)
  * be freed as soon as the drain has left. */
 static void drain_claimed_locked(lanepool_i_sequence_work *work, lanepool_future *until)
 {
-    lanepool_i_drain drain = { lanepool_i_thread_drains(), work, NULL, until, false, false };
+    lanepool_i_drain drain = { .outer = lanepool_i_thread_drains(), .work = work, .until = until };
     lanepool_i_thread_drains_set(&drain);
     LANEPOOL_I_THREAD_END_PUSH(resume_abandoned_drain, &drain);
     run_batches_locked(&drain);
@@ -151,6 +151,18 @@ void lanepool_i_drain_run(lanepool_work *base)
     lanepool_i_mutex_unlock(&work->lock);
     if (counted)
         lanepool_i_executor_release(executor);
+}
+
+/* Nothing is left to run then, and the run is only counted. */
+void lanepool_i_drain_cancel(lanepool_work *base, lanepool_status why)
+{
+    lanepool_i_sequence_work *work = (lanepool_i_sequence_work *)base;
+    lanepool_i_mutex_lock(&work->lock);
+    if (work->sequence != NULL)
+        lanepool_i_sequence_cancel_locked(work->sequence, why);
+    else
+        lanepool_i_mutex_unlock(&work->lock);
+    lanepool_i_drain_run(base);
 }
 
 bool lanepool_i_drain_here_locked(lanepool_i_sequence_work *work, lanepool_future *until)

@@ -47,13 +47,13 @@ static lanepool_i_sequence_work *take_idle_work(lanepool_executor *executor)
 }
 
 static lanepool_i_sequence_work *make_work(lanepool_executor *executor,
-                                           void (*run)(lanepool_work *work))
+                                           const lanepool_work *functions)
 {
     lanepool_i_sequence_work *work = lanepool_i_memory_alloc(sizeof *work);
     if (work == NULL)
         return NULL;
     memset(work, 0, sizeof *work);
-    work->base.run = run;
+    work->base = *functions;
     work->executor = executor;
     if (!lanepool_i_mutex_init(&work->lock)) {
         lanepool_i_memory_free(work);
@@ -66,10 +66,10 @@ static lanepool_i_sequence_work *make_work(lanepool_executor *executor,
 }
 
 lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
-                                                        void (*run)(lanepool_work *work))
+                                                        const lanepool_work *functions)
 {
     lanepool_i_sequence_work *work = take_idle_work(executor);
-    return work != NULL ? work : make_work(executor, run);
+    return work != NULL ? work : make_work(executor, functions);
 }
 
 void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work)
@@ -221,10 +221,13 @@ bool lanepool_i_executor_can_delay(lanepool_executor *executor)
 
 /* --- create and destroy --- */
 
-static bool functions_are_valid(const lanepool_executor_functions *functions)
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_executor_functions, release);
+
+static bool read_functions(lanepool_executor_functions *functions,
+                           const lanepool_executor_functions *given)
 {
-    return functions != NULL &&
-           lanepool_i_struct_is_valid(functions, functions->struct_size, sizeof *functions) &&
+    return given != NULL &&
+           LANEPOOL_I_STRUCT_READ(functions, given, lanepool_executor_functions, release) &&
            functions->execute != NULL &&
            (functions->take_back == NULL || functions->execute_after != NULL);
 }
@@ -234,18 +237,19 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
 {
     if (executor != NULL)
         *executor = NULL;
-    if (executor == NULL || !functions_are_valid(functions))
+    lanepool_executor_functions known;
+    if (executor == NULL || !read_functions(&known, functions))
         return LANEPOOL_INVALID;
     lanepool_executor *made = lanepool_i_memory_alloc(sizeof *made);
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
     made->alarm.run = run_alarm;
-    made->functions = *functions;
+    made->functions = known;
     made->creator = lanepool_i_creator_self();
     made->context = context;
     made->armed_ns = UINT64_MAX;
-    made->by_clock = functions->execute_after == NULL;
+    made->by_clock = known.execute_after == NULL;
     atomic_init(&made->references, 1);
     if (!lanepool_i_mutex_init(&made->lock))
         goto free_memory;

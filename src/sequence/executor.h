@@ -30,14 +30,10 @@
 #include "base/atomic.h"
 #include "base/fork.h"
 #include "base/timer_heap.h"
-#include "lanepool/executor.h"
+#include "core/run.h"
 #include "lanepool/sequence.h"
 
 typedef struct lanepool_i_sequence_work lanepool_i_sequence_work;
-
-struct lanepool_work {
-    void (*run)(lanepool_work *work); /* I */
-};
 
 typedef enum lanepool_i_sequence_work_state {
     LANEPOOL_I_WORK_IDLE,
@@ -64,6 +60,7 @@ typedef struct lanepool_i_drain {
     lanepool_future *until; /* once complete, the drain takes no more tasks; or NULL */
     bool is_handing_over;   /* the thread is inside `execute` for the work */
     bool called_in_execute; /* the executor has called the work there */
+    bool is_cancelling;     /* no drain: the thread is inside a `cancelled` of the sequence */
 } lanepool_i_drain;
 
 struct lanepool_executor {
@@ -95,7 +92,7 @@ void lanepool_i_executor_release(lanepool_executor *executor);
 
 /* For a new sequence. Returns NULL if memory or a lock cannot be allocated. */
 lanepool_i_sequence_work *lanepool_i_sequence_work_take(lanepool_executor *executor,
-                                                        void (*run)(lanepool_work *work));
+                                                        const lanepool_work *functions);
 void lanepool_i_sequence_work_give(lanepool_i_sequence_work *work);
 /* Passes HANDED_OVER work to the executor, without a lock. Returns the executor's status. */
 lanepool_status lanepool_i_sequence_work_hand_over(lanepool_i_sequence_work *work);

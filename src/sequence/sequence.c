@@ -2,20 +2,24 @@
 #include "sequence/sequence.h"
 
 #include "base/deadline.h"
-#include "base/versioned.h"
+#include "base/misuse.h"
+#include "core/task_check.h"
 
 #include <string.h>
 
 /* --- submit --- */
 
-bool lanepool_i_sequence_task_is_valid(const lanepool_sequence *sequence,
-                                       const lanepool_task *description)
+lanepool_status lanepool_i_sequence_task_check(const lanepool_sequence *sequence,
+                                               const lanepool_task *description)
 {
-    return sequence != NULL && description != NULL &&
-           lanepool_i_struct_is_valid(description, description->struct_size, sizeof *description) &&
-           description->function != NULL && description->claim_count == 0 &&
-           description->kind == 0 && description->tag == 0 && description->group == NULL &&
-           description->pump == NULL && description->on_failure == NULL;
+    if (sequence == NULL || description->function == NULL)
+        return LANEPOOL_INVALID;
+    bool is_offered = description->claim_count == 0 && description->kind == 0 &&
+                      description->tag == 0 && description->priority == 0 &&
+                      description->group == NULL && description->pump == NULL &&
+                      description->on_failure == NULL && description->start_within_ns == 0 &&
+                      description->run_within_ns == 0;
+    return is_offered ? LANEPOOL_OK : LANEPOOL_UNSUPPORTED;
 }
 
 /* The task may be freed, and its block reused, so only tasks in the list are read. */
@@ -86,11 +90,11 @@ static lanepool_status submit_now(lanepool_sequence *sequence, const lanepool_ta
 
 lanepool_status lanepool_sequence_submit(lanepool_sequence *sequence, const lanepool_task *task)
 {
-    if (task != NULL && task->future != NULL)
-        *task->future = NULL;
-    if (!lanepool_i_sequence_task_is_valid(sequence, task))
+    lanepool_task room;
+    if (!lanepool_i_description_read(&task, &room))
         return LANEPOOL_INVALID;
-    return submit_now(sequence, task);
+    lanepool_status status = lanepool_i_sequence_task_check(sequence, task);
+    return status == LANEPOOL_OK ? submit_now(sequence, task) : status;
 }
 
 /* Takes a delayed task back, because no thread would fire its timer. Returns false if the task has
@@ -130,7 +134,7 @@ lanepool_status lanepool_i_sequence_delay(lanepool_sequence *sequence,
         return LANEPOOL_CANCELLED;
     bool has_clock = lanepool_i_executor_serve_timers(work->executor);
     return has_clock || !withdraw_delayed_task(sequence, task, number) ? LANEPOOL_OK
-                                                                       : LANEPOOL_NO_THREAD;
+                                                                       : LANEPOOL_NO_RESOURCE;
 }
 
 static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepool_task *description,
@@ -139,7 +143,7 @@ static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepoo
     lanepool_status status;
     lanepool_i_sequence_work *work = sequence->work;
     if (!lanepool_i_executor_can_delay(work->executor))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_sequence_task *task =
         lanepool_i_sequence_task_make(work, description, true, &status);
     if (task == NULL)
@@ -153,10 +157,12 @@ static lanepool_status submit_delayed(lanepool_sequence *sequence, const lanepoo
 lanepool_status lanepool_sequence_submit_after(lanepool_sequence *sequence,
                                                const lanepool_task *task, int64_t delay_ns)
 {
-    if (task != NULL && task->future != NULL)
-        *task->future = NULL;
-    if (!lanepool_i_sequence_task_is_valid(sequence, task))
+    lanepool_task room;
+    if (!lanepool_i_description_read(&task, &room))
         return LANEPOOL_INVALID;
+    lanepool_status status = lanepool_i_sequence_task_check(sequence, task);
+    if (status != LANEPOOL_OK)
+        return status;
     if (delay_ns <= 0)
         return submit_now(sequence, task);
     return submit_delayed(sequence, task, lanepool_i_deadline((uint64_t)delay_ns));
@@ -178,7 +184,7 @@ static lanepool_i_sequence_tasks take_all_tasks_locked(lanepool_sequence *sequen
     return taken;
 }
 
-void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence)
+void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence, lanepool_status why)
 {
     lanepool_i_sequence_work *work = sequence->work;
     sequence->cancelled = true;
@@ -188,7 +194,7 @@ void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence)
     while (taken.first != NULL) {
         lanepool_i_sequence_task *task = taken.first;
         taken.first = task->next;
-        lanepool_i_sequence_task_cancel(task);
+        lanepool_i_sequence_task_cancel(task, why);
     }
 }
 
@@ -197,12 +203,14 @@ lanepool_status lanepool_sequence_cancel(lanepool_sequence *sequence)
     if (sequence == NULL)
         return LANEPOOL_INVALID;
     lanepool_i_mutex_lock(&sequence->work->lock);
-    lanepool_i_sequence_cancel_locked(sequence);
+    lanepool_i_sequence_cancel_locked(sequence, LANEPOOL_CANCELLED);
     return LANEPOOL_OK;
 }
 
-bool lanepool_sequence_is_cancelled(lanepool_sequence *sequence)
+bool lanepool_sequence_is_cancelled(const lanepool_sequence *sequence)
 {
+    if (LANEPOOL_I_MISUSED(sequence == NULL, "sequence is NULL"))
+        return true;
     lanepool_i_mutex_lock(&sequence->work->lock);
     bool cancelled = sequence->cancelled;
     lanepool_i_mutex_unlock(&sequence->work->lock);
@@ -243,7 +251,7 @@ lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future)
     }
     lanepool_i_mutex_unlock(&work->lock);
     if (waits)
-        lanepool_i_sequence_task_cancel(task);
+        lanepool_i_sequence_task_cancel(task, LANEPOOL_CANCELLED);
     lanepool_i_executor_release(work->executor);
     if (waits)
         return LANEPOOL_OK;
@@ -300,7 +308,8 @@ lanepool_status lanepool_sequence_create(lanepool_executor *executor, lanepool_s
     if (made == NULL)
         return LANEPOOL_NOMEM;
     memset(made, 0, sizeof *made);
-    made->work = lanepool_i_sequence_work_take(executor, lanepool_i_drain_run);
+    static const lanepool_work functions = { lanepool_i_drain_run, lanepool_i_drain_cancel };
+    made->work = lanepool_i_sequence_work_take(executor, &functions);
     if (made->work == NULL) {
         lanepool_i_memory_free(made);
         return LANEPOOL_NOMEM;

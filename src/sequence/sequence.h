@@ -33,7 +33,7 @@ struct lanepool_i_sequence_task {
     lanepool_i_sequence_task *next;     /* L */
     lanepool_task_fn function;          /* I */
     void *context;                      /* I */
-    lanepool_release_fn release;        /* I */
+    lanepool_i_callbacks callbacks;     /* I */
     /* I: its future, with one reference. L: its number, a new one for each run. */
     struct lanepool_i_sequence_call call;
     struct lanepool_i_sequence_periodic *periodic; /* I: or NULL if the task runs once */
@@ -82,8 +82,8 @@ void lanepool_i_sequence_task_run(lanepool_i_sequence_task *task,
                                   lanepool_i_sequence_task **running);
 /* Ends a run whose thread ends inside the task's function. */
 void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *task);
-/* Calls the task with LANEPOOL_CALL_CANCELLED and disposes of it. */
-void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task);
+/* Ends a task that has not started, and disposes of it. */
+void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task, lanepool_status why);
 
 void lanepool_i_sequence_tasks_add(lanepool_i_sequence_tasks *list, lanepool_i_sequence_task *task);
 void lanepool_i_sequence_tasks_remove(lanepool_i_sequence_tasks *list,
@@ -97,6 +97,8 @@ void lanepool_i_sequence_task_fires(lanepool_i_timer *timer);
 
 /* Drains the sequence. Called by lanepool_work_run(). */
 void lanepool_i_drain_run(lanepool_work *base);
+/* Cancels the sequence, because a pool that shuts down does not run its work. */
+void lanepool_i_drain_cancel(lanepool_work *base, lanepool_status why);
 /* Makes IDLE work HANDED_OVER if it has a task to run. Returns true if the caller must hand it
  * over. */
 bool lanepool_i_drain_begin_locked(lanepool_sequence *sequence);
@@ -121,13 +123,13 @@ void lanepool_i_sequence_periodic_dispose(struct lanepool_i_sequence_periodic *p
 
 /* Waits for a task of a sequence; see lanepool_future_wait(). */
 lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns);
-/* Waits until no drain runs. Returns LANEPOOL_NO_THREAD if no semaphore can be created. */
+/* Waits until no drain runs. Returns LANEPOOL_NO_RESOURCE if no semaphore can be created. */
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence);
 
 /* --- sequence.c --- */
 
-bool lanepool_i_sequence_task_is_valid(const lanepool_sequence *sequence,
-                                       const lanepool_task *description);
+lanepool_status lanepool_i_sequence_task_check(const lanepool_sequence *sequence,
+                                               const lanepool_task *description);
 /* Appends the task to the queue. On failure the task still belongs to the caller. */
 lanepool_status lanepool_i_sequence_enqueue(lanepool_sequence *sequence,
                                             lanepool_i_sequence_task *task);
@@ -142,6 +144,6 @@ lanepool_i_sequence_work *lanepool_i_sequence_work_pin(lanepool_future *future);
 /* Cancels a task of a sequence; see lanepool_future_cancel(). */
 lanepool_status lanepool_i_sequence_cancel_task(lanepool_future *future);
 /* Cancels every task that has not started. Releases the lock. */
-void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence);
+void lanepool_i_sequence_cancel_locked(lanepool_sequence *sequence, lanepool_status why);
 
 #endif

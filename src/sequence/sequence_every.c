@@ -5,6 +5,7 @@
  * stays incomplete until the last call; cancelling the future cancels the periodic task. A cancel
  * during a run asks the task to end. The request is read after the run, under the work's lock.
  */
+#include "core/task_check.h"
 #include "feature/delay_timer.h"
 #include "sequence/sequence.h"
 
@@ -42,7 +43,7 @@ void lanepool_i_sequence_periodic_ran(lanepool_i_sequence_task *task)
 {
     uint64_t due_ns = lanepool_i_timer_next_due(&task->periodic->timer, task->timer.due_ns);
     if (lanepool_i_sequence_delay(task->work->sequence, task, due_ns) != LANEPOOL_OK)
-        lanepool_i_sequence_task_cancel(task);
+        lanepool_i_sequence_task_cancel(task, LANEPOOL_CANCELLED);
 }
 
 /* The first run, and the whole periodic task, may end before this function returns. */
@@ -53,7 +54,7 @@ static lanepool_status start_periodic_task(lanepool_sequence *sequence,
     lanepool_status status;
     lanepool_i_sequence_work *work = sequence->work;
     if (!lanepool_i_executor_can_delay(work->executor))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_task with_future = *description;
     with_future.future = &periodic->future;
     lanepool_i_sequence_task *task =
@@ -78,9 +79,15 @@ lanepool_status lanepool_sequence_submit_every(lanepool_sequence *sequence,
 {
     if (timer != NULL)
         *timer = NULL;
-    if (timer == NULL || !lanepool_i_sequence_task_is_valid(sequence, task) ||
-        task->future != NULL || !lanepool_i_period_is_valid(period_ns, period))
+    lanepool_task room;
+    if (timer == NULL || !lanepool_i_description_read(&task, &room) ||
+        !lanepool_i_period_is_valid(period_ns, period))
         return LANEPOOL_INVALID;
+    lanepool_status status = lanepool_i_sequence_task_check(sequence, task);
+    if (status == LANEPOOL_OK && task->future != NULL)
+        status = LANEPOOL_UNSUPPORTED;
+    if (status != LANEPOOL_OK)
+        return status;
     lanepool_i_sequence_periodic *periodic = lanepool_i_memory_alloc(sizeof *periodic);
     if (periodic == NULL)
         return LANEPOOL_NOMEM;
@@ -88,7 +95,7 @@ lanepool_status lanepool_sequence_submit_every(lanepool_sequence *sequence,
     periodic->timer.cancel = cancel_periodic_task;
     periodic->timer.forget = free_sequence_periodic_handle;
     *timer = &periodic->timer; /* before the first run, which may read it */
-    lanepool_status status = start_periodic_task(sequence, periodic, task, delay_ns);
+    status = start_periodic_task(sequence, periodic, task, delay_ns);
     if (status != LANEPOOL_OK) {
         *timer = NULL;
         lanepool_i_memory_free(periodic);

@@ -35,7 +35,7 @@ lanepool_i_sequence_task *lanepool_i_sequence_task_make(lanepool_i_sequence_work
     task->work = work;
     task->function = description->function;
     task->context = description->context;
-    task->release = description->release;
+    task->callbacks = (lanepool_i_callbacks){ description->release, description->cancelled };
     if (delayed)
         task->timer.fire = lanepool_i_sequence_task_fires;
     if (create_task_future(task, description->future, status))
@@ -109,8 +109,8 @@ static void dispose_sequence_task(lanepool_i_sequence_task *task, const lanepool
 {
     if (task->call.future != NULL)
         lanepool_i_future_complete(task->call.future, result);
-    if (task->release != NULL)
-        task->release(task->context);
+    if (task->callbacks.release != NULL)
+        task->callbacks.release(task->context);
     if (task->periodic != NULL)
         lanepool_i_sequence_periodic_dispose(task->periodic);
     if (!task->has_late_timer) {
@@ -121,22 +121,14 @@ static void dispose_sequence_task(lanepool_i_sequence_task *task, const lanepool
     drop_task_locked(task);
 }
 
-static int call_task_function(lanepool_i_sequence_task *task, lanepool_call why, void **value)
-{
-    lanepool_run run = { .of_sequence = &task->call, .worker = SIZE_MAX };
-    int code = task->function(&run, task->context, why);
-    *value = run.value;
-    return code;
-}
-
 void lanepool_i_sequence_task_run(lanepool_i_sequence_task *task,
                                   lanepool_i_sequence_task **running)
 {
-    lanepool_result result;
+    lanepool_run run = { .of_sequence = &task->call, .worker = SIZE_MAX };
     *running = task;
-    result.code = call_task_function(task, LANEPOOL_CALL_RUN, &result.value);
+    int code = task->function(&run, task->context);
     *running = NULL;
-    result.status = result.code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
+    lanepool_result result = { code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, code, run.value };
     if (task->periodic != NULL)
         lanepool_i_sequence_periodic_ran(task);
     else
@@ -151,10 +143,16 @@ void lanepool_i_sequence_task_abandon(lanepool_i_sequence_task *task)
         dispose_sequence_task(task, &(lanepool_result){ LANEPOOL_ABANDONED, 0, NULL });
 }
 
-void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task)
+void lanepool_i_sequence_task_cancel(lanepool_i_sequence_task *task, lanepool_status why)
 {
-    void *value;
-    (void)call_task_function(task, LANEPOOL_CALL_CANCELLED, &value);
+    lanepool_i_drain frame = { .outer = lanepool_i_thread_drains(),
+                               .work = task->work,
+                               .is_cancelling = true };
+    if (task->callbacks.cancelled != NULL) {
+        lanepool_i_thread_drains_set(&frame);
+        task->callbacks.cancelled(task->context, why);
+        lanepool_i_thread_drains_set(frame.outer);
+    }
     dispose_sequence_task(task, &(lanepool_result){ LANEPOOL_CANCELLED, 0, NULL });
 }
 

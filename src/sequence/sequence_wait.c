@@ -30,11 +30,14 @@ static lanepool_status check_may_wait(const lanepool_i_sequence_work *work, bool
     uint32_t depth = 0;
     *helps = is_inside_pool(work->executor->pool, &in_callback);
     const lanepool_i_drain *drain = lanepool_i_thread_drains();
+    bool is_cancelling = false;
     for (; drain != NULL && drain->work != work; drain = drain->outer) {
+        is_cancelling |= drain->is_cancelling;
         *helps |= drain->work->executor == work->executor;
         depth++;
     }
-    bool deadlock = drain != NULL || in_callback || depth >= LANEPOOL_I_NESTED_WAITS_MAX;
+    bool deadlock =
+        drain != NULL || is_cancelling || in_callback || depth >= LANEPOOL_I_NESTED_WAITS_MAX;
     return deadlock ? LANEPOOL_DEADLOCK : LANEPOOL_OK;
 }
 
@@ -127,7 +130,7 @@ wait_while_condition(lanepool_sequence *sequence, bool helps,
     if (!must_wait || deadline_ns == 0)
         return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
     if (!init_wait_frame(&frame, helps))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&work->lock);
     bool in_time = true;
     while ((must_wait = condition_locked(sequence)) && in_time)
@@ -137,7 +140,7 @@ wait_while_condition(lanepool_sequence *sequence, bool helps,
     return must_wait ? LANEPOOL_TIMED_OUT : LANEPOOL_OK;
 }
 
-lanepool_status lanepool_sequence_wait(lanepool_sequence *sequence, uint64_t wait_ns_max)
+lanepool_status lanepool_sequence_wait(lanepool_sequence *sequence, uint64_t wait_max_ns)
 {
     bool helps;
     if (sequence == NULL)
@@ -145,7 +148,7 @@ lanepool_status lanepool_sequence_wait(lanepool_sequence *sequence, uint64_t wai
     lanepool_status status = check_may_wait(sequence->work, &helps);
     if (status != LANEPOOL_OK)
         return status;
-    return wait_while_condition(sequence, helps, is_busy_locked, lanepool_i_deadline(wait_ns_max));
+    return wait_while_condition(sequence, helps, is_busy_locked, lanepool_i_deadline(wait_max_ns));
 }
 
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence)
@@ -185,7 +188,7 @@ static lanepool_status wait_for_task(lanepool_i_sequence_work *work, lanepool_fu
 {
     wait_frame frame;
     if (!init_wait_frame(&frame, helps))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_listener listener = { NULL, NULL, NULL, &frame.waiter.semaphore };
     bool complete = !lanepool_i_future_listen(future, &listener);
     bool in_time = true;

@@ -116,12 +116,12 @@ static void fire_probe(lanepool_event_type type, uint64_t ticket, uint64_t objec
         PROBE(END, end)
         PROBE(RELEASE, release)
         PROBE(STEAL, steal)
-        PROBE(PARK, park)
+        PROBE(SLEEP, sleep)
         PROBE(WAKE, wake)
         PROBE(CANCEL, cancel)
         PROBE(NAME, name)
         PROBE(RETRY, retry)
-        PROBE(KEEP, keep)
+        PROBE(PARK, park)
 #undef PROBE
     }
 #else

@@ -23,7 +23,7 @@
 
 #include "base/atomic.h"
 #include "base/clock_anchors.h"
-#include "lanepool/trace.h"
+#include "lanepool/inspect.h"
 #include "task/task.h"
 
 #define LANEPOOL_I_EVENT_WORDS 4
@@ -74,6 +74,8 @@ static inline uint64_t lanepool_i_ticks_now(bool by_counter)
 
 /* For functions that a pool which records nothing never calls. */
 #define LANEPOOL_I_COLD __attribute__((cold, noinline))
+/* For functions on the way of plain tasks that the compiler would not inline everywhere. */
+#define LANEPOOL_I_INLINE inline __attribute__((always_inline))
 
 /* Returns true if the ring records events of this type. This check is all that an event costs a
  * pool that records nothing, so callers compute the event's contents after it. */

@@ -68,6 +68,12 @@ typedef struct lanepool_i_wide_entry {
 
 _Static_assert(LANEPOOL_CLAIMS_MAX <= LANEPOOL_I_WIDE_COUNT_MASK, "a task's claims are counted");
 
+/* What is called when a task has ended. */
+typedef struct lanepool_i_callbacks {
+    lanepool_release_fn release;     /* or NULL */
+    lanepool_cancelled_fn cancelled; /* or NULL */
+} lanepool_i_callbacks;
+
 /* The part that a wide task has in place of a plain task's two entries. The kind follows function
  * and context, so that the front of the block is a lanepool_task_view. */
 typedef struct lanepool_i_wide {
@@ -76,8 +82,11 @@ typedef struct lanepool_i_wide {
         struct lanepool_i_rank *rank;     /* S: tasks with claims have no kind; see rank.h */
         struct lanepool_i_charge *charge; /* S, W: with lane limits and no rank; or NULL */
     };
-    lanepool_future *future;                     /* S: one reference, or NULL */
-    lanepool_release_fn release;                 /* S */
+    lanepool_future *future; /* S: one reference, or NULL */
+    union {
+        lanepool_release_fn release;           /* S */
+        const lanepool_i_callbacks *callbacks; /* S: of a task with HAS_CANCELLED */
+    };
     _Atomic uint32_t countdown;                  /* A: the countdown */
     uint32_t count : LANEPOOL_I_WIDE_COUNT_BITS; /* S, R: entries; routing merges duplicates */
     uint32_t tag : 8;                            /* S */
@@ -106,6 +115,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_COUNT_MASK     ((uint64_t)3 << LANEPOOL_I_COUNT_SHIFT)
 #define LANEPOOL_I_WIDE           ((uint64_t)1 << 6)
 #define LANEPOOL_I_FOR_PUMP       ((uint64_t)1 << 7) /* of a wide task: a pump runs it */
+#define LANEPOOL_I_HAS_CANCELLED  ((uint64_t)1 << 8) /* of a wide task: see `callbacks` */
 #define LANEPOOL_I_SHARED_SHIFT   7 /* two bits: the modes of a plain task's entries */
 #define LANEPOOL_I_TYPE_SHIFT     9 /* twice two bits: the key types of a plain task's entries */
 #define LANEPOOL_I_BARRIER        ((uint64_t)1 << 9) /* with no entries: conflicts with all tasks */
@@ -168,12 +178,34 @@ static inline bool lanepool_i_task_is_for_pump(const lanepool_i_task *task)
     return (load_relaxed(&task->word) & all) == all;
 }
 
-/* Returns a wide task's release callback. While another thread disposes of the task, this may be
- * the link of retained blocks instead (retention.h). The task is a tombstone then, and the caller
- * must not use the result. */
-static inline lanepool_release_fn lanepool_i_task_release(const lanepool_i_task *task)
+/* In test builds: the `cancelled` of tasks with this function that have none, so that tests see the
+ * end of plain tasks, too. */
+#if defined(LANEPOOL_TESTING)
+extern lanepool_cancelled_fn (*lanepool_i_cancelled_of)(lanepool_task_fn function);
+#define LANEPOOL_I_CANCELLED_OF(task) \
+    (lanepool_i_cancelled_of != NULL ? lanepool_i_cancelled_of((task)->function) : NULL)
+#else
+#define LANEPOOL_I_CANCELLED_OF(task) ((void)(task), (lanepool_cancelled_fn)NULL)
+#endif
+
+/* Returns the callbacks of a task with this word. `raw` is as.plain[1].next, read before another
+ * thread could give the block back. The block may be retained since (retention.h), not reused. */
+static inline lanepool_i_callbacks lanepool_i_callbacks_from(const lanepool_i_task *task,
+                                                             uint64_t word, uintptr_t raw)
 {
-    return (lanepool_release_fn)load_acquire(&task->as.plain[1].next);
+    if ((word & LANEPOOL_I_WIDE) == 0)
+        return (lanepool_i_callbacks){ NULL, LANEPOOL_I_CANCELLED_OF(task) };
+    if ((word & LANEPOOL_I_HAS_CANCELLED) != 0)
+        return *(const lanepool_i_callbacks *)raw;
+    return (lanepool_i_callbacks){ (lanepool_release_fn)raw, LANEPOOL_I_CANCELLED_OF(task) };
+}
+
+/* Returns the callbacks of a task that no other thread disposes of. */
+static inline lanepool_i_callbacks lanepool_i_task_callbacks(const lanepool_i_task *task)
+{
+    uint64_t word = load_relaxed(&task->word);
+    uintptr_t raw = load_relaxed(&task->as.plain[1].next);
+    return lanepool_i_callbacks_from(task, word, raw);
 }
 
 static inline size_t lanepool_i_task_count(const lanepool_i_task *task)

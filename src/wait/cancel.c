@@ -1,5 +1,5 @@
 /*
- * Owns cancelling: the decision that a task never starts, the task's one CANCELLED call, and its
+ * Owns cancelling: the decision that a task never starts, the call of `cancelled`, and the task's
  * tombstone.
  *
  * One task is cancelled by its future: `cancelled` against `started`, under the future's lock.
@@ -14,8 +14,8 @@
  * with STARTED: the future has cancelled the task, and points to the tombstone until this has left
  * its lanes.
  *
- * The canceller copies function, context and release callback out of the block no later than it
- * decides: the block may be given back at any time after that. The tombstone's entries pass through
+ * The canceller copies the context and the callbacks out of the block no later than it decides: the
+ * block may be given back at any time after that. The tombstone's entries pass through
  * their lanes like any others. With lanes per key (rule.h), each lane passes the entry of a
  * cancelled rollup without waiting for the rollup's other lanes. For that, a message that is part
  * of the future notifies the role's holder.
@@ -23,14 +23,16 @@
  * A predicate of the program may be called for the task until the role's holder has made the
  * tombstone. So in a pool with a predicate, the release callback is called after that.
  */
-#include "lanepool/cancel.h"
+#include "lanepool/future.h"
 
+#include "base/misuse.h"
 #include "base/planted.h"
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "feature/barrier.h"
 #include "feature/delay_every.h"
 #include "feature/detach.h"
+#include "feature/parked.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
 #include "observe/take_census.h"
@@ -41,70 +43,51 @@
 #include "task/countdown.h"
 #include "wait/cancel.h"
 
-/* A cancelled task that has to be called: a copy of its front, without entries. */
+/* What the canceller needs of a cancelled task. */
 struct cancelled_task {
-    lanepool_i_task front;
-    lanepool_release_fn release;
+    void *context;
+    lanepool_i_callbacks callbacks;
     lanepool_future *future; /* to be completed by the canceller, or NULL */
 };
 
-static lanepool_release_fn release_callback_of(const lanepool_i_task *task)
+static void call_cancelled(lanepool_i_thread_record *record, const struct cancelled_task *cancelled,
+                           lanepool_status why)
 {
-    return lanepool_i_task_is_wide(task) ? lanepool_i_periodic_release_of(task) : NULL;
-}
-
-static void copy_task_front(struct cancelled_task *cancelled, const lanepool_i_task *task,
-                            lanepool_release_fn release, lanepool_future *future)
-{
-    cancelled->front.function = task->function;
-    cancelled->front.context = task->context;
-    uint64_t ticket = load_relaxed(&task->word) & LANEPOOL_I_TICKET_MASK;
-    atomic_init(&cancelled->front.word, ticket | LANEPOOL_I_TOMBSTONE);
-    cancelled->release = release;
-    cancelled->future = future;
-}
-
-static void call_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                           struct cancelled_task *cancelled)
-{
-    record->callbacks++;
-    lanepool_i_run_call_cancelled(pool, record, &cancelled->front, cancelled->future);
-    record->callbacks--;
-}
-
-static void release_context(lanepool_i_thread_record *record, lanepool_release_fn release,
-                            void *context)
-{
-    if (release == NULL)
-        return;
-    record->callbacks++;
-    release(context);
-    record->callbacks--;
+    lanepool_i_run_call_cancelled(record, cancelled->callbacks.cancelled, cancelled->context, why);
+    lanepool_i_run_complete_cancelled(record, cancelled->future, why);
 }
 
 /* --- one task, by its future --- */
 
-/* NULL if the future is complete or belongs to a sequence's task. */
-static lanepool_pool *pool_of_pending(lanepool_future *future)
+/* Pins the pool: a pending task cannot end while its future is locked. Returns NULL if the future
+ * is complete or belongs to a sequence's task. */
+static lanepool_pool *pin_pool_of_pending(lanepool_future *future)
 {
     lanepool_i_mutex_lock(&future->lock);
     lanepool_pool *pool = future->complete ? NULL : future->pool;
+    if (pool != NULL)
+        lanepool_i_lifecycle_pin(&pool->lifecycle);
     lanepool_i_mutex_unlock(&future->lock);
     return pool;
 }
 
 /* Returns false if a cancelling of several tasks has just made the task a tombstone, which may have
- * left its lanes by now. The front is copied before the word is checked: if another thread was
- * giving the block back, the word shows the tombstone, and the copy is not used.
+ * left its lanes by now. `raw` is read before the word is checked: if another thread was giving the
+ * block back, the word shows the tombstone, and `raw` is not used. Otherwise the block is not
+ * reused while the caller has the future's lock: such a cancelling takes it before it ends.
  *
  * The tombstone and the message get one reference to the future each. The task's own reference is
  * given back when the future completes. */
 static bool decide_to_cancel_locked(lanepool_pool *pool, lanepool_future *future,
                                     struct cancelled_task *cancelled)
 {
-    copy_task_front(cancelled, future->task, release_callback_of(future->task), future);
-    if ((load_acquire(&future->task->word) & LANEPOOL_I_TOMBSTONE) != 0)
+    const lanepool_i_task *task = future->task;
+    uintptr_t raw = load_acquire(&task->as.plain[1].next);
+    uint64_t word = load_acquire(&task->word);
+    if ((word & LANEPOOL_I_TOMBSTONE) != 0)
         return false;
+    *cancelled = (struct cancelled_task){ task->context, lanepool_i_callbacks_from(task, word, raw),
+                                          future };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     future->cancelled = true;
     future->tombstone = future->task;
@@ -152,7 +135,7 @@ static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_future *future)
 {
     const lanepool_i_task *node = &future->tombstone_message.node;
-    release_context(record, node->as.wide.release, node->context);
+    lanepool_i_run_call_release(record, node->as.wide.release, node->context);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
     lanepool_future_release(future);
 }
@@ -162,6 +145,7 @@ static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_r
                                         lanepool_i_message *message, lanepool_i_grants *grants)
 {
     lanepool_future *future = future_of_message(message);
+    lanepool_i_retry_message_done(pool);
     lanepool_i_mutex_lock(&future->lock);
     if (future->tombstone != NULL)
         make_tombstone_locked(pool, record, future->tombstone, grants);
@@ -172,9 +156,11 @@ static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_r
     end_tombstone_message(pool, record, future);
 }
 
-/* The cancel ends when the message is carried out. With a predicate, the message also calls the
- * release callback. If the inbox is closed, the predicate is not called any more, and the cancel
- * ends here. The pool's end may wait only for this by now, so this thread attends to the counters.
+/* The cancel ends when the message is carried out. A wait inside a task routes the message, too: it
+ * may wait for a task behind the tombstone, on the only worker. With a predicate, the message also
+ * calls the release callback. If the inbox is closed, the predicate is not called any more, and the
+ * cancel ends here. The pool's end may wait only for this by now, so this thread attends to the
+ * counters.
  */
 static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    const struct cancelled_task *cancelled)
@@ -182,26 +168,18 @@ static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record
     lanepool_future *future = cancelled->future;
     bool has_rule = pool->options.is_compatible != NULL;
     if (!has_rule)
-        release_context(record, cancelled->release, cancelled->front.context);
-    future->tombstone_message.node.context = cancelled->front.context;
-    future->tombstone_message.node.as.wide.release = has_rule ? cancelled->release : NULL;
+        lanepool_i_run_call_release(record, cancelled->callbacks.release, cancelled->context);
+    future->tombstone_message.node.context = cancelled->context;
+    future->tombstone_message.node.as.wide.release = has_rule ? cancelled->callbacks.release : NULL;
     future->tombstone_message.carry_out = carry_out_tombstone_message;
-    future->tombstone_message.urgent = true;
-    if (lanepool_i_router_send(pool, record, &future->tombstone_message))
+    if (lanepool_i_retry_send_message(pool, record, &future->tombstone_message))
         return;
     end_tombstone_message(pool, record, future);
     lanepool_i_lifecycle_attend(pool, record);
 }
 
-lanepool_status lanepool_future_cancel(lanepool_future *future)
+static lanepool_status cancel_in_pool(lanepool_pool *pool, lanepool_future *future)
 {
-    if (future == NULL)
-        return LANEPOOL_INVALID;
-    if (!lanepool_i_future_is_here(future))
-        return LANEPOOL_FORKED;
-    lanepool_pool *pool = pool_of_pending(future);
-    if (pool == NULL)
-        return lanepool_i_sequence_cancel_task(future);
     lanepool_i_thread_record *record;
     lanepool_status entered = lanepool_i_pool_enter(pool, &record);
     if (entered != LANEPOOL_OK)
@@ -214,22 +192,53 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
         lanepool_i_retry_asked_to_stop(future);
     if (status != LANEPOOL_OK)
         return status;
-    call_cancelled(pool, record, &cancelled);
+    call_cancelled(record, &cancelled, LANEPOOL_CANCELLED);
     send_tombstone_message(pool, record, &cancelled);
     return LANEPOOL_OK;
 }
 
-lanepool_status lanepool_future_cancel_wait(lanepool_future *future, uint64_t wait_ns_max)
+lanepool_status lanepool_future_cancel(lanepool_future *future)
+{
+    if (future == NULL)
+        return LANEPOOL_INVALID;
+    if (!lanepool_i_future_is_here(future))
+        return LANEPOOL_FORKED;
+    lanepool_pool *pool = pin_pool_of_pending(future);
+    if (pool == NULL)
+        return lanepool_i_sequence_cancel_task(future);
+    lanepool_status status = cancel_in_pool(pool, future);
+    lanepool_i_lifecycle_unpin(&pool->lifecycle);
+    return status;
+}
+
+void lanepool_i_cancel_expired(lanepool_pool *pool, lanepool_i_thread_record *record,
+                               lanepool_future *future)
+{
+    struct cancelled_task cancelled;
+    lanepool_i_mutex_lock(&future->lock);
+    bool cancels = !future->complete && !future->cancelled &&
+                   (!future->started || PLANTED(EXPIRES_STARTED)) &&
+                   decide_to_cancel_locked(pool, future, &cancelled);
+    lanepool_i_mutex_unlock(&future->lock);
+    if (!cancels)
+        return;
+    call_cancelled(record, &cancelled, LANEPOOL_TIMED_OUT);
+    send_tombstone_message(pool, record, &cancelled);
+}
+
+lanepool_status lanepool_future_cancel_wait(lanepool_future *future, uint64_t wait_max_ns)
 {
     lanepool_status status = lanepool_future_cancel(future);
     if (status != LANEPOOL_RUNNING && status != LANEPOOL_DONE)
         return status;
-    status = lanepool_future_wait(future, wait_ns_max, NULL);
+    status = lanepool_future_wait(future, wait_max_ns, NULL);
     return status == LANEPOOL_OK ? LANEPOOL_DONE : status;
 }
 
 bool lanepool_run_is_cancelled(const lanepool_run *run)
 {
+    if (LANEPOOL_I_MISUSED(run == NULL, "run is NULL"))
+        return false;
     const lanepool_i_task *task = run->task;
     if (task == NULL)
         return run->of_sequence->future != NULL &&
@@ -242,8 +251,8 @@ bool lanepool_run_is_cancelled(const lanepool_run *run)
 
 /* One call that cancels several tasks; on the caller's stack. */
 struct cancelling {
-    lanepool_lane *handle;   /* cancel the tasks that claim this lane, or NULL */
-    lanepool_i_task *parked; /* cancel the tasks behind this parked one, or NULL */
+    lanepool_lane *handle;  /* cancel the tasks that claim this lane, or NULL */
+    const void *dropped_by; /* cancel the tasks behind those that this resolution drops, or NULL */
     lanepool_i_census census;
     lanepool_i_vector cancelled;  /* struct cancelled_task */
     lanepool_i_vector tombstones; /* lanepool_i_task * */
@@ -267,24 +276,39 @@ static bool countdown_shows_start(const lanepool_pool *pool, const lanepool_i_ta
            lanepool_i_countdown_has_started(task);
 }
 
+/* Adds what the canceller needs of a task. `word` and `raw` were read before the task became a
+ * tombstone; the block is retained until the census ends. */
+static void add_cancelled(struct cancelling *cancelling, const lanepool_i_task *task, uint64_t word,
+                          uintptr_t raw, const lanepool_i_callbacks *of_periodic)
+{
+    lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
+    if (future != NULL && !take_over_future(future))
+        return;
+    struct cancelled_task *cancelled =
+        lanepool_i_vector_add(&cancelling->cancelled, sizeof(struct cancelled_task));
+    *cancelled = (struct cancelled_task){ .context = task->context, .future = future };
+    cancelled->callbacks = lanepool_i_word_is_periodic(word)
+                               ? *of_periodic
+                               : lanepool_i_callbacks_from(task, word, raw);
+}
+
 /* Returns false if the task has started or is a tombstone already. The arrays must have room.
- * TOMBSTONE is never cleared: another thread may have set it, too. The release callback is read
- * before: once the task is a tombstone, a worker may free the record of a periodic task. */
+ * TOMBSTONE is never cleared: another thread may have set it, too. The callbacks of a periodic task
+ * are read before: once the task is a tombstone, a worker may free their memory. */
 static bool try_to_make_tombstone(struct cancelling *cancelling, lanepool_i_task *task)
 {
     uint64_t over = LANEPOOL_I_TOMBSTONE | LANEPOOL_I_STARTED;
     uint64_t word = load_relaxed(&task->word);
     if (countdown_shows_start(cancelling->census.pool, task) || (word & over) != 0)
         return false;
-    lanepool_release_fn release = release_callback_of(task);
+    uintptr_t raw = load_acquire(&task->as.plain[1].next);
+    lanepool_i_callbacks of_periodic = { NULL, NULL };
+    if (lanepool_i_word_is_periodic(word))
+        of_periodic = lanepool_i_periodic_callbacks(task);
     while (!cas_acq_rel(&task->word, &word, word | LANEPOOL_I_TOMBSTONE))
         if ((word & over) != 0)
             return false;
-    lanepool_future *future = (word & LANEPOOL_I_WIDE) != 0 ? task->as.wide.future : NULL;
-    if (future == NULL || take_over_future(future))
-        copy_task_front(
-            lanepool_i_vector_add(&cancelling->cancelled, sizeof(struct cancelled_task)), task,
-            release, future);
+    add_cancelled(cancelling, task, word, raw, &of_periodic);
     lanepool_i_trace_task(cancelling->census.record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     return true;
 }
@@ -296,12 +320,24 @@ static void add_tombstone(struct cancelling *cancelling, lanepool_i_task *task)
     *tombstone = task;
 }
 
+/* Returns the i-th lane that the task claims; NULL if it has none yet. */
+static const lanepool_i_lane *claimed_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                                           size_t i)
+{
+    if (lanepool_i_barrier_holds_back(&pool->router, task))
+        return lanepool_i_lane_table_find_claimed(pool, task, i);
+    return lanepool_i_entry_lane(task, i);
+}
+
 static bool does_task_claim(const lanepool_pool *pool, lanepool_i_task *task,
                             const lanepool_i_lane *lane)
 {
-    if (lanepool_i_barrier_holds_back(&pool->router, task))
-        return lanepool_i_lane_table_is_claimed(pool, task, lane);
-    return pool->rule->claims_lane(pool, task, lane);
+    if (!lanepool_i_barrier_holds_back(&pool->router, task))
+        return pool->rule->claims_lane(pool, task, lane);
+    size_t i = lanepool_i_task_count(task);
+    while (i > 0 && lanepool_i_lane_table_find_claimed(pool, task, i - 1) != lane)
+        i--;
+    return i > 0;
 }
 
 /* NULL if this call has no handle. */
@@ -313,25 +349,30 @@ static const lanepool_i_lane *lane_to_cancel(const struct cancelling *cancelling
                                   cancelling->handle);
 }
 
-/* Whether the task waits in this lane of the parked task. Two tasks that have left poisoned lanes
- * both have entries in the void lane, but neither waits there. */
-static bool is_behind_in_lane(const lanepool_pool *pool, lanepool_i_task *task,
-                              const lanepool_i_lane *lane)
+/* Whether the task waits in a lane of a task that is being dropped. Only with lanes per key. Two
+ * tasks that have left poisoned lanes both have entries in the void lane, but neither waits there.
+ */
+static bool is_behind_dropped(const struct cancelling *cancelling, lanepool_i_task *task)
 {
-    return !lanepool_i_lane_is_void(lane) && does_task_claim(pool, task, lane);
+    lanepool_pool *pool = cancelling->census.pool;
+    for (size_t i = lanepool_i_task_count(task); i > 0; i--) {
+        const lanepool_i_lane *lane = claimed_lane(pool, task, i - 1);
+        if (lane != NULL && !lanepool_i_lane_is_void(lane) &&
+            lanepool_i_parked_is_dropping(pool->failures, lane, cancelling->dropped_by))
+            return true;
+    }
+    return false;
 }
 
+/* A cancelling of the whole pool spares the work of sequences. */
 static bool is_to_be_cancelled(const struct cancelling *cancelling, lanepool_i_task *task,
                                const lanepool_i_lane *lane)
 {
-    const lanepool_pool *pool = cancelling->census.pool;
-    if (cancelling->parked == NULL)
-        return lane == NULL || does_task_claim(pool, task, lane);
-    size_t i = lanepool_i_task_count(cancelling->parked);
-    while (i > 0 &&
-           !is_behind_in_lane(pool, task, lanepool_i_entry_lane(cancelling->parked, i - 1)))
-        i--;
-    return i > 0;
+    if (cancelling->dropped_by != NULL)
+        return is_behind_dropped(cancelling, task);
+    if (lane == NULL)
+        return task->function != lanepool_i_run_work;
+    return does_task_claim(cancelling->census.pool, task, lane);
 }
 
 static void cancel_seen_tasks(struct cancelling *cancelling)
@@ -409,27 +450,27 @@ static void carry_out_cancelling(lanepool_pool *pool, lanepool_i_thread_record *
     lanepool_i_barrier_lift(pool, record, grants);
 }
 
-static void call_all_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record,
-                               struct cancelled_task *cancelled, size_t count)
+static void call_all_cancelled(lanepool_i_thread_record *record,
+                               const struct cancelled_task *cancelled, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        call_cancelled(pool, record, &cancelled[i]);
-        release_context(record, cancelled[i].release, cancelled[i].front.context);
+        call_cancelled(record, &cancelled[i], LANEPOOL_CANCELLED);
+        lanepool_i_run_call_release(record, cancelled[i].callbacks.release, cancelled[i].context);
     }
 }
 
 static lanepool_status cancel_several(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_lane *handle, lanepool_i_task *parked, size_t *count)
+                                      lanepool_lane *handle, const void *dropped_by, size_t *count)
 {
-    struct cancelling cancelling = { .handle = handle, .parked = parked };
+    struct cancelling cancelling = { .handle = handle, .dropped_by = dropped_by };
     lanepool_i_control_call call = { .action = carry_out_cancelling, .context = &cancelling };
     lanepool_i_lifecycle_begin_cancel(&pool->lifecycle);
     lanepool_status status = lanepool_i_control_call_run(pool, record, &call);
     if (status == LANEPOOL_OK && cancelling.out_of_memory)
         status = LANEPOOL_NOMEM;
-    call_all_cancelled(pool, record, cancelling.cancelled.items, cancelling.cancelled.count);
+    call_all_cancelled(record, cancelling.cancelled.items, cancelling.cancelled.count);
     size_t cancelled_count = cancelling.cancelled.count;
-    if (status == LANEPOOL_OK && handle == NULL && parked == NULL) {
+    if (status == LANEPOOL_OK && handle == NULL && dropped_by == NULL) {
         cancelled_count += lanepool_i_delays_cancel_all(pool, record);
         lanepool_i_retry_ask_all_to_stop(pool);
     }
@@ -464,7 +505,7 @@ lanepool_status lanepool_pool_cancel(lanepool_pool *pool, size_t *count)
 }
 
 lanepool_status lanepool_i_cancel_behind(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                         lanepool_i_task *parked)
+                                         const void *dropped_by)
 {
-    return cancel_several(pool, record, NULL, parked, NULL);
+    return cancel_several(pool, record, NULL, dropped_by, NULL);
 }

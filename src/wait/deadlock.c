@@ -144,7 +144,6 @@ lanepool_i_task *lanepool_i_wait_take_needed(lanepool_pool *pool, lanepool_i_thr
     /* Not as newly ready tasks: that would wake the other waiters, and these would wake this one in
      * turn. */
     lanepool_i_workers_put_back(&pool->workers, worker_index_of(record), &ready);
-    lanepool_i_router_put_ready(pool, record, &grants.ready);
-    lanepool_i_count_up(&record->latched, grants.latched);
+    lanepool_i_router_pass_on(pool, record, &grants);
     return chosen;
 }

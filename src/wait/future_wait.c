@@ -179,7 +179,7 @@ static lanepool_i_wait *create_wait(lanepool_i_thread_record *record, lanepool_f
     if (lanepool_i_waiter_init(&wait->waiter))
         return wait;
     lanepool_i_memory_free(wait);
-    *status = LANEPOOL_NO_THREAD;
+    *status = LANEPOOL_NO_RESOURCE;
     return NULL;
 }
 
@@ -263,7 +263,7 @@ static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_n
 {
     lanepool_i_semaphore semaphore;
     if (!lanepool_i_semaphore_init(&semaphore))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_listener listener = { NULL, NULL, NULL, &semaphore };
     lanepool_status status = LANEPOOL_OK;
     if (lanepool_i_future_listen(future, &listener) &&
@@ -279,16 +279,21 @@ static lanepool_status wait_outside(lanepool_future *future, uint64_t deadline_n
 
 /* --- both --- */
 
-static bool is_future_complete(lanepool_future *future, lanepool_pool **pool)
+enum future_state { COMPLETE, PENDING, PENDING_FORKED };
+
+/* Reads from the pool under the lock: there a pending task cannot end, so the pool is not gone. */
+static enum future_state read_state(lanepool_future *future, lanepool_pool **pool)
 {
     lanepool_i_mutex_lock(&future->lock);
-    bool complete = future->complete;
+    enum future_state state = future->complete ? COMPLETE : PENDING;
     *pool = future->pool;
+    if (state == PENDING && *pool != NULL && lanepool_i_pool_is_forked(*pool))
+        state = PENDING_FORKED;
     lanepool_i_mutex_unlock(&future->lock);
-    return complete;
+    return state;
 }
 
-lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_max,
+lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_max_ns,
                                      lanepool_result *result)
 {
     if (future == NULL)
@@ -297,13 +302,14 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_ns_m
         return LANEPOOL_FORKED;
     lanepool_pool *pool;
     lanepool_status status = LANEPOOL_OK;
-    if (!is_future_complete(future, &pool)) {
-        if (pool != NULL && lanepool_i_pool_is_forked(pool))
-            return LANEPOOL_FORKED;
-        if (wait_ns_max == 0)
+    enum future_state state = read_state(future, &pool);
+    if (state == PENDING_FORKED)
+        return LANEPOOL_FORKED;
+    if (state == PENDING) {
+        if (wait_max_ns == 0)
             return LANEPOOL_TIMED_OUT;
         lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
-        uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+        uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
         if (pool == NULL)
             status = lanepool_i_sequence_await_task(future, deadline_ns);
         else if (record != NULL && lanepool_i_thread_is_inside_pool(record))
@@ -323,7 +329,7 @@ lanepool_status lanepool_future_then(lanepool_future *future, lanepool_then_fn t
     if (!lanepool_i_future_is_here(future))
         return LANEPOOL_FORKED;
     lanepool_pool *pool;
-    if (!is_future_complete(future, &pool) && pool != NULL && lanepool_i_pool_is_forked(pool))
+    if (read_state(future, &pool) == PENDING_FORKED)
         return LANEPOOL_FORKED;
     lanepool_i_listener *listener = lanepool_i_memory_alloc(sizeof *listener);
     if (listener == NULL)

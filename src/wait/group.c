@@ -2,20 +2,28 @@
  * Owns what a program does with a group: waiting for its members, cancelling them, and taking
  * completions. member.c owns what happens when a member ends.
  */
-#include "lanepool/group.h"
+#include "lanepool/future.h"
 
 #include "base/deadline.h"
+#include "base/misuse.h"
+#include "base/versioned.h"
 #include "future/member.h"
-#include "lanepool/cancel.h"
 #include "sched/thread_record.h"
 
 #include <string.h>
 
 /* --- creating and destroying --- */
 
-static bool are_group_options_valid(const lanepool_group_options *options)
+LANEPOOL_I_ASSERT_NO_TAIL(lanepool_group_options, reserved);
+
+static bool read_group_options(const lanepool_group_options *given, lanepool_group_options *options)
 {
-    return options == NULL || options->struct_size == sizeof *options;
+    *options = (lanepool_group_options)LANEPOOL_GROUP_OPTIONS_INIT;
+    static const unsigned char zero[sizeof options->reserved];
+    if (given == NULL)
+        return true;
+    return LANEPOOL_I_STRUCT_READ(options, given, lanepool_group_options, reserved) &&
+           memcmp(options->reserved, zero, sizeof zero) == 0;
 }
 
 lanepool_status lanepool_group_create(const lanepool_group_options *options, lanepool_group **group)
@@ -23,20 +31,21 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     if (group == NULL)
         return LANEPOOL_INVALID;
     *group = NULL;
-    if (!are_group_options_valid(options))
+    lanepool_group_options known;
+    if (!read_group_options(options, &known))
         return LANEPOOL_INVALID;
     lanepool_group *created = lanepool_i_memory_alloc(sizeof *created);
     if (created == NULL)
         return LANEPOOL_NOMEM;
     memset(created, 0, sizeof *created);
-    created->keeps_completions = options != NULL && options->keeps_completions;
+    created->keeps_completions = known.keeps_completions;
     created->is_referenced = true;
     created->creator = lanepool_i_creator_self();
     created->ring.older = created->ring.newer = &created->ring;
     created->last = &created->untaken;
     if (!lanepool_i_mutex_init(&created->lock)) {
         lanepool_i_memory_free(created);
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     }
     *group = created;
     return LANEPOOL_OK;
@@ -65,8 +74,25 @@ void lanepool_group_destroy(lanepool_group *group)
         lanepool_i_event_fini(&event);
 }
 
+lanepool_status lanepool_group_close(lanepool_group *group)
+{
+    if (group == NULL)
+        return LANEPOOL_INVALID;
+    if (!lanepool_i_group_is_here(group))
+        return LANEPOOL_FORKED;
+    lanepool_i_mutex_lock(&group->lock);
+    bool is_first = !group->closed;
+    group->closed = true;
+    if (is_first)
+        lanepool_i_group_announce_end_locked(group);
+    lanepool_i_mutex_unlock(&group->lock);
+    return LANEPOOL_OK;
+}
+
 size_t lanepool_group_pending(lanepool_group *group)
 {
+    if (LANEPOOL_I_MISUSED(group == NULL, "group is NULL"))
+        return 0;
     if (!lanepool_i_group_is_here(group))
         return 0;
     lanepool_i_mutex_lock(&group->lock);
@@ -117,13 +143,13 @@ static void remove_cursor(lanepool_group *group, lanepool_i_link *cursor)
 /* --- waiting for all --- */
 
 /* The newest first: when it has ended, most others usually have, too. */
-lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_ns_max)
+lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_max_ns)
 {
     if (group == NULL)
         return LANEPOOL_INVALID;
     if (!lanepool_i_group_is_here(group))
         return LANEPOOL_FORKED;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
     lanepool_status status = LANEPOOL_OK;
     lanepool_i_link cursor;
     lanepool_i_member *member;
@@ -188,7 +214,7 @@ static lanepool_i_member *take_completion_locked(lanepool_group *group)
     group->untaken = member->next_untaken;
     if (group->untaken == NULL) {
         group->last = &group->untaken;
-        if (group->has_event)
+        if (group->has_event && !lanepool_i_group_is_over_locked(group))
             lanepool_i_event_clear(&group->event);
     }
     return member;
@@ -213,8 +239,8 @@ static void leave_group_waiter_locked(lanepool_group *group, const lanepool_i_gr
         *at = waiter->next;
 }
 
-/* Returns OK; DONE if no member is pending; or TIMED_OUT if there is no completion yet. Then it
- * enters the waiter, if it is not NULL. */
+/* Returns OK; DONE if the group is over; or TIMED_OUT if there is no completion yet. Then it enters
+ * the waiter, if it is not NULL. */
 static lanepool_status try_to_take_completion(lanepool_group *group,
                                               lanepool_i_group_waiter *waiter,
                                               lanepool_i_member **taken)
@@ -223,7 +249,7 @@ static lanepool_status try_to_take_completion(lanepool_group *group,
     lanepool_status status = LANEPOOL_OK;
     *taken = take_completion_locked(group);
     if (*taken == NULL)
-        status = group->pending == 0 ? LANEPOOL_DONE : LANEPOOL_TIMED_OUT;
+        status = lanepool_i_group_is_over_locked(group) ? LANEPOOL_DONE : LANEPOOL_TIMED_OUT;
     if (status == LANEPOOL_TIMED_OUT && waiter != NULL)
         enter_group_waiter_locked(group, waiter);
     lanepool_i_mutex_unlock(&group->lock);
@@ -237,7 +263,7 @@ static lanepool_status wait_to_take_completion(lanepool_group *group, uint64_t d
 {
     lanepool_i_group_waiter waiter;
     if (!lanepool_i_semaphore_init(&waiter.semaphore))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_status status = LANEPOOL_TIMED_OUT;
     bool in_time = true;
     while (status == LANEPOOL_TIMED_OUT && in_time) {
@@ -266,17 +292,17 @@ static bool is_of_parent_process(lanepool_group *group)
     return status == LANEPOOL_FORKED;
 }
 
-static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_ns_max,
+static lanepool_status wait_for_next(lanepool_group *group, uint64_t wait_max_ns,
                                      lanepool_i_member **taken)
 {
     if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
     if (is_of_parent_process(group))
         return LANEPOOL_FORKED;
-    return wait_to_take_completion(group, lanepool_i_deadline(wait_ns_max), taken);
+    return wait_to_take_completion(group, lanepool_i_deadline(wait_max_ns), taken);
 }
 
-lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
+lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_max_ns,
                                     lanepool_completion *completion)
 {
     if (group == NULL || completion == NULL || !group->keeps_completions)
@@ -285,12 +311,12 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_ns_max,
         return LANEPOOL_FORKED;
     lanepool_i_member *taken;
     lanepool_status status = try_to_take_completion(group, NULL, &taken);
-    if (status == LANEPOOL_TIMED_OUT && wait_ns_max > 0)
-        status = wait_for_next(group, wait_ns_max, &taken);
+    if (status == LANEPOOL_TIMED_OUT && wait_max_ns > 0)
+        status = wait_for_next(group, wait_max_ns, &taken);
     if (status != LANEPOOL_OK)
         return status;
-    completion->context = taken->context;
-    completion->result = taken->future.result;
+    *completion =
+        (lanepool_completion){ .context = taken->context, .result = taken->future.result };
     lanepool_future_release(&taken->future);
     return LANEPOOL_OK;
 }
@@ -307,13 +333,13 @@ lanepool_status lanepool_group_fd(lanepool_group *group, int *fd)
         return LANEPOOL_FORKED;
     lanepool_i_event event;
     if (!lanepool_i_event_init(&event))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     lanepool_i_mutex_lock(&group->lock);
     bool is_first = !group->has_event;
     if (is_first) {
         group->event = event;
         group->has_event = true;
-        if (group->untaken != NULL)
+        if (group->untaken != NULL || lanepool_i_group_is_over_locked(group))
             lanepool_i_event_set(&group->event);
     }
     *fd = lanepool_i_event_fd(&group->event);

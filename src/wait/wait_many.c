@@ -4,13 +4,12 @@
  * conflict with some claims: a task with these claims that does nothing is submitted and waited
  * for.
  */
-#include "lanepool/wait_many.h"
+#include "lanepool/future.h"
 
 #include "base/deadline.h"
 #include "core/run.h"
 #include "future/future.h"
-#include "lanepool/cancel.h"
-#include "route/pool.h"
+#include "route/offers.h"
 #include "sched/thread_record.h"
 
 static bool are_futures(lanepool_future *const *futures, size_t count)
@@ -26,11 +25,11 @@ static bool are_futures(lanepool_future *const *futures, size_t count)
 /* --- all --- */
 
 lanepool_status lanepool_future_wait_all(lanepool_future *const *futures, size_t future_count,
-                                         uint64_t wait_ns_max)
+                                         uint64_t wait_max_ns)
 {
     if (!are_futures(futures, future_count))
         return LANEPOOL_INVALID;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
     lanepool_status status = LANEPOOL_OK;
     for (size_t i = 0; i < future_count && status == LANEPOOL_OK; i++)
         status = lanepool_future_wait(futures[i], lanepool_i_deadline_left(deadline_ns), NULL);
@@ -85,7 +84,7 @@ static lanepool_status wait_for_any(lanepool_future *const *futures, size_t coun
 {
     lanepool_i_semaphore semaphore;
     if (!lanepool_i_semaphore_init(&semaphore))
-        return LANEPOOL_NO_THREAD;
+        return LANEPOOL_NO_RESOURCE;
     size_t asked = listen_to_all(futures, count, listeners, &semaphore);
     size_t posts =
         asked == count ? lanepool_i_semaphore_wait_until(&semaphore, deadline_ns) : (size_t)0;
@@ -95,12 +94,12 @@ static lanepool_status wait_for_any(lanepool_future *const *futures, size_t coun
 }
 
 lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t future_count,
-                                         uint64_t wait_ns_max, size_t *index)
+                                         uint64_t wait_max_ns, size_t *index)
 {
     if (!are_futures(futures, future_count) || future_count == 0 || index == NULL)
         return LANEPOOL_INVALID;
     lanepool_status status = find_ended(futures, future_count, index);
-    if (status != LANEPOOL_TIMED_OUT || wait_ns_max == 0)
+    if (status != LANEPOOL_TIMED_OUT || wait_max_ns == 0)
         return status;
     if (lanepool_i_thread_is_inside_any())
         return LANEPOOL_DEADLOCK;
@@ -110,7 +109,7 @@ lanepool_status lanepool_future_wait_any(lanepool_future *const *futures, size_t
         lanepool_i_memory_alloc(future_count * sizeof(lanepool_i_listener));
     if (listeners == NULL)
         return LANEPOOL_NOMEM;
-    status = wait_for_any(futures, future_count, listeners, lanepool_i_deadline(wait_ns_max));
+    status = wait_for_any(futures, future_count, listeners, lanepool_i_deadline(wait_max_ns));
     lanepool_i_memory_free(listeners);
     if (status == LANEPOOL_OK)
         status = find_ended(futures, future_count, index);
@@ -145,13 +144,15 @@ static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_cl
 /* Cancelling all tasks of a lane cancels the task of this call, too, but not the tasks that run.
  * Then this call waits behind those again. */
 lanepool_status lanepool_pool_wait_claims(lanepool_pool *pool, const lanepool_claim *claims,
-                                          size_t claim_count, uint64_t wait_ns_max)
+                                          size_t claim_count, uint64_t wait_max_ns)
 {
-    if (pool == NULL || pool->options.is_compatible != NULL || claim_count == 0 || wait_ns_max == 0)
+    if (pool == NULL || claim_count == 0 || wait_max_ns == 0)
         return LANEPOOL_INVALID;
+    if (!lanepool_i_pool_offers(pool, LANEPOOL_I_WAIT_CLAIMS))
+        return LANEPOOL_UNSUPPORTED;
     lanepool_result result = { LANEPOOL_CANCELLED, 0, NULL };
     lanepool_status status = LANEPOOL_OK;
-    uint64_t deadline_ns = lanepool_i_deadline(wait_ns_max);
+    uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
     while (status == LANEPOOL_OK && result.status == LANEPOOL_CANCELLED)
         status = wait_behind_claims(pool, claims, claim_count, deadline_ns, &result);
     return status;

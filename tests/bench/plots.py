@@ -3,61 +3,75 @@ from typing import NamedTuple
 
 
 class Plot(NamedTuple):
-    title: str
+    title: str     # what the curve shows
     x_label: str
-    y_label: str   # including the unit
+    y_label: str   # the unit
     log: str = ""  # the axes with logarithmic scales: "x", "y", "xy"
     is_drawn: bool = True
+    better: str = "lower"
+    # Names of x values that are categories. These have no lines between their points.
+    categories: dict = {}
 
+
+PERCENTILES = {2: "median", 10: "90th", 100: "99th", 1000: "99.9th"}
+PERCENTILES_LABEL = "percentile of the tasks"
+FLOODED = {0: "none", 1: "1", 2: "2", 4: "4"}
+FLOODED_LABEL = "flooded keys with 100,000 pending tasks each, on two workers"
+LOAD_LABEL = "load in % of two CPUs; random arrivals of tasks of 50 µs"
+WAITING = "task lengths"
 
 PLOTS = {
-    "submit": Plot("A submit by itself, while no worker is free", "claims of the task",
+    "submit": Plot("Time of a submit, while no worker is free", "claims of the task",
                    "ns for each task"),
-    "inside": Plot("From submit to end inside one worker: submitted, routed, run, released",
+    "inside": Plot("Time of a task inside one worker, from its submit to its release",
                    "claims of the task", "ns for each task"),
-    "depth": Plot("One key for each task: cost beside what is pending", "pending tasks",
+    "depth": Plot("Time of a task with one key, by what is pending", "pending tasks",
                   "ns for each task", "x"),
-    "allocations": Plot("What the library asks of the system's allocator", "fill of the same pool",
+    "allocations": Plot("Calls of the system's allocator", "fill of the same pool",
                         "allocations for each task", is_drawn=False),
-    "claims": Plot("Tasks with many of 131,072 keys: cost of each claim", "claims of the task",
+    "claims": Plot("Time of each claim, for tasks with many of 131,072 keys", "claims of the task",
                    "ns for each claim", "x"),
-    "rule": Plot("A submit where a rule of the program's decides what conflicts", "pending tasks",
+    "rule": Plot("Time of a submit in a pool with a rule of the program's", "pending tasks",
                  "ns for each task", "xy"),
-    "memory_task": Plot("Resident memory of a pending task", "claims of the task",
-                        "bytes for each task"),
-    "memory_lane": Plot("Resident memory of lanes, beside their tasks'", "lanes",
-                        "bytes for each lane", "x"),
-    "wake": Plot("From submit to start, all workers asleep", "one task in so many waits longer",
-                 "us", "xy"),
-    "beside_long": Plot("From submit to start, beside a task of 1 ms on the only other worker",
-                        "one task in so many waits longer", "us", "xy"),
-    "load_p50": Plot("Random arrivals of 50 us for two workers: half of all tasks wait longer",
-                     "load (% of two processors)", "waiting in task lengths"),
-    "load_p99": Plot("Random arrivals of 50 us for two workers: one task in 100 waits longer",
-                     "load (% of two processors)", "waiting in task lengths", "y"),
-    "load_p999": Plot("Random arrivals of 50 us for two workers: one task in 1,000 waits longer",
-                      "load (% of two processors)", "waiting in task lengths", "y"),
-    "cold_p50": Plot("A cold key's task beside keys with 100,000 tasks each: half wait longer",
-                     "flooded keys (two workers)", "us", "y"),
-    "cold_p99": Plot("A cold key's task beside keys with 100,000 tasks each: one in 100 waits longer",
-                     "flooded keys (two workers)", "us", "y"),
-    "cold_max": Plot("A cold key's task beside keys with 100,000 tasks each: the longest waiting",
-                     "flooded keys (two workers)", "us", "y"),
-    "cold_by_backlog": Plot("A cold key's task beside two flooded keys: one in 100 waits longer",
-                            "pending tasks of each flooded key (two workers)", "us", "xy"),
-    "cold_to_bound": Plot("99th percentile of a cold key's waiting, divided by its bound",
-                          "flooded keys (two workers)", "times (flooded keys + 1) quanta", "y"),
-    "idle_cpu": Plot("CPU time of an idle pool", "workers", "ms per second"),
-    "idle_switches": Plot("Threads of an idle pool that wake up", "workers", "per second"),
-    "workers_1us": Plot("Bodies of 1 us: what is used of the processors' time", "workers",
-                        "share of min(workers, processors)"),
-    "workers_10us": Plot("Bodies of 10 us: what is used of the processors' time", "workers",
-                         "share of min(workers, processors)"),
-    "workers_empty": Plot("Empty bodies: cost beside the number of workers", "workers",
-                          "ns for each task"),
+    "beside_parked": Plot("Submit and wait of a client, beside a parked one",
+                          "tasks behind the parked task", "µs", is_drawn=False),
+    "resolve": Plot("Time to resolve a parked task", "parked tasks", "ns for each task",
+                    is_drawn=False),
+    "memory_task": Plot("Memory of a pending task", "claims of the task", "bytes for each task"),
+    "memory_lane": Plot("Memory of a lane, without its tasks", "lanes", "bytes for each lane", "x"),
+    "wake": Plot("Time from submit to start, all workers asleep", PERCENTILES_LABEL, "µs", "y",
+                 categories=PERCENTILES),
+    "beside_long": Plot("Time from submit to start, beside a task of 1 ms on the only other worker",
+                        PERCENTILES_LABEL, "µs", "y", categories=PERCENTILES),
+    "load_p50": Plot("Waiting time by load: median", LOAD_LABEL, WAITING),
+    "load_p99": Plot("Waiting time by load: 99th percentile", LOAD_LABEL, WAITING, "y"),
+    "load_p999": Plot("Waiting time by load: 99.9th percentile", LOAD_LABEL, WAITING, "y"),
+    "cold_p50": Plot("Waiting time of a task whose key is idle, beside flooded keys: median",
+                     FLOODED_LABEL, "µs", "y", categories=FLOODED),
+    "cold_p99": Plot("Waiting time of a task whose key is idle, beside flooded keys: "
+                     "99th percentile",
+                     FLOODED_LABEL, "µs", "y", categories=FLOODED),
+    "cold_max": Plot("Waiting time of a task whose key is idle, beside flooded keys: longest",
+                     FLOODED_LABEL, "µs", "y", categories=FLOODED),
+    "cold_by_backlog": Plot("Waiting time of a task whose key is idle: 99th percentile",
+                            "pending tasks of each of two flooded keys, on two workers", "µs", "xy"),
+    "cold_to_bound": Plot("Waiting time of a task whose key is idle, beside its bound: "
+                     "99th percentile",
+                          "flooded keys; the bound is (flooded keys + 1) quanta",
+                          "multiples of the bound", "y", categories=FLOODED),
+    "idle_cpu": Plot("CPU time of an idle pool", "workers", "ms per second", "x"),
+    "idle_switches": Plot("Threads of an idle pool that wake up", "workers", "per second",
+                          is_drawn=False),
+    "workers_1us": Plot("CPU time that runs bodies of 1 µs", "workers, on two CPUs",
+                        "shares of the usable CPUs", "x", better="higher"),
+    "workers_10us": Plot("CPU time that runs bodies of 10 µs", "workers, on two CPUs",
+                         "shares of the usable CPUs", "x", better="higher"),
+    "workers_empty": Plot("Time of an empty task, by workers", "workers, on two CPUs",
+                          "ns for each task", "x"),
     "serial_us": Plot("Requests one after the other", "", "us for each", is_drawn=False),
-    "serial_gain": Plot("Only the requests of one of 64 customers in order, beside one after the other",
-                        "workers", "times as fast", is_drawn=False),
-    "submitters_empty": Plot("Empty bodies, two workers: cost beside the number of submitters",
-                             "submitting threads", "ns for each task"),
+    "serial_gain": Plot("Only the requests of one of 64 customers in order, beside one after the "
+                        "other",
+                        "workers", "times as fast", is_drawn=False, better="higher"),
+    "submitters_empty": Plot("Time of an empty task on two workers, by submitting threads",
+                             "submitting threads, on two CPUs", "ns for each task", "x"),
 }

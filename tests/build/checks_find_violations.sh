@@ -13,7 +13,7 @@ fresh() { # makes a project without a violation
     rm -rf "$place/p"
     mkdir -p "$place/p/src/platform" "$place/p/docs/diagrams" "$place/p/tests/unit" \
         "$place/p/include/lanepool"
-    cp "$here/../../.clang-format" "$place/p/"
+    cp "$here"/../../.clang-format{,-cpp,-include} "$place/p/"
     mkdir -p "$place/p/src/high" "$place/p/src/low"
     printf 'high: above\nlow: below\nplatform: the door\n' >"$place/p/docs/diagrams/layers.txt"
     printf '#include "low/low.h"\n\nint lanepool_i_high(void);\n' >"$place/p/src/high/high.h"
@@ -47,6 +47,8 @@ check() { # check <name> <directory below the project>
     names) python3 -B "$here/names.py" "$place/p/src" ;;
     prose) python3 -B "$here/prose.py" "$place/p" src ;;
     drawings) python3 -B "$drawn/draw.py" --check ;;
+    documented) python3 -B "$here/documented.py" "$place/p" ;;
+    links) python3 -B "$here/links.py" "$place/p/docs" ;;
     *) bash "$here/$1.sh" "$place/p$2" ;;
     esac
 }
@@ -157,6 +159,42 @@ if command -v python3 >/dev/null && command -v dot >/dev/null; then
     finds "a drawing that lacks an added file" drawings ""
 fi
 
+# Makes a project with one public call, whose comment has all that users need.
+fresh_call() {
+    fresh
+    header=$place/p/include/lanepool/good.h
+    mkdir "$place/p/docs/reference"
+    cp "$here/../../docs/reference/headers.py" "$place/p/docs/reference/"
+    echo '    X(OK, 0, "success") X(INVALID, 1, "an argument is wrong")' \
+        >"$place/p/include/lanepool/status.h"
+    printf '%s\n' '/**' ' * @defgroup good Good' ' * Calls.' ' * @{' ' */' '' '/**' ' * Does it.' \
+        ' * @param wait_max_ns How long.' ' * @also INVALID' \
+        ' * @threads Any thread. @complexity O(1).' ' */' \
+        'LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_good(int wait_max_ns);' >"$header"
+}
+
+if command -v python3 >/dev/null; then
+    fresh_call
+    passes documented ""
+    for line in @param @also @threads @defgroup; do
+        sed -i "/$line/d" "$header"
+        finds "a call without $line" documented ""
+        fresh_call
+    done
+    echo 'LANEPOOL_API void lanepool_other(void);' >>"$header"
+    finds "a call without a comment" documented ""
+    fresh_call
+    sed -i 's/How long/As docs\/nowhere.md says/' "$header"
+    finds "a page that does not exist" documented ""
+
+    echo '<a id="here" href="a.html#here"></a>' >"$place/p/docs/a.html"
+    passes links ""
+    echo '<a href="a.html#there"></a>' >>"$place/p/docs/a.html"
+    finds "a link to an anchor that does not exist" links ""
+    echo '<img src="b.svg"/>' >"$place/p/docs/a.html"
+    finds "a picture that does not exist" links ""
+fi
+
 echo '/* TO''DO */' >>"$place/p/src/low/low.h"
 finds "unfinished work" style ""
 echo '/* see /ho''me/someone */' >>"$place/p/src/low/low.h"
@@ -166,9 +204,11 @@ finds "build products" style ""
 printf 'int  x ;\n' >>"$place/p/src/low/low.h"
 if command -v clang-format >/dev/null; then
     finds "bad format" style ""
+    printf 'int  x ;\n' >"$place/p/src/low/low.hpp"
+    finds "bad format of C++" style ""
 fi
 fresh
-for _ in {1..601}; do echo 'int lanepool_i_x(void);'; done >"$place/p/src/low/low.h"
+for _ in {1..821}; do echo 'int lanepool_i_x(void);'; done >"$place/p/src/low/low.h"
 finds "a long file" style ""
 printf 'Test(other, is_here)\n{\n}\n' >"$place/p/tests/unit/good.c"
 finds "a wrong suite name" style ""
@@ -220,6 +260,12 @@ symbols_find() { # symbols_find <what> <source of the library>
 }
 if ! symbols_find "nothing" 'int lanepool_one(void) { return 1; }'; then
     echo "symbols: refuses a library without a violation"
+    failed=1
+fi
+echo 'LANEPOOL_1 {' >"$place/empty.map"
+if bash "$here/symbols.sh" "$place/p/include" "$place/one.so" "$place/one.a" "$place/empty.map" \
+    >/dev/null 2>&1; then
+    echo "symbols: does not find a function that the map lacks"
     failed=1
 fi
 for bad in 'int lanepool_one(void) { return 1; } int lanepool_i_two(void) { return 2; }' \

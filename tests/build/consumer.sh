@@ -56,6 +56,12 @@ if command -v pkg-config >/dev/null; then
     read -ra flags < <(pkg-config --cflags --libs lanepool)
     "${CC:-cc}" -std=c11 "$here/consumer/main.c" -o "$place/by-pkg-config" "${flags[@]}"
     LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$place/by-pkg-config"
+    # README's first program, as README has it.
+    awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' \
+        "$here/../../README.md" >"$place/hello.c"
+    "${CC:-cc}" -std=c11 -Wall -Wextra -Werror "$place/hello.c" -o "$place/hello" "${flags[@]}"
+    LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") "$place/hello" |
+        diff "$here/../../demo/tutorial/hello.out" -
     if command -v "${CXX:-c++}" >/dev/null; then
         "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror "$here/consumer/main.cpp" \
             -o "$place/from-cpp" "${flags[@]}"

@@ -5,7 +5,7 @@
 
 The table is docs/diagrams/layers.txt. It names the folders from top to bottom, and all exceptions:
 includes and calls that still point up, structs of functions through which a lower folder calls a
-higher one, and public headers whose functions are in files of another name. Each row must be true,
+higher one, and public headers with the files of their functions. Each row must be true,
 and there may be no other exception. The objects are the compiled sources; without them calls are
 not checked.
 """
@@ -25,7 +25,7 @@ class Table:
         self.up_includes = set()  # (file, header)
         self.up_calls = set()  # (file, function)
         self.tables = {}  # (header, type) -> (count, folders)
-        self.public = {}  # public header -> stem
+        self.public = {}  # public header -> stems
         folders = []
         for line in open(path):
             head, _, rest = line.partition(":")
@@ -38,7 +38,7 @@ class Table:
             elif head == "table":
                 self.tables[words[0], words[1]] = (int(words[2]), words[3:])
             elif head == "public":
-                self.public[words[0]] = words[1]
+                self.public[words[0]] = words[1:]
             else:
                 folders.append(head)
         for place, folder in enumerate(reversed(folders)):
@@ -169,7 +169,7 @@ def check_tables(table, texts):
 
 
 def check_public(table, texts, headers):
-    """Checks that each public function is in <header>.c, or in <header>_<part>.c."""
+    """Checks that each public function is in <stem>.c, or in <stem>_<part>.c, for a stem of its header."""
     place = {}
     for file, text in texts.items():
         if file.endswith(".c"):
@@ -180,12 +180,12 @@ def check_public(table, texts, headers):
         if not header.endswith(".h"):
             continue
         text = without_comments(open(os.path.join(headers, header)).read())
-        stem = table.public.get(header, header[:-2])
+        stems = "|".join(table.public.get(header, [header[:-2]]))
         for name in re.findall(r"LANEPOOL_API[^;]*?\b(lanepool_\w+)\s*\(", text):
             file = place.get(name)
             if file is None:
                 yield "%s is declared in %s, but defined nowhere" % (name, header)
-            elif not re.fullmatch(stem + r"(_\w+)?\.c", os.path.basename(file)):
+            elif not re.fullmatch("(%s)" % stems + r"(_\w+)?\.c", os.path.basename(file)):
                 yield "%s is declared in %s and defined in %s" % (name, header, file)
 
 

@@ -13,7 +13,7 @@ if ! command -v readelf >/dev/null; then
 fi
 
 events=$(grep -oE 'LANEPOOL_EVENT_[A-Z]+ = [0-9]+, */\*\*<|LANEPOOL_EVENT_NAME = [0-9]+' \
-    "$include/lanepool/trace.h" | sed -E 's/LANEPOOL_EVENT_([A-Z]+).*/\L\1/' | sort -u)
+    "$include/lanepool/inspect.h" | sed -E 's/LANEPOOL_EVENT_([A-Z]+).*/\L\1/' | sort -u)
 probes=$(readelf -n "$shared" | awk '$1 == "Provider:" { mine = $2 == "lanepool" }
     $1 == "Name:" && mine { print $2 }' | sort -u)
 

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$1"
-scenario_count=61
+scenario_count=62
 failed=0
 
 complain() {

@@ -30,7 +30,7 @@ struct submitter {
 static void *submit_one(void *argument)
 {
     struct submitter *self = argument;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = step_task(&self->step, &claim, 1);
 
     self->thread = process_thread_self();
@@ -208,7 +208,7 @@ struct flood {
 
 enum { FLOOD_LIMIT = 7, FLOOD_THREADS = 3, FLOOD_TASKS = 2000 };
 
-static int flood_body(lanepool_run *run, void *context, lanepool_call call)
+static int flood_body(lanepool_run *run, void *context)
 {
     struct flood *flood = context;
     int64_t admitted = atomic_load(&flood->admitted);
@@ -216,7 +216,6 @@ static int flood_body(lanepool_run *run, void *context, lanepool_call call)
     int64_t most = atomic_load(&flood->most);
 
     (void)run;
-    (void)call;
     while (in_flight > most && !atomic_compare_exchange_weak(&flood->most, &most, in_flight)) {
     }
     atomic_fetch_add(&flood->finished, 1);
@@ -327,13 +326,12 @@ struct inside {
     lanepool_status or_run;
 };
 
-static int submit_inside(lanepool_run *run, void *context, lanepool_call call)
+static int submit_inside(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     lanepool_pool *pool = lanepool_run_pool(run);
     lanepool_task tasks[4];
 
-    (void)call;
     for (int i = 0; i < 4; i++) {
         tasks[i] = step_task(&inside->steps[i], NULL, 0);
     }
@@ -405,7 +403,7 @@ Test(admission, batch_stops_at_the_first_bad_task)
 {
     static struct journal journal;
     struct step steps[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task tasks[4] = { LANEPOOL_TASK_INIT, LANEPOOL_TASK_INIT, LANEPOOL_TASK_INIT,
                                LANEPOOL_TASK_INIT };
     size_t accepted = 99;
@@ -434,7 +432,7 @@ Test(admission, batch_keeps_its_order)
     static struct journal journal;
     static struct step steps[COUNT];
     static lanepool_task tasks[COUNT];
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_pool *pool = limited_pool(2, 10);
 
     for (uint32_t i = 0; i < COUNT; i++) {

@@ -63,7 +63,7 @@ static void give(void *user, void *piece, size_t size)
 
 static lanepool_allocator allocator_of(struct store *store)
 {
-    lanepool_allocator allocator = { take, give, store };
+    lanepool_allocator allocator = { sizeof allocator, take, give, store };
 
     memset(store, 0, sizeof *store);
     pthread_mutex_init(&store->lock, NULL);
@@ -95,9 +95,10 @@ static bool submit_each_kind(lanepool_pool *pool, bool has_claims, lanepool_grou
     bool accepted = true;
 
     for (uint64_t i = 0; i < STEPS; i++) {
-        lanepool_claim claims[3] = { lanepool_claim_id(i % KEYS, LANEPOOL_EXCLUSIVE),
-                                     lanepool_claim_bytes(&i, sizeof i, LANEPOOL_SHARED),
-                                     lanepool_claim_id(KEYS + i % 7, LANEPOOL_SHARED) };
+        lanepool_claim claims[3] = { lanepool_exclusive(i % KEYS),
+                                     lanepool_claim_of(lanepool_key_bytes(&i, sizeof i),
+                                                       LANEPOOL_SHARED),
+                                     lanepool_shared(KEYS + i % 7) };
         lanepool_task task = step_task(&steps[i], claims, has_claims ? 1 + i % 3 : 0);
 
         steps[i] = (struct step){ .id = (uint32_t)i };
@@ -159,6 +160,88 @@ Test(allocators, memory_comes_from_it_per_worker_and_with_a_rule)
     works_with(&options);
     options.layout = LANEPOOL_PER_KEY;
     works_with(&options);
+}
+
+/* What a task of the next test uses, besides its claims. */
+enum { FUTURE = 1, GROUP = 2, PUMP = 4, RELEASE = 8, TAG = 16, POLICY = 32, COMBINATIONS = 128 };
+
+static void released(void *context)
+{
+    (void)context;
+}
+
+/* Submits one task with these features, at once or delayed. A delayed task has neither a group nor
+ * a pump. */
+static void submit_combination(lanepool_pool *pool, lanepool_group *group, lanepool_pump *pump,
+                               unsigned features, bool later)
+{
+    static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_CONTINUE, LANEPOOL_FAILURE_POISON,
+                                                 LANEPOOL_FAILURE_PAUSE };
+    lanepool_claim claims[3] = { lanepool_exclusive(features),
+                                 lanepool_claim_of(lanepool_key_bytes("key", 3), LANEPOOL_SHARED),
+                                 lanepool_claim_of(lanepool_key_id(KEYS), LANEPOOL_SHARED) };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_future *future = NULL;
+    lanepool_task task = step_task(&steps[features], claims, features % 4);
+
+    policy.retries = features / POLICY % 2;
+    policy.at_end = ends[features % 3];
+    policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
+    task.future = features & FUTURE ? &future : NULL;
+    task.group = features & GROUP && !later ? group : NULL;
+    task.pump = features & PUMP && !later ? pump : NULL;
+    task.release = features & RELEASE ? released : NULL;
+    task.tag = features & TAG ? 5 : 0;
+    task.on_failure = features >= POLICY ? &policy : NULL;
+    expect_ok(later ? lanepool_pool_submit_after(pool, &task, 1)
+                    : lanepool_pool_submit(pool, &task));
+    lanepool_future_release(future);
+}
+
+/* A periodic task with a policy of the pool's loses it when it is built. */
+static void begin_and_end_periodic(lanepool_pool *pool)
+{
+    lanepool_claim claim = lanepool_exclusive(1);
+    lanepool_task task = step_task(&steps[COMBINATIONS], &claim, 1);
+    lanepool_timer *timer;
+
+    expect_ok(lanepool_pool_submit_every(pool, &task, 1, 1000000000, LANEPOOL_FIXED_RATE, &timer));
+    lanepool_timer_cancel(timer);
+    lanepool_timer_release(timer);
+}
+
+Test(allocators, each_piece_goes_back_with_its_size_whatever_a_task_uses)
+{
+    struct store store;
+    lanepool_allocator allocator = allocator_of(&store);
+    lanepool_options options = LANEPOOL_OPTIONS_INIT;
+    lanepool_failure_policy of_pool = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_group *group;
+    lanepool_pump *pump;
+
+    of_pool.retries = 1;
+    options.workers = 2;
+    options.allocator = &allocator;
+    for (int round = 0; round < 2; round++) {
+        options.on_failure = round == 0 ? NULL : &of_pool;
+        memset(steps, 0, sizeof steps);
+        lanepool_pool *pool = pool_make_with(&options);
+        expect_ok(lanepool_group_create(NULL, &group));
+        expect_ok(lanepool_pump_create(pool, &pump));
+        for (unsigned i = 0; i < COMBINATIONS; i++) {
+            submit_combination(pool, group, pump, i, false);
+            submit_combination(pool, group, pump, i, true);
+            while (i & PUMP && lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, NULL) != LANEPOOL_OK) {
+            }
+        }
+        begin_and_end_periodic(pool);
+        pool_settle(pool);
+        expect_ok(lanepool_pump_destroy(pump));
+        pool_end(pool);
+        lanepool_group_destroy(group);
+        expect_eq(store.errors, 0);
+    }
+    is_given_back(&store);
 }
 
 /* Refuses requests from this one on. Accepted tasks still run, and all memory is freed. */

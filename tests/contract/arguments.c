@@ -12,23 +12,29 @@ static bool any_rule(const lanepool_task_view *a, const lanepool_task_view *b, v
     return true;
 }
 
-/* Every form of submit must refuse the task and leave its future NULL. */
-static void refused_by_every_form(lanepool_pool *pool, const lanepool_task *task)
+/* Every form of submit must refuse the task with the status, and leave its future NULL. */
+static void every_form_answers(lanepool_pool *pool, const lanepool_task *task,
+                               lanepool_status wanted)
 {
     lanepool_future *future = (lanepool_future *)pool;
     lanepool_task copy = *task;
     size_t accepted = 9;
 
     copy.future = &future;
-    expect_status(lanepool_pool_submit(pool, &copy), LANEPOOL_INVALID);
-    expect_status(lanepool_pool_submit_within(pool, &copy, 0), LANEPOOL_INVALID);
-    expect_status(lanepool_pool_submit_within(pool, &copy, LANEPOOL_FOREVER), LANEPOOL_INVALID);
-    expect_status(lanepool_pool_submit_or_run(pool, &copy), LANEPOOL_INVALID);
-    expect_status(lanepool_pool_submit_batch(pool, &copy, 1, 0, &accepted), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_submit(pool, &copy), wanted);
+    expect_status(lanepool_pool_submit_within(pool, &copy, 0), wanted);
+    expect_status(lanepool_pool_submit_within(pool, &copy, LANEPOOL_FOREVER), wanted);
+    expect_status(lanepool_pool_submit_or_run(pool, &copy), wanted);
+    expect_status(lanepool_pool_submit_batch(pool, &copy, 1, 0, &accepted), wanted);
     expect_eq(accepted, 0);
     if (copy.struct_size >= sizeof copy) {
         expect(future == NULL);
     }
+}
+
+static void refused_by_every_form(lanepool_pool *pool, const lanepool_task *task)
+{
+    every_form_answers(pool, task, LANEPOOL_INVALID);
 }
 
 static void nothing_was_accepted(lanepool_pool *pool)
@@ -101,26 +107,28 @@ Test(arguments, bad_claims)
 {
     static const char byte = 'x';
     struct step step = { 0 };
-    lanepool_claim key = lanepool_claim_id(5, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(5);
     lanepool_lane *foreign;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_pool *other = pool_make(1, LANEPOOL_PER_KEY);
-    lanepool_claim bad[8];
+    lanepool_claim bad[9];
 
-    expect_ok(lanepool_lane_acquire(other, &key, &foreign));
-    for (int i = 0; i < 8; i++) {
-        bad[i] = key;
+    expect_ok(lanepool_lane_acquire(other, key, &foreign));
+    for (int i = 0; i < 9; i++) {
+        bad[i] = lanepool_exclusive(5);
     }
-    bad[0].type = 0;
-    bad[1].type = 5;
+    bad[0].key.type = 0;
+    bad[1].key.type = 5;
     bad[2].mode = 2;
-    bad[3] = lanepool_claim_bytes(NULL, 1, LANEPOOL_EXCLUSIVE);
-    bad[4] = lanepool_claim_bytes(&byte, LANEPOOL_KEY_BYTES_MAX + 1, LANEPOOL_EXCLUSIVE);
-    bad[5] = lanepool_claim_lane(NULL, LANEPOOL_EXCLUSIVE);
-    bad[6] = lanepool_claim_lane(foreign, LANEPOOL_EXCLUSIVE);
-    bad[7].type = UINT32_MAX;
-    for (int i = 0; i < 8; i++) {
-        lanepool_claim claims[2] = { key, bad[i] };
+    bad[3] = lanepool_claim_of(lanepool_key_bytes(NULL, 1), LANEPOOL_EXCLUSIVE);
+    bad[4] = lanepool_claim_of(lanepool_key_bytes(&byte, LANEPOOL_KEY_BYTES_MAX + 1),
+                               LANEPOOL_EXCLUSIVE);
+    bad[5] = lanepool_claim_of(lanepool_key_lane(NULL), LANEPOOL_EXCLUSIVE);
+    bad[6] = lanepool_claim_of(lanepool_key_lane(foreign), LANEPOOL_EXCLUSIVE);
+    bad[7].key.type = UINT32_MAX;
+    bad[8].mode = (uint64_t)1 << 32;
+    for (int i = 0; i < 9; i++) {
+        lanepool_claim claims[2] = { lanepool_exclusive(5), bad[i] };
         lanepool_task task = step_task(&step, claims, 2);
 
         refused_by_every_form(pool, &task);
@@ -134,7 +142,7 @@ Test(arguments, bad_claims)
 Test(arguments, too_many_claims)
 {
     struct step step = { 0 };
-    lanepool_claim claim = lanepool_claim_id(5, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(5);
     lanepool_task task = step_task(&step, &claim, LANEPOOL_CLAIMS_MAX + 1);
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
 
@@ -144,10 +152,10 @@ Test(arguments, too_many_claims)
     nothing_was_accepted(pool);
 }
 
-Test(arguments, claims_in_a_pool_with_its_own_rule_and_kinds_without_one)
+Test(arguments, claims_beside_a_kind_and_kinds_without_a_rule)
 {
     struct step step = { 0 };
-    lanepool_claim claim = lanepool_claim_id(5, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(5);
     lanepool_task with_claim = step_task(&step, &claim, 1);
     lanepool_task with_kind = step_task(&step, NULL, 0);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -157,14 +165,23 @@ Test(arguments, claims_in_a_pool_with_its_own_rule_and_kinds_without_one)
     with_kind.kind = 3;
     options.workers = 1;
     pool = pool_make_with(&options);
-    refused_by_every_form(pool, &with_kind);
+    every_form_answers(pool, &with_kind, LANEPOOL_UNSUPPORTED);
     nothing_was_accepted(pool);
 
     options.is_compatible = any_rule;
+    with_claim.kind = 3;
     pool = pool_make_with(&options);
-    refused_by_every_form(pool, &with_claim);
-    expect_status(lanepool_lane_acquire(pool, &claim, &lane), LANEPOOL_INVALID);
+    every_form_answers(pool, &with_claim, LANEPOOL_UNSUPPORTED);
+    nothing_was_accepted(pool);
+
+    options.layout = LANEPOOL_PER_WORKER;
+    with_claim.kind = 0;
+    pool = pool_make_with(&options);
+    every_form_answers(pool, &with_claim, LANEPOOL_UNSUPPORTED);
+    expect_status(lanepool_lane_acquire(pool, claim.key, &lane), LANEPOOL_UNSUPPORTED);
     expect(lane == NULL);
+    claim.mode = 2; /* a wrong value is INVALID, whatever the pool offers */
+    refused_by_every_form(pool, &with_claim);
     nothing_was_accepted(pool);
 }
 
@@ -266,35 +283,31 @@ Test(arguments, bad_calls_on_a_future)
 Test(arguments, bad_lanes)
 {
     static const char byte = 'x';
-    lanepool_claim good = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
-    lanepool_claim bad[5];
+    lanepool_key good = lanepool_key_id(1);
+    lanepool_key bad[6];
     lanepool_lane *lane;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
 
-    expect_ok(lanepool_lane_acquire(pool, &good, &lane));
-    bad[0] = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
-    bad[1] = good;
-    bad[1].type = 0;
-    bad[2] = lanepool_claim_bytes(NULL, 3, LANEPOOL_EXCLUSIVE);
-    bad[3] = lanepool_claim_bytes(&byte, LANEPOOL_KEY_BYTES_MAX + 1, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(pool, good, &lane));
+    bad[0] = lanepool_key_lane(lane);
+    bad[1] = lanepool_key_none();
+    bad[2] = lanepool_key_bytes(NULL, 3);
+    bad[3] = lanepool_key_bytes(&byte, LANEPOOL_KEY_BYTES_MAX + 1);
     bad[4] = good;
     bad[4].type = 77;
+    bad[5] = lanepool_key_bytes(&byte, (size_t)UINT32_MAX + 1);
     lanepool_lane_release(lane);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         lane = (lanepool_lane *)&good;
-        expect_status(lanepool_lane_acquire(pool, &bad[i], &lane), LANEPOOL_INVALID);
+        expect_status(lanepool_lane_acquire(pool, bad[i], &lane), LANEPOOL_INVALID);
         expect(lane == NULL);
     }
     lane = (lanepool_lane *)&good;
-    expect_status(lanepool_lane_acquire(NULL, &good, &lane), LANEPOOL_INVALID);
+    expect_status(lanepool_lane_acquire(NULL, good, &lane), LANEPOOL_INVALID);
     expect(lane == NULL);
-    lane = (lanepool_lane *)&good;
-    expect_status(lanepool_lane_acquire(pool, NULL, &lane), LANEPOOL_INVALID);
-    expect(lane == NULL);
-    expect_status(lanepool_lane_acquire(pool, &good, NULL), LANEPOOL_INVALID);
+    expect_status(lanepool_lane_acquire(pool, good, NULL), LANEPOOL_INVALID);
     lanepool_lane_release(NULL);
-    good.mode = 99; /* the mode is not checked */
-    expect_ok(lanepool_lane_acquire(pool, &good, &lane));
+    expect_ok(lanepool_lane_acquire(pool, good, &lane));
     lanepool_lane_release(lane);
     pool_end(pool);
 }

@@ -118,12 +118,11 @@ struct waiting {
     lanepool_status for_behind;
 };
 
-static int wait_for_both(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_both(lanepool_run *run, void *context)
 {
     struct waiting *waiting = context;
 
     (void)run;
-    (void)call;
     gate_pass(waiting->gate);
     waiting->for_barrier = lanepool_future_wait(waiting->barrier, LANEPOOL_FOREVER, NULL);
     waiting->for_behind = lanepool_future_wait(waiting->behind, LANEPOOL_FOREVER, NULL);
@@ -176,7 +175,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
 
     (void)ticket;
     back->claim_counts[back->count % 4] = task->claim_count;
-    back->types[back->count++ % 4] = task->claim_count > 0 ? task->claims[0].type : 0;
+    back->types[back->count++ % 4] = task->claim_count > 0 ? task->claims[0].key.type : 0;
 }
 
 Test(barriers, are_handed_back_in_their_place)
@@ -213,7 +212,7 @@ Test(barriers, held_lane_may_be_released_behind_one)
     struct step holder = { .gate = &gate };
     struct step barrier = { 0 };
     struct step claiming = { 0 };
-    lanepool_claim key = lanepool_claim_id(3, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(3);
     lanepool_lane *lane;
     size_t count = 0;
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
@@ -222,8 +221,8 @@ Test(barriers, held_lane_may_be_released_behind_one)
     expect_ok(step_submit(pool, &holder));
     expect(gate_await(&gate, 1));
     expect_ok(submit_barrier(pool, &barrier, NULL));
-    expect_ok(lanepool_lane_acquire(pool, &key, &lane));
-    lanepool_claim claim = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(pool, key, &lane));
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     for (int i = 0; i < 2; i++) {
         lanepool_task task = step_task(&claiming, &claim, 1);
         expect_ok(lanepool_pool_submit(pool, &task));
@@ -244,7 +243,7 @@ Test(barriers, held_lane_may_be_released_behind_one)
 Test(barriers, must_be_the_only_claim)
 {
     struct step step = { 0 };
-    lanepool_claim claims[2] = { lanepool_claim_all(), lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = { lanepool_claim_all(), lanepool_exclusive(1) };
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_task task = step_task(&step, claims, 2);
 

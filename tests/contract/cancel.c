@@ -23,7 +23,7 @@ static lanepool_future *submit_on_keys(lanepool_pool *pool, struct step *step, c
     lanepool_future *future;
 
     for (size_t i = 0; i < count; i++) {
-        claims[i] = lanepool_claim_id(keys[i], LANEPOOL_EXCLUSIVE);
+        claims[i] = lanepool_exclusive(keys[i]);
     }
     lanepool_task task = step_task(step, claims, count);
     task.future = &future;
@@ -90,11 +90,10 @@ struct patient {
     bool saw_it;
 };
 
-static int run_until_asked(lanepool_run *run, void *context, lanepool_call call)
+static int run_until_asked(lanepool_run *run, void *context)
 {
     struct patient *patient = context;
 
-    (void)call;
     patient->saw_it = lanepool_run_is_cancelled(run);
     gate_pass(patient->gate);
     patient->saw_it = !patient->saw_it && lanepool_run_is_cancelled(run);
@@ -192,8 +191,7 @@ static void cancel_the_pool(unsigned workers, lanepool_layout layout)
     struct step steps[TASKS] = { { 0 } };
     struct step later = { 0 };
     lanepool_future *futures[TASKS];
-    lanepool_claim both[2] = { lanepool_claim_id(0, LANEPOOL_EXCLUSIVE),
-                               lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim both[2] = { lanepool_exclusive(0), lanepool_exclusive(1) };
     size_t count = 0;
     lanepool_pool *pool = pool_make(workers, layout);
 
@@ -245,7 +243,7 @@ Test(cancel, all_tasks_of_one_key_and_no_others)
     struct step mine[3] = { { 0 } };
     struct step others[3] = { { 0 } };
     const uint64_t keys[2] = { 5, 6 };
-    lanepool_claim key = lanepool_claim_id(5, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(5);
     lanepool_lane *lane;
     size_t count = 0;
     lanepool_pool *pool = held_pool(&holder, &gate);
@@ -254,7 +252,7 @@ Test(cancel, all_tasks_of_one_key_and_no_others)
         lanepool_future_release(submit_on_keys(pool, &mine[i], keys, 1 + i % 2));
         lanepool_future_release(submit_on_key(pool, &others[i], 6));
     }
-    expect_ok(lanepool_lane_acquire(pool, &key, &lane));
+    expect_ok(lanepool_lane_acquire(pool, key, &lane));
     expect_ok(lanepool_lane_cancel(lane, &count));
     expect_eq(count, 3);
     lanepool_lane_release(lane);

@@ -24,11 +24,10 @@ Test(contexts_seen, snapshot_shows_who_uses_them_and_when_they_are_due)
 {
     struct gate gate;
     struct shop shop = { 0 };
-    struct visit holder = { .shop = &shop,
-                            .claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE),
-                            .gate = &gate };
-    struct visit lingering = { .shop = &shop,
-                               .claim = lanepool_claim_string("2-two", LANEPOOL_EXCLUSIVE) };
+    struct visit holder = { .shop = &shop, .claim = lanepool_exclusive(1), .gate = &gate };
+    struct visit lingering = {
+        .shop = &shop, .claim = lanepool_claim_of(lanepool_key_string("2-two"), LANEPOOL_EXCLUSIVE)
+    };
     lanepool_context_options contexts = shop_options();
     lanepool_pool *pool = shop_pool(&shop, &contexts);
     lanepool_snapshot *snapshot;
@@ -75,9 +74,8 @@ Test(contexts_seen, who_opens_one_and_who_waits_for_that_is_explained)
 {
     struct gate gate;
     struct shop shop = { 0 };
-    struct visit opens = { .shop = &shop, .claim = lanepool_claim_id(1, LANEPOOL_SHARED) };
-    struct visit waits = opens,
-                 behind = { .shop = &shop, .claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    struct visit opens = { .shop = &shop, .claim = lanepool_shared(1) };
+    struct visit waits = opens, behind = { .shop = &shop, .claim = lanepool_exclusive(1) };
     lanepool_context_options contexts = shop_options();
     lanepool_pool *pool = shop_pool(&shop, &contexts);
     lanepool_snapshot *snapshot;

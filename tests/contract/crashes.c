@@ -20,30 +20,27 @@ struct crash {
 
 static struct crash *crash; /* for at_exit(), which has no argument */
 
-static int abort_inside(lanepool_run *run, void *context, lanepool_call call)
+static int abort_inside(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    (void)call;
     abort();
 }
 
-static int write_where_nobody_may(lanepool_run *run, void *context, lanepool_call call)
+static int write_where_nobody_may(lanepool_run *run, void *context)
 {
     volatile int *place = mmap(NULL, sizeof *place, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)run;
     (void)context;
-    (void)call;
     *place = 1;
     return 0;
 }
 
-static int exit_inside(lanepool_run *run, void *context, lanepool_call call)
+static int exit_inside(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    (void)call;
     exit(EXIT_CODE);
 }
 

@@ -16,7 +16,7 @@ enum { MANY = 100000 };
 static lanepool_future *submit_after(lanepool_pool *pool, struct step *step, uint64_t key,
                                      int64_t delay_ns)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = step_task(step, &claim, 1);
     lanepool_future *future = NULL;
 
@@ -78,22 +78,29 @@ static struct {
     uint64_t cancelled;
 } many;
 
-static int count_in_turn(lanepool_run *run, void *context, lanepool_call call)
+static int count_in_turn(lanepool_run *run, void *context)
 {
     (void)run;
-    many.cancelled += call == LANEPOOL_CALL_CANCELLED;
     many.out_of_turn += many.next != (uint64_t)(uintptr_t)context;
     many.next++;
     return 0;
 }
 
+static void count_cancelled(void *context, lanepool_status why)
+{
+    (void)why;
+    many.cancelled++;
+    (void)count_in_turn(NULL, context);
+}
+
 static void submit_many(lanepool_pool *pool, int64_t delay_ns, lanepool_future **futures)
 {
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     many.next = many.out_of_turn = 0;
     task.function = count_in_turn;
+    task.cancelled = count_cancelled;
     task.claims = &claim;
     task.claim_count = 1;
     for (uint64_t i = 0; i < MANY; i++) {
@@ -235,8 +242,9 @@ Test(delays, count_against_the_limit_until_they_end)
 
 static lanepool_timer *submit_every(lanepool_pool *pool, struct step *step, lanepool_period period)
 {
-    lanepool_claim claims[2] = { lanepool_claim_id(1, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_bytes("a key", 5, LANEPOOL_SHARED) };
+    lanepool_claim claims[2] = {
+        lanepool_exclusive(1), lanepool_claim_of(lanepool_key_bytes("a key", 5), LANEPOOL_SHARED)
+    };
     lanepool_task task = step_task(step, claims, 2);
     lanepool_timer *timer = NULL;
 
@@ -298,7 +306,7 @@ Test(delays, wrong_arguments_of_periodic_tasks_are_refused)
                   LANEPOOL_INVALID);
     task.future = &future;
     expect_status(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_RATE, &timer),
-                  LANEPOOL_INVALID);
+                  LANEPOOL_UNSUPPORTED);
     expect(timer == NULL);
     expect_status(lanepool_timer_cancel(NULL), LANEPOOL_INVALID);
     lanepool_timer_release(NULL);

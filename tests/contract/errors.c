@@ -81,10 +81,9 @@ Test(errors, error_callback_comes_before_the_lanes_move_on)
 }
 
 /* Ends its thread instead of returning. */
-static int end_thread(lanepool_run *run, void *context, lanepool_call call)
+static int end_thread(lanepool_run *run, void *context)
 {
     (void)run;
-    (void)call;
     gate_arrive(context);
     pthread_exit(NULL);
 }
@@ -94,7 +93,7 @@ Test(errors, task_that_ends_its_thread_is_abandoned_and_its_lane_goes_on)
     struct errors errors = { .count = 0 };
     struct gate gate;
     struct step next[20] = { { 0 } };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_future *future;
     lanepool_result result;
@@ -125,13 +124,12 @@ Test(errors, task_that_ends_its_thread_is_abandoned_and_its_lane_goes_on)
 }
 
 /* Waits inside for a task that ends the thread, on which both tasks run. */
-static int wait_for_end(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_end(lanepool_run *run, void *context)
 {
     lanepool_pool *pool = lanepool_run_pool(run);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_future **future = context;
 
-    (void)call;
     task.function = end_thread;
     task.context = future + 1; /* the gate after the future */
     task.future = future;
@@ -142,14 +140,13 @@ static int wait_for_end(lanepool_run *run, void *context, lanepool_call call)
 }
 
 /* Submits a step and waits for it. */
-static int wait_for_step(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_step(lanepool_run *run, void *context)
 {
     lanepool_pool *pool = lanepool_run_pool(run);
     struct step *step = context;
     lanepool_task task = step_task(step, NULL, 0);
     lanepool_future *future;
 
-    (void)call;
     task.future = &future;
     if (lanepool_pool_submit(pool, &task)) {
         return 1;

@@ -14,14 +14,10 @@ struct trying {
     _Atomic uint32_t releases;
 };
 
-static int try(lanepool_run *run, void *context, lanepool_call call)
+static int try(lanepool_run *run, void *context)
 {
     struct trying *trying = context;
 
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        atomic_fetch_add(&trying->cancels, 1);
-        return 0;
-    }
     trying->ticket = lanepool_run_ticket(run);
     trying->attempts[trying->calls % 8] = lanepool_run_attempt(run);
     unsigned call_number = ++trying->calls;
@@ -29,6 +25,14 @@ static int try(lanepool_run *run, void *context, lanepool_call call)
         gate_pass(trying->gate);
     }
     return call_number <= trying->fails ? (int)call_number : 0;
+}
+
+static void cancel_trying(void *context, lanepool_status why)
+{
+    struct trying *trying = context;
+
+    (void)why;
+    atomic_fetch_add(&trying->cancels, 1);
 }
 
 static void release_trying(void *context)
@@ -50,7 +54,7 @@ static lanepool_failure_policy policy_of(unsigned retries, uint64_t delay_ns)
 static lanepool_future *submit_trying(lanepool_pool *pool, struct trying *trying, uint64_t key,
                                       const lanepool_failure_policy *policy)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_future *future;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
@@ -59,6 +63,7 @@ static lanepool_future *submit_trying(lanepool_pool *pool, struct trying *trying
     task.claims = &claim;
     task.claim_count = 1;
     task.future = &future;
+    task.cancelled = cancel_trying;
     task.release = release_trying;
     task.on_failure = policy;
     expect_ok(lanepool_pool_submit(pool, &task));
@@ -212,7 +217,7 @@ Test(failures, cancel_ends_the_retries_and_their_delay)
     expect(gate_await(&gate, 1));
     gate_open(&gate, 1);
     expect_status(lanepool_future_cancel(future), LANEPOOL_RUNNING);
-    expect_status(await(future).status, LANEPOOL_FAILED);
+    expect(await(future).status != LANEPOOL_OK); /* FAILED if it was asked during the attempt */
     future = submit_trying(pool, &trying, 1, &policy);
     expect(gate_await(&gate, 1));
     gate_open(&gate, 1);
@@ -222,7 +227,7 @@ Test(failures, cancel_ends_the_retries_and_their_delay)
         expect_ok(lanepool_pool_cancel(pool, &count));
         expect_eq(count, 0);
     }
-    expect_status(await(future).status, LANEPOOL_FAILED);
+    expect_status(await(future).status, LANEPOOL_CANCELLED);
     pool_end(pool);
     expect_eq(trying.calls, 2);
     expect_eq(trying.cancels, 0);
@@ -238,13 +243,15 @@ static void cancel_in_error(void *user, const lanepool_error *error)
     }
 }
 
-/* By then the task is ready for its next attempt, or is about to be. */
+/* By then the task is ready for its next attempt, or is about to be. It is not parked, and pauses
+ * no lane: its lanes go on. */
 static void ask_after_the_first_attempt(uint64_t delay_ns, lanepool_failure_end at_end)
 {
     lanepool_failure_policy policy = policy_of(9, delay_ns);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     struct gate gate;
     struct trying trying = { .fails = 9, .gate = &gate };
+    struct step behind = { 0 };
     lanepool_future *future = NULL;
 
     gate_init(&gate);
@@ -255,22 +262,24 @@ static void ask_after_the_first_attempt(uint64_t delay_ns, lanepool_failure_end 
     lanepool_pool *pool = pool_make_with(&options);
     future = submit_trying(pool, &trying, 1, &policy);
     expect(gate_await(&gate, 1));
+    expect_ok(step_submit_on(pool, &behind, 1));
     gate_open(&gate, 10);
-    if (at_end == LANEPOOL_FAILURE_POISON) {
-        expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
-        expect_ok(lanepool_pool_resolve(pool, trying.ticket, LANEPOOL_RESOLVE_SKIP));
-    }
-    expect_status(await(future).status, LANEPOOL_FAILED);
+    pool_settle(pool);
+    lanepool_result result = await(future);
+    expect_status(result.status, LANEPOOL_CANCELLED);
+    expect_eq(result.code, 1);
     pool_end(pool);
+    expect_eq(behind.runs, 1);
     expect_eq(trying.calls, 1);
+    expect_eq(trying.cancels, 0);
     expect_eq(trying.releases, 1);
     gate_fini(&gate);
 }
 
-Test(failures, who_was_asked_to_end_between_two_attempts_is_not_tried_again)
+Test(failures, who_was_asked_to_end_between_two_attempts_is_cancelled)
 {
     for (uint64_t delay_ns = 0; delay_ns < 2; delay_ns++) {
-        ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_GO_ON);
+        ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_CONTINUE);
         ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_POISON);
         ask_after_the_first_attempt(delay_ns, LANEPOOL_FAILURE_PAUSE);
     }
@@ -298,7 +307,7 @@ Test(failures, drain_waits_for_retries_and_a_shutdown_now_does_not)
     gate_open(&gate, 1);
     expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
     pool_end(pool);
-    expect_status(await(future).status, LANEPOOL_FAILED);
+    expect(await(future).status != LANEPOOL_OK); /* CANCELLED unless the attempt ran until then */
     expect_eq(second.calls, 1);
     expect_eq(second.cancels, 0);
     expect_eq(second.releases, 1);
@@ -306,34 +315,31 @@ Test(failures, drain_waits_for_retries_and_a_shutdown_now_does_not)
     gate_fini(&gate);
 }
 
-static int give_up_and_fail(lanepool_run *run, void *context, lanepool_call call)
+static int give_up_and_fail(lanepool_run *run, void *context)
 {
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(1);
     struct trying *trying = context;
 
-    (void)call;
     trying->calls++;
-    return lanepool_run_release(run, &claim) == LANEPOOL_OK ? 5 : 6;
+    return lanepool_run_release(run, key) == LANEPOOL_OK ? 5 : 6;
 }
 
-static int hand_over_and_fail(lanepool_run *run, void *context, lanepool_call call)
+static int hand_over_and_fail(lanepool_run *run, void *context)
 {
     struct trying *trying = context;
     lanepool_task heir = LANEPOOL_TASK_INIT;
 
-    (void)call;
     trying->calls++;
     heir.function = try;
     heir.context = trying + 1;
     return lanepool_run_hand_over(run, &heir) == LANEPOOL_OK ? 5 : 6;
 }
 
-static int complete_and_fail(lanepool_run *run, void *context, lanepool_call call)
+static int complete_and_fail(lanepool_run *run, void *context)
 {
     struct trying *trying = context;
     lanepool_detached *detached;
 
-    (void)call;
     trying->attempts[trying->calls++ % 8] = lanepool_run_attempt(run);
     if (lanepool_run_detach(run, &detached) != LANEPOOL_OK ||
         lanepool_task_complete(detached, trying->calls < 3, NULL) != LANEPOOL_OK) {
@@ -345,8 +351,7 @@ static int complete_and_fail(lanepool_run *run, void *context, lanepool_call cal
 static lanepool_result fail_in(lanepool_pool *pool, lanepool_task_fn function,
                                struct trying *trying, const lanepool_failure_policy *policy)
 {
-    lanepool_claim claims[2] = { lanepool_claim_id(1, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(2, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = { lanepool_exclusive(1), lanepool_exclusive(2) };
     lanepool_future *future;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
@@ -394,6 +399,7 @@ Test(failures, each_run_of_a_periodic_task_ends_with_its_failure)
     gate_init(&gate);
     lanepool_pool *pool = pool_with(1, &policy, &errors);
     task.function = try;
+    task.cancelled = cancel_trying;
     task.context = &trying;
     expect_ok(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer));
     for (uint32_t i = 0; i < 3; i++) {
@@ -465,7 +471,7 @@ Test(failures, what_a_policy_cannot_be_is_refused)
 
     options.layout = LANEPOOL_PER_WORKER;
     options.on_failure = &policy;
-    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_UNSUPPORTED);
     unknown.struct_size = 1;
     options.layout = LANEPOOL_PER_KEY;
     options.on_failure = &unknown;
@@ -476,6 +482,6 @@ Test(failures, what_a_policy_cannot_be_is_refused)
     expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_INVALID);
     task.on_failure = &policy;
     expect_status(lanepool_pool_submit_every(pool, &task, 0, 1000, LANEPOOL_FIXED_RATE, &timer),
-                  LANEPOOL_INVALID);
+                  LANEPOOL_UNSUPPORTED);
     pool_end(pool);
 }

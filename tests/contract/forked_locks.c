@@ -234,6 +234,7 @@ static void use_group_in_child(void *context)
     note(answers, lanepool_group_next(things->group, LANEPOOL_FOREVER, &completion));
     (void)!lanepool_group_pending(things->group);
     answers->has_ended = submit_to_own_pool(things);
+    (void)!lanepool_group_close(things->group);
     lanepool_group_destroy(things->group);
     answers->has_ended &= lanepool_pool_destroy(things->pool) == LANEPOOL_OK;
 }

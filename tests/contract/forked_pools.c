@@ -37,7 +37,7 @@ struct things {
 
 static void open_things(struct things *things)
 {
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task done = step_task(&things->done, NULL, 0);
     lanepool_task waiting = step_task(&things->waiting, &claim, 1);
     lanepool_task far = step_task(&things->waiting, NULL, 0);
@@ -63,7 +63,7 @@ static void open_things(struct things *things)
     expect_ok(step_submit_on(things->pool, &things->held, 1));
     expect(gate_await(&things->gate, 1));
     expect_ok(lanepool_pool_submit(things->pool, &waiting));
-    expect_ok(lanepool_lane_acquire(things->pool, &claim, &things->lane));
+    expect_ok(lanepool_lane_acquire(things->pool, claim.key, &things->lane));
     expect_ok(lanepool_pump_create(things->pool, &things->pump));
     expect_ok(lanepool_pool_submit_every(things->pool, &far, HOUR_NS, (uint64_t)HOUR_NS,
                                          LANEPOOL_FIXED_RATE, &things->timer));
@@ -103,7 +103,7 @@ static void note_then(void *context, const lanepool_result *result)
 static void try_submits(struct things *things)
 {
     struct answers *answers = things->answers;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = step_task(&things->done, &claim, 1);
     lanepool_timer *timer;
 
@@ -124,7 +124,7 @@ static void try_calls_on_the_pool(struct things *things)
 {
     struct answers *answers = things->answers;
     lanepool_pool *pool = things->pool;
-    lanepool_claim claim = lanepool_claim_id(2, LANEPOOL_SHARED);
+    lanepool_key key = lanepool_key_id(2);
     lanepool_lane *lane;
     lanepool_pump *pump;
     lanepool_snapshot *snapshot;
@@ -139,7 +139,7 @@ static void try_calls_on_the_pool(struct things *things)
     note(answers, lanepool_snapshot_take(pool, &snapshot));
     note(answers, lanepool_trace_open(pool, &reader));
     note(answers, lanepool_trace_choose(pool, 0, 1));
-    note(answers, lanepool_lane_acquire(pool, &claim, &lane));
+    note(answers, lanepool_lane_acquire(pool, key, &lane));
     note(answers, lanepool_pump_create(pool, &pump));
     note(answers, lanepool_pool_shutdown(pool));
     note(answers, lanepool_pool_shutdown_now(pool, NULL, NULL));
@@ -262,25 +262,24 @@ static void use_own_run(void *context)
 {
     struct inner *inner = context;
     struct answers *answers = inner->answers;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(1);
     lanepool_detached *detached;
     lanepool_task heir = LANEPOOL_TASK_INIT;
     struct step step = { .id = 0 };
 
     heir.function = step_body;
     heir.context = &step;
-    note(answers, lanepool_run_release(inner->run, &claim));
+    note(answers, lanepool_run_release(inner->run, key));
     note(answers, lanepool_run_hand_over(inner->run, &heir));
     note(answers, lanepool_run_detach(inner->run, &detached));
     note(answers, step_submit_on(inner->pool, &step, 1));
     answers->has_ended = lanepool_pool_destroy(inner->pool) == LANEPOOL_DEADLOCK;
 }
 
-static int fork_body(lanepool_run *run, void *context, lanepool_call call)
+static int fork_body(lanepool_run *run, void *context)
 {
     struct inner *inner = context;
 
-    (void)call;
     inner->run = run;
     inner->pool = lanepool_run_pool(run);
     inner->end = process_run_apart(use_own_run, inner);
@@ -291,7 +290,7 @@ Test(forked_pools, task_that_forks_is_told_in_the_child)
 {
     struct things things = { .answers = process_shared_memory(sizeof *things.answers) };
     struct inner inner = { .answers = things.answers };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 

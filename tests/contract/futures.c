@@ -4,7 +4,7 @@
 
 static lanepool_future *submit_with_future(lanepool_pool *pool, struct step *step, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = step_task(step, &claim, 1);
     lanepool_future *future = NULL;
 

@@ -1,11 +1,14 @@
 /* Groups: waiting for members, taking them in completion order, and the state after a group's
  * end. */
 #include <poll.h>
+#include <pthread.h>
 
 #include "support/step.h"
 #include "support/test.h"
 
 enum { COUNT = 3 };
+
+static lanepool_group *taken_from;
 
 static lanepool_group *group_make(bool keeps)
 {
@@ -87,6 +90,9 @@ Test(groups, group_without_members_has_nothing_to_wait_for)
     lanepool_completion completion;
 
     expect_ok(lanepool_group_wait(group, LANEPOOL_FOREVER));
+    expect_status(lanepool_group_next(group, 0, &completion), LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_group_next(group, 1000, &completion), LANEPOOL_TIMED_OUT);
+    expect_ok(lanepool_group_close(group));
     expect_status(lanepool_group_next(group, LANEPOOL_FOREVER, &completion), LANEPOOL_DONE);
     expect_eq(lanepool_group_pending(group), 0);
     lanepool_group_destroy(group);
@@ -108,7 +114,7 @@ Test(groups, members_may_be_of_several_pools_and_come_in_batches)
         size_t accepted;
 
         for (int i = 0; i < TASKS; i++) {
-            claims[i] = lanepool_claim_id((uint64_t)i % 7, LANEPOOL_EXCLUSIVE);
+            claims[i] = lanepool_exclusive((uint64_t)i % 7);
             tasks[i] = member_task(i % 3 == 2 ? NULL : groups[i % 3], &steps[pool][i], &claims[i]);
         }
         expect_ok(
@@ -121,6 +127,7 @@ Test(groups, members_may_be_of_several_pools_and_come_in_batches)
             expect(i % 3 != group || (steps[0][i].runs == 1 && steps[1][i].runs == 1));
         }
     }
+    expect_ok(lanepool_group_close(groups[1]));
     while (lanepool_group_next(groups[1], LANEPOOL_FOREVER, &completion) == LANEPOOL_OK) {
         taken++;
     }
@@ -142,15 +149,13 @@ struct inside {
     lanepool_status polled;
 };
 
-static int wait_inside(lanepool_run *run, void *context, lanepool_call call)
+static int wait_inside(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     lanepool_pool *pool = lanepool_run_pool(run);
-    lanepool_claim claims[2] = { lanepool_claim_id(2, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = { lanepool_exclusive(2), lanepool_exclusive(1) };
     lanepool_completion completion;
 
-    (void)call;
     inside->waited_own = lanepool_group_wait(inside->own, LANEPOOL_FOREVER);
     for (int i = 0; i < 2; i++) {
         lanepool_task task = member_task(inside->other, &inside->steps[i], &claims[i]);
@@ -172,7 +177,7 @@ static int wait_inside(lanepool_run *run, void *context, lanepool_call call)
 Test(groups, inside_a_task_the_wait_is_judged_for_each_member)
 {
     struct inside inside = { .own = group_make(true), .other = group_make(true) };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_completion completion;
@@ -200,11 +205,10 @@ struct handing_over {
     lanepool_status status;
 };
 
-static int hand_over(lanepool_run *run, void *context, lanepool_call call)
+static int hand_over(lanepool_run *run, void *context)
 {
     struct handing_over *handing_over = context;
 
-    (void)call;
     handing_over->status = lanepool_run_hand_over(run, &handing_over->heir);
     return 0;
 }
@@ -213,7 +217,7 @@ Test(groups, task_that_lanes_are_handed_over_to_is_a_member_and_may_be_a_pumps)
 {
     struct step step = { 0 };
     struct handing_over handing_over;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_group *group = group_make(true);
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_task task = LANEPOOL_TASK_INIT;
@@ -246,17 +250,21 @@ struct asked {
     _Atomic uint32_t cancelling_calls;
 };
 
-static int look_whether_asked(lanepool_run *run, void *context, lanepool_call call)
+static int look_whether_asked(lanepool_run *run, void *context)
 {
     struct asked *asked = context;
 
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        asked->cancelling_calls++;
-        return 0;
-    }
     gate_pass(&asked->gate);
     asked->was_cancelled = lanepool_run_is_cancelled(run);
     return 0;
+}
+
+static void count_cancelled(void *context, lanepool_status why)
+{
+    struct asked *asked = context;
+
+    (void)why;
+    asked->cancelling_calls++;
 }
 
 Test(groups, cancelling_ends_members_that_have_not_started_and_asks_those_that_run)
@@ -264,7 +272,7 @@ Test(groups, cancelling_ends_members_that_have_not_started_and_asks_those_that_r
     enum { MEMBERS = 3 };
     struct asked asked = { .was_cancelled = false };
     struct step outsider = { 0 };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_group *group = group_make(true);
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_completion completion;
@@ -275,6 +283,7 @@ Test(groups, cancelling_ends_members_that_have_not_started_and_asks_those_that_r
         lanepool_task task = LANEPOOL_TASK_INIT;
 
         task.function = look_whether_asked;
+        task.cancelled = count_cancelled;
         task.context = &asked;
         task.claims = &claim;
         task.claim_count = 1;
@@ -322,6 +331,7 @@ Test(groups, completions_come_in_completion_order_with_their_results)
         expect_eq(completion.result.code, order[i]);
         expect(completion.result.value == &members.steps[order[i]]);
     }
+    expect_ok(lanepool_group_close(members.group));
     expect_status(lanepool_group_next(members.group, LANEPOOL_FOREVER, &completion), LANEPOOL_DONE);
     end(&members);
 }
@@ -359,7 +369,10 @@ Test(groups, descriptor_is_readable_while_something_can_be_taken)
     expect(is_readable(again));
     expect_ok(lanepool_group_next(members.group, 0, &completion));
     expect(!is_readable(again));
+    expect_ok(lanepool_group_close(members.group));
+    expect(is_readable(again));
     expect_status(lanepool_group_next(members.group, 0, &completion), LANEPOOL_DONE);
+    expect(is_readable(again));
     end(&members);
 }
 
@@ -397,6 +410,121 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
     returned->had_group = task->group == returned->group;
 }
 
+/* --- closing --- */
+
+static void *take_all(void *context)
+{
+    lanepool_completion completion;
+    size_t *taken = context;
+
+    while (lanepool_group_next(taken_from, LANEPOOL_FOREVER, &completion) == LANEPOOL_OK) {
+        ++*taken;
+    }
+    return NULL;
+}
+
+/* Each member is submitted only when the consumers have taken all earlier ones. */
+Test(groups, consumers_beside_a_submitter_wait_until_the_group_is_closed)
+{
+    enum { CONSUMERS = 2, TASKS = 20 };
+    static struct step steps[TASKS];
+    pthread_t threads[CONSUMERS];
+    size_t taken[CONSUMERS] = { 0 };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    taken_from = group_make(true);
+    for (int i = 0; i < CONSUMERS; i++) {
+        expect_eq(pthread_create(&threads[i], NULL, take_all, &taken[i]), 0);
+    }
+    for (int i = 0; i < TASKS; i++) {
+        lanepool_task task = member_task(taken_from, &steps[i], NULL);
+
+        expect_ok(lanepool_pool_submit(pool, &task));
+        expect_ok(lanepool_group_wait(taken_from, LANEPOOL_FOREVER));
+    }
+    expect_ok(lanepool_group_close(taken_from));
+    for (int i = 0; i < CONSUMERS; i++) {
+        expect_eq(pthread_join(threads[i], NULL), 0);
+    }
+    expect_eq(taken[0] + taken[1], TASKS);
+    pool_end(pool);
+    lanepool_group_destroy(taken_from);
+}
+
+Test(groups, closed_group_takes_no_more_members_and_ends_those_it_has)
+{
+    struct members members;
+    struct step late = { 0 };
+    lanepool_completion completion;
+    size_t accepted;
+
+    start(&members, true);
+    lanepool_task task = member_task(members.group, &late, NULL);
+    lanepool_task batch[2] = { step_task(&members.steps[0], NULL, 0), task };
+    expect_ok(lanepool_group_close(members.group));
+    expect_ok(lanepool_group_close(members.group));
+    expect_status(lanepool_pool_submit(members.pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_or_run(members.pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_batch(members.pool, &batch[1], 1, 0, &accepted),
+                  LANEPOOL_SHUT_DOWN);
+    expect_eq(accepted, 0);
+    expect_eq(lanepool_group_pending(members.group), COUNT);
+    expect_status(lanepool_group_next(members.group, 0, &completion), LANEPOOL_TIMED_OUT);
+    for (int i = 0; i < COUNT; i++) {
+        gate_open(&members.gates[i], 1);
+        expect_ok(lanepool_group_next(members.group, LANEPOOL_FOREVER, &completion));
+    }
+    expect_status(lanepool_group_next(members.group, 0, &completion), LANEPOOL_DONE);
+    expect_eq(late.runs, 0);
+    end(&members);
+}
+
+Test(groups, batch_ends_at_the_first_member_of_a_closed_group)
+{
+    struct step steps[3] = { { 0 } };
+    lanepool_group *group = group_make(false);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task tasks[3];
+    size_t accepted;
+
+    for (int i = 0; i < 3; i++) {
+        tasks[i] = member_task(i == 1 ? group : NULL, &steps[i], NULL);
+    }
+    expect_ok(lanepool_group_close(group));
+    expect_status(lanepool_pool_submit_batch(pool, tasks, 3, LANEPOOL_FOREVER, &accepted),
+                  LANEPOOL_SHUT_DOWN);
+    expect_eq(accepted, 1);
+    pool_end(pool);
+    expect_eq(steps[0].runs, 1);
+    expect_eq(steps[1].runs + steps[2].runs, 0);
+    lanepool_group_destroy(group);
+}
+
+Test(groups, lanes_are_not_handed_over_to_a_member_of_a_closed_group)
+{
+    struct step step = { 0 };
+    struct handing_over handing_over;
+    lanepool_claim claim = lanepool_exclusive(1);
+    lanepool_group *group = group_make(true);
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    expect_ok(lanepool_group_close(group));
+    handing_over.heir = member_task(group, &step, NULL);
+    task.function = hand_over;
+    task.context = &handing_over;
+    task.claims = &claim;
+    task.claim_count = 1;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    expect_status(handing_over.status, LANEPOOL_SHUT_DOWN);
+    expect_eq(step.runs, 0);
+    expect_eq(lanepool_group_pending(group), 0);
+    lanepool_group_destroy(group);
+}
+
+/* --- the state after a group's end --- */
+
 /* One member runs, another waits behind it and is handed back. */
 static void stop_with_a_member_behind(bool destroys_first)
 {
@@ -409,7 +537,7 @@ static void stop_with_a_member_behind(bool destroys_first)
     gate_init(&gate);
     steps[0].gate = &gate;
     for (int i = 0; i < 2; i++) {
-        lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+        lanepool_claim claim = lanepool_exclusive(1);
         lanepool_task task = member_task(returned.group, &steps[i], &claim);
 
         expect_ok(lanepool_pool_submit(returned.pool, &task));
@@ -429,6 +557,7 @@ static void stop_with_a_member_behind(bool destroys_first)
         expect_ok(lanepool_group_next(returned.group, 0, &completion));
         expect(completion.context == &steps[1]);
         expect_status(completion.result.status, LANEPOOL_CANCELLED);
+        expect_ok(lanepool_group_close(returned.group));
         expect_status(lanepool_group_next(returned.group, 0, &completion), LANEPOOL_DONE);
         lanepool_group_destroy(returned.group);
     }
@@ -460,7 +589,7 @@ Test(groups, refused_tasks_are_no_members)
     expect_status(lanepool_pool_submit_batch(pool, &task, 1, LANEPOOL_FOREVER, &accepted),
                   LANEPOOL_SHUT_DOWN);
     expect_eq(lanepool_group_pending(group), 0);
-    expect_status(lanepool_group_next(group, 0, &completion), LANEPOOL_DONE);
+    expect_status(lanepool_group_next(group, 0, &completion), LANEPOOL_TIMED_OUT);
     pool_end(pool);
     lanepool_group_destroy(group);
 }
@@ -509,9 +638,9 @@ Test(groups, bad_arguments_are_invalid)
     lanepool_timer *timer;
     expect_ok(lanepool_group_create(NULL, &group));
     lanepool_task task = member_task(group, &step, NULL);
-    expect_status(lanepool_pool_submit_after(pool, &task, 1000), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_submit_after(pool, &task, 1000), LANEPOOL_UNSUPPORTED);
     expect_status(lanepool_pool_submit_every(pool, &task, 0, 1000, LANEPOOL_FIXED_RATE, &timer),
-                  LANEPOOL_INVALID);
+                  LANEPOOL_UNSUPPORTED);
     pool_end(pool);
     lanepool_group_destroy(group);
     options.struct_size--;
@@ -520,6 +649,7 @@ Test(groups, bad_arguments_are_invalid)
     expect_status(lanepool_group_wait(NULL, 0), LANEPOOL_INVALID);
     expect_status(lanepool_group_next(NULL, 0, &completion), LANEPOOL_INVALID);
     expect_status(lanepool_group_fd(NULL, &fd), LANEPOOL_INVALID);
+    expect_status(lanepool_group_close(NULL), LANEPOOL_INVALID);
     expect_ok(lanepool_group_create(NULL, &group));
     expect_status(lanepool_group_next(group, 0, &completion), LANEPOOL_INVALID);
     expect_status(lanepool_group_fd(group, &fd), LANEPOOL_INVALID);

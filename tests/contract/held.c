@@ -7,7 +7,7 @@
 
 static lanepool_claim on(uint64_t key)
 {
-    return lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    return lanepool_exclusive(key);
 }
 
 static lanepool_future *submit_step(lanepool_pool *pool, struct step *step, uint64_t key)
@@ -47,12 +47,11 @@ struct detaching {
     bool completes_inside;
 };
 
-static int detach(lanepool_run *run, void *context, lanepool_call call)
+static int detach(lanepool_run *run, void *context)
 {
     struct detaching *detaching = context;
     lanepool_detached *second;
 
-    (void)call;
     detaching->status = lanepool_run_detach(run, &detaching->detached);
     detaching->again = lanepool_run_detach(run, &second);
     if (detaching->completes_inside) {
@@ -131,8 +130,10 @@ static void end_with_one_detached(bool at_once)
     } else {
         expect_ok(lanepool_pool_shutdown(pool));
     }
-    expect_status(lanepool_pool_await(pool, 1000000), LANEPOOL_TIMED_OUT);
-    expect_ok(lanepool_task_complete(detaching.detached, 0, NULL));
+    expect_status(lanepool_pool_await(pool, at_once ? LANEPOOL_FOREVER : 1000000),
+                  at_once ? LANEPOOL_OK : LANEPOOL_TIMED_OUT);
+    expect_status(lanepool_task_complete(detaching.detached, 0, NULL),
+                  at_once ? LANEPOOL_DONE : LANEPOOL_OK);
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
     pool_end(pool);
     future_finish(first);
@@ -154,17 +155,16 @@ struct giving_up {
     lanepool_status answers[4];
 };
 
-static int give_up(lanepool_run *run, void *context, lanepool_call call)
+static int give_up(lanepool_run *run, void *context)
 {
     struct giving_up *giving_up = context;
-    lanepool_claim one = on(1);
-    lanepool_claim none = on(8);
+    lanepool_key one = lanepool_key_id(1);
+    lanepool_key none = lanepool_key_id(8);
 
-    (void)call;
-    giving_up->answers[0] = lanepool_run_release(run, &one);
-    giving_up->answers[1] = lanepool_run_release(run, &one);
-    giving_up->answers[2] = lanepool_run_release(run, &none);
-    giving_up->answers[3] = lanepool_run_release(run, NULL);
+    giving_up->answers[0] = lanepool_run_release(run, one);
+    giving_up->answers[1] = lanepool_run_release(run, one);
+    giving_up->answers[2] = lanepool_run_release(run, none);
+    giving_up->answers[3] = lanepool_run_release(run, lanepool_key_none());
     gate_pass(giving_up->gate);
     return 0;
 }
@@ -210,20 +210,19 @@ struct naming {
     bool holds_released[2];
 };
 
-static int name_lanes(lanepool_run *run, void *context, lanepool_call call)
+static int name_lanes(lanepool_run *run, void *context)
 {
     struct naming *naming = context;
 
-    (void)call;
     for (int i = 0; i < 2; i++) {
-        naming->holds[i] = lanepool_run_holds(run, &naming->by_handle[i]);
-        naming->holds[2 + i] = lanepool_run_holds(run, &naming->by_key[i]);
+        naming->holds[i] = lanepool_run_holds(run, naming->by_handle[i].key);
+        naming->holds[2 + i] = lanepool_run_holds(run, naming->by_key[i].key);
     }
-    naming->released[0] = lanepool_run_release(run, &naming->by_handle[1]);
-    naming->released[1] = lanepool_run_release(run, &naming->by_handle[0]);
-    naming->released[2] = lanepool_run_release(run, &naming->by_key[0]);
-    naming->holds_released[0] = lanepool_run_holds(run, &naming->by_handle[0]);
-    naming->holds_released[1] = lanepool_run_holds(run, &naming->by_key[0]);
+    naming->released[0] = lanepool_run_release(run, naming->by_handle[1].key);
+    naming->released[1] = lanepool_run_release(run, naming->by_handle[0].key);
+    naming->released[2] = lanepool_run_release(run, naming->by_key[0].key);
+    naming->holds_released[0] = lanepool_run_holds(run, naming->by_handle[0].key);
+    naming->holds_released[1] = lanepool_run_holds(run, naming->by_key[0].key);
     return 0;
 }
 
@@ -238,8 +237,8 @@ static void name_lanes_of(lanepool_claim claimed, lanepool_claim other, bool was
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     for (int i = 0; i < 2; i++) {
-        expect_ok(lanepool_lane_acquire(pool, &naming.by_key[i], &lanes[i]));
-        naming.by_handle[i] = lanepool_claim_lane(lanes[i], LANEPOOL_EXCLUSIVE);
+        expect_ok(lanepool_lane_acquire(pool, naming.by_key[i].key, &lanes[i]));
+        naming.by_handle[i] = lanepool_claim_of(lanepool_key_lane(lanes[i]), LANEPOOL_EXCLUSIVE);
         task = step_task(&steps[i], &naming.by_handle[i], 1);
         if (was_used)
             expect_ok(lanepool_pool_submit(pool, &task));
@@ -263,17 +262,18 @@ static void name_lanes_of(lanepool_claim claimed, lanepool_claim other, bool was
 
 Test(held, lane_is_meant_by_its_key_and_by_any_handle_of_it)
 {
-    lanepool_claim long_text = lanepool_claim_string(
-        "a key that is long enough to have a block of its own", LANEPOOL_EXCLUSIVE);
+    lanepool_claim long_text = lanepool_claim_of(
+        lanepool_key_string("a key that is long enough to have a block of its own"),
+        LANEPOOL_EXCLUSIVE);
 
     for (int i = 0; i < 4; i++) {
         bool was_used = i % 2 == 1;
         bool claims_handle = i / 2 == 1;
         name_lanes_of(on(1), on(2), was_used, claims_handle);
-        name_lanes_of(on(1), lanepool_claim_string("1", LANEPOOL_EXCLUSIVE), was_used,
-                      claims_handle);
-        name_lanes_of(lanepool_claim_string("one", LANEPOOL_EXCLUSIVE), long_text, was_used,
-                      claims_handle);
+        name_lanes_of(on(1), lanepool_claim_of(lanepool_key_string("1"), LANEPOOL_EXCLUSIVE),
+                      was_used, claims_handle);
+        name_lanes_of(lanepool_claim_of(lanepool_key_string("one"), LANEPOOL_EXCLUSIVE), long_text,
+                      was_used, claims_handle);
         name_lanes_of(long_text, on(1), was_used, claims_handle);
     }
 }
@@ -287,8 +287,9 @@ Test(held, handle_of_another_pool_means_no_lane)
     lanepool_lane *lane;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    expect_ok(lanepool_lane_acquire(other, &naming.by_key[0], &lane));
-    naming.by_handle[0] = naming.by_handle[1] = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(other, naming.by_key[0].key, &lane));
+    naming.by_handle[0] = naming.by_handle[1] =
+        lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     task.function = name_lanes;
     task.context = &naming;
     task.claims = naming.by_key;
@@ -302,14 +303,13 @@ Test(held, handle_of_another_pool_means_no_lane)
     expect_status(naming.released[2], LANEPOOL_OK);
 }
 
-static int ask_for_contexts(lanepool_run *run, void *context, lanepool_call call)
+static int ask_for_contexts(lanepool_run *run, void *context)
 {
     struct visit *visits = context;
 
-    (void)call;
     for (int i = 0; i < 2; i++) {
         visits[i].status =
-            lanepool_run_context(run, &visits[i].claim, &visits[i].context, &visits[i].code);
+            lanepool_run_context(run, visits[i].claim.key, &visits[i].context, &visits[i].code);
     }
     return 0;
 }
@@ -323,8 +323,8 @@ Test(held, context_of_a_lane_is_asked_for_by_any_handle_of_it)
     struct visit visits[2] = { { .status = LANEPOOL_INVALID }, { .claim = on(1) } };
     lanepool_lane *lane;
 
-    expect_ok(lanepool_lane_acquire(pool, &visits[1].claim, &lane));
-    visits[0].claim = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(pool, visits[1].claim.key, &lane));
+    visits[0].claim = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     future_finish(submit_function(pool, ask_for_contexts, visits, 2));
     lanepool_lane_release(lane);
     pool_end(pool);
@@ -347,13 +347,12 @@ struct handing_over {
     int code;
 };
 
-static int hand_over(lanepool_run *run, void *context, lanepool_call call)
+static int hand_over(lanepool_run *run, void *context)
 {
     struct handing_over *handing_over = context;
     lanepool_claim claim = on(0);
     lanepool_task task = step_task(handing_over->heir, &claim, 1);
 
-    (void)call;
     handing_over->ticket = lanepool_run_ticket(run);
     gate_pass(handing_over->gate);
     handing_over->answers[0] = lanepool_run_hand_over(run, &task);
@@ -385,7 +384,7 @@ static void hand_over_lanes(size_t keys, int code)
     future_finish(handing_over.future);
     future_finish(second);
     pool_end(pool);
-    expect_status(handing_over.answers[0], LANEPOOL_INVALID);
+    expect_status(handing_over.answers[0], LANEPOOL_UNSUPPORTED);
     expect_status(handing_over.answers[1], LANEPOOL_OK);
     expect_status(handing_over.answers[2], LANEPOOL_INVALID);
     expect_eq(heir.runs, 1);
@@ -406,48 +405,30 @@ Test(held, heir_comes_before_all_that_waits_for_the_lanes)
 }
 
 struct refused {
-    lanepool_status answers[3];
+    lanepool_status answers[2];
 };
 
-static int try_all(lanepool_run *run, void *context, lanepool_call call)
+static int try_all(lanepool_run *run, void *context)
 {
     struct refused *refused = context;
     lanepool_claim claim = on(0);
-    lanepool_detached *detached;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     task.function = try_all;
-    refused->answers[0] = lanepool_run_release(run, &claim);
+    refused->answers[0] = lanepool_run_release(run, claim.key);
     refused->answers[1] = lanepool_run_hand_over(run, &task);
-    refused->answers[2] =
-        call == LANEPOOL_CALL_RUN ? LANEPOOL_INVALID : lanepool_run_detach(run, &detached);
     return 0;
 }
 
-Test(held, cancelling_calls_and_lanes_per_worker_have_none_of_it)
+Test(held, lanes_per_worker_have_none_of_it)
 {
-    struct gate gate;
-    struct step holder = { .gate = &gate };
-    struct refused refused[2];
+    struct refused refused;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_WORKER);
 
-    future_finish(submit_function(pool, try_all, &refused[0], 1));
+    future_finish(submit_function(pool, try_all, &refused, 1));
     pool_end(pool);
-    pool = pool_make(1, LANEPOOL_PER_KEY);
-    gate_init(&gate);
-    expect_ok(step_submit_on(pool, &holder, 0));
-    expect(gate_await(&gate, 1));
-    lanepool_future *future = submit_function(pool, try_all, &refused[1], 1);
-    expect_ok(lanepool_future_cancel(future));
-    gate_open(&gate, 1);
-    lanepool_future_release(future);
-    pool_end(pool);
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 3; j++) {
-            expect_status(refused[i].answers[j], LANEPOOL_INVALID);
-        }
+    for (int j = 0; j < 2; j++) {
+        expect_status(refused.answers[j], LANEPOOL_UNSUPPORTED);
     }
     expect_status(lanepool_task_complete(NULL, 0, NULL), LANEPOOL_INVALID);
-    gate_fini(&gate);
 }

@@ -49,10 +49,11 @@ static void check_keys(lanepool_pool *pool, const lanepool_claim *first,
 Test(keys, equal_bits_of_different_types_do_not_conflict)
 {
     uint64_t bits = 0x1122334455667788u;
-    lanepool_claim claims[3] = { lanepool_claim_id(bits, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_pointer((const void *)(uintptr_t)bits,
-                                                        LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_bytes(&bits, sizeof bits, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[3] = {
+        lanepool_exclusive(bits),
+        lanepool_claim_of(lanepool_key_pointer((const void *)(uintptr_t)bits), LANEPOOL_EXCLUSIVE),
+        lanepool_claim_of(lanepool_key_bytes(&bits, sizeof bits), LANEPOOL_EXCLUSIVE)
+    };
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
     for (int i = 0; i < 3; i++) {
@@ -82,8 +83,10 @@ Test(keys, bytes_are_compared_with_their_zeros_and_their_size)
 
     for (int i = 0; i < KEYS; i++) {
         for (int j = i; j < KEYS; j++) {
-            lanepool_claim a = lanepool_claim_bytes(keys[i].data, keys[i].size, LANEPOOL_EXCLUSIVE);
-            lanepool_claim b = lanepool_claim_bytes(keys[j].data, keys[j].size, LANEPOOL_EXCLUSIVE);
+            lanepool_claim a = lanepool_claim_of(lanepool_key_bytes(keys[i].data, keys[i].size),
+                                                 LANEPOOL_EXCLUSIVE);
+            lanepool_claim b = lanepool_claim_of(lanepool_key_bytes(keys[j].data, keys[j].size),
+                                                 LANEPOOL_EXCLUSIVE);
 
             check_keys(pool, &a, &b, i != j);
         }
@@ -93,9 +96,9 @@ Test(keys, bytes_are_compared_with_their_zeros_and_their_size)
 
 Test(keys, empty_bytes_may_be_null)
 {
-    lanepool_claim null = lanepool_claim_bytes(NULL, 0, LANEPOOL_EXCLUSIVE);
-    lanepool_claim empty = lanepool_claim_string("", LANEPOOL_EXCLUSIVE);
-    lanepool_claim null_pointer = lanepool_claim_pointer(NULL, LANEPOOL_EXCLUSIVE);
+    lanepool_claim null = lanepool_claim_of(lanepool_key_bytes(NULL, 0), LANEPOOL_EXCLUSIVE);
+    lanepool_claim empty = lanepool_claim_of(lanepool_key_string(""), LANEPOOL_EXCLUSIVE);
+    lanepool_claim null_pointer = lanepool_claim_of(lanepool_key_pointer(NULL), LANEPOOL_EXCLUSIVE);
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
     check_keys(pool, &null, &empty, false);
@@ -108,8 +111,10 @@ Test(keys, longest_bytes_are_compared_to_the_end)
 {
     char *left = memory_get(LANEPOOL_KEY_BYTES_MAX, 1);
     char *right = memory_get(LANEPOOL_KEY_BYTES_MAX, 1);
-    lanepool_claim a = lanepool_claim_bytes(left, LANEPOOL_KEY_BYTES_MAX, LANEPOOL_EXCLUSIVE);
-    lanepool_claim b = lanepool_claim_bytes(right, LANEPOOL_KEY_BYTES_MAX, LANEPOOL_EXCLUSIVE);
+    lanepool_claim a =
+        lanepool_claim_of(lanepool_key_bytes(left, LANEPOOL_KEY_BYTES_MAX), LANEPOOL_EXCLUSIVE);
+    lanepool_claim b =
+        lanepool_claim_of(lanepool_key_bytes(right, LANEPOOL_KEY_BYTES_MAX), LANEPOOL_EXCLUSIVE);
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
     check_keys(pool, &a, &b, false);
@@ -126,8 +131,8 @@ Test(keys, modes_decide_as_the_table_says)
 
     for (int a = 0; a < 2; a++) {
         for (int b = 0; b < 2; b++) {
-            lanepool_claim first = lanepool_claim_id(1, (lanepool_mode)a);
-            lanepool_claim second = lanepool_claim_id(1, (lanepool_mode)b);
+            lanepool_claim first = lanepool_claim_of(lanepool_key_id(1), (lanepool_mode)a);
+            lanepool_claim second = lanepool_claim_of(lanepool_key_id(1), (lanepool_mode)b);
 
             check_keys(pool, &first, &second, a == LANEPOOL_SHARED && b == LANEPOOL_SHARED);
         }
@@ -138,9 +143,9 @@ Test(keys, modes_decide_as_the_table_says)
 Test(keys, held_lane_stands_for_its_key)
 {
     static const char name[] = "held";
-    lanepool_claim keys[3] = { lanepool_claim_id(8, LANEPOOL_EXCLUSIVE),
-                               lanepool_claim_pointer(name, LANEPOOL_EXCLUSIVE),
-                               lanepool_claim_string(name, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim keys[3] = { lanepool_exclusive(8),
+                               lanepool_claim_of(lanepool_key_pointer(name), LANEPOOL_EXCLUSIVE),
+                               lanepool_claim_of(lanepool_key_string(name), LANEPOOL_EXCLUSIVE) };
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
     for (int i = 0; i < 3; i++) {
@@ -149,10 +154,10 @@ Test(keys, held_lane_stands_for_its_key)
         lanepool_claim shared;
 
         for (int h = 0; h < 2; h++) {
-            expect_ok(lanepool_lane_acquire(pool, &keys[i], &lanes[h]));
-            by_lane[h] = lanepool_claim_lane(lanes[h], LANEPOOL_EXCLUSIVE);
+            expect_ok(lanepool_lane_acquire(pool, keys[i].key, &lanes[h]));
+            by_lane[h] = lanepool_claim_of(lanepool_key_lane(lanes[h]), LANEPOOL_EXCLUSIVE);
         }
-        shared = lanepool_claim_lane(lanes[0], LANEPOOL_SHARED);
+        shared = lanepool_claim_of(lanepool_key_lane(lanes[0]), LANEPOOL_SHARED);
         check_keys(pool, &by_lane[0], &keys[i], false);
         check_keys(pool, &keys[i], &by_lane[0], false);
         check_keys(pool, &by_lane[0], &by_lane[1], false);
@@ -169,7 +174,7 @@ Test(keys, lane_may_be_given_back_while_its_tasks_wait)
     struct gate gate;
     struct step holder = { .gate = &gate };
     struct step steps[3] = { { 0 } };
-    lanepool_claim key = lanepool_claim_id(8, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(8);
     lanepool_claim by_lane;
     lanepool_lane *lane;
     lanepool_stats stats;
@@ -178,8 +183,8 @@ Test(keys, lane_may_be_given_back_while_its_tasks_wait)
     gate_init(&gate);
     expect_ok(step_submit_on(pool, &holder, 8));
     expect(gate_await(&gate, 1));
-    expect_ok(lanepool_lane_acquire(pool, &key, &lane));
-    by_lane = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(pool, key, &lane));
+    by_lane = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     for (int i = 0; i < 3; i++) {
         lanepool_task task = step_task(&steps[i], &by_lane, 1);
 
@@ -198,15 +203,15 @@ Test(keys, lane_may_be_given_back_while_its_tasks_wait)
 Test(keys, held_lane_stays_when_it_drains)
 {
     struct step step = { 0 };
-    lanepool_claim key = lanepool_claim_string("stays", LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_string("stays");
     lanepool_claim by_lane;
     lanepool_lane *lane;
     lanepool_task task;
     lanepool_stats stats;
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
-    expect_ok(lanepool_lane_acquire(pool, &key, &lane));
-    by_lane = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(pool, key, &lane));
+    by_lane = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     task = step_task(&step, &by_lane, 1);
     for (uint32_t i = 1; i <= 5; i++) {
         expect_ok(lanepool_pool_submit(pool, &task));
@@ -228,7 +233,7 @@ Test(keys, duplicates_are_merged_to_the_strongest_mode)
         { LANEPOOL_SHARED, LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED },
         { LANEPOOL_EXCLUSIVE, LANEPOOL_SHARED, LANEPOOL_SHARED }
     };
-    lanepool_claim reader = lanepool_claim_id(1, LANEPOOL_SHARED);
+    lanepool_claim reader = lanepool_shared(1);
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
     for (int i = 0; i < 4; i++) {
@@ -236,7 +241,7 @@ Test(keys, duplicates_are_merged_to_the_strongest_mode)
         bool all_shared = i == 1;
 
         for (int c = 0; c < 3; c++) {
-            claims[c] = lanepool_claim_id(1, modes[i][c]);
+            claims[c] = lanepool_claim_of(lanepool_key_id(1), modes[i][c]);
         }
         check_claims(pool, claims, 3, &reader, 1, all_shared);
         check_claims(pool, &reader, 1, claims, 3, all_shared);
@@ -246,13 +251,13 @@ Test(keys, duplicates_are_merged_to_the_strongest_mode)
 
 Test(keys, duplicates_by_key_and_by_lane_are_merged)
 {
-    lanepool_claim key = lanepool_claim_string("both", LANEPOOL_SHARED);
+    lanepool_claim key = lanepool_claim_of(lanepool_key_string("both"), LANEPOOL_SHARED);
     lanepool_claim claims[2] = { key, key };
     lanepool_lane *lane;
     lanepool_pool *pool = pool_make(3, LANEPOOL_PER_KEY);
 
-    expect_ok(lanepool_lane_acquire(pool, &key, &lane));
-    claims[1] = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    expect_ok(lanepool_lane_acquire(pool, key.key, &lane));
+    claims[1] = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     check_claims(pool, claims, 2, &key, 1, false);
     check_claims(pool, &key, 1, claims, 2, false);
     lanepool_lane_release(lane);
@@ -270,7 +275,7 @@ Test(keys, readers_do_not_overtake_a_writer_and_run_together_behind_it)
     struct step readers[4];
     struct step writer = { .gate = &middle };
     struct step witness = { .gate = &done };
-    lanepool_claim shared = lanepool_claim_id(1, LANEPOOL_SHARED);
+    lanepool_claim shared = lanepool_shared(1);
     lanepool_pool *pool = pool_make(4, LANEPOOL_PER_KEY);
 
     gate_init(&front);
@@ -311,7 +316,8 @@ Test(keys, readers_do_not_overtake_a_writer_and_run_together_behind_it)
 Test(keys, long_keys_go_with_the_pool)
 {
     static const char key[4096] = "long";
-    lanepool_claim claim = lanepool_claim_bytes(key, sizeof key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim =
+        lanepool_claim_of(lanepool_key_bytes(key, sizeof key), LANEPOOL_EXCLUSIVE);
     lanepool_lane *unused;
     struct step step = { 0 };
     lanepool_task task = step_task(&step, &claim, 1);
@@ -322,7 +328,7 @@ Test(keys, long_keys_go_with_the_pool)
     expect_eq(step.runs, 1);
 
     pool = pool_make(1, LANEPOOL_PER_KEY);
-    expect_ok(lanepool_lane_acquire(pool, &claim, &unused));
+    expect_ok(lanepool_lane_acquire(pool, claim.key, &unused));
     expect_ok(lanepool_pool_shutdown(pool));
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
     lanepool_lane_release(unused);

@@ -11,7 +11,7 @@
 
 static lanepool_claim on(uint64_t key)
 {
-    return lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    return lanepool_exclusive(key);
 }
 
 static lanepool_pool *limited_pool(unsigned workers, size_t lane_pending_max)
@@ -44,7 +44,7 @@ static lanepool_lane *hold(lanepool_pool *pool, uint64_t key)
     lanepool_claim claim = on(key);
     lanepool_lane *lane;
 
-    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    expect_ok(lanepool_lane_acquire(pool, claim.key, &lane));
     return lane;
 }
 
@@ -56,7 +56,7 @@ Test(lane_counts, lane_has_a_limit_of_its_own)
     struct step steps[6] = { { .gate = &gate }, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } };
     lanepool_pool *pool = limited_pool(2, LANEPOOL_UNLIMITED);
     lanepool_lane *lane = hold(pool, 1);
-    lanepool_claim by_handle = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    lanepool_claim by_handle = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     lanepool_task task = step_task(&steps[1], &by_handle, 1);
 
     gate_init(&gate);
@@ -174,7 +174,7 @@ Test(lane_counts, limits_need_keys_and_a_pool_that_counts)
     pool_end(pool);
     options.lane_pending_max = 1;
     options.is_compatible = everything_goes;
-    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_UNSUPPORTED);
 }
 
 Test(lane_counts, snapshot_shows_what_is_pending_and_the_limit)
@@ -269,7 +269,7 @@ Test(lane_counts, cancelled_task_counts_until_its_place_has_gone)
 Test(lane_counts, delayed_task_counts_from_its_submit_on)
 {
     struct step step = { 0 };
-    lanepool_claim claim = lanepool_claim_string("delayed", LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_string("delayed"), LANEPOOL_EXCLUSIVE);
     lanepool_task task = step_task(&step, &claim, 1);
     lanepool_future *future;
     lanepool_pool *pool = limited_pool(1, 1);
@@ -291,12 +291,12 @@ struct periodic {
     _Atomic uint32_t runs;
 };
 
-static int run_periodically(lanepool_run *run, void *context, lanepool_call call)
+static int run_periodically(lanepool_run *run, void *context)
 {
     struct periodic *periodic = context;
 
     (void)run;
-    if (call == LANEPOOL_CALL_RUN && atomic_fetch_add(&periodic->runs, 1) < 3) {
+    if (atomic_fetch_add(&periodic->runs, 1) < 3) {
         gate_arrive(periodic->gate);
     }
     return 0;
@@ -337,14 +337,13 @@ struct holding {
     lanepool_status handed_over;
 };
 
-static int give_up_and_hand_over(lanepool_run *run, void *context, lanepool_call call)
+static int give_up_and_hand_over(lanepool_run *run, void *context)
 {
     struct holding *holding = context;
     lanepool_claim second = on(2);
     lanepool_task heir = step_task(&holding->heir, NULL, 0);
 
-    (void)call;
-    holding->given_up = lanepool_run_release(run, &second);
+    holding->given_up = lanepool_run_release(run, second.key);
     holding->handed_over = lanepool_run_hand_over(run, &heir);
     gate_pass(holding->gate);
     return 0;
@@ -439,9 +438,9 @@ Test(lane_counts, what_is_handed_back_needs_no_room)
 
 enum { KEYS = 200000, AT_ONCE = 1000 };
 
-static int nothing(lanepool_run *run, void *context, lanepool_call call)
+static int nothing(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     return 0;
 }
 
@@ -455,7 +454,9 @@ static void submit_each_key(lanepool_pool *pool)
     for (uint64_t i = 0; i < KEYS; i++) {
         int length = snprintf(name, sizeof name, "client %llu", (unsigned long long)i);
         lanepool_claim claim =
-            i % 2 == 0 ? on(i) : lanepool_claim_bytes(name, (size_t)length, LANEPOOL_EXCLUSIVE);
+            i % 2 == 0
+                ? on(i)
+                : lanepool_claim_of(lanepool_key_bytes(name, (size_t)length), LANEPOOL_EXCLUSIVE);
 
         task.claims = &claim;
         expect_ok(lanepool_pool_submit(pool, &task));

@@ -9,7 +9,7 @@
 
 static lanepool_claim on(uint64_t key)
 {
-    return lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    return lanepool_exclusive(key);
 }
 
 static lanepool_pool *limited_pool(unsigned workers, size_t lane_pending_max)
@@ -34,12 +34,12 @@ static lanepool_pool *full_pool(struct step *holder, struct gate *gate)
 }
 
 static lanepool_status submit_on_both(lanepool_pool *pool, struct step *step, uint64_t a,
-                                      uint64_t b, uint64_t wait_ns_max)
+                                      uint64_t b, uint64_t wait_max_ns)
 {
     lanepool_claim claims[2] = { on(a), on(b) };
     lanepool_task task = step_task(step, claims, 2);
 
-    return lanepool_pool_submit_within(pool, &task, wait_ns_max);
+    return lanepool_pool_submit_within(pool, &task, wait_max_ns);
 }
 
 static lanepool_status try_on(lanepool_pool *pool, struct step *step, uint64_t key)
@@ -55,7 +55,7 @@ struct submitter {
     lanepool_pool *pool;
     struct step step;
     uint64_t keys[2];
-    uint64_t wait_ns_max;
+    uint64_t wait_max_ns;
     bool or_run;
     struct gate started;
     long thread;
@@ -73,7 +73,7 @@ static void *submit_one(void *argument)
     self->thread = process_thread_self();
     gate_arrive(&self->started);
     self->status = self->or_run ? lanepool_pool_submit_or_run(self->pool, &task)
-                                : lanepool_pool_submit_within(self->pool, &task, self->wait_ns_max);
+                                : lanepool_pool_submit_within(self->pool, &task, self->wait_max_ns);
     atomic_store(&self->returned, true);
     return NULL;
 }
@@ -86,7 +86,7 @@ static struct submitter submitter_on(lanepool_pool *pool, uint64_t a, uint64_t b
     submitter.pool = pool;
     submitter.keys[0] = a;
     submitter.keys[1] = b;
-    submitter.wait_ns_max = LANEPOOL_FOREVER;
+    submitter.wait_max_ns = LANEPOOL_FOREVER;
     return submitter;
 }
 
@@ -303,7 +303,7 @@ Test(lane_limits, who_gives_up_waiting_makes_way)
     lanepool_pool *pool = full_pool(&holder, &gate);
 
     rollup = submitter_on(pool, 1, 2);
-    rollup.wait_ns_max = 50000000;
+    rollup.wait_max_ns = 50000000;
     start(&rollup);
     single = submitter_on(pool, 2, 2);
     start(&single);
@@ -319,8 +319,7 @@ Test(lane_limits, duplicates_count_once_and_shared_claims_count)
 {
     struct gate gate;
     struct step steps[3] = { { .gate = &gate }, { 0 }, { 0 } };
-    lanepool_claim claims[3] = { lanepool_claim_id(1, LANEPOOL_SHARED), on(1),
-                                 lanepool_claim_id(1, LANEPOOL_SHARED) };
+    lanepool_claim claims[3] = { lanepool_shared(1), on(1), lanepool_shared(1) };
     lanepool_task task = step_task(&steps[0], claims, 3);
     lanepool_pool *pool = limited_pool(2, 2);
 
@@ -409,14 +408,13 @@ struct inside {
     lanepool_status statuses[4];
 };
 
-static int submit_inside(lanepool_run *run, void *context, lanepool_call call)
+static int submit_inside(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     lanepool_pool *pool = lanepool_run_pool(run);
     lanepool_claim claim = on(1);
     lanepool_task tasks[4];
 
-    (void)call;
     for (int i = 0; i < 4; i++) {
         tasks[i] = step_task(&inside->steps[i], &claim, 1);
     }
@@ -492,7 +490,7 @@ struct flood {
     _Atomic int failures;
 };
 
-static int flood_body(lanepool_run *run, void *context, lanepool_call call)
+static int flood_body(lanepool_run *run, void *context)
 {
     struct flooded *key = context;
     int64_t admitted = atomic_load(&key->admitted);
@@ -500,7 +498,6 @@ static int flood_body(lanepool_run *run, void *context, lanepool_call call)
     int64_t most = atomic_load(&key->most);
 
     (void)run;
-    (void)call;
     while (in_flight > most && !atomic_compare_exchange_weak(&key->most, &most, in_flight)) {
     }
     atomic_fetch_add(&key->finished, 1);

@@ -21,7 +21,8 @@ Test(large, rollup_over_a_hundred_thousand_keys)
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
     for (uint32_t i = 0; i < CLAIMS; i++) {
-        claims[i] = lanepool_claim_id(i, i % 2 ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
+        claims[i] =
+            lanepool_claim_of(lanepool_key_id(i), i % 2 ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
     }
     for (uint32_t i = 0; i < 5; i++) {
         steps[i].journal = journal;
@@ -53,7 +54,7 @@ Test(large, one_key_named_a_hundred_thousand_times)
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
     for (uint32_t i = 0; i < CLAIMS; i++) {
-        claims[i] = lanepool_claim_id(7, LANEPOOL_EXCLUSIVE);
+        claims[i] = lanepool_exclusive(7);
     }
     for (int i = 0; i < 2; i++) {
         lanepool_task task = step_task(&steps[i], claims, CLAIMS);
@@ -72,10 +73,9 @@ static struct {
     uint64_t out_of_turn;
 } million;
 
-static int count_in_turn(lanepool_run *run, void *context, lanepool_call call)
+static int count_in_turn(lanepool_run *run, void *context)
 {
     (void)run;
-    (void)call;
     million.out_of_turn += million.next != (uint64_t)(uintptr_t)context;
     million.next++;
     return 0;
@@ -85,7 +85,7 @@ Test(large, a_million_tasks_wait_on_one_key)
 {
     struct gate gate;
     struct step holder = { .gate = &gate };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_pool *pool;
@@ -115,13 +115,12 @@ Test(large, a_million_tasks_wait_on_one_key)
     gate_fini(&gate);
 }
 
-static int submit_deeper(lanepool_run *run, void *context, lanepool_call call)
+static int submit_deeper(lanepool_run *run, void *context)
 {
     uint64_t *left = context;
-    lanepool_claim claim = lanepool_claim_id(3, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(3);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     task.function = submit_deeper;
     task.context = left;
     task.claims = &claim;
@@ -135,7 +134,7 @@ static int submit_deeper(lanepool_run *run, void *context, lanepool_call call)
 Test(large, each_task_submits_the_next_on_its_own_key)
 {
     uint64_t left = DEPTH;
-    lanepool_claim claim = lanepool_claim_id(3, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(3);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
@@ -174,7 +173,7 @@ Test(large, many_claims_need_no_stack)
     pthread_t thread;
 
     for (uint32_t i = 0; i < CLAIMS; i++) {
-        small.claims[i] = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+        small.claims[i] = lanepool_exclusive(i);
     }
     small.pool = pool_make(1, LANEPOOL_PER_KEY);
     expect_eq(pthread_attr_init(&attributes), 0);

@@ -33,12 +33,11 @@ struct countdown {
     _Atomic uint32_t refused;
 };
 
-static int count_down(lanepool_run *run, void *context, lanepool_call call)
+static int count_down(lanepool_run *run, void *context)
 {
     struct countdown *countdown = context;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     task.function = count_down;
     task.context = countdown;
     if (atomic_fetch_sub(&countdown->left, 1) > 1 &&
@@ -123,11 +122,10 @@ struct opener {
     lanepool_status status;
 };
 
-static int submit_inner(lanepool_run *run, void *context, lanepool_call call)
+static int submit_inner(lanepool_run *run, void *context)
 {
     struct opener *opener = context;
 
-    (void)call;
     gate_pass(&opener->gate);
     opener->status = step_submit_on(lanepool_run_pool(run), &opener->inner, 2);
     return 0;
@@ -226,11 +224,10 @@ Test(lifecycle, strongest_of_several_shutdowns_at_once_applies)
     gate_fini(&gate);
 }
 
-static int shut_down_inside(lanepool_run *run, void *context, lanepool_call call)
+static int shut_down_inside(lanepool_run *run, void *context)
 {
     lanepool_status *status = context;
 
-    (void)call;
     *status = lanepool_pool_shutdown(lanepool_run_pool(run));
     return 0;
 }
@@ -348,9 +345,9 @@ Test(lifecycle, pool_ends_although_lanes_were_given_back_right_before)
         lanepool_lane *lanes[LANES];
 
         for (uint32_t i = 0; i < LANES; i++) {
-            lanepool_claim key = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+            lanepool_key key = lanepool_key_id(i);
 
-            expect_ok(lanepool_lane_acquire(pool, &key, &lanes[i]));
+            expect_ok(lanepool_lane_acquire(pool, key, &lanes[i]));
         }
         for (uint32_t i = 0; i < LANES; i++) {
             lanepool_lane_release(lanes[i]);
@@ -366,13 +363,12 @@ struct endless {
     _Atomic uint32_t failures;
 };
 
-static int submit_again(lanepool_run *run, void *context, lanepool_call call)
+static int submit_again(lanepool_run *run, void *context)
 {
     struct endless *endless = context;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     task.function = submit_again;
     task.context = endless;
     task.claims = &claim;
@@ -386,7 +382,7 @@ static int submit_again(lanepool_run *run, void *context, lanepool_call call)
 static void quiesce_while_busy(lanepool_layout layout)
 {
     struct endless endless = { 0 };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool = pool_make(1, layout);
 

@@ -6,7 +6,7 @@
 
 static lanepool_future *submit_on_key(lanepool_pool *pool, struct step *step, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_future *future;
     lanepool_task task = step_task(step, &claim, 1);
 
@@ -17,10 +17,10 @@ static lanepool_future *submit_on_key(lanepool_pool *pool, struct step *step, ui
 
 static lanepool_lane *lane_of(lanepool_pool *pool, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id(key);
     lanepool_lane *lane;
 
-    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    expect_ok(lanepool_lane_acquire(pool, wanted, &lane));
     return lane;
 }
 
@@ -154,8 +154,7 @@ Test(pauses, lane_stays_its_tasks_when_a_rollup_behind_the_pause_is_cancelled)
     struct step holder = { .gate = &gate };
     struct step steps[4] = { { 0 } };
     lanepool_claim all = lanepool_claim_all();
-    lanepool_claim both[2] = { lanepool_claim_id(0, LANEPOOL_EXCLUSIVE),
-                               lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim both[2] = { lanepool_exclusive(0), lanepool_exclusive(1) };
     lanepool_future *barrier;
     lanepool_future *rollup;
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
@@ -260,7 +259,7 @@ Test(pauses, bad_arguments)
     expect_status(lanepool_pool_resume(NULL), LANEPOOL_INVALID);
     expect_status(lanepool_lane_pause(NULL), LANEPOOL_INVALID);
     expect_status(lanepool_lane_resume(NULL), LANEPOOL_INVALID);
-    expect_status(lanepool_lane_pause(lane), LANEPOOL_INVALID);
+    expect_status(lanepool_lane_pause(lane), LANEPOOL_UNSUPPORTED);
     lanepool_lane_release(lane);
     pool_end(pool);
 }

@@ -10,34 +10,42 @@ enum { BAD = 1, GOOD = 2 };
 struct rollup {
     unsigned runs;
     unsigned cancels;
+    lanepool_status why;
     bool holds_bad;
     bool holds_good;
 };
 
-static int roll_up(lanepool_run *run, void *context, lanepool_call call)
+static int roll_up(lanepool_run *run, void *context)
 {
-    lanepool_claim bad = lanepool_claim_id(BAD, LANEPOOL_SHARED);
-    lanepool_claim good = lanepool_claim_id(GOOD, LANEPOOL_SHARED);
+    lanepool_key bad = lanepool_key_id(BAD);
+    lanepool_key good = lanepool_key_id(GOOD);
     struct rollup *rollup = context;
 
-    rollup->runs += call == LANEPOOL_CALL_RUN;
-    rollup->cancels += call == LANEPOOL_CALL_CANCELLED;
-    rollup->holds_bad = lanepool_run_holds(run, &bad);
-    rollup->holds_good = lanepool_run_holds(run, &good);
+    rollup->runs++;
+    rollup->holds_bad = lanepool_run_holds(run, bad);
+    rollup->holds_good = lanepool_run_holds(run, good);
     return 0;
+}
+
+static void count_cancelled(void *context, lanepool_status why)
+{
+    struct rollup *rollup = context;
+
+    rollup->why = why;
+    rollup->cancels++;
 }
 
 static lanepool_future *submit_rollup(lanepool_pool *pool, struct rollup *rollup,
                                       size_t claim_count, lanepool_at_poison at_poison)
 {
-    lanepool_claim claims[] = { lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE),
-                                lanepool_claim_id(GOOD, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[] = { lanepool_exclusive(BAD), lanepool_exclusive(GOOD) };
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_future *future;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     policy.at_poison = at_poison;
     task.function = roll_up;
+    task.cancelled = count_cancelled;
     task.context = rollup;
     task.claims = claims;
     task.claim_count = claim_count;
@@ -59,7 +67,7 @@ static lanepool_status await(lanepool_future *future)
 /* The step fails in the bad lane, and is parked. */
 static void submit_bad_as(lanepool_pool *pool, struct step *bad, lanepool_mode mode)
 {
-    lanepool_claim claim = lanepool_claim_id(BAD, mode);
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_id(BAD), mode);
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_task task = step_task(bad, &claim, 1);
 
@@ -76,7 +84,7 @@ static void submit_bad(lanepool_pool *pool, struct step *bad)
 
 static void expect_held(lanepool_pool *pool)
 {
-    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
 }
 
 static void skip_and_end(lanepool_pool *pool, const struct step *bad)
@@ -122,8 +130,8 @@ static void meet_poison(lanepool_at_poison at_poison, size_t claim_count)
 
 Test(poison, rollup_goes_without_the_poisoned_lane)
 {
-    meet_poison(LANEPOOL_AT_POISON_GO_WITHOUT, 2);
-    meet_poison(LANEPOOL_AT_POISON_GO_WITHOUT, 1);
+    meet_poison(LANEPOOL_AT_POISON_RUN_WITHOUT, 2);
+    meet_poison(LANEPOOL_AT_POISON_RUN_WITHOUT, 1);
 }
 
 Test(poison, rollup_fails_at_the_poisoned_lane)
@@ -141,7 +149,7 @@ Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
     struct step readers[2] = { { 0 } };
     struct step writer = { 0 };
     struct rollup rollup = { 0 };
-    lanepool_claim reads = lanepool_claim_id(BAD, LANEPOOL_SHARED);
+    lanepool_claim reads = lanepool_shared(BAD);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
     options.workers = 2;
@@ -150,7 +158,7 @@ Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
     gate_init(&gate);
     submit_bad_as(pool, &bad, LANEPOOL_SHARED);
     expect(gate_await(&gate, 1));
-    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_GO_WITHOUT);
+    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_RUN_WITHOUT);
     for (int i = 0; i < 2; i++) {
         lanepool_task task = step_task(&readers[i], &reads, 1);
         expect_ok(lanepool_pool_submit(pool, &task));
@@ -181,7 +189,7 @@ Test(poison, who_goes_without_a_lane_is_shown_and_explained)
     submit_bad(pool, &bad);
     expect_held(pool);
     expect_ok(step_submit_on(pool, &holder, GOOD));
-    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_GO_WITHOUT);
+    lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_RUN_WITHOUT);
     expect(gate_await(&gate, 1));
     expect_ok(lanepool_snapshot_take(pool, &snapshot));
     expect_eq(snapshot->task_count, 3);
@@ -225,7 +233,7 @@ static void await_due(lanepool_pool *pool)
 /* The tasks behind the barrier get their entries although the parked task precedes it. */
 Test(poison, rollup_leaves_the_lane_when_a_barrier_before_it_is_cancelled)
 {
-    static const lanepool_claim all = { .type = LANEPOOL_KEY_ALL };
+    lanepool_claim all = lanepool_claim_all();
     struct step bad = { 0 };
     struct step barrier = { 0 };
     struct rollup rollup = { 0 };
@@ -236,7 +244,7 @@ Test(poison, rollup_leaves_the_lane_when_a_barrier_before_it_is_cancelled)
     task.future = &future;
     submit_bad(pool, &bad);
     expect_ok(lanepool_pool_submit(pool, &task));
-    lanepool_future *behind = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_GO_WITHOUT);
+    lanepool_future *behind = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_RUN_WITHOUT);
     expect_held(pool);
     expect_eq(rollup.runs, 0);
     expect_ok(lanepool_future_cancel(future));
@@ -252,7 +260,7 @@ Test(poison, periodic_tasks_wait_whatever_the_pools_policy_says)
 {
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    lanepool_claim claim = lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(BAD);
     struct gate gate;
     struct step bad = { 0 };
     struct step again = { .gate = &gate };
@@ -298,6 +306,7 @@ Test(poison, cancel_comes_before_poison)
     expect_ok(lanepool_future_cancel(future));
     expect_status(await(future), LANEPOOL_CANCELLED);
     expect_eq(rollup.cancels, 1);
+    expect_eq(rollup.why, LANEPOOL_CANCELLED);
     gate_open(&gate, 1);
     skip_and_end(pool, &bad);
     expect_eq(rollup.cancels, 1);
@@ -319,27 +328,26 @@ Test(poison, is_avoided_only_with_lanes_per_key)
     policy.at_poison = LANEPOOL_AT_POISON_FAIL;
     options.on_failure = &policy;
     options.is_compatible = always_compatible;
-    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_UNSUPPORTED);
     options.is_compatible = NULL;
     options.layout = LANEPOOL_PER_WORKER;
-    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_UNSUPPORTED);
 }
 
 /* --- paused lanes --- */
 
 static lanepool_lane *acquire(lanepool_pool *pool, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id(key);
     lanepool_lane *lane;
 
-    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    expect_ok(lanepool_lane_acquire(pool, wanted, &lane));
     return lane;
 }
 
 static lanepool_future *submit_pausing(lanepool_pool *pool, struct step *bad)
 {
-    static const lanepool_claim claims[] = { { .type = LANEPOOL_KEY_ID, .key = { .id = BAD } },
-                                             { .type = LANEPOOL_KEY_ID, .key = { .id = GOOD } } };
+    lanepool_claim claims[2] = { lanepool_exclusive(BAD), lanepool_exclusive(GOOD) };
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_task task = step_task(bad, claims, 2);
     lanepool_future *future;
@@ -369,7 +377,7 @@ Test(poison, failure_can_pause_its_lanes)
     expect_held(pool);
     expect_eq(behind[0].runs, 1);
     expect_ok(lanepool_pool_shutdown(pool));
-    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
     expect(!step_was_called(&behind[1]));
     expect_ok(lanepool_lane_resume(lanes[1]));
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
@@ -391,7 +399,7 @@ Test(poison, paused_lanes_in_which_nothing_waits_hold_nothing_up)
 
 Test(poison, failure_keeps_a_lane_paused_that_was_paused_before)
 {
-    lanepool_claim claim = lanepool_claim_id(BAD, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(BAD);
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     struct gate gate;
     struct step bad = { .gate = &gate, .code = 5 };
@@ -403,7 +411,7 @@ Test(poison, failure_keeps_a_lane_paused_that_was_paused_before)
     gate_init(&gate);
     policy.at_end = LANEPOOL_FAILURE_PAUSE;
     task.on_failure = &policy;
-    expect_ok(lanepool_lane_acquire(pool, &claim, &lane));
+    expect_ok(lanepool_lane_acquire(pool, claim.key, &lane));
     expect_ok(lanepool_pool_submit(pool, &task));
     expect(gate_await(&gate, 1));
     expect_ok(lanepool_lane_pause(lane));
@@ -411,7 +419,7 @@ Test(poison, failure_keeps_a_lane_paused_that_was_paused_before)
     gate_open(&gate, 1);
     expect_held(pool);
     expect_ok(lanepool_pool_shutdown(pool));
-    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
     expect(!step_was_called(&behind));
     expect_ok(lanepool_lane_resume(lane));
     expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));

@@ -84,7 +84,7 @@ static size_t claims_of(const char *keys, lanepool_claim *claims)
 
     for (size_t i = 0; i < count; i++) {
         bool exclusive = keys[i] < 'a';
-        claims[i] = lanepool_claim_id((uint64_t)(keys[i] | 32),
+        claims[i] = lanepool_claim_of(lanepool_key_id((uint64_t)(keys[i] | 32)),
                                       exclusive ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
     }
     return count;
@@ -125,7 +125,7 @@ Test(priorities, are_refused_where_there_are_none)
     expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
     options.priorities = true;
     options.layout = LANEPOOL_PER_WORKER;
-    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_create(&options, &pool), LANEPOOL_UNSUPPORTED);
     pool = pool_make(1, LANEPOOL_PER_KEY);
     task.priority = 1;
     expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_INVALID);
@@ -315,17 +315,16 @@ static void await_level(lanepool_pool *pool, uint64_t ticket, uint32_t level)
 }
 
 /* The running task gives up A, and hands its other lanes over to a receiver without a priority. */
-static int give_and_hand_over(lanepool_run *run, void *context, lanepool_call call)
+static int give_and_hand_over(lanepool_run *run, void *context)
 {
     struct scene *scene = context;
-    lanepool_claim a = lanepool_claim_id('a', LANEPOOL_EXCLUSIVE);
+    lanepool_key a = lanepool_key_id('a');
     lanepool_task heir = next_task(scene, 'h', 0, NULL, 0);
     lanepool_status status = lanepool_run_hand_over(run, &heir);
 
-    (void)call;
     gate_pass(&scene->gate);
     if (status == LANEPOOL_OK) {
-        status = lanepool_run_release(run, &a);
+        status = lanepool_run_release(run, a);
     }
     return (int)status;
 }
@@ -371,12 +370,12 @@ Test(priorities, are_not_lent_to_who_has_left_a_poisoned_lane)
     scene->steps[0].code = 1;
     expect_ok(lanepool_pool_submit(scene->pool, &task));
     gate_open(&scene->gate, 1);
-    expect_status(lanepool_pool_quiesce(scene->pool, LANEPOOL_FOREVER), LANEPOOL_HELD);
+    expect_status(lanepool_pool_quiesce(scene->pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
     expect_ok(step_submit(scene->pool, &scene->blocker));
     expect(gate_await(&scene->gate, 1));
     task = next_task(scene, 'c', 0, claims, claims_of("AB", claims));
     policy = (lanepool_failure_policy)LANEPOOL_FAILURE_POLICY_INIT;
-    policy.at_poison = LANEPOOL_AT_POISON_GO_WITHOUT;
+    policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
     task.on_failure = &policy;
     expect_ok(lanepool_pool_submit(scene->pool, &task));
     add(scene, 'd', 5, "A");
@@ -394,11 +393,11 @@ struct waiting {
     lanepool_status status;
 };
 
-static int wait_inside(lanepool_run *run, void *context, lanepool_call call)
+static int wait_inside(lanepool_run *run, void *context)
 {
     struct waiting *waiting = context;
 
-    (void)run, (void)call;
+    (void)run;
     gate_arrive(waiting->gate);
     waiting->status = lanepool_future_wait(waiting->future, LANEPOOL_FOREVER, NULL);
     return 0;
@@ -412,7 +411,7 @@ Test(priorities, a_wait_inside_a_task_lends_to_what_it_waits_for)
     struct step first = { .gate = &gate };
     struct step second = { 0 };
     struct waiting waiting = { .gate = &gate };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = step_task(&second, &claim, 1);
 
     gate_init(&gate);
@@ -446,12 +445,12 @@ struct ticking {
     int rounds_before_low;
 };
 
-static int tick(lanepool_run *run, void *context, lanepool_call call)
+static int tick(lanepool_run *run, void *context)
 {
     struct ticking *ticking = context;
     struct timespec began, now;
 
-    (void)run, (void)call;
+    (void)run;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &began);
     do
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now);

@@ -21,8 +21,7 @@ static bool work_through(lanepool_pool *pool)
     bool good = true;
 
     for (uint32_t i = 0; i < STEPS && good; i++) {
-        lanepool_claim claims[2] = { lanepool_claim_id(i % 7, LANEPOOL_EXCLUSIVE),
-                                     lanepool_claim_id(i % 5 + 10, LANEPOOL_SHARED) };
+        lanepool_claim claims[2] = { lanepool_exclusive(i % 7), lanepool_shared(i % 5 + 10) };
         lanepool_task task;
         lanepool_future *future = NULL;
 

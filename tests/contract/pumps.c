@@ -15,14 +15,10 @@ struct pumped {
     _Atomic uint32_t cancels;
 };
 
-static int pumped_body(lanepool_run *run, void *context, lanepool_call call)
+static int pumped_body(lanepool_run *run, void *context)
 {
     struct pumped *pumped = context;
 
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        pumped->cancels++;
-        return 0;
-    }
     pumped->thread = pthread_self();
     pumped->worker = lanepool_run_worker(run);
     if (pumped->journal) {
@@ -32,13 +28,22 @@ static int pumped_body(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
+static void pumped_cancelled(void *context, lanepool_status why)
+{
+    struct pumped *pumped = context;
+
+    (void)why;
+    pumped->cancels++;
+}
+
 static lanepool_status submit_to(lanepool_pump *pump, lanepool_pool *pool, struct pumped *pumped,
                                  uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     task.function = pumped_body;
+    task.cancelled = pumped_cancelled;
     task.context = pumped;
     task.claims = &claim;
     task.claim_count = 1;
@@ -123,6 +128,7 @@ Test(pumps, program_with_a_rule_of_its_own_can_pump)
     lanepool_pool *pool = pool_make_with(&options);
     lanepool_pump *pump = pump_make(pool);
     task.function = pumped_body;
+    task.cancelled = pumped_cancelled;
     task.context = &pumped;
     task.pump = pump;
     expect_ok(lanepool_pool_submit(pool, &task));
@@ -191,7 +197,7 @@ Test(pumps, pump_with_a_pending_task_is_not_destroyed)
     lanepool_pump *pump = pump_make(pool);
 
     expect_ok(submit_to(pump, pool, &pumped, 1));
-    expect_status(lanepool_pump_destroy(pump), LANEPOOL_INVALID);
+    expect_status(lanepool_pump_destroy(pump), LANEPOOL_BUSY);
     pump_tasks(pump, 1);
     expect_ok(lanepool_pump_destroy(pump));
     expect_ok(lanepool_pump_destroy(NULL));
@@ -208,15 +214,15 @@ struct waiter {
     lanepool_status waited;
 };
 
-static int wait_for_pumped(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_pumped(lanepool_run *run, void *context)
 {
     struct waiter *waiter = context;
     lanepool_future *future;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     waiter->pump_inside = lanepool_pump_run(waiter->pump, 1, LANEPOOL_FOREVER, NULL);
     task.function = pumped_body;
+    task.cancelled = pumped_cancelled;
     task.context = &waiter->pumped;
     task.pump = waiter->pump;
     task.future = &future;
@@ -248,15 +254,15 @@ Test(pumps, task_may_wait_for_a_pumps_task_and_not_pump)
 }
 
 /* Waits behind another task of the same pump; only this thread can run either. */
-static int wait_for_the_same_pump(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_the_same_pump(lanepool_run *run, void *context)
 {
     struct waiter *waiter = context;
-    lanepool_claim claim = lanepool_claim_id(2, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(2);
     lanepool_future *future;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     task.function = pumped_body;
+    task.cancelled = pumped_cancelled;
     task.context = &waiter->pumped;
     task.claims = &claim;
     task.claim_count = 1;
@@ -346,7 +352,7 @@ Test(pumps, drain_waits_for_them_and_then_the_pump_says_shut_down)
 struct returned {
     uint32_t count;
     bool in_order;
-    bool bare;
+    bool has_pump;
 };
 
 static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
@@ -356,7 +362,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
 
     (void)ticket;
     returned->in_order &= pumped->id == returned->count;
-    returned->bare &= task->pump == NULL;
+    returned->has_pump &= task->pump != NULL;
     returned->count++;
 }
 
@@ -364,7 +370,7 @@ static void take_back(void *context, const lanepool_task *task, uint64_t ticket)
 static void stop_with_pumped_tasks(lanepool_layout layout, bool hands_back)
 {
     struct pumped pumped[2] = { { .id = 0 }, { .id = 1 } };
-    struct returned returned = { .in_order = true, .bare = true };
+    struct returned returned = { .in_order = true, .has_pump = true };
     lanepool_pool *pool = pool_make(2, layout);
     lanepool_pump *pump = pump_make(pool);
     struct pollfd pollfd = { .events = POLLIN };
@@ -383,17 +389,17 @@ static void stop_with_pumped_tasks(lanepool_layout layout, bool hands_back)
     }
     expect_eq(returned.count, hands_back ? 2 : 0);
     expect(returned.in_order);
-    expect(returned.bare);
+    expect(returned.has_pump);
     expect_ok(lanepool_pump_destroy(pump));
     pool_end(pool);
 }
 
-Test(pumps, shutdown_now_hands_them_back_in_order_and_without_their_pump)
+Test(pumps, shutdown_now_hands_them_back_in_order_and_with_their_pump)
 {
     stop_with_pumped_tasks(LANEPOOL_PER_KEY, true);
 }
 
-Test(pumps, shutdown_now_hands_them_back_in_order_and_without_their_pump_per_worker)
+Test(pumps, shutdown_now_hands_them_back_in_order_and_with_their_pump_per_worker)
 {
     stop_with_pumped_tasks(LANEPOOL_PER_WORKER, true);
 }
@@ -421,9 +427,10 @@ Test(pumps, bad_arguments_are_invalid)
     expect_status(lanepool_pump_fd(pump, NULL), LANEPOOL_INVALID);
     expect_status(submit_to(pump, pools[1], &pumped, 1), LANEPOOL_INVALID);
     task.function = pumped_body;
+    task.cancelled = pumped_cancelled;
     task.context = &pumped;
     task.pump = pump;
-    expect_status(lanepool_pool_submit_or_run(pools[0], &task), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_submit_or_run(pools[0], &task), LANEPOOL_UNSUPPORTED);
     expect_ok(lanepool_pump_destroy(pump));
     pool_end(pools[0]);
     pool_end(pools[1]);

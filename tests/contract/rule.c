@@ -87,12 +87,11 @@ static bool same_group_conflicts(const lanepool_task_view *a, const lanepool_tas
     return first->group != second->group;
 }
 
-static int run_tracked(lanepool_run *run, void *context, lanepool_call call)
+static int run_tracked(lanepool_run *run, void *context)
 {
     const struct tracked *tracked = context;
 
     (void)run;
-    (void)call;
     return atomic_load(&tracked->released);
 }
 
@@ -234,6 +233,42 @@ Test(rule, kinds_run_together_or_in_order_as_the_rule_says)
     gate_fini(&writer_gate);
 }
 
+/* --- how often kinds are asked about --- */
+
+static bool counts_questions(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
+{
+    (void)a;
+    (void)b;
+    atomic_fetch_add((_Atomic uint32_t *)user, 1);
+    return true;
+}
+
+Test(rule, answers_about_two_kinds_are_stored_while_both_are_pending)
+{
+    enum { KINDS = 300 };
+    struct gate gate;
+    struct step blocking = { .gate = &gate };
+    static struct step steps[3][KINDS];
+    _Atomic uint32_t questions = 0;
+    lanepool_pool *pool = pool_with_rule(1, LANEPOOL_PER_KEY, counts_questions, &questions);
+
+    gate_init(&gate);
+    expect_ok(submit_kind(pool, &blocking, KINDS));
+    expect(gate_await(&gate, 1));
+    for (int turn = 0; turn < 3; turn++) {
+        static const uint32_t asked_in_turn[] = { KINDS * (KINDS - 1) + 2, 2 * (KINDS - 1), 0 };
+        uint32_t before = atomic_load(&questions);
+
+        for (int i = 0; i < KINDS; i++) {
+            expect_ok(submit_kind(pool, &steps[turn][i], (uint64_t)(i * i + KINDS)));
+        }
+        expect_eq(questions - before, asked_in_turn[turn]);
+    }
+    gate_open(&gate, 1);
+    pool_end(pool);
+    gate_fini(&gate);
+}
+
 /* Tasks that conflict with one another, and one that does not. */
 struct apart {
     bool conflicts;
@@ -252,12 +287,11 @@ static bool count_and_compare(const lanepool_task_view *a, const lanepool_task_v
     return !one->conflicts || !other->conflicts;
 }
 
-static int pass_gate(lanepool_run *run, void *context, lanepool_call call)
+static int pass_gate(lanepool_run *run, void *context)
 {
     const struct apart *apart = context;
 
     (void)run;
-    (void)call;
     if (apart->gate != NULL) {
         gate_pass(apart->gate);
     }

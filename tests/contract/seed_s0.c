@@ -42,8 +42,8 @@ Test(seed_s0, s0_2_key_can_be_the_identity_of_an_object)
     struct step holder = { .id = 0, .gate = &gate, .journal = journal };
     struct step same = { .id = 1, .journal = journal };
     struct step other = { .id = 2, .gate = &gate, .journal = journal };
-    lanepool_claim on_first = lanepool_claim_pointer(&first, LANEPOOL_EXCLUSIVE);
-    lanepool_claim on_equal = lanepool_claim_pointer(&equal, LANEPOOL_EXCLUSIVE);
+    lanepool_claim on_first = lanepool_claim_of(lanepool_key_pointer(&first), LANEPOOL_EXCLUSIVE);
+    lanepool_claim on_equal = lanepool_claim_of(lanepool_key_pointer(&equal), LANEPOOL_EXCLUSIVE);
     lanepool_task tasks[3] = { step_task(&holder, &on_first, 1), step_task(&same, &on_first, 1),
                                step_task(&other, &on_equal, 1) };
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
@@ -69,7 +69,7 @@ Test(seed_s0, s0_3_tasks_with_and_without_result_mix_in_one_lane)
     static struct journal journal;
     static struct step steps[COUNT];
     lanepool_future *futures[COUNT] = { NULL };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -298,6 +298,7 @@ Test(seed_s0, s0_10_completion_queue_gives_results_in_completion_order)
         expect(completion.context == &steps[wanted[i]]);
         expect(completion.result.value == &gates[wanted[i]]);
     }
+    expect_ok(lanepool_group_close(group));
     expect_status(lanepool_group_next(group, LANEPOOL_FOREVER, &completion), LANEPOOL_DONE);
     pool_end(pool);
     lanepool_group_destroy(group);

@@ -228,12 +228,12 @@ struct nested {
     _Atomic uint32_t failures;
 };
 
-static int submit_the_next(lanepool_run *run, void *context, lanepool_call call)
+static int submit_the_next(lanepool_run *run, void *context)
 {
     struct nested *nested = context;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)run, (void)call;
+    (void)run;
     task.function = submit_the_next;
     task.context = nested;
     nested->inside++;
@@ -286,11 +286,11 @@ struct delayed {
     uint64_t delay_ns;
 };
 
-static int note_start(lanepool_run *run, void *context, lanepool_call call)
+static int note_start(lanepool_run *run, void *context)
 {
     struct delayed *delayed = context;
 
-    (void)run, (void)call;
+    (void)run;
     delayed->started_ns = now_ns();
     gate_arrive(delayed->gate);
     return 0;
@@ -412,11 +412,10 @@ struct selfish {
     bool asked;
 };
 
-static int cancel_oneself(lanepool_run *run, void *context, lanepool_call call)
+static int cancel_oneself(lanepool_run *run, void *context)
 {
     struct selfish *self = context;
 
-    (void)call;
     gate_pass(&self->gate);
     self->status = lanepool_future_cancel(self->future);
     self->asked = lanepool_run_is_cancelled(run);

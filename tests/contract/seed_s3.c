@@ -13,10 +13,12 @@ Test(seed_s3, s3_1_submit_with_a_string_key_gives_a_future)
     struct step holder = { .gate = &gate };
     struct step same = { .value = &same };
     struct step other = { .gate = &other_gate };
-    lanepool_claim customer = lanepool_claim_string("customer-17", LANEPOOL_EXCLUSIVE);
-    lanepool_claim another = lanepool_claim_string("customer-1", LANEPOOL_EXCLUSIVE);
+    lanepool_claim customer =
+        lanepool_claim_of(lanepool_key_string("customer-17"), LANEPOOL_EXCLUSIVE);
+    lanepool_claim another =
+        lanepool_claim_of(lanepool_key_string("customer-1"), LANEPOOL_EXCLUSIVE);
     char copy[] = "customer-17";
-    lanepool_claim copied = lanepool_claim_string(copy, LANEPOOL_EXCLUSIVE);
+    lanepool_claim copied = lanepool_claim_of(lanepool_key_string(copy), LANEPOOL_EXCLUSIVE);
     lanepool_task tasks[3] = { step_task(&holder, &customer, 1), step_task(&same, &copied, 1),
                                step_task(&other, &another, 1) };
     lanepool_future *future;
@@ -91,8 +93,10 @@ Test(seed_s3, s3_3_load_of_one_key_beyond_its_limit_blocks_nobody_else)
     struct step cold = { 0 };
     struct step late = { 0 };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    lanepool_claim claims[2] = { lanepool_claim_string("customer-1", LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_string("customer-2", LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = {
+        lanepool_claim_of(lanepool_key_string("customer-1"), LANEPOOL_EXCLUSIVE),
+        lanepool_claim_of(lanepool_key_string("customer-2"), LANEPOOL_EXCLUSIVE)
+    };
     lanepool_task task = step_task(&late, claims, 1);
     lanepool_pool *pool;
 
@@ -125,13 +129,12 @@ struct endless {
     _Atomic int failure;
 };
 
-static int go_on(lanepool_run *run, void *context, lanepool_call call)
+static int go_on(lanepool_run *run, void *context)
 {
     struct endless *endless = context;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     atomic_fetch_add(&endless->rounds, 1);
     if (!atomic_load(&endless->stop)) {
         task.function = go_on;
@@ -145,12 +148,11 @@ static int go_on(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-static int stop_it(lanepool_run *run, void *context, lanepool_call call)
+static int stop_it(lanepool_run *run, void *context)
 {
     struct endless *endless = context;
 
     (void)run;
-    (void)call;
     atomic_store(&endless->stop, true);
     return 0;
 }
@@ -159,8 +161,7 @@ static void endless_key_yields(lanepool_routing routing)
 {
     struct endless endless = { 0 };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    lanepool_claim claims[2] = { lanepool_claim_id(1, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(2, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = { lanepool_exclusive(1), lanepool_exclusive(2) };
     lanepool_task tasks[2] = { LANEPOOL_TASK_INIT, LANEPOOL_TASK_INIT };
     lanepool_pool *pool;
 
@@ -228,8 +229,10 @@ Test(seed_s3, s3_4_key_keeps_its_context_while_it_lingers_and_that_costs_no_work
 {
     struct shop shop = { 0 };
     struct visit visits[2] = {
-        { .shop = &shop, .claim = lanepool_claim_string("1-ann", LANEPOOL_EXCLUSIVE) },
-        { .shop = &shop, .claim = lanepool_claim_string("2-bob", LANEPOOL_EXCLUSIVE) }
+        { .shop = &shop,
+          .claim = lanepool_claim_of(lanepool_key_string("1-ann"), LANEPOOL_EXCLUSIVE) },
+        { .shop = &shop,
+          .claim = lanepool_claim_of(lanepool_key_string("2-bob"), LANEPOOL_EXCLUSIVE) }
     };
     lanepool_context_options contexts = shop_options();
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -304,10 +307,10 @@ Test(seed_s3, s3_5_linger_follows_the_gaps_of_the_key)
     uint64_t linger_ns = 0;
 
     gate_init(&closed);
-    contexts.linger_ns_min = 1;
+    contexts.linger_min_ns = 1;
     pool = shop_pool(&shop, &contexts);
     for (uint64_t key = 0; key < SHOP_KEYS && linger_ns == 0; key++) {
-        struct visit visit = { .shop = &shop, .claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE) };
+        struct visit visit = { .shop = &shop, .claim = lanepool_exclusive(key) };
 
         visit_after(pool, &visit, 0);
         expect(gate_await(&closed, 1));
@@ -343,16 +346,16 @@ struct fair {
 
 static struct fair fair;
 
-static int stand(lanepool_run *run, void *context, lanepool_call call)
+static int stand(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     gate_pass(&fair.standing);
     return 0;
 }
 
-static int run_hot(lanepool_run *run, void *context, lanepool_call call)
+static int run_hot(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     atomic_fetch_add(&fair.starts, 1);
     if (++fair.hot_runs > STARTS_FOR_ALL && fair.waits_beyond) {
         gate_pass(&fair.beyond);
@@ -360,11 +363,11 @@ static int run_hot(lanepool_run *run, void *context, lanepool_call call)
     return 0;
 }
 
-static int run_cold(lanepool_run *run, void *context, lanepool_call call)
+static int run_cold(lanepool_run *run, void *context)
 {
     uint64_t *starts = context;
 
-    (void)run, (void)call;
+    (void)run;
     *starts = atomic_fetch_add(&fair.starts, 1);
     gate_arrive(&fair.started);
     return 0;
@@ -372,7 +375,7 @@ static int run_cold(lanepool_run *run, void *context, lanepool_call call)
 
 static void submit_fair(lanepool_pool *pool, lanepool_task_fn function, void *context, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     task.function = function;

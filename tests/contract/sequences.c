@@ -104,7 +104,7 @@ Test(sequences, bad_executors_are_refused)
     expect_ok(lanepool_executor_destroy(NULL));
     options.is_compatible = always;
     pool = pool_make_with(&options);
-    expect_status(lanepool_pool_executor(pool, &executor), LANEPOOL_INVALID);
+    expect_status(lanepool_pool_executor(pool, &executor), LANEPOOL_UNSUPPORTED);
     expect_status(lanepool_pool_executor(NULL, &executor), LANEPOOL_INVALID);
     expect(executor == NULL);
     pool_end(pool);
@@ -128,7 +128,7 @@ Test(sequences, bad_tasks_are_refused)
 {
     struct keeper keeper;
     struct step step = { 0 };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = step_task(&step, NULL, 0);
     lanepool_task bad;
 
@@ -144,17 +144,17 @@ Test(sequences, bad_tasks_are_refused)
     bad = task, bad.function = NULL;
     expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
     bad = step_task(&step, &claim, 1);
-    expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
+    expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
     bad = task, bad.kind = 1;
-    expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
+    expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
     bad = task, bad.tag = 1;
-    expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
+    expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
     bad = task, bad.group = (lanepool_group *)&keeper;
-    expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
+    expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
     bad = task, bad.pump = (lanepool_pump *)&keeper;
-    expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
+    expect_status(submit_with(sequence, bad), LANEPOOL_UNSUPPORTED);
     bad = task, bad.struct_size--;
-    expect_status(submit_with(sequence, bad), LANEPOOL_INVALID);
+    expect_status(lanepool_sequence_submit(sequence, &bad), LANEPOOL_INVALID);
     expect_status(lanepool_sequence_cancel(NULL), LANEPOOL_INVALID);
     expect_status(lanepool_sequence_pause(NULL), LANEPOOL_INVALID);
     expect_status(lanepool_sequence_resume(NULL), LANEPOOL_INVALID);
@@ -200,13 +200,13 @@ struct depths {
     uintptr_t least, most;
 };
 
-static int note_depth(lanepool_run *run, void *context, lanepool_call call)
+static int note_depth(lanepool_run *run, void *context)
 {
     struct depths *depths = context;
     uintptr_t depth = (uintptr_t)__builtin_frame_address(0);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)run, (void)call;
+    (void)run;
     depths->least = depth < depths->least ? depth : depths->least;
     depths->most = depth > depths->most ? depth : depths->most;
     task.function = note_depth;
@@ -375,12 +375,12 @@ struct inside {
     lanepool_status answers[6];
 };
 
-static int ask_inside(lanepool_run *run, void *context, lanepool_call call)
+static int ask_inside(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     size_t index;
 
-    (void)run, (void)call;
+    (void)run;
     inside->answers[0] = submit(inside->sequence, &inside->behind, &inside->behind_future);
     inside->answers[1] = lanepool_future_wait(inside->behind_future, LANEPOOL_FOREVER, NULL);
     inside->answers[2] = lanepool_future_wait(inside->own, LANEPOOL_FOREVER, NULL);
@@ -453,9 +453,9 @@ Test(sequences, results_failures_and_continuations_are_those_of_futures)
     expect_ok(lanepool_executor_destroy(keeper.executor));
 }
 
-static int end_the_thread(lanepool_run *run, void *context, lanepool_call call)
+static int end_the_thread(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     pthread_exit(NULL);
 }
 

@@ -43,9 +43,10 @@ Test(shutdown_now, handed_back_task_is_as_submitted_and_fits_another_pool)
     struct step holder = { 0 };
     struct step steps[3] = { { 0 } };
     struct back back = { 0 };
-    lanepool_claim claims[3] = { lanepool_claim_id(7, LANEPOOL_SHARED),
-                                 lanepool_claim_string("seven", LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(7, LANEPOOL_SHARED) };
+    lanepool_claim claims[3] = {
+        lanepool_shared(7), lanepool_claim_of(lanepool_key_string("seven"), LANEPOOL_EXCLUSIVE),
+        lanepool_shared(7)
+    };
     lanepool_future *future;
     lanepool_result result;
     lanepool_pool *pool = held_pool(&holder, &gate);
@@ -73,7 +74,7 @@ Test(shutdown_now, handed_back_task_is_as_submitted_and_fits_another_pool)
     expect_eq(back.tasks[0].claim_count, 0);
     expect_eq(back.tasks[1].claim_count, 1);
     expect_eq(back.tasks[2].claim_count, 2); /* duplicates are merged */
-    expect_eq(back.claims[1][0].type, LANEPOOL_KEY_ID);
+    expect_eq(back.claims[1][0].key.type, LANEPOOL_KEY_ID);
     expect_eq(back.claims[1][0].key.id, 7);
     expect_eq(back.claims[1][0].mode, LANEPOOL_SHARED);
     expect_ok(lanepool_future_wait(future, 0, &result));
@@ -103,14 +104,21 @@ struct cancelled {
     bool was_run;
 };
 
-static int note_cancel(lanepool_run *run, void *context, lanepool_call call)
+static int note_run(lanepool_run *run, void *context)
 {
     struct cancelled *cancelled = context;
 
-    cancelled->calls++;
-    cancelled->was_run = call == LANEPOOL_CALL_RUN || lanepool_run_worker(run) != SIZE_MAX;
-    cancelled->place = atomic_fetch_add(cancelled->count, 1);
+    (void)run;
+    cancelled->was_run = true;
     return 0;
+}
+
+static void note_cancelled(void *context, lanepool_status why)
+{
+    struct cancelled *cancelled = context;
+
+    cancelled->calls += why == LANEPOOL_SHUT_DOWN;
+    cancelled->place = atomic_fetch_add(cancelled->count, 1);
 }
 
 static void note_release(void *context)
@@ -126,15 +134,15 @@ Test(shutdown_now, tasks_are_told_in_submission_order_when_nobody_takes_them_bac
     struct step holder = { 0 };
     _Atomic uint32_t count = 0;
     struct cancelled cancelled[10];
-    lanepool_claim claims[2] = { lanepool_claim_id(0, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(1, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = { lanepool_exclusive(0), lanepool_exclusive(1) };
     lanepool_pool *pool = held_pool(&holder, &gate);
 
     for (uint32_t i = 0; i < 10; i++) {
         lanepool_task task = LANEPOOL_TASK_INIT;
 
         cancelled[i] = (struct cancelled){ .count = &count };
-        task.function = note_cancel;
+        task.function = note_run;
+        task.cancelled = note_cancelled;
         task.context = &cancelled[i];
         task.claims = claims;
         task.claim_count = i % 3;
@@ -216,12 +224,11 @@ struct stopper {
     struct step late;
 };
 
-static int stop_and_submit(lanepool_run *run, void *context, lanepool_call call)
+static int stop_and_submit(lanepool_run *run, void *context)
 {
     struct stopper *stopper = context;
     lanepool_pool *pool = lanepool_run_pool(run);
 
-    (void)call;
     stopper->stop = lanepool_pool_shutdown_now(pool, NULL, NULL);
     stopper->submit = step_submit(pool, &stopper->late);
     return 0;

@@ -83,7 +83,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void wait_in_a_storm(uint64_t wait_ns_max)
+static void wait_in_a_storm(uint64_t wait_max_ns)
 {
     struct gate gate;
     struct step step = { .gate = &gate, .value = &step };
@@ -98,7 +98,7 @@ static void wait_in_a_storm(uint64_t wait_ns_max)
     expect_ok(lanepool_pool_submit(pool, &task));
     expect(gate_await(&gate, 1));
     start_storm(&storm, &gate); /* opens the gate after many signals */
-    expect_ok(lanepool_future_wait(future, wait_ns_max, &result));
+    expect_ok(lanepool_future_wait(future, wait_max_ns, &result));
     end_storm(&storm);
     expect(result.value == &step);
     lanepool_future_release(future);
@@ -198,11 +198,17 @@ static void look_at_mask(struct look *look)
     atomic_store(&look->was_called, true);
 }
 
-static int look_body(lanepool_run *run, void *context, lanepool_call call)
+static int look_body(lanepool_run *run, void *context)
 {
-    (void)run, (void)call;
+    (void)run;
     look_at_mask(context);
     return 0;
+}
+
+static void look_when_cancelled(void *context, lanepool_status why)
+{
+    (void)why;
+    look_at_mask(context);
 }
 
 static bool is_own_fault(int number)
@@ -223,7 +229,7 @@ static void expect_only_own_faults(const struct look *look)
     }
 }
 
-/* Reads the masks of a worker, and of the clock thread in a cancelling call. `mask` is the mask of
+/* Reads the masks of a worker, and of the clock thread in a `cancelled`. `mask` is the mask of
  * the creating thread. */
 static void look_at_threads_made_with(const sigset_t *mask)
 {
@@ -238,6 +244,7 @@ static void look_at_threads_made_with(const sigset_t *mask)
     task.function = look_body;
     task.context = &worker;
     expect_ok(lanepool_pool_submit(pool, &task));
+    task.cancelled = look_when_cancelled;
     task.context = &clock;
     expect_ok(lanepool_pool_submit_after(pool, &task, (int64_t)AN_HOUR_NS));
     expect_eq(pthread_sigmask(SIG_SETMASK, &before, &after), 0);

@@ -83,8 +83,8 @@ static bool never_compatible(const lanepool_task_view *a, const lanepool_task_vi
 /* Submits in every form, and waits for the tasks. */
 static void submit_and_wait(struct calls *calls, lanepool_pool *pool)
 {
-    lanepool_claim claims[2] = { lanepool_claim_string("one", LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(2, LANEPOOL_SHARED) };
+    lanepool_claim claims[2] = { lanepool_claim_of(lanepool_key_string("one"), LANEPOOL_EXCLUSIVE),
+                                 lanepool_shared(2) };
     size_t claim_count = calls->options.is_compatible ? 0 : 2;
     lanepool_task tasks[5];
     lanepool_future *future;
@@ -108,13 +108,13 @@ static void submit_and_wait(struct calls *calls, lanepool_pool *pool)
 
 static void hold_a_lane(struct calls *calls, lanepool_pool *pool)
 {
-    lanepool_claim key = lanepool_claim_string("one", LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_string("one");
     lanepool_claim claim;
     lanepool_lane *lane;
     lanepool_task task = step_task(&calls->steps[5], &claim, 1);
 
-    note(calls, lanepool_lane_acquire(pool, &key, &lane));
-    claim = lanepool_claim_lane(lane, LANEPOOL_EXCLUSIVE);
+    note(calls, lanepool_lane_acquire(pool, key, &lane));
+    claim = lanepool_claim_of(lanepool_key_lane(lane), LANEPOOL_EXCLUSIVE);
     note(calls, lanepool_pool_submit(pool, &task));
     lanepool_lane_release(lane);
 }
@@ -183,12 +183,11 @@ struct chain {
 
 static struct chain *current;
 
-static int count_in_turn(lanepool_run *run, void *context, lanepool_call call)
+static int count_in_turn(lanepool_run *run, void *context)
 {
     uint64_t number = (uint64_t)(uintptr_t)context;
 
     (void)run;
-    (void)call;
     if (number == 0) {
         gate_pass(&current->gate);
     }
@@ -204,8 +203,8 @@ static void *run_chain(void *argument)
     chain->status = lanepool_pool_create(&chain->options, &pool);
     for (uint64_t i = 0; i < chain->length && chain->status == LANEPOOL_OK; i++) {
         lanepool_claim claims[2] = {
-            lanepool_claim_id(i * chain->stride, LANEPOOL_EXCLUSIVE),
-            lanepool_claim_id(i * chain->stride + 1, LANEPOOL_EXCLUSIVE),
+            lanepool_exclusive(i * chain->stride),
+            lanepool_exclusive(i * chain->stride + 1),
         };
         lanepool_task task = LANEPOOL_TASK_INIT;
 
@@ -272,12 +271,11 @@ struct nested {
     lanepool_status status;
 };
 
-static int submit_the_next(lanepool_run *run, void *context, lanepool_call call)
+static int submit_the_next(lanepool_run *run, void *context)
 {
     struct nested *nested = context;
     lanepool_task task = LANEPOOL_TASK_INIT;
 
-    (void)call;
     task.function = submit_the_next;
     task.context = nested;
     if (--nested->left > 0) {

@@ -22,7 +22,7 @@ struct stand {
 static lanepool_future *submit_with_future(lanepool_pool *pool, struct step *step, uint64_t key)
 {
     lanepool_future *future;
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = step_task(step, &claim, 1);
 
     task.future = &future;
@@ -186,9 +186,9 @@ Test(snapshot, a_future_says_why_its_task_does_not_run)
 
     stand_up(&stand, LANEPOOL_PER_KEY);
     expect_ok(lanepool_explain(stand.futures[1], collect, &text));
-    expect(has(&text, "stands in lane 2 with 2 before it: task "));
+    expect(has(&text, "waits in lane 2 with 2 before it: task "));
     expect(has(&text, " is latched with 1 of 2 lanes\n"));
-    expect(has(&text, "stands in lane 1 with 1 before it: task "));
+    expect(has(&text, "waits in lane 1 with 1 before it: task "));
     expect(has(&text, " runs on worker "));
     lanepool_snapshot_release(stand.snapshot);
     stand.snapshot = NULL;
@@ -200,15 +200,14 @@ Test(snapshot, a_future_says_why_its_task_does_not_run)
     stand_down(&stand);
 }
 
-static int fail(lanepool_run *run, void *context, lanepool_call call)
+static int fail(lanepool_run *run, void *context)
 {
     (void)run;
-    return call == LANEPOOL_CALL_RUN ? *(const int *)context : 0;
+    return *(const int *)context;
 }
 
-static int detach(lanepool_run *run, void *context, lanepool_call call)
+static int detach(lanepool_run *run, void *context)
 {
-    (void)call;
     expect_ok(lanepool_run_detach(run, context));
     return 0;
 }
@@ -252,11 +251,11 @@ Test(snapshot, a_future_says_how_its_task_ended_or_when_it_begins)
     expect_explained(failed, "the task has finished: the task ran and returned a code other than "
                              "zero, code -7\n");
     expect(process_other_threads_sleep());
-    expect_explained(apart, " is detached, and goes on until it is completed\n");
+    expect_explained(apart, " is detached until it is completed\n");
     expect_explained(later, "the task is due in 3");
     expect_ok(lanepool_task_complete(detached, 0, NULL));
     pool_end(pool);
-    expect_explained(later, "the task has finished: the task was cancelled before it started\n");
+    expect_explained(later, "the task has finished: the task was cancelled\n");
     lanepool_future_release(failed);
     lanepool_future_release(apart);
     lanepool_future_release(later);
@@ -345,7 +344,7 @@ Test(snapshot, tasks_are_called_by_their_tags)
     struct gate gate;
     struct step holder = { .gate = &gate };
     struct step waiting = { 0 };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task first = step_task(&holder, &claim, 1);
     lanepool_task second = step_task(&waiting, &claim, 1);
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
@@ -364,7 +363,7 @@ Test(snapshot, tasks_are_called_by_their_tags)
     expect_ok(lanepool_pool_submit(pool, &second));
     expect(gate_await(&gate, 1));
     expect_ok(lanepool_explain(future, collect, &text));
-    expect(has(&text, " (?close?) stands in lane 1 with 1 before it: task "));
+    expect(has(&text, " (?close?) waits in lane 1 with 1 before it: task "));
     expect(has(&text, " (post) runs on worker 0\n"));
     gate_open(&gate, 1);
     lanepool_future_release(future);
@@ -455,12 +454,11 @@ static void look_in_callback(void *context)
     inside->in_callback = lanepool_snapshot_take(inside->pool, &snapshot);
 }
 
-static int look_in_task(lanepool_run *run, void *context, lanepool_call call)
+static int look_in_task(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     lanepool_snapshot *snapshot;
 
-    (void)call;
     inside->in_task = lanepool_snapshot_take(inside->pool, &snapshot);
     if (inside->in_task == LANEPOOL_OK) {
         size_t self = lanepool_snapshot_find(snapshot, lanepool_run_ticket(run));

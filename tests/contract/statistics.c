@@ -101,11 +101,10 @@ struct inside {
     lanepool_stats stats;
 };
 
-static int look(lanepool_run *run, void *context, lanepool_call call)
+static int look(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
 
-    (void)call;
     inside->status = lanepool_pool_stats(lanepool_run_pool(run), &inside->stats, NULL, 0);
     return 0;
 }

@@ -162,7 +162,7 @@ Test(thread_limit, pool_with_too_few_threads_is_refused_and_leaves_nothing)
         printf("the system cannot count the threads of one process alone: not tested\n");
     } else {
         for (int threads = 0; threads < WORKERS; threads++) {
-            expect_status(attempts->status[threads], LANEPOOL_NO_THREAD);
+            expect_status(attempts->status[threads], LANEPOOL_NO_RESOURCE);
         }
         expect_ok(attempts->status[WORKERS]);
         expect_eq(attempts->starts, ROUNDS * WORKERS * (WORKERS + 1) / 2);

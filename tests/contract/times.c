@@ -177,12 +177,12 @@ Test(times, lanes_beyond_the_limit_share_a_row)
 Test(times, idle_time_is_told_apart_by_its_cause)
 {
     lanepool_event events[] = {
-        event_of(LANEPOOL_EVENT_PARK, 0, 1000),  event_of(LANEPOOL_EVENT_PARK, 0, 1000),
+        event_of(LANEPOOL_EVENT_SLEEP, 0, 1000), event_of(LANEPOOL_EVENT_SLEEP, 0, 1000),
         event_of(LANEPOOL_EVENT_ROUTE, 1, 1100), event_of(LANEPOOL_EVENT_READY, 1, 1100),
         event_of(LANEPOOL_EVENT_WAKE, 0, 1110),  event_of(LANEPOOL_EVENT_START, 1, 1110),
         event_of(LANEPOOL_EVENT_ROUTE, 2, 1110), event_of(LANEPOOL_EVENT_END, 1, 1160),
         event_of(LANEPOOL_EVENT_READY, 2, 1160), event_of(LANEPOOL_EVENT_START, 2, 1160),
-        event_of(LANEPOOL_EVENT_END, 2, 1165),   event_of(LANEPOOL_EVENT_PARK, 0, 1165),
+        event_of(LANEPOOL_EVENT_END, 2, 1165),   event_of(LANEPOOL_EVENT_SLEEP, 0, 1165),
         event_of(LANEPOOL_EVENT_WAKE, 0, 1265),
     };
     lanepool_times_workers workers;
@@ -204,7 +204,7 @@ Test(times, idle_time_is_told_apart_by_its_cause)
 Test(times, time_between_attempts_is_not_running)
 {
     lanepool_event events[] = {
-        event_of(LANEPOOL_EVENT_PARK, 0, 1000),
+        event_of(LANEPOOL_EVENT_SLEEP, 0, 1000),
         event_of(LANEPOOL_EVENT_ROUTE, 5, 1000),
         event_at(LANEPOOL_EVENT_ENTER, 5, 1000, 1, LANEPOOL_EVENT_GRANTED),
         event_of(LANEPOOL_EVENT_READY, 5, 1000),
@@ -213,7 +213,7 @@ Test(times, time_between_attempts_is_not_running)
         event_of(LANEPOOL_EVENT_ROUTE, 6, 1015),
         event_at(LANEPOOL_EVENT_ENTER, 6, 1015, 1, 0),
         event_of(LANEPOOL_EVENT_RETRY, 5, 1030),
-        event_of(LANEPOOL_EVENT_PARK, 0, 1030),
+        event_of(LANEPOOL_EVENT_SLEEP, 0, 1030),
         event_of(LANEPOOL_EVENT_READY, 5, 1097),
         event_of(LANEPOOL_EVENT_WAKE, 0, 1100),
         event_of(LANEPOOL_EVENT_START, 5, 1100),
@@ -248,14 +248,14 @@ Test(times, time_of_a_kept_task_is_that_of_its_attempts)
         event_of(LANEPOOL_EVENT_ROUTE, 5, 100),   event_of(LANEPOOL_EVENT_READY, 5, 100),
         event_of(LANEPOOL_EVENT_START, 5, 100),   event_of(LANEPOOL_EVENT_RETRY, 5, 110),
         event_of(LANEPOOL_EVENT_READY, 5, 150),   event_of(LANEPOOL_EVENT_START, 5, 150),
-        event_of(LANEPOOL_EVENT_KEEP, 5, 153),    event_of(LANEPOOL_EVENT_END, 5, 1000),
+        event_of(LANEPOOL_EVENT_PARK, 5, 153),    event_of(LANEPOOL_EVENT_END, 5, 1000),
         event_of(LANEPOOL_EVENT_ROUTE, 6, 1000),  event_of(LANEPOOL_EVENT_READY, 6, 1000),
         event_of(LANEPOOL_EVENT_START, 6, 1000),  event_of(LANEPOOL_EVENT_RETRY, 6, 1001),
         event_of(LANEPOOL_EVENT_CANCEL, 6, 1500), event_of(LANEPOOL_EVENT_ROUTE, 7, 1500),
         event_of(LANEPOOL_EVENT_READY, 7, 1500),  event_of(LANEPOOL_EVENT_START, 7, 1500),
         event_of(LANEPOOL_EVENT_RETRY, 7, 1500),  event_of(LANEPOOL_EVENT_READY, 7, 1500),
-        event_of(LANEPOOL_EVENT_KEEP, 7, 1500),   event_of(LANEPOOL_EVENT_READY, 7, 1500),
-        event_of(LANEPOOL_EVENT_END, 7, 1500),    event_of(LANEPOOL_EVENT_PARK, 0, 1500),
+        event_of(LANEPOOL_EVENT_PARK, 7, 1500),   event_of(LANEPOOL_EVENT_READY, 7, 1500),
+        event_of(LANEPOOL_EVENT_END, 7, 1500),    event_of(LANEPOOL_EVENT_SLEEP, 0, 1500),
         event_of(LANEPOOL_EVENT_WAKE, 0, 1600),
     };
     lanepool_times_row row;
@@ -271,17 +271,17 @@ Test(times, time_of_a_kept_task_is_that_of_its_attempts)
     lanepool_times_destroy(times);
 }
 
-static int fail_twice(lanepool_run *run, void *context, lanepool_call call)
+static int fail_twice(lanepool_run *run, void *context)
 {
     (void)context;
-    return call == LANEPOOL_CALL_RUN && lanepool_run_attempt(run) < 3 ? 1 : 0;
+    return lanepool_run_attempt(run) < 3 ? 1 : 0;
 }
 
 Test(times, a_task_that_is_tried_again_counts_once)
 {
     enum { EVENTS = 256 };
     static lanepool_event events[EVENTS];
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_task task = LANEPOOL_TASK_INIT;

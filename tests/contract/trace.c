@@ -102,7 +102,7 @@ Test(trace, a_task_leaves_its_events_in_order)
                                                   LANEPOOL_EVENT_RELEASE };
     lanepool_event events[READ_MAX];
     struct step step = { .code = 7 };
-    lanepool_claim claim = lanepool_claim_id(42, LANEPOOL_SHARED);
+    lanepool_claim claim = lanepool_shared(42);
     lanepool_task task = step_task(&step, &claim, 1);
     lanepool_pool *pool = traced_pool(1, EVENTS);
     lanepool_trace_reader *reader = open_reader(pool);
@@ -113,7 +113,7 @@ Test(trace, a_task_leaves_its_events_in_order)
     pool_settle(pool);
     size_t count = read_all(reader, events);
     for (size_t i = 0; i < count; i++) {
-        if (events[i].type == LANEPOOL_EVENT_PARK || events[i].type == LANEPOOL_EVENT_WAKE) {
+        if (events[i].type == LANEPOOL_EVENT_SLEEP || events[i].type == LANEPOOL_EVENT_WAKE) {
             continue;
         }
         expect(place < 7);
@@ -403,10 +403,9 @@ static size_t name_of(const lanepool_event *events, size_t count, uint64_t task,
     return size;
 }
 
-static size_t client_name(void *user, const lanepool_claim *key, char *text, size_t size)
+static size_t client_name(void *user, lanepool_key key, char *text, size_t size)
 {
-    int length =
-        snprintf(text, size, "%s %llu", (const char *)user, (unsigned long long)key->key.id);
+    int length = snprintf(text, size, "%s %llu", (const char *)user, (unsigned long long)key.id);
 
     return (size_t)length;
 }
@@ -416,7 +415,8 @@ Test(trace, byte_strings_name_their_lanes)
     lanepool_event events[READ_MAX];
     char name[LANEPOOL_EVENT_NAME_MAX + 8] = { 0 };
     struct step step = { 0 };
-    lanepool_claim claim = lanepool_claim_string("Assets:Bank:Checking", LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim =
+        lanepool_claim_of(lanepool_key_string("Assets:Bank:Checking"), LANEPOOL_EXCLUSIVE);
     lanepool_task task = step_task(&step, &claim, 1);
     lanepool_pool *pool = traced_pool(1, EVENTS);
     lanepool_trace_reader *reader = open_reader(pool);

@@ -16,7 +16,7 @@ static void hold(struct held *held, uint32_t count)
 {
     *held = (struct held){ .pool = pool_make(COUNT, LANEPOOL_PER_KEY) };
     for (uint32_t i = 0; i < count; i++) {
-        lanepool_claim claim = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+        lanepool_claim claim = lanepool_exclusive(i);
         lanepool_task task = step_task(&held->steps[i], &claim, 1);
 
         gate_init(&held->gates[i]);
@@ -81,14 +81,13 @@ struct inside {
     lanepool_status any_polled;
 };
 
-static int wait_inside(lanepool_run *run, void *context, lanepool_call call)
+static int wait_inside(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     lanepool_future *futures[3];
 
-    (void)call;
     for (uint64_t i = 0; i < 3; i++) {
-        lanepool_claim claim = lanepool_claim_id(3 - i, LANEPOOL_EXCLUSIVE);
+        lanepool_claim claim = lanepool_exclusive(3 - i);
         lanepool_task task = step_task(&inside->steps[i], &claim, 1);
 
         task.future = &futures[i];
@@ -111,7 +110,7 @@ static int wait_inside(lanepool_run *run, void *context, lanepool_call call)
 Test(wait_many, inside_a_task_each_wait_is_judged_and_any_only_looks)
 {
     struct inside inside = { .index = 7 };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
 
@@ -154,18 +153,18 @@ Test(wait_many, any_answers_the_one_that_has_ended)
 /* --- tasks that conflict with claims --- */
 
 static lanepool_status wait_claim(lanepool_pool *pool, uint64_t key, lanepool_mode mode,
-                                  uint64_t wait_ns_max)
+                                  uint64_t wait_max_ns)
 {
-    lanepool_claim claim = lanepool_claim_id(key, mode);
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_id(key), mode);
 
-    return lanepool_pool_wait_claims(pool, &claim, 1, wait_ns_max);
+    return lanepool_pool_wait_claims(pool, &claim, 1, wait_max_ns);
 }
 
 Test(wait_many, wait_for_claims_waits_for_what_conflicts_and_nothing_else)
 {
     struct held held;
     struct step reader = { 0 };
-    lanepool_claim claim = lanepool_claim_id(9, LANEPOOL_SHARED);
+    lanepool_claim claim = lanepool_shared(9);
     lanepool_task task;
 
     hold(&held, 2);
@@ -194,12 +193,11 @@ struct canceller {
     struct gate *gate;
 };
 
-static int cancel_all(lanepool_run *run, void *context, lanepool_call call)
+static int cancel_all(lanepool_run *run, void *context)
 {
     struct canceller *canceller = context;
 
     (void)run;
-    (void)call;
     if (lanepool_pool_cancel(canceller->pool, NULL) != LANEPOOL_OK) {
         return 1;
     }
@@ -233,11 +231,10 @@ struct own_key {
     lanepool_status other;
 };
 
-static int wait_for_claims_inside(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_claims_inside(lanepool_run *run, void *context)
 {
     struct own_key *waits = context;
 
-    (void)call;
     waits->own = wait_claim(lanepool_run_pool(run), 1, LANEPOOL_EXCLUSIVE, LANEPOOL_FOREVER);
     waits->other = wait_claim(lanepool_run_pool(run), 2, LANEPOOL_EXCLUSIVE, LANEPOOL_FOREVER);
     return 0;
@@ -247,7 +244,7 @@ static void wait_for_own_key(lanepool_layout layout)
 {
     struct own_key waits;
     struct step step = { 0 };
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pool *pool = pool_make(layout == LANEPOOL_PER_KEY ? 1 : 2, layout);
 
@@ -326,7 +323,8 @@ Test(wait_many, bad_arguments_are_invalid)
     let_go(&held, 1);
 
     options.is_compatible = never;
+    options.layout = LANEPOOL_PER_WORKER;
     held.pool = pool_make_with(&options);
-    expect_status(wait_claim(held.pool, 1, LANEPOOL_SHARED, 1), LANEPOOL_INVALID);
+    expect_status(wait_claim(held.pool, 1, LANEPOOL_SHARED, 1), LANEPOOL_UNSUPPORTED);
     pool_end(held.pool);
 }

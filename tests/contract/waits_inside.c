@@ -28,7 +28,7 @@ static lanepool_status submit_inside(lanepool_pool *pool, struct step *step, con
 
     for (int i = 0; i < 2; i++) {
         if (keys[i]) {
-            claims[count++] = lanepool_claim_id(keys[i], LANEPOOL_EXCLUSIVE);
+            claims[count++] = lanepool_exclusive(keys[i]);
         }
     }
     task = step_task(step, claims, count);
@@ -36,13 +36,12 @@ static lanepool_status submit_inside(lanepool_pool *pool, struct step *step, con
     return lanepool_pool_submit(pool, &task);
 }
 
-static int wait_for_last(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_last(lanepool_run *run, void *context)
 {
     struct waiter *waiter = context;
     lanepool_pool *pool = lanepool_run_pool(run);
     lanepool_future *future = NULL;
 
-    (void)call;
     for (uint32_t i = 0; i < waiter->step_count && waiter->status == LANEPOOL_OK; i++) {
         bool last = i + 1 == waiter->step_count;
 
@@ -64,7 +63,7 @@ static int wait_for_last(lanepool_run *run, void *context, lanepool_call call)
 
 static lanepool_status submit_waiter(lanepool_pool *pool, struct waiter *waiter)
 {
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     task.function = wait_for_last;
@@ -179,12 +178,11 @@ struct mutual {
     lanepool_status status;
 };
 
-static int wait_for_other(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_other(lanepool_run *run, void *context)
 {
     struct mutual *mutual = context;
 
     (void)run;
-    (void)call;
     gate_pass(mutual->gate);
     mutual->status = lanepool_future_wait(*mutual->other, LANEPOOL_FOREVER, NULL);
     return 0;
@@ -247,13 +245,12 @@ struct link {
     lanepool_status status;
 };
 
-static int wait_for_next(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_next(lanepool_run *run, void *context)
 {
     struct link *link = context;
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_future *future = NULL;
 
-    (void)call;
     if (link->next) {
         task.function = wait_for_next;
         task.context = link->next;
@@ -292,12 +289,11 @@ struct whole_pool {
     lanepool_status quiesce;
 };
 
-static int wait_for_whole_pool(lanepool_run *run, void *context, lanepool_call call)
+static int wait_for_whole_pool(lanepool_run *run, void *context)
 {
     struct whole_pool *answers = context;
     lanepool_pool *pool = lanepool_run_pool(run);
 
-    (void)call;
     answers->destroy = lanepool_pool_destroy(pool);
     answers->await = lanepool_pool_await(pool, LANEPOOL_FOREVER);
     answers->quiesce = lanepool_pool_quiesce(pool, LANEPOOL_FOREVER);

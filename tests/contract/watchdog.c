@@ -203,11 +203,10 @@ Test(watchdog, it_looks_beside_work)
     gate_fini(&notes.told);
 }
 
-static int detach_body(lanepool_run *run, void *context, lanepool_call call)
+static int detach_body(lanepool_run *run, void *context)
 {
     lanepool_detached **detached = context;
 
-    (void)call;
     return lanepool_run_detach(run, detached) != LANEPOOL_OK;
 }
 
@@ -303,7 +302,7 @@ Test(watchdog, stall_is_told_of_once_and_again_after_the_next_start)
     struct gate gate;
     struct step held = { .gate = &gate }, next = { .gate = &gate };
     lanepool_options options = stall_options(&notes, 2 * MS_NS);
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_task task = step_task(&next, &claim, 1);
     lanepool_pool *pool;
 

@@ -80,11 +80,10 @@ static void switch_counting(void)
         CALLGRIND_TOGGLE_COLLECT;
 }
 
-static int stand_at_gate_last(lanepool_run *call_run, void *context, lanepool_call call)
+static int stand_at_gate_last(lanepool_run *call_run, void *context)
 {
     (void)call_run;
     (void)context;
-    (void)call;
     run.ran++;
     if (--run.left > 0)
         return 0;
@@ -103,7 +102,7 @@ static void submit(const struct bench_task *task)
     description.claims = claims;
     description.claim_count = bench_task_lanes(task);
     for (uint32_t i = 0; i < description.claim_count; i++)
-        claims[i] = lanepool_claim_id(bench_task_key(task, i), LANEPOOL_EXCLUSIVE);
+        claims[i] = lanepool_exclusive(bench_task_key(task, i));
     bench_require(lanepool_pool_submit(run.pool, &description) == LANEPOOL_OK, "a submit");
 }
 

@@ -5,7 +5,7 @@
 #include "story.h"
 #include "support/test.h"
 
-/* Task 1 runs in lane 1, fails, is to be tried again, runs on another worker, fails and is kept. */
+/* Task 1 runs in lane 1, fails, will be retried, runs on another worker, fails and is parked. */
 static void tell_failures(struct story *story)
 {
     tell(story, 10, LANEPOOL_EVENT_ROUTE, 1, 101, 0);
@@ -15,7 +15,7 @@ static void tell_failures(struct story *story)
     tell(story, 30, LANEPOOL_EVENT_RETRY, 1, 0, LANEPOOL_FAILED);
     tell(story, 50, LANEPOOL_EVENT_READY, 1, 0, 0);
     tell_on(story, 1, 50, LANEPOOL_EVENT_START, 1, 0, 0);
-    tell_on(story, 1, 60, LANEPOOL_EVENT_KEEP, 1, 0, LANEPOOL_FAILED);
+    tell_on(story, 1, 60, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
 }
 
 Test(attempts, idle_worker_names_the_task_that_has_failed)
@@ -103,7 +103,7 @@ Test(attempts, delay_that_is_cut_short_ends_with_the_task_kept)
     tell(&story, 10, LANEPOOL_EVENT_ENTER, 1, 1, LANEPOOL_EVENT_GRANTED);
     tell(&story, 10, LANEPOOL_EVENT_START, 1, 0, 0);
     tell(&story, 20, LANEPOOL_EVENT_RETRY, 1, 0, LANEPOOL_FAILED);
-    tell(&story, 30, LANEPOOL_EVENT_KEEP, 1, 0, LANEPOOL_FAILED);
+    tell(&story, 30, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
     model_advance(&story.model, 50);
     expect_eq(story.model.tasks[0].failed_count, 1);
     expect(strcmp(kinds_of_lane(&story.model), "Rrk") == 0);
@@ -114,7 +114,7 @@ Test(attempts, failures_whose_other_events_were_missed_are_known_all_the_same)
 {
     struct story story;
     begin(&story, LANEPOOL_PER_KEY);
-    tell(&story, 10, LANEPOOL_EVENT_KEEP, 1, 0, LANEPOOL_FAILED);
+    tell(&story, 10, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
     expect_eq(story.model.counts[MODEL_PARKED], 1);
     tell(&story, 20, LANEPOOL_EVENT_START, 1, 0, 0);
     expect_eq(story.model.counts[MODEL_RUNNING], 1);
@@ -124,7 +124,7 @@ Test(attempts, failures_whose_other_events_were_missed_are_known_all_the_same)
     expect_eq(story.model.workers[0].depth, 0);
     tell(&story, 40, LANEPOOL_EVENT_RELEASE, 1, 1, 0);
     expect_eq(story.model.counts[MODEL_ENDED], 1);
-    tell(&story, 50, LANEPOOL_EVENT_KEEP, 1, 0, LANEPOOL_FAILED);
+    tell(&story, 50, LANEPOOL_EVENT_PARK, 1, 0, LANEPOOL_FAILED);
     expect_eq(model_pending(&story.model), 0);
     end(&story);
 }

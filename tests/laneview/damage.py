@@ -26,8 +26,8 @@ WRONG = [
      "the lane of a worker that is not there"),
     (record(5, schedule.NAME, 1, 2, 64, object_type=schedule.BYTES),
      "not a part of a lane's name"),
-    (record(3, schedule.PARK), "earlier than the recording's zero"),
-    (record(2**63, schedule.PARK), "more than 104 days after the recording's zero"),
+    (record(3, schedule.SLEEP), "earlier than the recording's zero"),
+    (record(2**63, schedule.SLEEP), "more than 104 days after the recording's zero"),
 ]  # fmt: skip
 
 # A header that is wrong, and the line and what is said to it.
@@ -50,7 +50,7 @@ HEADERS = [
 
 def check_wrong(views):
     for wrong, message in WRONG:
-        views.write("x.rec", recording([record(4, schedule.PARK), wrong], zero=4))
+        views.write("x.rec", recording([record(4, schedule.SLEEP), wrong], zero=4))
         views.wrong(f"x.rec: record 2: {message}", "stats", "x.rec")
     for header, line, message in HEADERS:
         views.write("x.rec", "lanepool-recording 1\n" + header)
@@ -59,7 +59,7 @@ def check_wrong(views):
         views.write("x.rec", contents)
         views.wrong('x.rec: not a recording (it does not begin with "lanepool-recording 1")',
                     "svg", "x.rec")  # fmt: skip
-    views.write("x.rec", recording([record(4, schedule.PARK)]) + b"?")
+    views.write("x.rec", recording([record(4, schedule.SLEEP)]) + b"?")
     views.wrong("x.rec: record 2: more than the header announces", "svg", "x.rec")
     views.wrong("laneview: no.rec cannot be opened: No such file or directory", "svg", "no.rec", code=1)
     (views.path / "folder").mkdir()

@@ -28,7 +28,7 @@ def group(figures, kind, name):
 
 def check_measures(figures):
     for item in figures["lanes"] + figures["tags"]:
-        for phase in ("waiting", "latched", "running", "retried", "kept"):
+        for phase in ("waiting", "latched", "running", "retried", "parked"):
             measure = item[phase]
             same(sum(b["count"] for b in measure["histogram"]), measure["count"], "the histogram")
             check(measure["p50_ns"] <= measure["p99_ns"] <= measure["max_ns"], f"order: {measure}")
@@ -64,23 +64,23 @@ def check_latch(views):
 
 
 def check_failures(views):
-    """B's posting fails, waits for 12 ms, fails again, is kept until 70 ms, and is good then."""
+    """B's posting fails, waits for 12 ms, fails again, is parked until 70 ms, and is good then."""
     schedule.poisoned().write(views.path / "poisoned.rec")
     figures = load(views, "poisoned.rec")
     check_measures(figures)
-    kept = 70 * MS - (10 + 12 + 10) * MS - ROUTING - 2 * WAKING
-    same([figures[k] for k in ("attempts", "failed_attempts", "retries", "kept", "poisoned_ns")],
-         [9, 2, 2, 1, kept], "attempts")  # fmt: skip
+    parked = 70 * MS - (10 + 12 + 10) * MS - ROUTING - 2 * WAKING
+    same([figures[k] for k in ("attempts", "failed_attempts", "retries", "parked", "poisoned_ns")],
+         [9, 2, 2, 1, parked], "attempts")  # fmt: skip
     lane = group(figures, "lanes", "B")
-    same([lane[k]["count"] for k in ("running", "retried", "kept")], [5, 1, 1], "in B")
+    same([lane[k]["count"] for k in ("running", "retried", "parked")], [5, 1, 1], "in B")
     same(lane["retried"]["max_ns"], 12 * MS, "between two attempts")
-    same(lane["kept"]["max_ns"], kept, "so long it is kept")
+    same(lane["parked"]["max_ns"], parked, "so long it is parked")
     same(lane["running"]["max_ns"], 15 * MS, "what lies between attempts is no running")
     post = group(figures, "tags", "post")
     same(post["running"]["count"], 7, "each attempt runs")
     same(group(figures, "lanes", "C")["running"]["count"], 2, "a refused task and one that goes on")
     same(group(figures, "tags", "check")["running"]["count"], 0, "who is refused does not run")
-    check("2 of 9 attempts failed: 2 retries, tasks kept 1 times, lanes poisoned for 38 ms in all"
+    check("2 of 9 attempts failed: 2 retries, tasks parked 1 times, lanes poisoned for 38 ms in all"
           in views.text("stats", "poisoned.rec"), "in words, too")  # fmt: skip
     for worker in figures["workers"]:
         same(sum(worker[k] for k in worker if k.endswith("_ns")), figures["duration_ns"],

@@ -231,16 +231,16 @@ static void add_frame(struct text *text, const struct model *model)
     cells_fini(&cells);
 }
 
-/* Some tasks fail; of these some are kept until they are tried again. */
+/* Some tasks fail; of these some are parked until they are tried again. */
 static void tell_step_of_failure(struct story *story, uint64_t n, uint64_t ended)
 {
     if (ended % 4 == 0) {
-        int type = ended % 8 == 0 ? LANEPOOL_EVENT_KEEP : LANEPOOL_EVENT_RETRY;
+        int type = ended % 8 == 0 ? LANEPOOL_EVENT_PARK : LANEPOOL_EVENT_RETRY;
         tell_on(story, n % 2, 10 * n + 4, type, ended, 0, LANEPOOL_FAILED);
         tell(story, 10 * n + 4, LANEPOOL_EVENT_READY, ended, 0, 0);
         tell_on(story, n % 2, 10 * n + 4, LANEPOOL_EVENT_START, ended, 0, 0);
     } else if (ended % 4 == 1) {
-        tell_on(story, n % 2, 10 * n + 4, LANEPOOL_EVENT_KEEP, ended, 0, LANEPOOL_FAILED);
+        tell_on(story, n % 2, 10 * n + 4, LANEPOOL_EVENT_PARK, ended, 0, LANEPOOL_FAILED);
     }
 }
 

@@ -55,10 +55,10 @@ def check_failures(views):
     names = {text.text: float(text.get("y")) for text in root.iter(SVG + "text") if text.text in "ABC"}
     lane = [bar for bar in bars(root) if abs(bar[2] + 18 - names["B"]) < 2]
     check([bar[0] for bar in lane] == ["#2 post", "#2 post failed, attempt 2 follows", "#2 post",
-          "#2 post is kept", "#2 post", "#4 post", "#6 close"], f"lane B: {lane}")  # fmt: skip
+          "#2 post is parked", "#2 post", "#4 post", "#6 close"], f"lane B: {lane}")  # fmt: skip
     for one, other in zip(lane, lane[1:]):
         check(abs(one[1] + one[3] - other[1]) < 1, f"{other} follows {one} at once")
-    check(lane[3][3] > 3.5 * lane[0][3], "it is kept for 38 ms, and an attempt takes 10")
+    check(lane[3][3] > 3.5 * lane[0][3], "it is parked for 38 ms, and an attempt takes 10")
     runs = [bar for bar in bars(root) if bar[0] == "#2 post" and bar[2] < names["A"] - 30]
     check(len(runs) == 3, f"workers run the attempts only: {runs}")
     lane = [bar[0] for bar in bars(root) if abs(bar[2] + 18 - names["C"]) < 2]
@@ -66,14 +66,14 @@ def check_failures(views):
     ties = [rect for rect in root.iter(SVG + "rect") if rect.get("fill-opacity") == "0.3"]
     check(len(ties) == 1, f"who goes without a lane is not tied to it: {len(ties)}")
     texts = [text.text for text in root.iter(SVG + "text")]
-    for wanted in ("failed, will be tried again", "kept: has failed at last, the lane is poisoned",
-                   "#2 is kept"):  # fmt: skip
+    for wanted in ("failed, will be retried", "parked: has failed at last, the lane is poisoned",
+                   "#2 is parked"):  # fmt: skip
         check(wanted in texts, f"the picture lacks {wanted!r}: {texts}")
     tips = " ".join(title.text for title in root.iter(SVG + "title"))
-    check("attempt 2 failed at 32 ms\nkept, its lanes poisoned, at 32 ms\nready again at 70 ms" in tips,
+    check("attempt 2 failed at 32 ms\nparked, its lanes poisoned, at 32 ms\nready again at 70 ms" in tips,
           f"tool tips tell the attempts: {tips}")  # fmt: skip
     check("lanes: B (given up), C" in tips, f"and what a task goes without: {tips}")
-    check(b"url(#kept)" not in views.run("svg", "seed.rec").stdout, "only where there are such")
+    check(b"url(#parked)" not in views.run("svg", "seed.rec").stdout, "only where there are such")
 
 
 def check_window(views):

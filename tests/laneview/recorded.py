@@ -54,20 +54,20 @@ def check_seed(views):
 
 
 def check_poisoned(views):
-    """B's posting fails, is tried again, is kept, and is good at last; the close over A and B waits."""
+    """B's posting fails, is tried again, is parked, and is good at last; the close over A and B waits."""
     run = record(views, "poisoned")
     run.check_order()
     failing, close = 1, 8
     types = [event["type"] for event in run.events if event["task"] == failing
-             and event["type"] in (schedule.START, schedule.RETRY, schedule.KEEP, schedule.END)]  # fmt: skip
-    check(types == [schedule.START, schedule.RETRY, schedule.START, schedule.KEEP, schedule.START,
+             and event["type"] in (schedule.START, schedule.RETRY, schedule.PARK, schedule.END)]  # fmt: skip
+    check(types == [schedule.START, schedule.RETRY, schedule.START, schedule.PARK, schedule.START,
                     schedule.END], f"its attempts: {types}")  # fmt: skip
     check(run.starts[close]["time"] >= run.ends[failing]["time"], "the close waits for it")
-    keep, = run.of(schedule.KEEP)
+    park, = run.of(schedule.PARK)
     again = run.of(schedule.READY, task=failing)[-1]
     figures = json.loads(views.text("stats", "--json", "run.rec"))
-    kept = [lane["kept"]["max_ns"] for lane in figures["lanes"] if lane["name"] == "B"]
-    check(kept == [again["time"] - keep["time"]] == [figures["poisoned_ns"]], f"B was poisoned for {kept}")
+    parked = [lane["parked"]["max_ns"] for lane in figures["lanes"] if lane["name"] == "B"]
+    check(parked == [again["time"] - park["time"]] == [figures["poisoned_ns"]], f"B was poisoned for {parked}")
     for command in ("record", "compare"):
         options = ("--layout", "worker", "-o", "x.rec") if command == "record" else ()
         views.wrong("laneview: poisoned needs lanes per key: its tasks have retries, then poison or at-poison",
@@ -97,7 +97,7 @@ def check_resolved(views):
     check(ends == {0: schedule.FAILED, 2: 0, 3: schedule.FAILED, 4: schedule.FAILED,
                    5: schedule.POISONED, 6: 0}, f"how they end: {ends}")  # fmt: skip
     check({event["task"] for event in run.of(schedule.CANCEL)} == {1, 7}, "what waits does not run")
-    check({event["task"] for event in run.of(schedule.KEEP)} == {0, 3, 4}, "three are kept")
+    check({event["task"] for event in run.of(schedule.PARK)} == {0, 3, 4}, "three are parked")
     check(len(run.of(schedule.START, task=2)) == 4, "three attempts fail, and the fourth is good")
     check(run.lanes()[6].keys() == {"D"}, "who goes without C has D")
     for command in (("svg",), ("timeline",), ("chrome",), ("stats",), ("dot", "--at", "3ms"), ("replay",)):
@@ -132,7 +132,7 @@ def check_views(views, run):
     attempts = len(run.of(schedule.START))
     check(figures["tasks"] == len(run.starts) and figures["missed_events"] == 0, f"{figures}")
     check(sum(tag["running"]["count"] for tag in figures["tags"]) == attempts, f"{figures}")
-    check([figures[k] for k in ("attempts", "kept")] == [attempts, len(run.of(schedule.KEEP))], f"{figures}")
+    check([figures[k] for k in ("attempts", "parked")] == [attempts, len(run.of(schedule.PARK))], f"{figures}")
     for command in (("svg",), ("timeline",), ("chrome",), ("stats", "--json"), ("replay",),
                     ("dot", "--at", "20ms")):  # fmt: skip
         check(views.run(*command, "run.rec").stdout == views.run(*command, "run.rec").stdout,

@@ -38,12 +38,12 @@ class Run:
         return found
 
     def check_attempts(self):
-        """What starts fails, is kept, or ends, before it starts again; who is kept is ready again, or ends."""
+        """What starts fails, is parked, or ends, before it starts again; who is parked is ready again, or ends."""
         states = {}
-        follows = {schedule.START: ("ready",), schedule.RETRY: ("runs",), schedule.KEEP: ("runs", "to retry"),
-                   schedule.READY: (None, "to retry", "kept"),
-                   schedule.END: ("runs", "kept", "ready")}  # fmt: skip
-        names = {schedule.START: "runs", schedule.RETRY: "to retry", schedule.KEEP: "kept",
+        follows = {schedule.START: ("ready",), schedule.RETRY: ("runs",), schedule.PARK: ("runs", "to retry"),
+                   schedule.READY: (None, "to retry", "parked"),
+                   schedule.END: ("runs", "parked", "ready")}  # fmt: skip
+        names = {schedule.START: "runs", schedule.RETRY: "to retry", schedule.PARK: "parked",
                  schedule.READY: "ready", schedule.END: "over"}  # fmt: skip
         for event in self.events:
             if event["type"] in follows:

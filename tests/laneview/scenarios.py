@@ -44,7 +44,7 @@ WRONG = [
     ("client A\nresolve A again", 2, "expected: resolve CLIENT retry|skip|drop"),
     ("client A\nresolve B retry", 2, "there is no client of this name: B"),
     ("client A B\ntask A for 5ms fails 1 then poison\ntask B for 5ms fails 1\nresolve B skip", 4,
-     "no task of this client before is kept (then poison): B"),
+     "no task of this client before is parked (then poison): B"),
     ("client A B\ntask A,B for 5ms", 2, "a task over several clients is a rollup"),
     ("client A B\nrollup A for 5ms", 2, "a rollup needs more than one client"),
     ("client A B\nrollup A,A for 5ms", 2, "claimed twice: A"),

@@ -7,8 +7,8 @@ import struct
 from pathlib import Path
 
 US, MS = 1_000, 1_000_000
-(SUBMIT, ROUTE, ENTER, ARRIVE, READY, START, END, RELEASE, STEAL, PARK, WAKE, CANCEL,
- NAME, RETRY, KEEP) = range(1, 16)  # fmt: skip
+(SUBMIT, ROUTE, ENTER, ARRIVE, READY, START, END, RELEASE, STEAL, SLEEP, WAKE, CANCEL,
+ NAME, RETRY, PARK) = range(1, 16)  # fmt: skip
 ID, POINTER, BYTES, WORKER, TASK = range(1, 6)
 SHARED, GRANTED = 1, 2
 EARLY = 1
@@ -84,7 +84,7 @@ class Pool:
 
     def run(self):
         for worker in range(self.workers):
-            self.note(PARK, thread=worker)
+            self.note(SLEEP, thread=worker)
         while self.agenda:
             self.time, _, step = heapq.heappop(self.agenda)
             step()
@@ -196,7 +196,7 @@ class Pool:
         self.free.append(worker)
         self.dispatch()
         if worker in self.free:
-            self.note(PARK, thread=worker)
+            self.note(SLEEP, thread=worker)
 
     def end(self, task, status, thread):
         self.note(END, task, detail=status, thread=thread)
@@ -217,7 +217,7 @@ class Pool:
             self.note(RETRY, task, detail=FAILED, thread=worker)
             self.plan(self.time + task.failure.delay, lambda: self.make_ready(task, CLOCK))
         elif task.failure.then == "poison":
-            self.note(KEEP, task, detail=FAILED, thread=worker)
+            self.note(PARK, task, detail=FAILED, thread=worker)
             task.is_kept = True
             for lane in task.lanes:
                 for entry in list(self.lanes[lane]):

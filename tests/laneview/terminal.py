@@ -148,14 +148,14 @@ def check_steps_submit(views):
 
 
 def check_failures(views):
-    """A task that waits for its next attempt, one that is kept, and steps through both."""
+    """A task that waits for its next attempt, one that is parked, and steps through both."""
     views.write("waits.scenario", "client A B\ntask A for 1ms fails 9 then poison label bad\n"
                 "task B for 1ms fails 9 retries 9 delay 1000s label again\nrollup A,B for 1ms\n")  # fmt: skip
     for width, height in ((100, 24), (50, 12)):
         with Terminal(views, width, height) as terminal:
             terminal.laneview("play waits.scenario")
             terminal.wait(("╳ poisoned by #0 bad", "↻ failed 1x #1 again"))
-            terminal.wait("blocked: #0 bad has failed and is kept" if width > 60 else "blocked: #0 is kept")
+            terminal.wait("blocked: #0 bad has failed and is parked" if width > 60 else "blocked: #0 is parked")
             terminal.type("q")
             terminal.check_put_back()
     views.write("failing.scenario", "client A\nafter 3s\ntask A for 1ms fails 2 retries 1 delay 1ms "
@@ -164,8 +164,8 @@ def check_failures(views):
     with Terminal(views) as terminal:
         terminal.laneview("play failing.scenario")
         terminal.wait("p pause")
-        for text in ("#0 bad comes in", "#0 bad starts", "#0 bad fails, and will be tried again", "#0 bad starts",
-                     "#0 bad fails, and is kept", "#1 good comes in", "#0 bad starts", "#0 bad ends",
+        for text in ("#0 bad comes in", "#0 bad starts", "#0 bad fails, and will be retried", "#0 bad starts",
+                     "#0 bad fails, and is parked", "#1 good comes in", "#0 bad starts", "#0 bad ends",
                      "#1 good reaches the head of A", "#1 good starts", "#1 good ends", "#2 last comes in",
                      "#2 last starts", "#2 last ends"):  # fmt: skip
             terminal.type("s")

@@ -36,28 +36,28 @@ def check_timeline(views):
 
 
 def check_failures(views):
-    """What waits for its next attempt, and what is kept, has signs and words of its own."""
+    """What waits for its next attempt, and what is parked, has signs and words of its own."""
     schedule.poisoned().write(views.path / "poisoned.rec")
-    for options, retries, kept in (((), "↻", "╳"), (("--ascii",), "^", "x")):
+    for options, retries, parked in (((), "↻", "╳"), (("--ascii",), "^", "x")):
         text = views.text("timeline", *options, "poisoned.rec")
         lanes = {line[0]: line for line in text.splitlines() if line[:1] in ("A", "B", "C")}
-        check(f"#2 failed{retries}" in lanes["B"] and f"#2 post is kept{kept * 9}" in lanes["B"],
+        check(f"#2 failed{retries}" in lanes["B"] and f"#2 post is parked{parked * 7}" in lanes["B"],
               f"lane B: {lanes}")  # fmt: skip
         check("#6 1/2 arrived" in lanes["A"] and "#7 report" in lanes["C"], f"the rollups: {lanes}")
         check("#7" not in lanes["B"] and "#5" not in text, f"which go without B, or fail: {text}")
-        check(f"{retries} failed, will be tried again  {kept} kept: " in text, f"the legend: {text}")
+        check(f"{retries} failed, will be retried  {parked} parked: " in text, f"the legend: {text}")
         workers = [line for line in text.splitlines() if line.startswith("worker")]
-        check(any("#2 is kept" in line for line in workers), f"idle workers say why: {workers}")
+        check(any("#2 is parked" in line for line in workers), f"idle workers say why: {workers}")
     dot = views.text("dot", "--at", "15ms", "poisoned.rec")
-    check("#2 post: failed, attempt 2 follows" in dot and "1 to retry, 0 kept" in dot, dot)
+    check("#2 post: failed, attempt 2 follows" in dot and "1 to retry, 0 parked" in dot, dot)
     dot = views.text("dot", "--at", "60ms", "poisoned.rec")
-    check("#2 post: kept, has failed" in dot and "lane B, poisoned" in dot, dot)
-    check("blocked: #2 post has failed and is kept" in dot, f"the reason names it: {dot}")
+    check("#2 post: parked, has failed" in dot and "lane B, poisoned" in dot, dot)
+    check("blocked: #2 post has failed and is parked" in dot, f"the reason names it: {dot}")
     shown = frames(views, "--speed", "0.2", "poisoned.rec", COLUMNS="120", LINES="24")
     for wanted in ("\x1b[36m↻ failed 1x #2 post", "\x1b[1;35m╳ poisoned by #2 post", ", 1 to retry",
-                   ", 1 kept", "runs #2 post for ", ", attempt 3"):  # fmt: skip
+                   ", 1 parked", "runs #2 post for ", ", attempt 3"):  # fmt: skip
         check(any(wanted in frame for frame in shown), f"no frame shows {wanted!r}")
-    check("kept" not in shown[-1], f"in the end none is kept: {shown[-1]}")
+    check("parked" not in shown[-1], f"in the end none is parked: {shown[-1]}")
     check("^" not in views.text("timeline", "--ascii", "seed.rec"), "only where there are such")
 
 

@@ -87,10 +87,10 @@ def check_failures(views):
     check(runs == [1, 2, 3], f"attempts on workers: {runs}")
     found = [(e["name"], e["cat"]) for e in slices if e["pid"] == LANES and e["dur"] > 100]
     check(found == [("#2 post", "running"), ("#2 post: failed, attempt 2 follows", "retried"),
-                    ("#2 post", "running"), ("#2 post: kept", "kept"), ("#2 post", "running")],
+                    ("#2 post", "running"), ("#2 post: parked", "parked"), ("#2 post", "running")],
           f"in lane B: {found}")  # fmt: skip
-    kept = [e["args"]["kept tasks"] for e in events if e["name"] == "kept tasks"]
-    check(kept == [1, 0], f"one is kept for a while: {kept}")
+    parked = [e["args"]["parked tasks"] for e in events if e["name"] == "parked tasks"]
+    check(parked == [1, 0], f"one is parked for a while: {parked}")
 
 
 def main():

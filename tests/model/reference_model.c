@@ -18,7 +18,9 @@
 
 enum { CLAIMS_PER_TASK_MAX = 3, KEY_COUNT = 4, KIND_COUNT = 3, RANDOM_ROUNDS = 500 };
 
-enum rule { BY_CLAIMS, BY_RELATION, BY_KINDS };
+/* BY_SCOPE: a relation that is asked only about tasks that share a key, or have no claims; some of
+ * the tasks without claims have a kind. */
+enum rule { BY_CLAIMS, BY_RELATION, BY_KINDS, BY_SCOPE };
 
 struct round;
 
@@ -37,18 +39,19 @@ struct round {
     lanepool_claim claims[MODEL_TASKS_MAX][CLAIMS_PER_TASK_MAX];
     size_t claim_counts[MODEL_TASKS_MAX];
     uint64_t kinds[MODEL_TASKS_MAX];
+    bool rule_allows[MODEL_TASKS_MAX][MODEL_TASKS_MAX]; /* what the rule answers */
+    _Atomic uint32_t asked_outside;                     /* questions about tasks out of scope */
     enum rule rule;
     uint64_t seed;
     uint64_t random;
 };
 
-static int run_body(lanepool_run *run, void *context, lanepool_call call)
+static int run_body(lanepool_run *run, void *context)
 {
     struct body *body = context;
     struct round *round = body->round;
 
     (void)run;
-    (void)call;
     for (uint32_t earlier = 0; earlier < body->task; earlier++) {
         if (model_conflict(&round->model, earlier, body->task) &&
             !atomic_load(&round->bodies[earlier].ended)) {
@@ -58,15 +61,6 @@ static int run_body(lanepool_run *run, void *context, lanepool_call call)
     gate_pass(&body->gate);
     atomic_store(&body->ended, true);
     return 0;
-}
-
-static bool answer(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
-{
-    const struct body *first = a->context;
-    const struct body *second = b->context;
-
-    (void)user;
-    return first->round->model.allows[first->task][second->task];
 }
 
 static bool share(const struct round *round, uint32_t a, uint32_t b)
@@ -85,15 +79,38 @@ static bool share(const struct round *round, uint32_t a, uint32_t b)
     return false;
 }
 
+/* Returns true if the rule may be asked about the two tasks. */
+static bool are_in_scope(const struct round *round, uint32_t a, uint32_t b)
+{
+    return round->claim_counts[a] == 0 || round->claim_counts[b] == 0 || share(round, a, b);
+}
+
+static bool answer(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
+{
+    const struct body *first = a->context;
+    const struct body *second = b->context;
+
+    (void)user;
+    if (!are_in_scope(first->round, first->task, second->task)) {
+        atomic_fetch_add(&first->round->asked_outside, 1);
+    }
+    return first->round->rule_allows[first->task][second->task];
+}
+
+static void draw_claims_of(struct round *round, uint32_t task)
+{
+    round->claim_counts[task] = random_below(&round->random, CLAIMS_PER_TASK_MAX + 1);
+    for (size_t i = 0; i < round->claim_counts[task]; i++) {
+        round->claims[task][i] = lanepool_claim_of(
+            lanepool_key_id(random_below(&round->random, KEY_COUNT)),
+            random_below(&round->random, 2) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+    }
+}
+
 static void draw_claims(struct round *round)
 {
     for (uint32_t task = 0; task < round->model.count; task++) {
-        round->claim_counts[task] = random_below(&round->random, CLAIMS_PER_TASK_MAX + 1);
-        for (size_t i = 0; i < round->claim_counts[task]; i++) {
-            round->claims[task][i] = lanepool_claim_id(
-                random_below(&round->random, KEY_COUNT),
-                random_below(&round->random, 2) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
-        }
+        draw_claims_of(round, task);
     }
     for (uint32_t a = 0; a < round->model.count; a++) {
         for (uint32_t b = 0; b < round->model.count; b++) {
@@ -115,14 +132,19 @@ static void draw_relation(struct round *round)
         }
     }
     for (uint32_t a = 0; a < round->model.count; a++) {
-        round->kinds[a] =
-            round->rule == BY_KINDS ? random_below(&round->random, KIND_COUNT + 1) : 0;
+        if (round->rule == BY_SCOPE && random_below(&round->random, 5)) {
+            draw_claims_of(round, a);
+        }
+        if (round->rule != BY_RELATION && round->claim_counts[a] == 0) {
+            round->kinds[a] = random_below(&round->random, KIND_COUNT + 1);
+        }
     }
     for (uint32_t a = 0; a < round->model.count; a++) {
         for (uint32_t b = 0; b < round->model.count; b++) {
-            round->model.allows[a][b] = round->kinds[a] && round->kinds[b]
-                                            ? kind_allows[round->kinds[a]][round->kinds[b]]
-                                            : random_below(&round->random, 100) < percent;
+            round->rule_allows[a][b] = round->kinds[a] && round->kinds[b]
+                                           ? kind_allows[round->kinds[a]][round->kinds[b]]
+                                           : random_below(&round->random, 100) < percent;
+            round->model.allows[a][b] = !are_in_scope(round, a, b) || round->rule_allows[a][b];
         }
     }
 }
@@ -160,10 +182,8 @@ static void submit_next(lanepool_pool *pool, struct round *round)
 
     task.function = run_body;
     task.context = &round->bodies[next];
-    if (round->rule == BY_CLAIMS) {
-        task.claims = round->claims[next];
-        task.claim_count = round->claim_counts[next];
-    }
+    task.claims = round->claims[next];
+    task.claim_count = round->claim_counts[next];
     task.kind = round->kinds[next];
     expect_ok(lanepool_pool_submit(pool, &task));
 }
@@ -244,6 +264,7 @@ static void play(lanepool_pool *pool, struct round *round, lanepool_layout layou
         compare(round, layout);
     }
     pool_settle(pool);
+    expect_eq(round->asked_outside, 0);
     end_round(round);
 }
 
@@ -291,6 +312,11 @@ Test(reference_model, kinds_per_key)
     play_random_rounds(BY_KINDS, LANEPOOL_PER_KEY);
 }
 
+Test(reference_model, scope_per_key)
+{
+    play_random_rounds(BY_SCOPE, LANEPOOL_PER_KEY);
+}
+
 Test(reference_model, claims_per_worker)
 {
     play_random_rounds(BY_CLAIMS, LANEPOOL_PER_WORKER);
@@ -321,6 +347,7 @@ Test(reference_model, every_relation_over_four_tasks)
             for (uint32_t b = 0; b < TASKS; b++) {
                 if (a != b) {
                     round.model.allows[a][b] = (relation >> bit++ & 1) != 0;
+                    round.rule_allows[a][b] = round.model.allows[a][b];
                 }
             }
         }

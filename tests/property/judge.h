@@ -41,11 +41,19 @@ judge_place_of(const struct oracle_log *log, const struct workload *workload, ui
 /* Returns true if the library has accepted the task. */
 bool judge_is_accepted(const struct oracle_task *task);
 
-/* Returns true if a call has cancelled the task. Its tombstone may remain in lanes for some
- * time. */
+/* Returns true if the task was cancelled because it had not started in time; its future says so. */
+static inline bool judge_has_expired(const struct judge *judge, uint32_t task)
+{
+    return judge->workload->tasks[task].start_within != 0 &&
+           judge->log->tasks[task].call == CALL_CANCELLED &&
+           judge->log->tasks[task].result.status == LANEPOOL_TIMED_OUT;
+}
+
+/* Returns true if a call or a deadline has cancelled the task. Its tombstone may remain in lanes
+ * for some time. */
 static inline bool judge_is_mark(const struct judge *judge, uint32_t task)
 {
-    return judge->cancelled_by[task] != WORKLOAD_NONE;
+    return judge->cancelled_by[task] != WORKLOAD_NONE || judge_has_expired(judge, task);
 }
 
 /* Returns true if `task` claims a lane that the parked task `kept` has. */
@@ -60,6 +68,13 @@ static inline bool judge_was_refused(const struct judge *judge, uint32_t task)
 
 /* Returns the status that the task's future has, if it has one. */
 lanepool_status judge_result_of(const struct judge *judge, uint32_t task);
+int judge_code_of(const struct judge *judge, uint32_t task);
+
+/* Returns true if the record has a ticket: `cancelled` does not say it. */
+static inline bool judge_has_ticket(const struct oracle_task *record)
+{
+    return record->call == CALL_RUN || record->call == CALL_HANDED_BACK;
+}
 
 /* Returns true if the task has a position in the order. Tombstones have none, nor tasks that were
  * cancelled before they were due. A task that avoids poisoned lanes and never ran has none either,
@@ -91,6 +106,8 @@ void judge_held(struct judge *judge);
 void judge_delays(struct judge *judge);
 /* oracle_groups.c: waits for groups, completions, and the threads of pumps. */
 void judge_groups(struct judge *judge);
+/* Returns true if a call that closes the group began before the stamp. */
+bool judge_may_be_closed(const struct judge *judge, uint32_t group, uint64_t stamp);
 /* oracle_contexts.c: contexts of keys; and, at a quiet moment, whether too many idle ones are
  * open. */
 void judge_contexts(struct judge *judge);
@@ -101,7 +118,7 @@ void judge_priorities(struct judge *judge);
 void judge_lane_limits(struct judge *judge);
 /* oracle_failures.c: attempts, parked tasks, their resolution, and tasks that avoid their lanes. */
 void judge_failures(struct judge *judge);
-/* Judges a call that answered HELD: some task must have been parked or have paused its lanes, and
+/* Judges a call that answered PARKED: some task must have been parked or have paused its lanes, and
  * none may have run during the whole call. */
 void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const char *what);
 /* Returns the begin of the first resume of the lane by a resolver that ended after `stamp`;

@@ -21,6 +21,7 @@ void oracle_log_init(struct oracle_log *log, const struct workload *workload)
     log->cancels = memory_get(workload->cancel_count, sizeof *log->cancels);
     log->pauses = memory_get(workload->pause_count, sizeof *log->pauses);
     log->series = memory_get(workload->series_count, sizeof *log->series);
+    log->closings = memory_get(workload->params.groups, sizeof *log->closings);
     log->visits = memory_get(workload->visit_count, sizeof *log->visits);
     log->limits = memory_get(workload->limit_count, sizeof *log->limits);
     log->pumps = memory_get(workload->params.pumps, sizeof *log->pumps);
@@ -51,6 +52,7 @@ void oracle_log_fini(struct oracle_log *log)
     free(log->pauses);
     free(log->series);
     free(log->visits);
+    free(log->closings);
     free(log->limits);
     free(log->pumps);
     free(log->contexts);
@@ -173,9 +175,13 @@ static uint32_t *sorted_by(const struct judge *judge, uint64_t (*when)(const str
     return order;
 }
 
-/* Returns the ticket relative to the first one, because tickets wrap around. */
+/* Returns the ticket relative to the first one, because tickets wrap around. Cancelled tasks follow
+ * in the order of their calls. */
 static uint64_t when_ticket(const struct oracle_task *task)
 {
+    if (!judge_has_ticket(task)) {
+        return ((uint64_t)1 << TICKET_BITS) + oracle_when(&task->call_begin);
+    }
     return (task->ticket - LANEPOOL_I_FIRST_TICKET) & (((uint64_t)1 << TICKET_BITS) - 1);
 }
 
@@ -197,8 +203,9 @@ static void check_tickets_are_unique(struct judge *judge)
         uint32_t task = judge->by_ticket[i];
         uint32_t before = judge->by_ticket[i - 1];
 
-        if (tasks[task].ticket == tasks[before].ticket && judge_has_place(judge, task) &&
-            judge_has_place(judge, before) && !judge->workload->tasks[task].is_heir) {
+        if (when_ticket(&tasks[task]) == when_ticket(&tasks[before]) &&
+            judge_has_place(judge, task) && judge_has_place(judge, before) &&
+            !judge->workload->tasks[task].is_heir) {
             judge_blame(&judge->verdict, "tasks %u and %u have the same ticket", before, task);
         }
     }
@@ -207,7 +214,8 @@ static void check_tickets_are_unique(struct judge *judge)
 /* Returns false for tasks that get their tickets later than in their submit. */
 static bool is_placed_at_once(const struct judge *judge, uint32_t task)
 {
-    return judge_has_place(judge, task) && !workload_is_late(&judge->workload->tasks[task]);
+    return judge_has_place(judge, task) && judge_has_ticket(&judge->log->tasks[task]) &&
+           !workload_is_late(&judge->workload->tasks[task]);
 }
 
 /* Tickets are unique, and agree with the order of submits that did not overlap in time. A task that

@@ -51,8 +51,10 @@ struct oracle_task {
     bool was_asked;              /* what that check found */
     _Atomic uint64_t gave_up_at; /* when it gave up its lane early; 0: never */
     _Atomic bool detached;
-    _Atomic uint64_t due_ns_min; /* it became due between these; a task without */
-    _Atomic uint64_t due_ns_max; /* a delay was due at its submit */
+    _Atomic bool abandoned;       /* detached, and ended by a shutdown now */
+    _Atomic uint64_t returned_at; /* when the function of a detached task returned */
+    _Atomic uint64_t due_min_ns;  /* it became due between these; a task without */
+    _Atomic uint64_t due_max_ns;  /* a delay was due at its submit */
     uint64_t call_ns;
     /* Its completion was taken from a group; then the stamp before that, and the completion. */
     atomic_uint taken;
@@ -63,6 +65,7 @@ struct oracle_task {
     _Atomic uint64_t attempt_end; /* the end of the last attempt */
     unsigned number;              /* of the last attempt, by lanepool_run_attempt() */
     unsigned begun_anew;          /* attempts after the first that had the number 1 */
+    bool awaits_retry;            /* its last failure was reported as not the last one */
     uint64_t left_keys;           /* a hash of its keys after it had changed them */
     uint64_t not_before_ns;       /* the earliest moment of the next attempt */
     /* When its last failure was reported; 0: not reported, or the task was resolved by a retry. */
@@ -99,7 +102,7 @@ struct oracle_series {
     _Atomic uint64_t submit_end; /* 0: not submitted */
     lanepool_status submitted;
     uint32_t runs;        /* how many runs were made */
-    atomic_uint ends;     /* calls with LANEPOOL_CALL_CANCELLED, which end it */
+    atomic_uint ends;     /* calls of `cancelled`, which end it */
     atomic_uint returned; /* hand-backs */
     atomic_uint releases;
     uint64_t ended_at;
@@ -113,6 +116,12 @@ struct oracle_group_call {
     uint64_t begin; /* 0: not called */
     uint64_t end;
     lanepool_status status;
+};
+
+/* When a group was closed. The settling of the last task closes each group, too. */
+struct oracle_closing {
+    _Atomic uint64_t begin; /* before the first call; 0: never */
+    _Atomic uint64_t end;   /* when a call had returned; 0: none has */
 };
 
 /* A change of a lane's limit. */
@@ -172,6 +181,7 @@ struct oracle_log {
     struct oracle_pause *pauses;
     struct oracle_series *series;
     struct oracle_group_call *visits;
+    struct oracle_closing *closings; /* by group */
     struct oracle_limit *limits;
     struct oracle_pump *pumps;
     struct oracle_context *contexts; /* by key */

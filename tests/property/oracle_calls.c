@@ -9,7 +9,7 @@
 
 static bool may_lack_resources(const struct judge *judge, lanepool_status status)
 {
-    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 static bool is_inside(const struct workload_task *what)
@@ -25,6 +25,19 @@ static bool is_closed_before(const struct judge *judge, const struct workload_ta
     uint64_t at = oracle_when(is_inside(what) ? &judge->log->stopping_at : &judge->log->closing_at);
 
     return at != 0 && at < stamp;
+}
+
+/* Returns true if the task's group was perhaps closed before the stamp; in a batch, any group: the
+ * tasks behind a refused one get its status. */
+static bool is_group_closed_before(const struct judge *judge, const struct workload_task *what,
+                                   uint64_t stamp)
+{
+    bool closed = judge_may_be_closed(judge, what->group, stamp);
+
+    for (uint32_t i = 0; i < judge->workload->params.groups && what->form == FORM_BATCH; i++) {
+        closed |= judge_may_be_closed(judge, i, stamp);
+    }
+    return closed;
 }
 
 /* Tasks that are not due when the pool drains are cancelled, and not accepted any more. */
@@ -57,6 +70,7 @@ static void check_refusal(struct judge *judge, uint32_t index)
 
     if (task->submitted == LANEPOOL_SHUT_DOWN) {
         allowed = is_closed_before(judge, what, oracle_when(&task->submit_end)) ||
+                  is_group_closed_before(judge, what, oracle_when(&task->submit_end)) ||
                   (is_off_in_a_drain(judge, what) &&
                    is_drained_before(judge, oracle_when(&task->submit_end)));
     } else if (task->submitted == LANEPOOL_FULL) {
@@ -97,6 +111,11 @@ static void check_call(struct judge *judge, uint32_t index)
     if (oracle_when(&task->call_begin) < oracle_when(&task->submit_begin)) {
         judge_blame(&judge->verdict, "task %u was called before it was submitted", index);
     }
+    if (judge_has_expired(judge, index) &&
+        task->call_ns <
+            oracle_when(&task->due_min_ns) + judge->workload->tasks[index].start_within) {
+        judge_blame(&judge->verdict, "task %u was cancelled before its deadline", index);
+    }
     if (task->call != CALL_RUN && !judge_is_mark(judge, index) &&
         !judge_was_refused(judge, index) && oracle_when(&judge->log->stopping_at) == 0 &&
         !is_cancelled_by_a_drain(judge, index)) {
@@ -122,7 +141,8 @@ static void check_callbacks(struct judge *judge, uint32_t index)
         judge_blame(&judge->verdict, "the continuation of task %u was called %u times", index,
                     atomic_load(&task->thens));
     }
-    if (atomic_load(&task->errors) != (attempts < what->fails ? attempts : what->fails)) {
+    if (!atomic_load(&task->abandoned) &&
+        atomic_load(&task->errors) != (attempts < what->fails ? attempts : what->fails)) {
         judge_blame(&judge->verdict, "task %u was reported as failed %u times", index,
                     atomic_load(&task->errors));
     }
@@ -140,12 +160,31 @@ lanepool_status judge_result_of(const struct judge *judge, uint32_t task)
     const struct oracle_task *record = &judge->log->tasks[task];
 
     if (record->call != CALL_RUN) {
-        return judge_was_refused(judge, task) ? LANEPOOL_POISONED : LANEPOOL_CANCELLED;
+        return judge_has_expired(judge, task)   ? LANEPOOL_TIMED_OUT
+               : judge_was_refused(judge, task) ? LANEPOOL_POISONED
+                                                : LANEPOOL_CANCELLED;
     }
     unsigned attempts = atomic_load(&record->attempts);
 
-    return attempts > 0 && attempts <= judge->workload->tasks[task].fails ? LANEPOOL_FAILED
-                                                                          : LANEPOOL_OK;
+    if (atomic_load(&record->abandoned)) {
+        return LANEPOOL_ABANDONED;
+    }
+    if (attempts == 0 || attempts > judge->workload->tasks[task].fails) {
+        return LANEPOOL_OK;
+    }
+    /* It was to be called again, and was not. */
+    return record->awaits_retry || atomic_load(&record->tried_anew) > record->begun_anew
+               ? LANEPOOL_CANCELLED
+               : LANEPOOL_FAILED;
+}
+
+/* A task that ends between two attempts has the code of the last one. */
+int judge_code_of(const struct judge *judge, uint32_t task)
+{
+    lanepool_status status = judge_result_of(judge, task);
+
+    return status == LANEPOOL_FAILED ||
+           (status == LANEPOOL_CANCELLED && judge->log->tasks[task].call == CALL_RUN);
 }
 
 static void check_future(struct judge *judge, uint32_t index)
@@ -153,13 +192,13 @@ static void check_future(struct judge *judge, uint32_t index)
     const struct workload_task *what = &judge->workload->tasks[index];
     const struct oracle_task *task = &judge->log->tasks[index];
     lanepool_status status = judge_result_of(judge, index);
-    const void *value = task->call == CALL_RUN ? what : NULL;
+    const void *value = task->call == CALL_RUN && !atomic_load(&task->abandoned) ? what : NULL;
 
     if (!what->has_future) {
         return;
     }
     if (task->result.status != status || task->result.value != value ||
-        task->result.code != (status == LANEPOOL_FAILED)) {
+        task->result.code != judge_code_of(judge, index)) {
         judge_blame(&judge->verdict, "the future of task %u says %s, code %d", index,
                     lanepool_status_name(task->result.status), task->result.code);
     }
@@ -178,7 +217,7 @@ static void check_cancellations(struct judge *judge)
         const struct oracle_task *task = &judge->log->tasks[judge->by_ticket[i]];
         uint64_t end = oracle_when(&task->call_end);
 
-        if (task->call == CALL_RUN && end > last_run) {
+        if (task->call == CALL_RUN && end > last_run && !atomic_load(&task->abandoned)) {
             last_run = end;
         }
     }
@@ -234,7 +273,7 @@ static void check_visit(struct judge *judge, const struct oracle_visit *visit, b
     if (end == 0) {
         return;
     }
-    if (visit->status == LANEPOOL_HELD) {
+    if (visit->status == LANEPOOL_PARKED) {
         judge_held_up(judge, visit, what);
     } else if (visit->status != LANEPOOL_OK && visit->status != LANEPOOL_TIMED_OUT &&
                !may_lack_resources(judge, visit->status)) {

@@ -85,6 +85,9 @@ void judge_find_cancelled(struct judge *judge)
                 note_mark(judge, i);
             }
         }
+        if (judge_has_expired(judge, i)) {
+            note_mark(judge, i);
+        }
     }
     /* A call that cancels several tasks may cancel a waiting run of a periodic task. */
     for (uint32_t i = 0; i < judge->workload->series_count; i++) {
@@ -97,7 +100,7 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
     const struct workload_params *params = &judge->workload->params;
     const struct workload_task *what = &judge->workload->tasks[task];
     bool any = judge->workload->cancel_count > 0 || params->pausers > 0 ||
-               judge->workload->series_count > 0 || params->failures;
+               judge->workload->series_count > 0 || params->failures || params->deadlines;
 
     for (uint32_t i = 0; i < what->merged_count && any; i++) {
         uint32_t key = what->merged[i].key;
@@ -115,7 +118,7 @@ bool judge_meet_at_a_mark(const struct judge *judge, uint32_t task, uint32_t oth
 
 static bool may_lack(const struct judge *judge, lanepool_status status)
 {
-    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 static bool ended_before(const struct oracle_task *task, uint64_t stamp)
@@ -186,6 +189,9 @@ static void check_asked(struct judge *judge, uint32_t task)
 {
     const struct oracle_task *record = &judge->log->tasks[task];
 
+    if (judge->workload->tasks[task].run_within != 0) {
+        return;
+    }
     for (uint32_t i = 0; i < judge->workload->cancel_count; i++) {
         const struct workload_cancel *what = &judge->workload->cancels[i];
         uint64_t begin = oracle_when(&judge->log->cancels[i].begin);
@@ -306,7 +312,7 @@ static bool lacked(const struct judge *judge, uint32_t cancel)
     lanepool_status status = judge->log->cancels[cancel].status;
 
     return judge->workload->cancels[cancel].kind != CANCEL_GROUP &&
-           (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+           (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 /* During a hand-back, its thread may make cancelling calls, too. */

@@ -18,8 +18,8 @@ static uint64_t ticket_of(const struct oracle_task *task)
  * first is delayed, the clock thread must have known it by then. */
 static bool is_due_before(const struct oracle_task *first, const struct oracle_task *second)
 {
-    uint64_t latest_ns = oracle_when(&first->due_ns_max);
-    uint64_t earliest_ns = oracle_when(&second->due_ns_min);
+    uint64_t latest_ns = oracle_when(&first->due_max_ns);
+    uint64_t earliest_ns = oracle_when(&second->due_min_ns);
 
     return latest_ns < earliest_ns ||
            (latest_ns == earliest_ns &&
@@ -33,7 +33,7 @@ static void check_due(struct judge *judge, uint32_t index)
     if (task->call != CALL_RUN) {
         return;
     }
-    if (task->call_ns < oracle_when(&task->due_ns_min)) {
+    if (task->call_ns < oracle_when(&task->due_min_ns)) {
         judge_blame(&judge->verdict, "task %u started before it was due", index);
     }
     for (uint32_t i = 0; i < judge->count; i++) {
@@ -52,7 +52,7 @@ static void check_due(struct judge *judge, uint32_t index)
 
 static bool lacks(const struct judge *judge, lanepool_status status)
 {
-    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 /* Returns true if the periodic task may have ended otherwise than by its last run: it was

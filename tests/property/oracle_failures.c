@@ -130,7 +130,6 @@ static uint64_t place_of(const struct oracle_task *task)
 static bool was_kept(const struct judge *judge, uint32_t task, uint64_t begin, uint64_t end)
 {
     const struct oracle_task *record = &judge->log->tasks[task];
-    uint64_t ended = oracle_when(&record->released_at);
 
     for (unsigned i = 0; i < ORACLE_KEEPS_MAX; i++) {
         uint64_t from = oracle_when(&record->keeps[i].from);
@@ -140,8 +139,9 @@ static bool was_kept(const struct judge *judge, uint32_t task, uint64_t begin, u
             return true;
         }
     }
-    /* If a task is asked to end during the delay before a retry, its failure is not reported. */
-    return has_failed(judge, task) && oracle_when(&record->attempt_end) < end && ended > begin;
+    /* Not all of its times are recorded. */
+    return atomic_load(&record->keep_count) > ORACLE_KEEPS_MAX &&
+           oracle_when(&record->attempt_end) < end && oracle_when(&record->released_at) > begin;
 }
 
 /* Returns true if the lane was poisoned while the task may have waited in it. */
@@ -155,7 +155,8 @@ static bool was_poisoned(const struct judge *judge, uint32_t task, uint32_t key)
 
         if (other != task && record->call == CALL_RUN &&
             policy_of(judge, other)->at_end == LANEPOOL_FAILURE_POISON &&
-            has_lane(judge, other, key) && place_of(record) < place_of(avoider) &&
+            has_lane(judge, other, key) &&
+            (!judge_has_ticket(avoider) || place_of(record) < place_of(avoider)) &&
             was_kept(judge, other, oracle_when(&avoider->submit_begin),
                      oracle_when(&avoider->call_begin))) {
             return true;
@@ -305,11 +306,11 @@ void judge_held_up(struct judge *judge, const struct oracle_visit *visit, const 
         if (record->call == CALL_RUN && atomic_load(&record->attempts) == 1 &&
             oracle_when(&record->call_begin) < visit->begin &&
             oracle_when(&record->attempt_end) > end) {
-            judge_blame(&judge->verdict, "the %s answered HELD, but task %u runs", what, task);
+            judge_blame(&judge->verdict, "the %s answered PARKED, but task %u runs", what, task);
         }
     }
     if (!any) {
-        judge_blame(&judge->verdict, "the %s answered HELD, but no task is parked", what);
+        judge_blame(&judge->verdict, "the %s answered PARKED, but no task is parked", what);
     }
 }
 

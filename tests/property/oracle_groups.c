@@ -7,7 +7,7 @@
 
 static bool lacks(const struct judge *judge, lanepool_status status)
 {
-    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 /* --- waits and takes --- */
@@ -36,12 +36,16 @@ static void check_visit(struct judge *judge, uint32_t index)
     const struct oracle_group_call *record = &judge->log->visits[index];
     bool allowed = lacks(judge, record->status);
 
+    if (visit->closes) {
+        return; /* its answer is the run's first failure if it is not OK */
+    }
     switch (record->status) {
     case LANEPOOL_OK:
         allowed = visit->takes || are_done(judge, visit, record);
         break;
     case LANEPOOL_DONE:
-        allowed = visit->takes && are_done(judge, visit, record);
+        allowed = visit->takes && judge_may_be_closed(judge, visit->group, record->end) &&
+                  are_done(judge, visit, record);
         break;
     case LANEPOOL_TIMED_OUT:
         allowed = visit->patience != LANEPOOL_FOREVER;
@@ -57,6 +61,24 @@ static void check_visit(struct judge *judge, uint32_t index)
 
 /* --- members --- */
 
+bool judge_may_be_closed(const struct judge *judge, uint32_t group, uint64_t stamp)
+{
+    uint64_t begin = group != WORKLOAD_NONE ? oracle_when(&judge->log->closings[group].begin) : 0;
+
+    return begin != 0 && begin < stamp;
+}
+
+static void check_acceptance(struct judge *judge, uint32_t index)
+{
+    uint32_t group = judge->workload->tasks[index].group;
+    uint64_t end = group != WORKLOAD_NONE ? oracle_when(&judge->log->closings[group].end) : 0;
+
+    if (end != 0 && end < oracle_when(&judge->log->tasks[index].submit_begin)) {
+        judge_blame(&judge->verdict, "task %u was accepted by group %u, which was closed", index,
+                    group);
+    }
+}
+
 static void check_completion(struct judge *judge, uint32_t index)
 {
     const struct workload_task *what = &judge->workload->tasks[index];
@@ -69,8 +91,9 @@ static void check_completion(struct judge *judge, uint32_t index)
                     atomic_load(&task->taken));
     }
     if (kept && (task->completion.status != status ||
-                 task->completion.value != (task->call == CALL_RUN ? what : NULL) ||
-                 task->completion.code != (status == LANEPOOL_FAILED))) {
+                 task->completion.value !=
+                     (task->call == CALL_RUN && !atomic_load(&task->abandoned) ? what : NULL) ||
+                 task->completion.code != judge_code_of(judge, index))) {
         judge_blame(&judge->verdict, "the completion of task %u says %s, code %d", index,
                     lanepool_status_name(task->completion.status), task->completion.code);
     }
@@ -95,6 +118,7 @@ void judge_groups(struct judge *judge)
         }
     }
     for (uint32_t i = 0; i < judge->count; i++) {
+        check_acceptance(judge, judge->by_ticket[i]);
         check_completion(judge, judge->by_ticket[i]);
         check_thread(judge, judge->by_ticket[i]);
     }

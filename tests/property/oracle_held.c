@@ -79,7 +79,7 @@ static void check_heir(struct judge *judge, uint32_t index)
     const struct oracle_task *heir = &judge->log->tasks[index];
     const struct oracle_task *giver = &judge->log->tasks[judge->workload->tasks[index].parent];
 
-    if (!judge_is_mark(judge, index) && heir->ticket != giver->ticket) {
+    if (judge_has_ticket(heir) && heir->ticket != giver->ticket) {
         judge_blame(&judge->verdict, "task %u does not have the ticket of its giver", index);
     }
     if (heir->call == CALL_RUN && oracle_when(&heir->call_begin) < oracle_when(&giver->call_end)) {

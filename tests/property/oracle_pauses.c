@@ -89,7 +89,8 @@ static void check_pause(struct judge *judge, uint32_t pause)
 static void check_status(struct judge *judge, lanepool_status status, uint64_t end)
 {
     uint64_t closing_at = oracle_when(&judge->log->closing_at);
-    bool lacks = judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    bool lacks =
+        judge->log->refused && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
     bool closed = status == LANEPOOL_SHUT_DOWN && closing_at != 0 && closing_at < end;
 
     if (status != LANEPOOL_OK && !lacks && !closed) {

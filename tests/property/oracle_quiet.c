@@ -64,10 +64,22 @@ static bool cancels_several(const struct oracle_log *log, const struct workload 
     return any;
 }
 
+/* Returns true while a task that may have expired gets its cancelling call, on the clock thread. */
+static bool is_clock_busy(const struct oracle_log *log, const struct workload *workload)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < workload->params.task_count && workload->params.deadlines; i++) {
+        any |= workload->tasks[i].start_within != 0 && is_running(&log->tasks[i]) &&
+               log->tasks[i].call == CALL_CANCELLED;
+    }
+    return any;
+}
+
 /* Returns true while any call cancels. A barrier waits for such calls, too. */
 static bool cancels_any(const struct oracle_log *log, const struct workload *workload)
 {
-    bool any = atomic_load(&log->dropping) > 0;
+    bool any = atomic_load(&log->dropping) > 0 || is_clock_busy(log, workload);
 
     for (uint32_t i = 0; i < workload->cancel_count; i++) {
         any |= is_in_progress(&log->cancels[i]);
@@ -79,12 +91,12 @@ static bool cancels_any(const struct oracle_log *log, const struct workload *wor
 static bool may_be_due_before(const struct oracle_log *log, const struct workload *workload,
                               uint32_t other, uint32_t task)
 {
-    uint64_t due_ns = oracle_when(&log->tasks[other].due_ns_min);
+    uint64_t due_ns = oracle_when(&log->tasks[other].due_min_ns);
     bool is_placed =
         !workload_is_late(&workload->tasks[task]) && oracle_when(&log->tasks[task].submit_end) != 0;
 
     return due_ns <= world_now() &&
-           (!is_placed || due_ns <= oracle_when(&log->tasks[task].due_ns_max));
+           (!is_placed || due_ns <= oracle_when(&log->tasks[task].due_max_ns));
 }
 
 /* Returns true if the task is certainly due. A drain cancels tasks that are not due, one after the
@@ -94,8 +106,8 @@ static bool is_due(const struct oracle_log *log, const struct workload *workload
     bool drains = oracle_when(&log->closing_at) != 0 || oracle_when(&log->ending_at) != 0;
 
     return !workload_is_late(&workload->tasks[task]) ||
-           ((!drains || workload->params.waits_for_delayed) &&
-            oracle_when(&log->tasks[task].due_ns_max) <= world_now());
+           ((!drains || workload->params.waits_for_delayed) && !is_clock_busy(log, workload) &&
+            oracle_when(&log->tasks[task].due_max_ns) <= world_now());
 }
 
 static bool may_stand_before(const struct oracle_log *log, const struct workload *workload,
@@ -390,7 +402,7 @@ static void check_quiesce(const struct oracle_log *log, const struct workload *w
     }
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         bool is_to_come = workload_is_late(&workload->tasks[i]) &&
-                          oracle_when(&log->tasks[i].due_ns_min) > world_now();
+                          oracle_when(&log->tasks[i].due_min_ns) > world_now();
 
         if (is_pending(&log->tasks[i]) && !is_to_come) {
             return;

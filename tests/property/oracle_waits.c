@@ -31,6 +31,7 @@ static bool has_gone_before(const struct judge *judge, uint32_t index, uint64_t 
         return has_ended_before(&judge->log->tasks[index], stamp);
     }
     return params->rule == RULE_CLAIMS && params->layout == LANEPOOL_PER_KEY &&
+           judge->cancelled_by[index] != WORKLOAD_NONE &&
            oracle_when(&judge->log->cancels[judge->cancelled_by[index]].end) < stamp;
 }
 
@@ -193,7 +194,7 @@ static void check_wait(struct judge *judge, uint32_t index)
         break;
     default:
         allowed = judge->log->refused &&
-                  (task->waited == LANEPOOL_NOMEM || task->waited == LANEPOOL_NO_THREAD);
+                  (task->waited == LANEPOOL_NOMEM || task->waited == LANEPOOL_NO_RESOURCE);
         break;
     }
     if (!allowed) {

@@ -44,11 +44,17 @@ static void make_elastic(struct workload_params *params)
     params->worker_idle = elastic ? 1 + (uint32_t)(params->seed / 7 % 150) : 0;
 }
 
+static bool has_keys(const struct workload_params *params)
+{
+    return params->rule == RULE_CLAIMS || params->rule == RULE_SCOPED;
+}
+
 static void draw_params(struct workload_params *params, const struct workload_scale *scale,
                         struct choices *choices)
 {
-    static const enum workload_rule rules[] = { RULE_CLAIMS, RULE_CLAIMS, RULE_CLAIMS_AS_PREDICATE,
-                                                RULE_RELATION, RULE_KINDS };
+    static const enum workload_rule rules[] = {
+        RULE_CLAIMS, RULE_CLAIMS, RULE_CLAIMS_AS_PREDICATE, RULE_RELATION, RULE_KINDS, RULE_SCOPED
+    };
 
     params->task_count = scale->tasks_most <= DRAWN_TASKS_MAX
                              ? 1 + choose(choices, scale->tasks_most)
@@ -62,10 +68,13 @@ static void draw_params(struct workload_params *params, const struct workload_sc
     params->layout = chance(choices, 3) ? LANEPOOL_PER_WORKER : LANEPOOL_PER_KEY;
     params->routing = (lanepool_routing)choose(choices, 3);
     params->rule = rules[choose(choices, sizeof rules / sizeof rules[0])];
+    if (params->rule == RULE_SCOPED && params->layout == LANEPOOL_PER_WORKER) {
+        params->rule = RULE_KINDS;
+    }
     params->form = (enum workload_form)choose(choices, FORM_COUNT);
     params->mixed_forms = chance(choices, 4);
     params->nested = chance(choices, 3);
-    params->held_lanes = params->rule == RULE_CLAIMS && chance(choices, 3);
+    params->held_lanes = has_keys(params) && chance(choices, 3);
     params->waits = scale->waits && chance(choices, 3);
     params->extras = chance(choices, 2);
     params->duration_most = 1 + choose(choices, 200);
@@ -164,6 +173,7 @@ static void draw_manner(const struct workload_params *params, struct workload_ta
         task->has_future = chance(choices, 2);
         task->has_then = task->has_future && chance(choices, 3);
         task->has_release = chance(choices, 3);
+        task->has_cancelled = task->duration % 3 == 0;
         task->fails = chance(choices, 6) ? WORKLOAD_EACH : 0;
     }
 }
@@ -228,7 +238,7 @@ static enum workload_cancel_kind draw_cancel_kind(const struct workload_params *
 
     if (dice < 30 && *of_many < CANCELS_OF_MANY_MAX) {
         ++*of_many;
-        return dice < 15 && params->rule == RULE_CLAIMS ? CANCEL_LANE : CANCEL_POOL;
+        return dice < 15 && has_keys(params) ? CANCEL_LANE : CANCEL_POOL;
     }
     return dice < 50 ? CANCEL_TASK_AND_WAIT : CANCEL_TASK;
 }
@@ -308,6 +318,9 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
         task->claims = next_claim;
         task->merged = next_claim + task->claim_count;
         next_claim += 2 * task->claim_count;
+        if (params->rule == RULE_SCOPED && task->claim_count > 0) {
+            task->kind = 0;
+        }
         draw_claims(task, params->key_count, choices);
         draw_wait(workload, i, choices);
     }
@@ -323,6 +336,7 @@ void workload_draw(struct workload *workload, const struct workload_scale *scale
     workload_draw_priorities(workload, choices);
     workload_draw_lane_limits(workload, choices);
     workload_draw_failures(workload, choices);
+    workload_draw_deadlines(workload, choices);
 }
 
 void workload_fini(struct workload *workload)
@@ -385,6 +399,15 @@ static bool coin(const struct workload *workload, uint32_t salt, uint32_t a, uin
     return random_mix(workload->params.seed + salt + random_mix(pair)) % 100 < percent;
 }
 
+bool workload_may_ask(const struct workload *workload, uint32_t a, uint32_t b)
+{
+    const struct workload_task *first = &workload->tasks[a];
+    const struct workload_task *second = &workload->tasks[b];
+
+    return workload->params.rule != RULE_SCOPED || first->merged_count == 0 ||
+           second->merged_count == 0 || !claims_allow(first, second);
+}
+
 bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b)
 {
     const struct workload_task *first = &workload->tasks[a];
@@ -394,11 +417,12 @@ bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b)
     b = second->asked_as;
 
     switch (workload->params.rule) {
+    case RULE_SCOPED:
     case RULE_KINDS:
         if (first->kind && second->kind) {
             return coin(workload, 1, first->kind, second->kind, 70);
         }
-        return coin(workload, 2, a, b, 95);
+        return coin(workload, 2, a, b, workload->params.rule == RULE_KINDS ? 95 : 60);
     case RULE_RELATION:
         /* Few conflicts in some workloads, many in others. */
         return coin(workload, 3, a, b, 60 + (uint32_t)(workload->params.seed % 40));

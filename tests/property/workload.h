@@ -20,6 +20,8 @@ enum workload_rule {
     RULE_CLAIMS_AS_PREDICATE, /* the same claims, compared by an is_compatible */
     RULE_RELATION,            /* random, neither symmetric nor transitive */
     RULE_KINDS,               /* random between kinds; some tasks have none */
+    RULE_SCOPED,              /* the same, asked only in the scope of claims; PER_KEY. Tasks with
+                                 claims have no kind */
 };
 
 /* How a task is submitted. */
@@ -97,8 +99,9 @@ struct workload_params {
     bool failures;                  /* some tasks fail more than once, and have policies */
     lanepool_failure_policy policy; /* of the pool, if `failures` */
     uint32_t resolvers;             /* threads that resolve parked tasks when they find them */
-    bool resolves_late;   /* parked tasks are resolved only when the pool's end answers HELD */
-    bool ends_held;       /* the call that answers HELD is the pool's destruction */
+    bool resolves_late;   /* parked tasks are resolved only when the pool's end answers PARKED */
+    bool deadlines;       /* some tasks have deadlines */
+    bool ends_held;       /* the call that answers PARKED is the pool's destruction */
     bool stops_when_held; /* then the pool is shut down now; nothing is resolved */
 };
 
@@ -140,9 +143,12 @@ struct workload_task {
     uint32_t pump;         /* the pump that it runs in, or WORKLOAD_NONE */
     uint32_t asks;         /* how many of its merged claims it uses the contexts of */
     uint32_t priority;
+    uint32_t start_within; /* its deadlines, in ns; 0: none */
+    uint32_t run_within;
     bool has_future;
     bool has_then; /* needs a future */
     bool has_release;
+    bool has_cancelled;
     uint32_t fails; /* how many attempts fail, or WORKLOAD_EACH */
     bool has_policy;
     lanepool_failure_policy policy;
@@ -196,13 +202,14 @@ struct workload_limit {
     uint32_t after;       /* ns that the thread sleeps before the change */
 };
 
-/* One call of a thread for a group: waits, or takes a completion. */
+/* One call of a thread for a group: waits, takes a completion, or closes the group. */
 struct workload_visit {
     uint32_t group;
     uint32_t visitor;
     uint32_t after; /* ns that the thread sleeps before the call */
     uint64_t patience;
     bool takes;
+    bool closes;
 };
 
 struct workload {
@@ -237,6 +244,7 @@ void workload_draw_contexts(struct workload *workload, struct choices *choices);
 void workload_draw_priorities(struct workload *workload, struct choices *choices);
 void workload_draw_lane_limits(struct workload *workload, struct choices *choices);
 void workload_draw_failures(struct workload *workload, struct choices *choices);
+void workload_draw_deadlines(struct workload *workload, struct choices *choices);
 
 /* Leaves out a task and the tasks that are submitted inside it. */
 void workload_drop(struct workload *workload, uint32_t task);
@@ -244,12 +252,15 @@ void workload_drop(struct workload *workload, uint32_t task);
 /* Returns what an is_compatible for the workload's rule answers for tasks a and b, in this
  * order. */
 bool workload_allows(const struct workload *workload, uint32_t a, uint32_t b);
+/* Returns true if the rule may be called for the two tasks. */
+bool workload_may_ask(const struct workload *workload, uint32_t a, uint32_t b);
 
 /* Returns true if the two tasks conflict. A rule is not called for barriers. */
 static inline bool workload_conflict(const struct workload *workload, uint32_t a, uint32_t b)
 {
     return workload->tasks[a].is_barrier || workload->tasks[b].is_barrier ||
-           !(workload_allows(workload, a, b) && workload_allows(workload, b, a));
+           (workload_may_ask(workload, a, b) &&
+            !(workload_allows(workload, a, b) && workload_allows(workload, b, a)));
 }
 
 /* Returns true if the task gets its ticket later than in its submit. */
@@ -276,6 +287,12 @@ static inline bool workload_has_claims(const struct workload *workload)
            workload->params.rule == RULE_CLAIMS_AS_PREDICATE;
 }
 
+/* Returns true if tasks are submitted with their claims. */
+static inline bool workload_submits_claims(const struct workload *workload)
+{
+    return workload->params.rule == RULE_CLAIMS || workload->params.rule == RULE_SCOPED;
+}
+
 /* Returns the task's failure policy. Runs of a periodic task do not fail. */
 const lanepool_failure_policy *workload_policy_of(const struct workload *workload, uint32_t task);
 
@@ -284,7 +301,7 @@ static inline bool workload_may_stay(const struct workload *workload, uint32_t t
 {
     const lanepool_failure_policy *policy = workload_policy_of(workload, task);
 
-    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_GO_ON;
+    return policy->retries > 0 || policy->at_end != LANEPOOL_FAILURE_CONTINUE;
 }
 
 /* Returns true if some task waits for another one, or for a group. */

@@ -30,11 +30,10 @@ lanepool_status workload_cancel_task(struct run *run, uint32_t cancel, lanepool_
 
 static void cancel_lane(struct run *run, uint32_t cancel)
 {
-    lanepool_claim key =
-        lanepool_claim_id(run->workload->cancels[cancel].target, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(run->workload->cancels[cancel].target);
     lanepool_lane *lane;
 
-    if (lanepool_lane_acquire(run->pool, &key, &lane) != LANEPOOL_OK) {
+    if (lanepool_lane_acquire(run->pool, key, &lane) != LANEPOOL_OK) {
         if (!world_has_refused()) {
             run_note_failure(run, LANEPOOL_INVALID);
         }

@@ -1,6 +1,7 @@
 #include "property/workload_contexts.h"
 
 #include "property/world.h"
+#include "support/random.h"
 
 static struct oracle_context *context_of(const struct run *run, uint32_t key)
 {
@@ -8,14 +9,22 @@ static struct oracle_context *context_of(const struct run *run, uint32_t key)
 }
 
 /* A key of the pool is always a number, also in claims by handle. */
-static struct oracle_context *record_named(const struct run *run, const lanepool_claim *key)
+static struct oracle_context *record_named(const struct run *run, lanepool_key key)
 {
-    return context_of(run, (uint32_t)key->key.id);
+    return context_of(run, (uint32_t)key.id);
 }
 
 static bool happens(struct run *run, uint32_t one_in)
 {
     return one_in != 0 && atomic_fetch_add(&run->context_calls, 1) % one_in == one_in - 1;
+}
+
+/* Returns the limit on open contexts that follows from the seed; 0: none. */
+static uint32_t contexts_max(const struct run *run)
+{
+    uint64_t dice = random_mix(run->workload->params.seed ^ 0xC0);
+
+    return dice % 4 == 0 ? 1 + (uint32_t)(dice >> 8) % 3 : 0;
 }
 
 /* --- callbacks --- */
@@ -36,22 +45,26 @@ static void end_call(struct oracle_context *record)
     atomic_store(&record->calling, false);
 }
 
-static int open_context(void *user, const lanepool_claim *key, void **context)
+static int open_context(void *user, lanepool_key key, void **context)
 {
     struct run *run = user;
     struct oracle_context *record = record_named(run, key);
     bool fails = happens(run, run->workload->params.opens_fail);
+    uint32_t most = contexts_max(run);
 
     begin_call(run, record, false);
+    oracle_expect(run->log, atomic_fetch_add(&run->contexts_open, 1) < most || most == 0,
+                  "more contexts are open than the limit");
     world_pass(run->workload->params.linger_min % 3);
     atomic_store(&record->open, !fails);
     atomic_fetch_add(&record->opens, !fails);
+    atomic_fetch_sub(&run->contexts_open, fails);
     *context = record;
     end_call(record);
     return fails;
 }
 
-static bool use_context(void *user, const lanepool_claim *key, void *context)
+static bool use_context(void *user, lanepool_key key, void *context)
 {
     struct run *run = user;
     struct oracle_context *record = record_named(run, key);
@@ -62,7 +75,7 @@ static bool use_context(void *user, const lanepool_claim *key, void *context)
     return !happens(run, run->workload->params.uses_fail);
 }
 
-static void close_context(void *user, const lanepool_claim *key, void *context)
+static void close_context(void *user, lanepool_key key, void *context)
 {
     struct run *run = user;
     struct oracle_context *record = record_named(run, key);
@@ -71,6 +84,7 @@ static void close_context(void *user, const lanepool_claim *key, void *context)
     begin_call(run, record, true);
     atomic_store(&record->open, false);
     atomic_fetch_add(&record->closes, 1);
+    atomic_fetch_sub(&run->contexts_open, 1);
     end_call(record);
 }
 
@@ -82,9 +96,10 @@ lanepool_context_options workload_context_options(const struct run *run)
     options.open = open_context;
     options.use = params->uses_fail != 0 ? use_context : NULL;
     options.close = close_context;
-    options.linger_ns_min = params->linger_min;
-    options.linger_ns_max = params->linger_max;
+    options.linger_min_ns = params->linger_min;
+    options.linger_max_ns = params->linger_max;
     options.lingering_max = params->lingering_max;
+    options.contexts_max = contexts_max(run);
     return options;
 }
 
@@ -93,12 +108,28 @@ lanepool_context_options workload_context_options(const struct run *run)
 /* Returns true if the platform has refused a resource on purpose. */
 static bool is_for_want(lanepool_status status)
 {
-    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 static bool open_has_failed(const struct run *run, lanepool_status status)
 {
-    return status == LANEPOOL_FAILED && run->workload->params.opens_fail != 0;
+    return (status == LANEPOOL_NO_CONTEXT && run->workload->params.opens_fail != 0) ||
+           (status == LANEPOOL_FULL && contexts_max(run) != 0);
+}
+
+/* Ends some uses before the task ends, and drops some contexts. */
+static void maybe_end_use(struct task_context *self, lanepool_run *call, uint32_t key)
+{
+    struct run *run = self->run;
+    uint64_t dice = random_mix(run->workload->params.seed ^ ((uint64_t)self->task << 32 | key));
+    lanepool_claim claim = run_make_claim(run, &(struct workload_claim){ key, LANEPOOL_SHARED });
+
+    if (dice % 4 > 1) {
+        return;
+    }
+    workload_stop_using(self, key);
+    run_note_failure(run, dice % 4 == 0 ? lanepool_run_context_release(call, claim.key)
+                                        : lanepool_run_context_drop(call, claim.key));
 }
 
 static void ask(struct task_context *self, lanepool_run *call, uint32_t place, uint32_t key)
@@ -107,7 +138,7 @@ static void ask(struct task_context *self, lanepool_run *call, uint32_t place, u
     struct oracle_context *record = context_of(run, key);
     lanepool_claim claim = run_make_claim(run, &(struct workload_claim){ key, LANEPOOL_SHARED });
     void *context;
-    lanepool_status status = lanepool_run_context(call, &claim, &context, NULL);
+    lanepool_status status = lanepool_run_context(call, claim.key, &context, NULL);
 
     if (is_for_want(status)) {
         return;
@@ -126,6 +157,7 @@ static void ask(struct task_context *self, lanepool_run *call, uint32_t place, u
                   "a task gets a context that is not open");
     self->cell_seen[place] = record->cell;
     atomic_fetch_or(&self->using, 1U << place);
+    maybe_end_use(self, call, key);
 }
 
 void workload_ask(struct task_context *self, lanepool_run *call)

@@ -20,13 +20,13 @@ static struct oracle_series *series_record_of(const struct task_context *first)
 
 /* --- runs --- */
 
-/* Records that there is a next run, which becomes due between due_ns_min and now. */
-static void arm(struct task_context *next, uint64_t due_ns_min)
+/* Records that there is a next run, which becomes due between due_min_ns and now. */
+static void arm(struct task_context *next, uint64_t due_min_ns)
 {
     struct oracle_task *record = &next->run->log->tasks[next->task];
 
-    atomic_store(&record->due_ns_min, due_ns_min);
-    atomic_store(&record->due_ns_max, UINT64_MAX);
+    atomic_store(&record->due_min_ns, due_min_ns);
+    atomic_store(&record->due_max_ns, UINT64_MAX);
     record->submitted = LANEPOOL_OK;
     oracle_stamp_at(next->run->log, &record->submit_begin);
     oracle_stamp_at(next->run->log, &record->submit_end);
@@ -48,7 +48,7 @@ static void prepare_next(struct task_context *first, struct task_context *now)
 
     if (series_record_of(first)->runs < what->runs) {
         arm(now + 1, what->period == LANEPOOL_FIXED_RATE
-                         ? atomic_load(&record->due_ns_min) + what->period_ns
+                         ? atomic_load(&record->due_min_ns) + what->period_ns
                          : world_now() + what->period_ns);
         return;
     }
@@ -92,17 +92,21 @@ static void end(struct task_context *first)
     run_settle(first);
 }
 
-static int series_body(lanepool_run *call, void *argument, lanepool_call why)
+static int series_body(lanepool_run *call, void *argument)
 {
     struct task_context *first = argument;
 
-    if (why == LANEPOOL_CALL_RUN) {
-        make_run(first, call);
-    } else {
-        atomic_fetch_add(&series_record_of(first)->ends, 1);
-        end(first);
-    }
+    make_run(first, call);
     return 0;
+}
+
+static void series_cancelled(void *argument, lanepool_status why)
+{
+    struct task_context *first = argument;
+
+    workload_check_why(first->run, why);
+    atomic_fetch_add(&series_record_of(first)->ends, 1);
+    end(first);
 }
 
 void workload_series_returns(struct task_context *first)
@@ -140,9 +144,10 @@ static lanepool_status submit(struct task_context *first)
     lanepool_status status;
 
     task.function = series_body;
+    task.cancelled = series_cancelled;
     task.release = series_released;
-    atomic_store(&run->due_ns_min, world_now() + delay);
-    atomic_store(&run->due_ns_max, UINT64_MAX);
+    atomic_store(&run->due_min_ns, world_now() + delay);
+    atomic_store(&run->due_max_ns, UINT64_MAX);
     oracle_stamp_at(first->run->log, &run->submit_begin);
     status = lanepool_pool_submit_every(first->run->pool, &task, what->delay, what->period_ns,
                                         what->period, &first->timer);

@@ -20,5 +20,9 @@ void workload_draw_contexts(struct workload *workload, struct choices *choices)
     params->uses_fail = chance(choices, 2) ? 1 + choose(choices, 4) : 0;
     for (uint32_t i = 0; i < params->task_count; i++) {
         workload->tasks[i].asks = choose(choices, 1 + ASKS_MAX);
+        /* A shutdown now may end a detached task, and close its contexts, at any moment. */
+        if (workload->tasks[i].detaches && workload->params.ending != END_DESTROY) {
+            workload->tasks[i].asks = 0;
+        }
     }
 }

@@ -26,7 +26,7 @@ const lanepool_failure_policy *workload_policy_of(const struct workload *workloa
 static lanepool_failure_policy draw_policy(const struct workload_params *params,
                                            struct choices *choices)
 {
-    static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_GO_ON, LANEPOOL_FAILURE_POISON,
+    static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_CONTINUE, LANEPOOL_FAILURE_POISON,
                                                  LANEPOOL_FAILURE_POISON, LANEPOOL_FAILURE_PAUSE };
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     bool has_lanes = params->rule == RULE_CLAIMS;

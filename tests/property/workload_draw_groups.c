@@ -42,6 +42,7 @@ static void draw_visits(struct workload *workload, struct choices *choices)
         visit->patience =
             chance(choices, 2) ? choose(choices, params->duration_most) : LANEPOOL_FOREVER;
         visit->takes = params->keeps_completions && !chance(choices, 3);
+        visit->closes = chance(choices, 8);
     }
 }
 

@@ -18,12 +18,12 @@ static void note_misses(struct task_context *self, lanepool_run *call, bool is_f
     struct run *run = self->run;
     const struct workload_task *what = what_of(self);
     bool avoids = workload_avoids_poison(run->workload, self->task) &&
-                  run_policy_of(self)->at_poison == LANEPOOL_AT_POISON_GO_WITHOUT;
+                  run_policy_of(self)->at_poison == LANEPOOL_AT_POISON_RUN_WITHOUT;
 
     for (uint32_t i = 0; i < what->merged_count && !what->is_barrier; i++) {
         uint32_t key = what->merged[i].key;
-        lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_SHARED);
-        bool holds = lanepool_run_holds(call, &claim);
+        lanepool_key wanted = lanepool_key_id(key);
+        bool holds = lanepool_run_holds(call, wanted);
         bool *misses = &run->log->misses[self->task * run->workload->params.key_count + key];
 
         if (is_first && avoids) {
@@ -182,6 +182,7 @@ void workload_note_failure(struct task_context *context, const lanepool_error *e
                !error->is_last || must_be_last || context->run->workload->cancel_count > 0 ||
                    oracle_when(&context->run->log->stopping_at) != 0,
                "a failure is reported as the last one too early");
+    record->awaits_retry = !error->is_last;
     if (!error->is_last) {
         record->not_before_ns = world_now() + delay_before(policy, error->attempt);
     } else if (policy->at_end == LANEPOOL_FAILURE_POISON && !has_heir(context)) {

@@ -37,7 +37,8 @@ void workload_resolve_all_of_one(struct run *run, uint32_t resolver);
 void workload_resolve_inside(const struct task_context *self);
 /* Resolves the parked tasks that block the pool, until nothing can happen any more. */
 void workload_relieve(struct run *run);
-/* To be called when the pool's end answered HELD and no other thread is left. */
-void workload_relieve_at_end(struct run *run);
+/* To be called when the pool's end answered PARKED and no other thread is left. `resolved` is
+ * run->resolved from before that call: a task that ran later may have resolved what was parked. */
+void workload_relieve_at_end(struct run *run, uint32_t resolved);
 
 #endif

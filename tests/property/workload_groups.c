@@ -9,7 +9,7 @@ enum { PUMPED_MAX = 3 };
 
 static bool is_for_want(lanepool_status status)
 {
-    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 /* --- groups --- */
@@ -22,6 +22,30 @@ void workload_make_groups(struct run *run)
     run->groups = memory_get(run->workload->params.groups, sizeof *run->groups);
     for (uint32_t i = 0; i < run->workload->params.groups; i++) {
         run_note_failure(run, lanepool_group_create(&options, &run->groups[i]));
+    }
+}
+
+static void stamp_once(struct oracle_log *log, _Atomic uint64_t *at)
+{
+    uint64_t never = 0;
+
+    atomic_compare_exchange_strong(at, &never, oracle_stamp(log));
+}
+
+static lanepool_status close_group(struct run *run, uint32_t group)
+{
+    struct oracle_closing *record = &run->log->closings[group];
+
+    stamp_once(run->log, &record->begin);
+    lanepool_status status = lanepool_group_close(run->groups[group]);
+    stamp_once(run->log, &record->end);
+    return status;
+}
+
+void workload_close_groups(struct run *run)
+{
+    for (uint32_t i = 0; i < run->workload->params.groups; i++) {
+        run_note_failure(run, close_group(run, i));
     }
 }
 
@@ -68,9 +92,13 @@ void workload_visit_all_of_one(struct run *run, uint32_t visitor)
         }
         world_sleep(what->after);
         record->begin = oracle_stamp(run->log);
-        record->status = what->takes
-                             ? take(run, run->groups[what->group], what->patience)
-                             : lanepool_group_wait(run->groups[what->group], what->patience);
+        if (what->closes) {
+            record->status = close_group(run, what->group);
+        } else if (what->takes) {
+            record->status = take(run, run->groups[what->group], what->patience);
+        } else {
+            record->status = lanepool_group_wait(run->groups[what->group], what->patience);
+        }
         record->end = oracle_stamp(run->log);
     }
 }
@@ -83,6 +111,7 @@ static void end_group(struct run *run, lanepool_group *group)
     if (lanepool_group_pending(group) != 0) {
         run_note_failure(run, LANEPOOL_INVALID);
     }
+    run_note_failure(run, lanepool_group_close(group));
     if (run->workload->params.keeps_completions) {
         do {
             status = take(run, group, 0);

@@ -8,6 +8,9 @@
 void workload_make_groups(struct run *run);
 void workload_make_pumps(struct run *run);
 
+/* Closes every group. Called when the last task has settled. */
+void workload_close_groups(struct run *run);
+
 /* Inside a task: waits for the group that the workload names. */
 void workload_wait_for_group(const struct task_context *self);
 

@@ -7,7 +7,7 @@
 /* Records the failure of a call, unless a resource was refused on purpose. */
 static void note_unless_refused(struct run *run, lanepool_status status)
 {
-    if (!world_has_refused() || (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_THREAD)) {
+    if (!world_has_refused() || (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_RESOURCE)) {
         run_note_failure(run, status);
     }
 }
@@ -24,6 +24,10 @@ void workload_detach(struct task_context *self, lanepool_run *call)
         return;
     }
     status = lanepool_run_detach(call, &detached);
+    if ((status == LANEPOOL_SHUT_DOWN && oracle_when(&self->run->log->stopping_at) != 0) ||
+        (status == LANEPOOL_TIMED_OUT && what_of(self)->run_within != 0)) {
+        return;
+    }
     if (status != LANEPOOL_OK) {
         note_unless_refused(self->run, status);
         return;
@@ -50,6 +54,14 @@ void workload_complete(struct task_context *context)
         world_stop_refusing();
         status = lanepool_task_complete(detached, fails, (void *)(uintptr_t)what);
     }
+    if (status == LANEPOOL_DONE && oracle_when(&context->run->log->stopping_at) != 0) {
+        if (oracle_when(&record_of(context)->returned_at) != 0) {
+            atomic_store(&record_of(context)->call_end,
+                         oracle_when(&record_of(context)->returned_at));
+        }
+        atomic_store(&record_of(context)->abandoned, true);
+        return;
+    }
     run_note_failure(context->run, status);
 }
 
@@ -62,16 +74,21 @@ void workload_complete_another(const struct task_context *self)
     }
 }
 
+static void complete_all(struct run *run)
+{
+    for (uint32_t i = 0; i < run->workload->params.task_count; i++) {
+        workload_complete(&run->contexts[i]);
+    }
+}
+
+/* A handle of a task that a shutdown now has ended must still be given back. */
 void workload_keep(struct run *run)
 {
-    const struct workload_params *params = &run->workload->params;
-
     while (atomic_load(&run->unsettled) > 0) {
-        for (uint32_t i = 0; i < params->task_count; i++) {
-            workload_complete(&run->contexts[i]);
-        }
-        world_rest(1 + params->duration_most / 2);
+        complete_all(run);
+        world_rest(1 + run->workload->params.duration_most / 2);
     }
+    complete_all(run);
 }
 
 /* --- lanes given up and handed over --- */
@@ -91,7 +108,7 @@ void workload_give_up(struct task_context *self, lanepool_run *call)
     workload_stop_using(self, key);
     claim = run_make_claim(self->run, &(struct workload_claim){ key, LANEPOOL_SHARED });
     oracle_stamp_at(self->run->log, &record_of(self)->gave_up_at);
-    status = lanepool_run_release(call, &claim);
+    status = lanepool_run_release(call, claim.key);
     if (status != LANEPOOL_OK) {
         atomic_store(&record_of(self)->gave_up_at, 0);
         workload_go_on_using(self, used);

@@ -6,11 +6,11 @@ void workload_limit_lanes(struct run *run)
 {
     for (uint32_t i = 0; i < run->workload->limit_count; i++) {
         const struct workload_limit *what = &run->workload->limits[i];
-        lanepool_claim key = lanepool_claim_id(what->key, LANEPOOL_EXCLUSIVE);
+        lanepool_key key = lanepool_key_id(what->key);
         lanepool_lane *lane;
 
         world_sleep(what->after);
-        if (lanepool_lane_acquire(run->pool, &key, &lane) != LANEPOOL_OK) {
+        if (lanepool_lane_acquire(run->pool, key, &lane) != LANEPOOL_OK) {
             if (!world_has_refused()) {
                 run_note_failure(run, LANEPOOL_INVALID);
             }

@@ -69,7 +69,8 @@ static bool may_have_marks(const struct look *look)
 {
     const struct workload_params *params = &look->run->workload->params;
 
-    return params->cancellers > 0 || params->pausers > 0 || params->holds || params->failures;
+    return params->cancellers > 0 || params->pausers > 0 || params->holds || params->failures ||
+           params->deadlines;
 }
 
 /* Returns true if a task waits only for tasks that it conflicts with. With lanes per worker it may

@@ -21,7 +21,7 @@ static void pause_and_resume(struct run *run, uint32_t index, lanepool_lane *lan
     world_sleep(what->lasts);
     record->resume_begin = oracle_stamp(run->log);
     record->resumed = change(run, lane, false);
-    if (record->resumed == LANEPOOL_NO_THREAD || record->resumed == LANEPOOL_NOMEM) {
+    if (record->resumed == LANEPOOL_NO_RESOURCE || record->resumed == LANEPOOL_NOMEM) {
         world_stop_refusing();
         record->resumed = change(run, lane, false);
     }
@@ -30,10 +30,10 @@ static void pause_and_resume(struct run *run, uint32_t index, lanepool_lane *lan
 
 static void pause_lane(struct run *run, uint32_t index)
 {
-    lanepool_claim key = lanepool_claim_id(run->workload->pauses[index].key, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id(run->workload->pauses[index].key);
     lanepool_lane *lane;
 
-    if (lanepool_lane_acquire(run->pool, &key, &lane) != LANEPOOL_OK) {
+    if (lanepool_lane_acquire(run->pool, key, &lane) != LANEPOOL_OK) {
         if (!world_has_refused()) {
             run_note_failure(run, LANEPOOL_INVALID);
         }

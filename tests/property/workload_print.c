@@ -13,7 +13,8 @@ static void print_policy(const lanepool_failure_policy *policy, FILE *out)
 
 void workload_print_params(const struct workload *workload, FILE *out)
 {
-    static const char *const rules[] = { "claims", "claims as predicate", "relation", "kinds" };
+    static const char *const rules[] = { "claims", "claims as predicate", "relation", "kinds",
+                                         "scoped" };
     static const char *const endings[] = { "destroy", "drain", "now", "hand back",
                                            "drain and now" };
     static const char *const routings[] = { "default", "auto", "submitter" };
@@ -78,6 +79,8 @@ static void print_later(const struct workload_task *task, FILE *out)
     }
     print_number("a run of series", task->series, out);
     print_number("member of group", task->group, out);
+    print_number("to start within", task->start_within ? task->start_within : WORKLOAD_NONE, out);
+    print_number("to run within", task->run_within ? task->run_within : WORKLOAD_NONE, out);
     print_number("waits for group", task->awaits_group, out);
     print_number("in pump", task->pump, out);
     if (task->asks > 0) {
@@ -132,8 +135,8 @@ static void print_task(const struct workload_task *task, uint32_t index, FILE *o
         fprintf(out, ", priority %u", task->priority);
     }
     print_failures(task, out);
-    fprintf(out, "%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
-            task->has_release ? ", release" : "");
+    fprintf(out, "%s%s%s%s\n", task->has_future ? ", future" : "", task->has_then ? ", then" : "",
+            task->has_release ? ", release" : "", task->has_cancelled ? ", cancelled" : "");
 }
 
 static void print_cancel(const struct workload_cancel *cancel, FILE *out)
@@ -177,9 +180,12 @@ static void print_series(const struct workload_series *series, FILE *out)
 
 static void print_visit(const struct workload_visit *visit, FILE *out)
 {
-    fprintf(out, "  %s group %u, by %u after %u ns", visit->takes ? "taking from" : "wait for",
+    fprintf(out, "  %s group %u, by %u after %u ns",
+            visit->closes  ? "close"
+            : visit->takes ? "taking from"
+                           : "wait for",
             visit->group, visit->visitor, visit->after);
-    if (visit->patience != LANEPOOL_FOREVER) {
+    if (!visit->closes && visit->patience != LANEPOOL_FOREVER) {
         fprintf(out, ", for %llu ns", (unsigned long long)visit->patience);
     }
     fprintf(out, "\n");

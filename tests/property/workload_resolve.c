@@ -6,11 +6,11 @@ enum { LOOKS_MAX = 4, TRIED_ANEW_MAX = 2, INSIDE = 7 };
 
 /* --- listed failures --- */
 
-static bool is_claimed(const lanepool_failure *failure, const struct workload_claim *claim)
+static bool is_claimed(const lanepool_parked_task *failure, const struct workload_claim *claim)
 {
     for (size_t i = 0; i < failure->claim_count; i++) {
-        if (failure->claims[i].type == LANEPOOL_KEY_ID && failure->claims[i].key.id == claim->key &&
-            failure->claims[i].mode == claim->mode) {
+        if (failure->claims[i].key.type == LANEPOOL_KEY_ID &&
+            failure->claims[i].key.id == claim->key && failure->claims[i].mode == claim->mode) {
             return true;
         }
     }
@@ -19,18 +19,18 @@ static bool is_claimed(const lanepool_failure *failure, const struct workload_cl
 
 /* Returns true if the failure lists the task's claims. If a resource was refused on purpose, giving
  * up a lane may have failed, so that nothing is checked. */
-static bool has_its_claims(const struct task_context *context, const lanepool_failure *failure)
+static bool has_its_claims(const struct task_context *context, const lanepool_parked_task *failure)
 {
     const struct run *run = context->run;
     const struct workload_task *what = what_of(context);
     bool gave_up = oracle_when(&record_of(context)->gave_up_at) != 0;
     size_t count = 0;
 
-    if (run->workload->params.rule != RULE_CLAIMS || world_has_refused()) {
+    if (!workload_submits_claims(run->workload) || world_has_refused()) {
         return true;
     }
     if (what->is_barrier) {
-        return failure->claim_count == 1 && failure->claims[0].type == LANEPOOL_KEY_ALL;
+        return failure->claim_count == 1 && failure->claims[0].key.type == LANEPOOL_KEY_ALL;
     }
     for (uint32_t i = 0; i < what->merged_count; i++) {
         const struct workload_claim *claim = &what->merged[i];
@@ -47,7 +47,7 @@ static bool has_its_claims(const struct task_context *context, const lanepool_fa
     return count == failure->claim_count;
 }
 
-static void check_listed(const struct task_context *context, const lanepool_failure *failure)
+static void check_listed(const struct task_context *context, const lanepool_parked_task *failure)
 {
     const struct oracle_task *record = record_of(context);
 
@@ -108,6 +108,7 @@ static void note_resolved(struct task_context *context, lanepool_resolution how,
 {
     struct oracle_task *record = record_of(context);
 
+    atomic_fetch_add(&context->run->resolved, 1);
     end_keep(context, begin, failed_at);
     if (how == LANEPOOL_RESOLVE_RETRY) {
         atomic_fetch_add(&record->tried_anew, 1);
@@ -133,12 +134,12 @@ static bool is_allowed(const struct task_context *context, lanepool_resolution h
     case LANEPOOL_SHUT_DOWN:
         return oracle_when(&context->run->log->closing_at) != 0 ||
                oracle_when(&context->run->log->ending_at) != 0;
+    case LANEPOOL_UNSUPPORTED:
+        return how == LANEPOOL_RESOLVE_DROP && context->run->workload->params.rule != RULE_CLAIMS;
     case LANEPOOL_INVALID:
-        return how == LANEPOOL_RESOLVE_DROP ? context->run->workload->params.rule != RULE_CLAIMS
-                                            : how == LANEPOOL_RESOLVE_RETRY &&
-                                                  oracle_when(&record_of(context)->gave_up_at) != 0;
+        return how == LANEPOOL_RESOLVE_RETRY && oracle_when(&record_of(context)->gave_up_at) != 0;
     default:
-        return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+        return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
     }
 }
 
@@ -188,7 +189,9 @@ static lanepool_status try_resolve(struct task_context *context, uint64_t ticket
 /* Resolves a failure; if the chosen resolution is invalid for the task, skips it. */
 static void resolve(struct task_context *context, uint64_t ticket, uint64_t dice)
 {
-    if (try_resolve(context, ticket, choose_how(context, dice)) == LANEPOOL_INVALID) {
+    lanepool_status status = try_resolve(context, ticket, choose_how(context, dice));
+
+    if (status == LANEPOOL_INVALID || status == LANEPOOL_UNSUPPORTED) {
         (void)try_resolve(context, ticket, LANEPOOL_RESOLVE_SKIP);
     }
 }
@@ -196,8 +199,8 @@ static void resolve(struct task_context *context, uint64_t ticket, uint64_t dice
 /* Resolves the listed failures, or leaves some. Returns the number of listed ones. */
 static size_t look(struct run *run, uint32_t resolver, uint32_t number, bool leaves_some)
 {
-    lanepool_failures *failures;
-    lanepool_status status = lanepool_pool_failures(run->pool, &failures);
+    lanepool_parked_tasks *failures;
+    lanepool_status status = lanepool_pool_parked(run->pool, &failures);
     size_t count;
 
     if (status != LANEPOOL_OK) {
@@ -208,7 +211,7 @@ static size_t look(struct run *run, uint32_t resolver, uint32_t number, bool lea
     }
     count = failures->count;
     for (size_t i = 0; i < count; i++) {
-        const lanepool_failure *failure = &failures->tasks[i];
+        const lanepool_parked_task *failure = &failures->tasks[i];
         struct task_context *context = failure->context;
         uint64_t dice = dice_of(run, context->task, resolver, number);
 
@@ -217,7 +220,62 @@ static size_t look(struct run *run, uint32_t resolver, uint32_t number, bool lea
             resolve(context, failure->ticket, dice);
         }
     }
-    lanepool_failures_release(failures);
+    lanepool_parked_tasks_release(failures);
+    return count;
+}
+
+static lanepool_resolution choose_for_all(const struct run *run,
+                                          const lanepool_parked_tasks *parked)
+{
+    lanepool_resolution how = (lanepool_resolution)(run->workload->params.seed / 16 % 3);
+    bool is_possible = how != LANEPOOL_RESOLVE_DROP || run->workload->params.rule == RULE_CLAIMS;
+
+    for (size_t i = 0; i < parked->count && how == LANEPOOL_RESOLVE_RETRY; i++) {
+        const struct oracle_task *record = record_of(parked->tasks[i].context);
+        is_possible = is_possible && atomic_load(&record->tried_anew) < TRIED_ANEW_MAX &&
+                      oracle_when(&record->gave_up_at) == 0;
+    }
+    return is_possible ? how : LANEPOOL_RESOLVE_SKIP;
+}
+
+/* Resolves all parked tasks of a pool that drains, with one call. Nothing else can run, so these
+ * are the listed ones. Returns their number. */
+static size_t resolve_all(struct run *run)
+{
+    lanepool_parked_tasks *parked;
+    lanepool_status status = lanepool_pool_parked(run->pool, &parked);
+    size_t count = 0;
+
+    if (status != LANEPOOL_OK) {
+        run_note_failure(run,
+                         status == LANEPOOL_NOMEM && world_has_refused() ? LANEPOOL_OK : status);
+        return 0;
+    }
+    lanepool_resolution how = choose_for_all(run, parked);
+    bool drops = how == LANEPOOL_RESOLVE_DROP;
+    atomic_fetch_add(&run->log->dropping, drops);
+    for (size_t i = 0; i < parked->count; i++) {
+        check_listed(parked->tasks[i].context, &parked->tasks[i]);
+        atomic_fetch_add(&record_of(parked->tasks[i].context)->resolving, 1);
+        atomic_fetch_add(&record_of(parked->tasks[i].context)->drops, drops);
+    }
+    uint64_t begin = oracle_stamp(run->log);
+    status = lanepool_pool_resolve_all(run->pool, how, &count);
+    for (size_t i = 0; i < parked->count; i++) {
+        struct task_context *context = parked->tasks[i].context;
+
+        if (status == LANEPOOL_OK) {
+            note_resolved(context, how, begin, begin);
+        }
+        atomic_fetch_sub(&record_of(context)->resolving, 1);
+    }
+    atomic_fetch_sub(&run->log->dropping, drops);
+    oracle_expect(run->log, count == (status == LANEPOOL_OK ? parked->count : 0),
+                  "resolving all tasks answered with a wrong number");
+    if (status != LANEPOOL_OK && !world_has_refused()) {
+        run_note_failure(run, status);
+    }
+    lanepool_parked_tasks_release(parked);
     return count;
 }
 
@@ -245,9 +303,9 @@ void workload_resolve_inside(const struct task_context *self)
 static bool resume_lane(struct run *run, uint32_t key)
 {
     struct oracle_lane_failure *record = &run->log->lanes[key];
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id(key);
     lanepool_lane *lane;
-    lanepool_status status = lanepool_lane_acquire(run->pool, &claim, &lane);
+    lanepool_status status = lanepool_lane_acquire(run->pool, wanted, &lane);
 
     if (status == LANEPOOL_OK) {
         uint64_t begin = oracle_stamp(run->log);
@@ -266,7 +324,7 @@ static bool resume_lane(struct run *run, uint32_t key)
         }
         lanepool_lane_release(lane);
     }
-    if (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD) {
+    if (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE) {
         world_stop_refusing();
     } else if (status != LANEPOOL_OK && status != LANEPOOL_SHUT_DOWN) {
         run_note_failure(run, status);
@@ -294,7 +352,7 @@ static size_t resume_all(struct run *run)
 
 /* --- until the end --- */
 
-/* Resolves failures only after the pool has answered HELD, so that it has to answer so. The pool
+/* Resolves failures only after the pool has answered PARKED, so that it has to answer so. The pool
  * does not while a task waits inside for a parked one; then failures are resolved after a while. */
 void workload_relieve(struct run *run)
 {
@@ -306,10 +364,10 @@ void workload_relieve(struct run *run)
          i++) {
         lanepool_status status = lanepool_pool_quiesce(run->pool, patience);
 
-        if (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD) {
+        if (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE) {
             world_stop_refusing();
         }
-        if (status == LANEPOOL_HELD || patience != LANEPOOL_FOREVER ||
+        if (status == LANEPOOL_PARKED || patience != LANEPOOL_FOREVER ||
             atomic_load(&run->unsettled) == 0) {
             (void)look(run, run->workload->params.resolvers, i, false);
             (void)resume_all(run);
@@ -318,17 +376,22 @@ void workload_relieve(struct run *run)
     }
 }
 
-void workload_relieve_at_end(struct run *run)
+void workload_relieve_at_end(struct run *run, uint32_t resolved)
 {
+    bool was_resolved = atomic_load(&run->resolved) != resolved;
     size_t found;
 
     if (run->workload->params.stops_when_held) {
         run_stop(run, false);
         return;
     }
-    found = look(run, run->workload->params.resolvers, 0, false);
+    if (lanepool_pool_is_shut_down(run->pool) && run->workload->params.seed % 2 == 0) {
+        found = resolve_all(run);
+    } else {
+        found = look(run, run->workload->params.resolvers, 0, false);
+    }
     found += resume_all(run);
-    oracle_expect(run->log, found > 0 || world_has_refused(),
-                  "the pool answered HELD, but no task is parked and no lane paused");
+    oracle_expect(run->log, found > 0 || was_resolved || world_has_refused(),
+                  "the pool answered PARKED, but no task is parked and no lane paused");
     world_stop_refusing();
 }

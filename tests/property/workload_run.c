@@ -259,9 +259,9 @@ static void hold_lanes(struct run *run)
     }
     run->lanes = memory_get(run->workload->params.key_count, sizeof *run->lanes);
     for (uint32_t key = 0; key < run->workload->params.key_count; key++) {
-        lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+        lanepool_key wanted = lanepool_key_id(key);
 
-        run_note_failure(run, lanepool_lane_acquire(run->pool, &claim, &run->lanes[key]));
+        run_note_failure(run, lanepool_lane_acquire(run->pool, wanted, &run->lanes[key]));
     }
 }
 
@@ -275,16 +275,18 @@ static void release_lanes(struct run *run)
     free(run->lanes);
 }
 
-/* Repeats the call until it does not answer HELD. */
+/* Repeats the call until it does not answer PARKED. */
 static lanepool_status go_on(struct run *run, lanepool_status (*what)(lanepool_pool *pool))
 {
-    lanepool_status status = what(run->pool);
+    for (;;) {
+        uint32_t resolved = atomic_load(&run->resolved);
+        lanepool_status status = what(run->pool);
 
-    while (status == LANEPOOL_HELD && run->workload->params.failures) {
-        workload_relieve_at_end(run);
-        status = what(run->pool);
+        if (status != LANEPOOL_PARKED || !run->workload->params.failures) {
+            return status;
+        }
+        workload_relieve_at_end(run, resolved);
     }
-    return status;
 }
 
 /* Repeats the call if a resource was refused, after further requests succeed. */
@@ -293,7 +295,7 @@ static void insist(struct run *run, lanepool_status (*what)(lanepool_pool *pool)
     lanepool_status status = go_on(run, what);
 
     for (int i = 0; i < ATTEMPTS_MAX && status != LANEPOOL_OK && world_has_refused(); i++) {
-        if (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_THREAD) {
+        if (status != LANEPOOL_NOMEM && status != LANEPOOL_NO_RESOURCE) {
             break;
         }
         world_stop_refusing();
@@ -398,7 +400,11 @@ static void run_tasks(struct run *run)
     workload_make_groups(run);
     workload_make_pumps(run);
     if (atomic_load(&run->first_failure) == LANEPOOL_OK) {
+        run_watch_cancelled();
         run_make_contexts(run);
+        if (atomic_load(&run->unsettled) == 0) {
+            workload_close_groups(run);
+        }
         run_actors(run);
         /* Afterwards every parent has finished, so no nested submit needs a handle any more. */
         if (!run->workload->params.ends_held) {

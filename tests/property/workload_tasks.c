@@ -7,6 +7,7 @@
 #include "property/workload_groups.h"
 #include "property/workload_held.h"
 #include "property/world.h"
+#include "task/task.h"
 
 enum { HANDLE_EVERY = 2 };
 
@@ -29,6 +30,8 @@ bool run_is_compatible(const lanepool_task_view *a, const lanepool_task_view *b,
 
     oracle_stamp_at(run->log, &run->log->tasks[first->task].asked_at);
     oracle_stamp_at(run->log, &run->log->tasks[second->task].asked_at);
+    run_expect(first, workload_may_ask(run->workload, first->task, second->task),
+               "the rule is asked about tasks out of its scope");
     return workload_allows(run->workload, first->task, second->task);
 }
 
@@ -37,6 +40,10 @@ void run_on_error(void *user, const lanepool_error *error)
     struct run *run = user;
     struct task_context *context = error->context;
 
+    if (error->status == LANEPOOL_ABANDONED && what_of(context)->detaches &&
+        oracle_when(&run->log->stopping_at) != 0) {
+        return;
+    }
     if (error->status != LANEPOOL_FAILED || error->code != 1) {
         run_note_failure(run, error->status);
     }
@@ -102,7 +109,9 @@ void run_settle(struct task_context *context)
             run_settle(&run->contexts[i]);
         }
     }
-    atomic_fetch_sub(&run->unsettled, 1);
+    if (atomic_fetch_sub(&run->unsettled, 1) == 1) {
+        workload_close_groups(run);
+    }
 }
 
 void run_end_part(struct task_context *context)
@@ -181,26 +190,51 @@ static void run_body(struct task_context *self, lanepool_run *call, bool is_firs
     }
 }
 
-static int task_body(lanepool_run *call, void *argument, lanepool_call why)
+static int task_body(lanepool_run *call, void *argument)
 {
     struct task_context *self = argument;
-    bool fails = false;
+    bool is_first = workload_begin_attempt(self, call);
 
-    if (why == LANEPOOL_CALL_RUN) {
-        bool is_first = workload_begin_attempt(self, call);
-
-        if (is_first) {
-            run_record_call(self, CALL_RUN, lanepool_run_ticket(call));
-            record_of(self)->worker = lanepool_run_worker(call);
-        }
-        fails = workload_fails_now(self);
-        run_body(self, call, is_first);
-    } else {
-        run_record_call(self, CALL_CANCELLED, lanepool_run_ticket(call));
-        world_pass(what_of(self)->duration / 2);
+    if (is_first) {
+        run_record_call(self, CALL_RUN, lanepool_run_ticket(call));
+        record_of(self)->worker = lanepool_run_worker(call);
     }
+    bool fails = workload_fails_now(self);
+    run_body(self, call, is_first);
+    oracle_stamp_at(self->run->log, &record_of(self)->returned_at);
     run_end_part(self);
     return fails;
+}
+
+void workload_check_why(struct run *run, lanepool_status why)
+{
+    bool ends = oracle_when(&run->log->closing_at) != 0 || oracle_when(&run->log->ending_at) != 0;
+
+    oracle_expect(run->log,
+                  why == LANEPOOL_CANCELLED || why == LANEPOOL_TIMED_OUT ||
+                      why == LANEPOOL_POISONED || (why == LANEPOOL_SHUT_DOWN && ends),
+                  "a task was cancelled for a wrong reason");
+}
+
+static void task_cancelled(void *argument, lanepool_status why)
+{
+    struct task_context *self = argument;
+
+    workload_check_why(self->run, why);
+    run_record_call(self, CALL_CANCELLED, 0);
+    world_pass(what_of(self)->duration / 2);
+    oracle_stamp_at(self->run->log, &record_of(self)->returned_at);
+    run_end_part(self);
+}
+
+static lanepool_cancelled_fn cancelled_of(lanepool_task_fn function)
+{
+    return function == task_body ? task_cancelled : NULL;
+}
+
+void run_watch_cancelled(void)
+{
+    lanepool_i_cancelled_of = cancelled_of;
 }
 
 /* --- submitting --- */
@@ -219,22 +253,25 @@ lanepool_task run_describe(struct task_context *context)
 
     task.function = task_body;
     task.context = context;
+    task.cancelled = what->has_cancelled ? task_cancelled : NULL;
     if (what->is_heir) {
         task.claim_count = 0;
     } else if (what->is_barrier) {
         task.claims = &context->run->all;
         task.claim_count = 1;
-    } else if (context->run->workload->params.rule == RULE_CLAIMS) {
+    } else if (workload_submits_claims(context->run->workload)) {
         task.claims = claims_of(context);
         task.claim_count = what->claim_count;
     }
-    if (context->run->workload->params.rule == RULE_KINDS) {
+    if (context->run->workload->params.rule >= RULE_KINDS) {
         task.kind = what->kind;
     }
     task.future = what->has_future ? &context->future : NULL;
     task.release = what->has_release ? released : NULL;
     task.priority = what->priority;
     task.group = what->group != WORKLOAD_NONE ? context->run->groups[what->group] : NULL;
+    task.start_within_ns = what->start_within;
+    task.run_within_ns = what->run_within;
     task.on_failure = what->has_policy ? &what->policy : NULL;
     task.pump = what->pump != WORKLOAD_NONE ? context->run->pumps[what->pump] : NULL;
     return task;
@@ -249,7 +286,7 @@ static uint64_t moment_after(const struct workload_task *what)
 
 void run_begin_submit(struct task_context *context)
 {
-    atomic_store(&record_of(context)->due_ns_min, moment_after(what_of(context)));
+    atomic_store(&record_of(context)->due_min_ns, moment_after(what_of(context)));
     oracle_stamp_at(context->run->log, &record_of(context)->submit_begin);
 }
 
@@ -258,7 +295,7 @@ void run_record_submit(struct task_context *context, lanepool_status status)
     struct oracle_task *record = record_of(context);
 
     record->submitted = status;
-    atomic_store(&record->due_ns_max, what_of(context)->delay == WORKLOAD_NEVER
+    atomic_store(&record->due_max_ns, what_of(context)->delay == WORKLOAD_NEVER
                                           ? UINT64_MAX
                                           : moment_after(what_of(context)));
     oracle_stamp_at(context->run->log, &record->submit_end);
@@ -310,9 +347,9 @@ void run_submit(struct task_context *context)
 lanepool_claim run_make_claim(const struct run *run, const struct workload_claim *claim)
 {
     if (run->lanes && claim->key % HANDLE_EVERY != 0) {
-        return lanepool_claim_lane(run->lanes[claim->key], claim->mode);
+        return lanepool_claim_of(lanepool_key_lane(run->lanes[claim->key]), claim->mode);
     }
-    return lanepool_claim_id(claim->key, claim->mode);
+    return lanepool_claim_of(lanepool_key_id(claim->key), claim->mode);
 }
 
 void run_make_contexts(struct run *run)

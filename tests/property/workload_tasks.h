@@ -34,8 +34,10 @@ struct run {
     lanepool_group **groups;
     lanepool_pump **pumps;
     atomic_uint context_calls;  /* calls of context callbacks, some of which fail */
+    atomic_uint contexts_open;  /* contexts that are open, or being opened or closed */
     _Atomic int first_failure;  /* a lanepool_status */
     _Atomic uint32_t unsettled; /* tasks that are not settled */
+    _Atomic uint32_t resolved;  /* calls that resolved a parked task */
     /* Submitters that have not submitted everything: a caller waits for its turn even if its task
      * is cancelled. */
     _Atomic uint32_t submitting;
@@ -53,6 +55,12 @@ static inline struct oracle_task *record_of(const struct task_context *context)
 
 /* Shuts the pool down now, and records it. */
 void run_stop(struct run *run, bool hands_back);
+
+/* Makes the library call back for each cancelled task, so that tasks without a `cancelled` are
+ * observed, too. */
+void run_watch_cancelled(void);
+/* Records a violation if no task can be cancelled for this reason now. */
+void workload_check_why(struct run *run, lanepool_status why);
 
 /* Records the failure of a call that must not fail. */
 void run_note_failure(struct run *run, lanepool_status status);

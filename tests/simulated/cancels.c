@@ -467,7 +467,7 @@ static void scenario_26_cancelling_call_submits_and_waits(void)
 
 static bool is_answered(lanepool_status status)
 {
-    bool lacks = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD;
+    bool lacks = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE;
 
     EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE ||
            (lacks && world_has_refused()));

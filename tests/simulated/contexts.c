@@ -22,10 +22,10 @@ static uint32_t fail_one_in; /* 0: opens do not fail */
 static uint32_t stale_one_in;
 static _Atomic uint32_t calls;
 
-static struct kept *kept_of(const lanepool_claim *key)
+static struct kept *kept_of(lanepool_key key)
 {
-    EXPECT(key->type == LANEPOOL_KEY_ID && key->key.id < KEY_MAX);
-    return &kept[key->key.id];
+    EXPECT(key.type == LANEPOOL_KEY_ID && key.id < KEY_MAX);
+    return &kept[key.id];
 }
 
 static void begin_call(struct kept *one)
@@ -46,7 +46,7 @@ static bool happens(uint32_t one_in)
     return one_in != 0 && (atomic_fetch_add(&calls, 1) + scene_seed) % one_in == 0;
 }
 
-static int open_kept(void *user, const lanepool_claim *key, void **context)
+static int open_kept(void *user, lanepool_key key, void **context)
 {
     struct kept *one = kept_of(key);
 
@@ -62,7 +62,7 @@ static int open_kept(void *user, const lanepool_claim *key, void **context)
     return fails;
 }
 
-static bool use_kept(void *user, const lanepool_claim *key, void *context)
+static bool use_kept(void *user, lanepool_key key, void *context)
 {
     struct kept *one = kept_of(key);
 
@@ -73,7 +73,7 @@ static bool use_kept(void *user, const lanepool_claim *key, void *context)
     return good;
 }
 
-static void close_kept(void *user, const lanepool_claim *key, void *context)
+static void close_kept(void *user, lanepool_key key, void *context)
 {
     struct kept *one = kept_of(key);
 
@@ -92,8 +92,8 @@ static lanepool_context_options some_contexts(void)
     contexts.open = open_kept;
     contexts.use = scene_variant(2) != 0 ? use_kept : NULL;
     contexts.close = close_kept;
-    contexts.linger_ns_min = LINGER_NS;
-    contexts.linger_ns_max = LINGER_NS;
+    contexts.linger_min_ns = LINGER_NS;
+    contexts.linger_max_ns = LINGER_NS;
     return contexts;
 }
 
@@ -132,18 +132,14 @@ struct user {
     bool gives_up;
 };
 
-static int use_context(lanepool_run *run, void *argument, lanepool_call call)
+static int use_context(lanepool_run *run, void *argument)
 {
     struct user *self = argument;
     struct kept *one = &kept[self->key];
-    lanepool_claim claim = lanepool_claim_id(self->key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id(self->key);
     void *context;
 
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        EXPECT_STATUS(INVALID, lanepool_run_context(run, &claim, &context, NULL));
-        return 0;
-    }
-    self->status = lanepool_run_context(run, &claim, &context, NULL);
+    self->status = lanepool_run_context(run, wanted, &context, NULL);
     if (self->status != LANEPOOL_OK)
         return 1;
     EXPECT(context == one && atomic_load(&one->open) && !atomic_load(&one->calling));
@@ -154,7 +150,7 @@ static int use_context(lanepool_run *run, void *argument, lanepool_call call)
     EXPECT(atomic_load(&one->open) && !atomic_load(&one->calling));
     atomic_fetch_sub(&one->users, 1);
     if (self->gives_up)
-        EXPECT_STATUS(OK, lanepool_run_release(run, &claim));
+        EXPECT_STATUS(OK, lanepool_run_release(run, wanted));
     if (self->detached != NULL) {
         atomic_fetch_add(&one->users, 1);
         lanepool_detached *detached;
@@ -166,7 +162,7 @@ static int use_context(lanepool_run *run, void *argument, lanepool_call call)
 
 static lanepool_status submit_user(struct user *user)
 {
-    lanepool_claim claim = lanepool_claim_id(user->key, user->mode);
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_id(user->key), user->mode);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     task.function = use_context;
@@ -249,7 +245,7 @@ static void scenario_contexts_readers_open_in_vain_and_find_it_stale(void)
     }
     EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     for (uint32_t i = 0; i < USERS; i++)
-        EXPECT(users[i].status == LANEPOOL_OK || users[i].status == LANEPOOL_FAILED);
+        EXPECT(users[i].status == LANEPOOL_OK || users[i].status == LANEPOOL_NO_CONTEXT);
     scene_close();
     judge_contexts();
 }
@@ -262,8 +258,8 @@ static void scenario_contexts_longest_idle_context_makes_room(void)
     static struct user users[3 * KEY_MAX];
     lanepool_stats stats;
 
-    contexts.linger_ns_min = LANEPOOL_FOREVER;
-    contexts.linger_ns_max = LANEPOOL_FOREVER;
+    contexts.linger_min_ns = LANEPOOL_FOREVER;
+    contexts.linger_max_ns = LANEPOOL_FOREVER;
     contexts.lingering_max = 1 + scene_seed % 2;
     open_contexts(2, &contexts);
     for (uint32_t i = 0; i < 3 * KEY_MAX; i++) {
@@ -324,7 +320,7 @@ static void scenario_contexts_pool_ends_beside_contexts_that_linger(void)
     static struct user users[6];
 
     if (scene_seed % 3 == 0)
-        contexts.linger_ns_min = contexts.linger_ns_max = LANEPOOL_FOREVER;
+        contexts.linger_min_ns = contexts.linger_max_ns = LANEPOOL_FOREVER;
     open_contexts(2, &contexts);
     scene_spawn(stop_it, NULL);
     for (uint32_t i = 0; i < 6; i++) {
@@ -355,8 +351,8 @@ static void scenario_contexts_linger_follows_the_pace_of_each_key(void)
     bool eager = sim_options_draw(scene_seed).eager;
 
     contexts.use = NULL;
-    contexts.linger_ns_min = 1;
-    contexts.linger_ns_max = 1000000;
+    contexts.linger_min_ns = 1;
+    contexts.linger_max_ns = 1000000;
     open_contexts(1, &contexts);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         EXPECT_STATUS(OK, submit_user(&often));
@@ -406,7 +402,7 @@ static void scenario_contexts_each_failure_in_turn(void)
     scene.pool = NULL;
     for (uint32_t i = 0; i < 6; i++)
         EXPECT(users[i].status == LANEPOOL_OK || users[i].status == LANEPOOL_NOMEM ||
-               users[i].status == LANEPOOL_NO_THREAD);
+               users[i].status == LANEPOOL_NO_RESOURCE);
     judge_contexts();
 }
 

@@ -1,8 +1,12 @@
 /* Tasks that fail: retries, parked tasks and their resolution, and the statuses at the end of a
  * pool. */
+#include "pool/stalled.h"
 #include "property/world.h"
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
+
+/* With a barrier, the check sums the finished tasks once more. */
+enum { STEPS_OF_BARRIER = 32 };
 
 static lanepool_failure_policy policy;
 
@@ -43,15 +47,15 @@ static void open_some_pool(void)
 /* Resolves the first parked task. Returns DONE if there is none. */
 static lanepool_status resolve(lanepool_resolution how)
 {
-    lanepool_failures *failures;
-    lanepool_status status = lanepool_pool_failures(scene.pool, &failures);
+    lanepool_parked_tasks *failures;
+    lanepool_status status = lanepool_pool_parked(scene.pool, &failures);
 
     if (status != LANEPOOL_OK)
         return status;
     status = LANEPOOL_DONE;
     if (failures->count > 0)
         status = lanepool_pool_resolve(scene.pool, failures->tasks[0].ticket, how);
-    lanepool_failures_release(failures);
+    lanepool_parked_tasks_release(failures);
     return status;
 }
 
@@ -60,7 +64,7 @@ static void skip_to_the_end(void)
 {
     lanepool_status status;
 
-    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_PARKED)
         EXPECT_STATUS(OK, resolve(LANEPOOL_RESOLVE_SKIP));
     EXPECT_STATUS(OK, status);
 }
@@ -85,7 +89,7 @@ static void cancel(void *argument)
 static void scenario_60_retries_keep_the_order(void)
 {
     open_some_pool();
-    set_policy(2, scene_variant(2) * 3, LANEPOOL_FAILURE_GO_ON);
+    set_policy(2, scene_variant(2) * 3, LANEPOOL_FAILURE_CONTINUE);
     struct scene_task *task = failing("A", 1 + scene_variant(3));
     submit(scene_task("AB"));
     submit(task);
@@ -99,7 +103,8 @@ static void scenario_60_retries_keep_the_order(void)
 static void scenario_60_retry_meets_a_cancel(void)
 {
     scene_open_with(1 + scene_variant(2));
-    set_policy(2, 1000, scene_variant(3) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON);
+    set_policy(2, 1000,
+               scene_variant(3) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_CONTINUE);
     struct scene_task *task = failing("A", 9);
     sim_explore_from_here();
     submit(task);
@@ -120,7 +125,7 @@ static void expect_not_asked(struct scene_task *self)
 /* The task is ready for the next attempt when it is cancelled. The policy decides how it ends. */
 static void scenario_60_retry_at_once_meets_a_cancel(void)
 {
-    static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_GO_ON, LANEPOOL_FAILURE_POISON,
+    static const lanepool_failure_end ends[] = { LANEPOOL_FAILURE_CONTINUE, LANEPOOL_FAILURE_POISON,
                                                  LANEPOOL_FAILURE_PAUSE };
 
     scene_open_with(1 + scene_variant(2));
@@ -142,7 +147,7 @@ static void cancel_all(void *argument)
 static void scenario_60_retries_meet_a_cancel_of_everything(void)
 {
     open_some_pool();
-    set_policy(3, 2, scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON);
+    set_policy(3, 2, scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_CONTINUE);
     submit(failing("A", 2));
     submit(failing("AB", 9));
     submit(scene_task("B"));
@@ -161,7 +166,8 @@ static void wait_for_the_next(struct scene_task *self)
 static void scenario_60_retry_is_waited_for_inside_beside_a_stop(void)
 {
     scene_open_with(2);
-    set_policy(1, 1000, scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON);
+    set_policy(1, 1000,
+               scene_variant(2) == 1 ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_CONTINUE);
     struct scene_task *waiter = scene_task("B");
     struct scene_task *awaited = failing("A", 9);
     waiter->body = wait_for_the_next;
@@ -179,7 +185,7 @@ static void scenario_60_end_without_a_call_is_waited_for_inside(void)
 {
     scene_open_with(1);
     set_policy(scene_variant(2), 1000,
-               scene_variant(3) == 1 ? LANEPOOL_FAILURE_PAUSE : LANEPOOL_FAILURE_GO_ON);
+               scene_variant(3) == 1 ? LANEPOOL_FAILURE_PAUSE : LANEPOOL_FAILURE_CONTINUE);
     struct scene_task *waiter = scene_task("B");
     struct scene_task *awaited = failing("A", 9);
     waiter->body = wait_for_the_next;
@@ -214,7 +220,7 @@ static void have_one_kept(void)
     atomic_store(&resolved, 0);
     set_policy(0, 0, LANEPOOL_FAILURE_POISON);
     submit(failing("AB", 1));
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     struct scene_task *behind[] = { scene_task("A"), scene_task("BC"), scene_task("C") };
     for (int i = 0; i < 3; i++) {
         behind[i]->may_be_cancelled = true;
@@ -258,7 +264,7 @@ static void regress_task_that_is_tried_anew_is_waited_for(void)
     waiter->body = wait_for_the_next_that_runs;
     awaited->body = fail_then_stand_at_gate;
     submit(awaited);
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     EXPECT_STATUS(OK, resolve(LANEPOOL_RESOLVE_RETRY));
     while (atomic_load(&awaited->attempts) < 2)
         sim_sleep(1);
@@ -276,7 +282,7 @@ static void scenario_61_resolution_meets_a_drain(void)
     scene_spawn(resolve_first, &hows[scene_variant(3)]);
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
     lanepool_status status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER);
-    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_HELD);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_PARKED);
     scene_join();
     EXPECT(atomic_load(&resolved) == 1);
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
@@ -317,7 +323,7 @@ static void scenario_62_quiesce_is_held_up_beside_a_submit(void)
     submit(scene_task("aB"));
     sim_explore_from_here();
     scene_spawn(submit_another, late);
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     sim_explore_to_here();
     close_and_skip();
 }
@@ -339,7 +345,7 @@ static void scenario_62_drain_is_held_up_by_several(void)
 static void await_held(void *argument)
 {
     (void)argument;
-    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
 }
 
 static void scenario_62_two_await_what_is_held_up(void)
@@ -356,11 +362,46 @@ static void scenario_62_who_has_stopped_it_is_not_told_again(void)
     have_one_kept();
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
     sim_explore_from_here();
-    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
     EXPECT_STATUS(OK, scene_stop(false));
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
     sim_explore_to_here();
     scene_end();
+}
+
+/* Returns the fewest steps that a check takes: a worker that is not asleep yet adds steps. */
+static uint64_t steps_of_check(void)
+{
+    uint64_t fewest = UINT64_MAX;
+
+    for (int i = 0; i < 8; i++) {
+        do
+            sim_sleep(20);
+        while (!lanepool_i_role_try(&scene.pool->router));
+        uint64_t begin = sim_steps();
+        EXPECT(lanepool_i_only_parked_left(scene.pool));
+        fewest = sim_steps() - begin < fewest ? sim_steps() - begin : fewest;
+        lanepool_i_role_give_back(scene.pool, lanepool_i_pool_thread_record(scene.pool));
+    }
+    return fewest;
+}
+
+/* The check visited each lane, and each task that waits there. */
+static void regress_check_takes_the_same_steps_whatever_waits(void)
+{
+    static const char *const claims[] = { "A", "AB", "b", "AC", "aB", "*", "A", "D", "E" };
+
+    scene_open_with(1);
+    set_policy(0, 0, LANEPOOL_FAILURE_POISON);
+    submit(failing("A", 1));
+    submit(scene_task("A"));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    uint64_t steps = steps_of_check();
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+        submit(scene_task(claims[i]));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT(steps_of_check() <= steps + STEPS_OF_BARRIER);
+    close_and_skip();
 }
 
 /* --- blocked by parked tasks, in a pool that has shrunk --- */
@@ -389,7 +430,7 @@ static void have_two_kept_and_one_thread(void)
     submit(failing("BC", 1));
     submit(scene_task("aB"));
     submit(scene_task("C"));
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     await_one_thread();
 }
 
@@ -434,7 +475,7 @@ static void scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up(void)
     have_two_kept_and_one_thread();
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
     for (int left = 2; left > 0; left--) {
-        EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+        EXPECT_STATUS(PARKED, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
         EXPECT_STATUS(OK, resolve(hows[scene_variant(2)]));
     }
     EXPECT_STATUS(OK, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
@@ -445,10 +486,10 @@ static void scenario_62_drain_of_a_pool_that_has_shrunk_is_held_up(void)
 
 static lanepool_lane *acquire(char key)
 {
-    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id((uint64_t)key);
     lanepool_lane *lane;
 
-    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, wanted, &lane));
     return lane;
 }
 
@@ -471,7 +512,7 @@ static void scenario_64_failure_pauses_its_lanes(void)
     submit(scene_task("B"));
     scene_spawn(resume, lanes[scene_variant(2)]);
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
-    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_PARKED)
         for (int i = 0; i < 2; i++)
             resume(lanes[i]);
     EXPECT_STATUS(OK, status);
@@ -498,9 +539,9 @@ static void scenario_64_paused_lanes_meet_a_shutdown_now(void)
 
 static bool is_answered(lanepool_status status)
 {
-    bool lacks = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD;
+    bool lacks = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE;
 
-    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_DONE || status == LANEPOOL_HELD ||
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_DONE || status == LANEPOOL_PARKED ||
            (lacks && world_has_refused()));
     return !lacks;
 }
@@ -540,6 +581,7 @@ SCENARIO_TABLE(scenarios_failures, SCENARIO(scenario_60_retries_keep_the_order, 
                SCENARIO(scenario_61_drop_meets_a_submit, RANDOM),
                SCENARIO(scenario_62_quiesce_is_held_up_beside_a_submit, EXHAUSTIVE),
                SCENARIO(scenario_62_drain_is_held_up_by_several, RANDOM),
+               SCENARIO(regress_check_takes_the_same_steps_whatever_waits, RANDOM),
                SCENARIO(scenario_62_two_await_what_is_held_up, RANDOM),
                SCENARIO(scenario_62_who_has_stopped_it_is_not_told_again, EXHAUSTIVE),
                SCENARIO(scenario_62_resolution_brings_a_worker_back, RANDOM),

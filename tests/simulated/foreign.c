@@ -242,15 +242,11 @@ void foreign_close(void)
 
 /* --- steps --- */
 
-static int call_step(lanepool_run *run, void *context, lanepool_call call)
+static int call_step(lanepool_run *run, void *context)
 {
     struct foreign_step *step = context;
 
     EXPECT(lanepool_run_pool(run) == NULL && lanepool_run_worker(run) == SIZE_MAX);
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        atomic_fetch_add(&step->cancels, 1);
-        return 0;
-    }
     EXPECT(!behind.inside);
     behind.inside = true;
     atomic_fetch_add(&step->runs, 1);
@@ -261,6 +257,14 @@ static int call_step(lanepool_run *run, void *context, lanepool_call call)
     lanepool_run_set_result(run, step);
     behind.inside = false;
     return 0;
+}
+
+static void step_cancelled(void *context, lanepool_status why)
+{
+    struct foreign_step *step = context;
+
+    EXPECT(why == LANEPOOL_CANCELLED || why == LANEPOOL_SHUT_DOWN);
+    atomic_fetch_add(&step->cancels, 1);
 }
 
 static void release_step(void *context)
@@ -277,6 +281,7 @@ lanepool_status foreign_submit(struct foreign_step *step)
     task.function = call_step;
     task.context = step;
     task.release = release_step;
+    task.cancelled = step_cancelled;
     task.future = &step->future;
     /* Set before the submit, because the step may run and be judged before the submit returns. */
     step->accepted = true;

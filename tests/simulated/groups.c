@@ -107,6 +107,7 @@ static void scenario_47_completion_is_taken_while_it_comes(void)
     sim_explore_from_here();
     EXPECT_STATUS(OK, scene_submit(member("A")));
     EXPECT_STATUS(OK, scene_submit(member("A")));
+    EXPECT_STATUS(OK, lanepool_group_close(group));
     take_until_done(NULL);
     sim_explore_to_here();
     EXPECT(atomic_load(&taken) == 2);
@@ -142,9 +143,36 @@ static void scenario_53_several_take_and_give_up(void)
     scene_spawn(take_until_done, NULL);
     scene_spawn(take_until_done, NULL);
     scene_spawn(take_or_give_up, NULL);
+    EXPECT_STATUS(OK, lanepool_group_close(group));
     scene_close();
     take_until_done(NULL);
     EXPECT(atomic_load(&taken) == 4);
+    lanepool_group_destroy(group);
+}
+
+static void submit_or_be_refused(void *argument)
+{
+    lanepool_status status = scene_submit(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
+}
+
+/* A thread takes until the group is over. Another submits a member, and a third closes the group:
+ * the member is either refused, or its completion is taken. */
+static void scenario_70_group_is_closed_beside_a_submit_and_a_take(void)
+{
+    atomic_store(&taken, 0);
+    scene_open_with(1);
+    make_group(true);
+    struct scene_task *task = member("A");
+    scene_spawn(take_until_done, NULL);
+    sim_explore_from_here();
+    scene_spawn(submit_or_be_refused, task);
+    EXPECT_STATUS(OK, lanepool_group_close(group));
+    scene_join();
+    sim_explore_to_here();
+    EXPECT(atomic_load(&taken) == (task->submitted == LANEPOOL_OK));
+    scene_close();
     lanepool_group_destroy(group);
 }
 
@@ -251,7 +279,7 @@ static void cancel_all(void *argument)
  * itself. A cancelling call may still run when the wait returns. */
 static void scenario_55_claims_are_waited_for_while_all_is_cancelled(void)
 {
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive('A');
 
     scene_open_with(1);
     for (int i = 0; i < 2; i++) {
@@ -275,6 +303,7 @@ SCENARIO_TABLE(scenarios_groups,
                SCENARIO(scenario_46_group_is_waited_for_and_destroyed_while_members_end,
                         EXHAUSTIVE),
                SCENARIO(scenario_47_completion_is_taken_while_it_comes, EXHAUSTIVE),
+               SCENARIO(scenario_70_group_is_closed_beside_a_submit_and_a_take, EXHAUSTIVE),
                SCENARIO(scenario_48_group_is_cancelled_while_members_start, EXHAUSTIVE),
                SCENARIO(scenario_51_any_of_two_is_waited_for_while_both_end, EXHAUSTIVE),
                SCENARIO(scenario_52_group_waits_inside_and_outside, RANDOM),

@@ -272,10 +272,10 @@ static void lane_limit_exceeded_by_or_run(void)
 
 static _Atomic uint32_t series_runs;
 
-static int run_of_series(lanepool_run *run, void *context, lanepool_call call)
+static int run_of_series(lanepool_run *run, void *context)
 {
     (void)run, (void)context;
-    atomic_fetch_add(&series_runs, call == LANEPOOL_CALL_RUN);
+    atomic_fetch_add(&series_runs, 1);
     return 0;
 }
 
@@ -284,7 +284,7 @@ static int run_of_series(lanepool_run *run, void *context, lanepool_call call)
 static void lane_limit_reached_by_a_series_beside_snapshots(void)
 {
     open_limited(1, 1);
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive('A');
     lanepool_task description = LANEPOOL_TASK_INIT;
     lanepool_timer *timer;
     description.function = run_of_series;

@@ -38,7 +38,7 @@ static void await_for_ever(void)
 {
     lanepool_status status;
 
-    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_PARKED)
         sim_sleep(1);
     EXPECT_STATUS(OK, status);
 }
@@ -47,8 +47,9 @@ static void await_again_and_again(void)
 {
     lanepool_status status = LANEPOOL_TIMED_OUT;
 
-    for (uint64_t limit = 0; status == LANEPOOL_TIMED_OUT || status == LANEPOOL_HELD; limit += 2) {
-        if (status == LANEPOOL_HELD)
+    for (uint64_t limit = 0; status == LANEPOOL_TIMED_OUT || status == LANEPOOL_PARKED;
+         limit += 2) {
+        if (status == LANEPOOL_PARKED)
             sim_sleep(1);
         status = lanepool_pool_await(scene.pool, limit);
     }
@@ -196,19 +197,27 @@ static struct {
     lanepool_timer *timer;
 } later;
 
-static int be_called_later(lanepool_run *run, void *context, lanepool_call call)
+static int be_called_later(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     atomic_fetch_add(&later.calls, 1);
     return 0;
 }
 
-static int be_called_again(lanepool_run *run, void *context, lanepool_call call)
+static int run_once_more(lanepool_run *run, void *context)
 {
     (void)run, (void)context;
-    if (call == LANEPOOL_CALL_CANCELLED)
-        atomic_fetch_add(&later.ends, 1);
     return 0;
+}
+
+static void series_ended(void *context, lanepool_status why)
+{
+    (void)context, (void)why, atomic_fetch_add(&later.ends, 1);
+}
+
+static void not_called_later(void *context, lanepool_status why)
+{
+    (void)context, (void)why, atomic_fetch_add(&later.calls, 1);
 }
 
 static lanepool_task describe(lanepool_task_fn function, const lanepool_claim *claim)
@@ -226,9 +235,10 @@ static lanepool_task describe(lanepool_task_fn function, const lanepool_claim *c
 
 static void submit_later(int64_t delay_ns, lanepool_future **future)
 {
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive('A');
     lanepool_task task = describe(be_called_later, &claim);
 
+    task.cancelled = not_called_later;
     task.future = future;
     lanepool_status status = lanepool_pool_submit_after(scene.pool, &task, delay_ns);
     expect_end(status);
@@ -237,9 +247,10 @@ static void submit_later(int64_t delay_ns, lanepool_future **future)
 
 static void submit_again_and_again(void)
 {
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
-    lanepool_task task = describe(be_called_again, &claim);
+    lanepool_claim claim = lanepool_exclusive('A');
+    lanepool_task task = describe(run_once_more, &claim);
 
+    task.cancelled = series_ended;
     EXPECT_STATUS(
         OK, lanepool_pool_submit_every(scene.pool, &task, 2, 3, LANEPOOL_FIXED_RATE, &later.timer));
     atomic_fetch_add(&later.series, 1);
@@ -323,15 +334,15 @@ static void have_some_that_fail(void)
 
 static bool resolve_one(lanepool_resolution how)
 {
-    lanepool_failures *failures;
+    lanepool_parked_tasks *failures;
 
-    EXPECT_STATUS(OK, lanepool_pool_failures(scene.pool, &failures));
+    EXPECT_STATUS(OK, lanepool_pool_parked(scene.pool, &failures));
     bool found = failures->count > 0;
     if (found) {
         lanepool_status status = lanepool_pool_resolve(scene.pool, failures->tasks[0].ticket, how);
         EXPECT(status == LANEPOOL_OK || status == LANEPOOL_SHUT_DOWN);
     }
-    lanepool_failures_release(failures);
+    lanepool_parked_tasks_release(failures);
     return found;
 }
 

@@ -41,19 +41,24 @@ static void run_series(lanepool_run *run, struct series *series)
     atomic_store(&series->running, 0);
 }
 
-static int call_series(lanepool_run *run, void *context, lanepool_call call)
+static int call_series(lanepool_run *run, void *context)
 {
     struct series *series = context;
 
     EXPECT(atomic_fetch_add(&series->inside, 1) == 0);
-    if (call == LANEPOOL_CALL_RUN) {
-        run_series(run, series);
-    } else {
-        EXPECT(lanepool_run_worker(run) == SIZE_MAX);
-        atomic_fetch_add(&series->cancels, 1);
-    }
+    run_series(run, series);
     atomic_fetch_sub(&series->inside, 1);
     return 0;
+}
+
+static void cancelled_series(void *context, lanepool_status why)
+{
+    struct series *series = context;
+
+    EXPECT(why == LANEPOOL_CANCELLED || why == LANEPOOL_SHUT_DOWN);
+    EXPECT(atomic_fetch_add(&series->inside, 1) == 0);
+    atomic_fetch_add(&series->cancels, 1);
+    atomic_fetch_sub(&series->inside, 1);
 }
 
 static void release_series(void *context)
@@ -80,9 +85,10 @@ static void hand_back_series(void *context, const lanepool_task *task, uint64_t 
 static lanepool_status submit_series(struct series *series, int64_t delay_ns, uint64_t period_ns,
                                      lanepool_period period)
 {
-    lanepool_claim claims[3] = { lanepool_claim_id('A', LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_bytes("second", 6, LANEPOOL_SHARED),
-                                 lanepool_claim_id('A', LANEPOOL_SHARED) };
+    lanepool_claim claims[3] = {
+        lanepool_exclusive('A'),
+        lanepool_claim_of(lanepool_key_bytes("second", 6), LANEPOOL_SHARED), lanepool_shared('A')
+    };
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     series->period_ns = period_ns;
@@ -92,6 +98,7 @@ static lanepool_status submit_series(struct series *series, int64_t delay_ns, ui
     task.claims = claims;
     task.claim_count = scene.options.is_compatible == NULL ? 3 : 0;
     task.release = release_series;
+    task.cancelled = cancelled_series;
     task.tag = 3;
     return lanepool_pool_submit_every(scene.pool, &task, delay_ns, period_ns, period,
                                       &series->timer);
@@ -235,10 +242,10 @@ static void scenario_periodic_cancelled_with_everything(void)
     close_series();
 }
 
-static int run_alone(lanepool_run *run, void *context, lanepool_call call)
+static int run_alone(lanepool_run *run, void *context)
 {
-    EXPECT(call == LANEPOOL_CALL_CANCELLED || atomic_load(&all[1].running) == 0);
-    return call_series(run, context, call);
+    EXPECT(atomic_load(&all[1].running) == 0);
+    return call_series(run, context);
 }
 
 /* Each run is a barrier. */
@@ -252,6 +259,7 @@ static void scenario_periodic_that_claims_everything(void)
     task.function = run_alone;
     task.context = &all[0];
     task.release = release_series;
+    task.cancelled = cancelled_series;
     task.claims = &claim;
     task.claim_count = 1;
     EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &task, 0, 10, LANEPOOL_FIXED_RATE,
@@ -339,7 +347,7 @@ static void scenario_periodic_each_failure_in_turn(void)
         return;
     for (int i = 0; i < SERIES_MAX; i++) {
         lanepool_status status = submit_series(&all[i], 10 * i, 10, LANEPOOL_FIXED_RATE);
-        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
         EXPECT((status == LANEPOOL_OK) == (all[i].timer != NULL));
     }
     sim_sleep(25);

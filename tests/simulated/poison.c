@@ -23,37 +23,39 @@ static struct {
 
 static lanepool_claim on(char key)
 {
-    return lanepool_claim_id((uint64_t)toupper(key),
+    return lanepool_claim_of(lanepool_key_id((uint64_t)toupper(key)),
                              isupper(key) ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
 }
 
-static int fail(lanepool_run *run, void *context, lanepool_call call)
+static int fail(lanepool_run *run, void *context)
 {
     (void)context;
     (void)run;
-    if (call == LANEPOOL_CALL_CANCELLED)
-        return 0;
     atomic_store(&poisoned.is_kept, true);
     return 1;
 }
 
-static int avoid(lanepool_run *run, void *context, lanepool_call call)
+static int avoid(lanepool_run *run, void *context)
 {
     struct avoider *self = context;
     lanepool_claim bad = on('A');
     lanepool_claim good = on('B');
 
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        atomic_fetch_add(&self->cancels, 1);
-        return 0;
-    }
-    self->holds_poisoned = lanepool_run_holds(run, &bad);
+    self->holds_poisoned = lanepool_run_holds(run, bad.key);
     EXPECT(!self->holds_poisoned || !atomic_load(&poisoned.is_kept) || poisoned.is_shared ||
            atomic_load(&poisoned.is_resolved) || atomic_load(&scene.stops));
-    if (lanepool_run_holds(run, &good))
+    if (lanepool_run_holds(run, good.key))
         poisoned.good++;
     atomic_fetch_add(&self->runs, 1);
     return 0;
+}
+
+static void avoid_cancelled(void *context, lanepool_status why)
+{
+    struct avoider *self = context;
+
+    (void)why;
+    atomic_fetch_add(&self->cancels, 1);
 }
 
 static lanepool_status submit(lanepool_task_fn function, void *context, const char *keys,
@@ -68,6 +70,7 @@ static lanepool_status submit(lanepool_task_fn function, void *context, const ch
     task.context = context;
     task.claims = claims;
     task.future = future;
+    task.cancelled = function == avoid ? avoid_cancelled : NULL;
     task.on_failure = policy;
     return lanepool_pool_submit(scene.pool, &task);
 }
@@ -89,7 +92,7 @@ static void begin(void)
     poisoned.bad = poisoned.avoids = (lanepool_failure_policy)LANEPOOL_FAILURE_POLICY_INIT;
     poisoned.bad.at_end = LANEPOOL_FAILURE_POISON;
     poisoned.avoids.at_poison =
-        scene_variant(2) == 1 ? LANEPOOL_AT_POISON_FAIL : LANEPOOL_AT_POISON_GO_WITHOUT;
+        scene_variant(2) == 1 ? LANEPOOL_AT_POISON_FAIL : LANEPOOL_AT_POISON_RUN_WITHOUT;
     for (int i = 0; i < AVOIDERS; i++)
         poisoned.avoiders[i] = (struct avoider){ .claims = claims[scene_variant(4)][i] };
     poisoned.is_shared = false;
@@ -100,13 +103,13 @@ static void begin(void)
 
 static void resolve(lanepool_resolution how)
 {
-    lanepool_failures *failures;
+    lanepool_parked_tasks *failures;
 
-    EXPECT_STATUS(OK, lanepool_pool_failures(scene.pool, &failures));
+    EXPECT_STATUS(OK, lanepool_pool_parked(scene.pool, &failures));
     atomic_store(&poisoned.is_resolved, true);
     for (size_t i = 0; i < failures->count; i++)
         EXPECT_STATUS(OK, lanepool_pool_resolve(scene.pool, failures->tasks[i].ticket, how));
-    lanepool_failures_release(failures);
+    lanepool_parked_tasks_release(failures);
 }
 
 static void expect_ends(void)
@@ -141,7 +144,7 @@ static void scenario_63_lane_is_poisoned_beside_who_avoids_it(void)
     submit_avoider(&poisoned.avoiders[2]);
     scene_join();
     expect_ends(); /* no task waits for the resolution */
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     resolve(LANEPOOL_RESOLVE_SKIP);
     scene_close();
     let_go();
@@ -170,7 +173,7 @@ static void scenario_63_shared_claims_join_beside_a_kept_task(void)
     struct scene_task *behind[] = { submit_reader(0), submit_reader(takes) };
     struct avoider *last = &poisoned.avoiders[2];
     EXPECT_STATUS(OK, submit(avoid, last, "A", NULL, &last->future));
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     EXPECT(scene_has_ended(before));
     EXPECT(scene_has_ended(behind[0]) && scene_has_ended(behind[1]));
     EXPECT(atomic_load(&last->runs) == 0);
@@ -208,7 +211,7 @@ static void scenario_63_who_avoids_poison_is_cancelled(void)
 {
     meet(cancel_first);
     expect_ends();
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     resolve(scene_variant(3) == 1 ? LANEPOOL_RESOLVE_DROP : LANEPOOL_RESOLVE_SKIP);
     scene_close();
     let_go();
@@ -236,14 +239,14 @@ static void scenario_63_poison_ends_beside_who_avoids_it(void)
     meet(resolve_what_is_kept);
     expect_ends();
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
-    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_HELD)
+    while ((status = lanepool_pool_await(scene.pool, LANEPOOL_FOREVER)) == LANEPOOL_PARKED)
         resolve(LANEPOOL_RESOLVE_SKIP);
     EXPECT_STATUS(OK, status);
     scene_end();
     let_go();
 }
 
-/* HELD was answered before all tasks that had waited in the lane had left it. */
+/* PARKED was answered before all tasks that had waited in the lane had left it. */
 static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
 {
     begin();
@@ -251,7 +254,7 @@ static void regress_held_comes_when_all_have_left_the_poisoned_lane(void)
     for (int i = 0; i < AVOIDERS; i++)
         submit_avoider(&poisoned.avoiders[i]);
     EXPECT_STATUS(OK, lanepool_pool_shutdown(scene.pool));
-    EXPECT_STATUS(HELD, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_await(scene.pool, LANEPOOL_FOREVER));
     for (int i = 0; i < AVOIDERS; i++)
         EXPECT_STATUS(OK, lanepool_future_wait(poisoned.avoiders[i].future, 0, NULL));
     resolve(LANEPOOL_RESOLVE_SKIP);

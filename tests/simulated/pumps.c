@@ -190,6 +190,28 @@ static void regress_wait_inside_a_pumps_task_learns_what_it_needs(void)
     end_pool();
 }
 
+/* The only worker waits inside a task for one behind a pump's task. That one is cancelled while it
+ * is in the pump. Its tombstone became ready for a worker, and the wait was not woken to run it. */
+static void regress_cancel_in_a_pump_wakes_a_wait_inside(void)
+{
+    scene_open_with(1);
+    make_pump();
+    struct scene_task *waiter = scene_task("B");
+    struct scene_task *behind = scene_task("A");
+    struct scene_task *cancelled = pumped("A");
+    waiter->body = wait_for_the_next;
+    behind->has_future = cancelled->has_future = true;
+    EXPECT_STATUS(OK, scene_submit(cancelled));
+    EXPECT_STATUS(OK, scene_submit(behind));
+    sim_explore_from_here();
+    EXPECT_STATUS(OK, scene_submit(waiter));
+    EXPECT_STATUS(OK, scene_cancel(cancelled));
+    EXPECT_STATUS(OK, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    sim_explore_to_here();
+    EXPECT_STATUS(OK, lanepool_pump_destroy(pump));
+    scene_close();
+}
+
 /* --- cancelling --- */
 
 /* A cancel of all tasks may miss a task that is just being put into the pump. */
@@ -234,7 +256,7 @@ static void scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled(void)
 /* Returns true if the status is OK; otherwise a resource must have been refused. */
 static bool is_done(lanepool_status status)
 {
-    bool is_for_want = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD;
+    bool is_for_want = status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE;
 
     if (status != LANEPOOL_OK && !(is_for_want && world_has_refused()))
         sim_fail("a call answers %s", lanepool_status_name(status));
@@ -254,7 +276,7 @@ static void submit_two(lanepool_group *group)
 /* A failed call has changed nothing: it can be repeated when no resource is refused any more. */
 static void use_both(lanepool_group *group)
 {
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive('A');
     lanepool_completion completion;
     int fd;
 
@@ -272,6 +294,7 @@ static void use_both(lanepool_group *group)
     (void)is_done(lanepool_pool_wait_claims(scene.pool, &claim, 1, LANEPOOL_FOREVER));
     world_stop_refusing();
     EXPECT_STATUS(OK, lanepool_pool_wait_claims(scene.pool, &claim, 1, LANEPOOL_FOREVER));
+    EXPECT_STATUS(OK, lanepool_group_close(group));
     while (lanepool_group_next(group, LANEPOOL_FOREVER, &completion) == LANEPOOL_OK)
         EXPECT(scene_has_ended(completion.context));
 }
@@ -303,6 +326,7 @@ SCENARIO_TABLE(scenarios_pumps, SCENARIO(scenario_49_pump_meets_a_drain, EXHAUST
                SCENARIO(scenario_50_pump_meets_a_shutdown_now, EXHAUSTIVE),
                SCENARIO(scenario_56_pump_and_workers_share_lanes_to_the_end, RANDOM),
                SCENARIO(scenario_58_wait_inside_a_pumps_task, RANDOM),
+               SCENARIO(regress_cancel_in_a_pump_wakes_a_wait_inside, EXHAUSTIVE),
                SCENARIO(regress_wait_inside_a_pumps_task_learns_what_it_needs, RANDOM),
                SCENARIO(scenario_30_each_failure_of_groups_and_pumps, FAULTS),
                SCENARIO(scenario_57_pump_is_destroyed_when_its_tasks_were_cancelled, RANDOM));

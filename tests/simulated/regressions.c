@@ -106,11 +106,11 @@ static void regress_link_made_during_a_search_is_found(void)
  * messages had prevented the end of the drain, and no thread checked for that end again. */
 static void regress_drain_ends_behind_a_missing_link(void)
 {
-    lanepool_claim key = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id('A');
     lanepool_lane *lane;
 
     scene_open_with(1);
-    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &key, &lane));
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, key, &lane));
     sim_explore_from_here();
     scene_spawn(submit_or_be_refused, scene_task("A"));
     lanepool_lane_release(lane);
@@ -465,21 +465,19 @@ static void regress_cancelling_everything_finds_a_task_that_has_run(void)
 /* Giver and receiver are not tasks of the scene. */
 static _Atomic uint32_t heirs_runs;
 
-static int run_as_heir(lanepool_run *run, void *context, lanepool_call call)
+static int run_as_heir(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    EXPECT(call == LANEPOOL_CALL_RUN);
     atomic_fetch_add(&heirs_runs, 1);
     return 0;
 }
 
-static int hand_over(lanepool_run *run, void *context, lanepool_call call)
+static int hand_over(lanepool_run *run, void *context)
 {
     lanepool_task heir = LANEPOOL_TASK_INIT;
 
     (void)context;
-    EXPECT(call == LANEPOOL_CALL_RUN);
     heir.function = run_as_heir;
     EXPECT_STATUS(OK, lanepool_run_hand_over(run, &heir));
     return 0;
@@ -496,7 +494,7 @@ static void regress_snapshot_looks_at_a_task_that_hands_over(void)
     atomic_store(&heirs_runs, 0);
     scene_open_with(1);
     for (uint64_t i = 0; i < 3; i++)
-        claims[i] = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+        claims[i] = lanepool_exclusive(i);
     task.function = hand_over;
     task.claims = claims;
     task.claim_count = scene_variant(2) == 0 ? 3 : 2;

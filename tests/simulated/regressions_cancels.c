@@ -151,12 +151,12 @@ static void regress_held_tasks_do_not_wait_for_cancels(void)
 /* Behind the barrier, claims by a handle that had never been used were not found. */
 static void regress_lane_cancel_finds_handles_behind_a_barrier(void)
 {
-    lanepool_claim key = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id('A');
     lanepool_lane *lane;
 
     scene_open_with(1);
     submit_held("*");
-    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &key, &lane));
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, key, &lane));
     struct scene_task *task = scene_task("A");
     task->lane = lane;
     EXPECT_STATUS(OK, scene_submit(task));
@@ -220,12 +220,17 @@ enum { CALLED_OFF_NS = 1000 };
 
 static lanepool_future *called_off;
 
-static int take_long_to_be_told(lanepool_run *run, void *context, lanepool_call call)
+static int run_in_time(lanepool_run *run, void *context)
 {
     (void)run, (void)context;
-    EXPECT(call == LANEPOOL_CALL_CANCELLED || sim_now() >= CALLED_OFF_NS);
-    sim_sleep(5);
+    EXPECT(sim_now() >= CALLED_OFF_NS);
     return 0;
+}
+
+static void take_long_to_be_told(void *context, lanepool_status why)
+{
+    (void)context, (void)why;
+    sim_sleep(5);
 }
 
 static void wait_for_what_is_called_off(struct scene_task *self)
@@ -246,7 +251,8 @@ static void regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock(void)
 
     scene_open_with(1);
     scene_make_gates(1);
-    task.function = take_long_to_be_told;
+    task.function = run_in_time;
+    task.cancelled = take_long_to_be_told;
     task.future = &called_off;
     EXPECT_STATUS(OK, lanepool_pool_submit_after(scene.pool, &task, CALLED_OFF_NS));
     struct scene_task *barrier = scene_task("*");
@@ -259,12 +265,16 @@ static void regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock(void)
 
 static _Atomic uint32_t series_ends, series_releases;
 
-static int run_again(lanepool_run *run, void *context, lanepool_call call)
+static int run_again(lanepool_run *run, void *context)
 {
     (void)run, (void)context;
-    if (call == LANEPOOL_CALL_CANCELLED)
-        atomic_fetch_add(&series_ends, 1);
     return 0;
+}
+
+static void series_ended(void *context, lanepool_status why)
+{
+    (void)context, (void)why;
+    atomic_fetch_add(&series_ends, 1);
 }
 
 static void release_series(void *context)
@@ -285,6 +295,7 @@ static void regress_cancelled_series_is_released(void)
     atomic_store(&series_ends, 0);
     atomic_store(&series_releases, 0);
     task.function = run_again;
+    task.cancelled = series_ended;
     task.context = scene_task("A");
     task.release = release_series;
     EXPECT_STATUS(
@@ -316,6 +327,7 @@ static void regress_series_is_told_of_its_end_in_a_hand_back(void)
     scene_open_with(1);
     atomic_store(&series_ends, 0);
     task.function = run_again;
+    task.cancelled = series_ended;
     EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &task, 1000, 1000,
                                                  LANEPOOL_FIXED_DELAY, &timer));
     sim_explore_from_here();

@@ -13,22 +13,30 @@ struct succession {
 
 static struct succession succession;
 
-static int be_heir(lanepool_run *run, void *context, lanepool_call call)
+static int be_heir(lanepool_run *run, void *context)
 {
     struct succession *self = context;
 
     (void)run;
-    atomic_fetch_add(call == LANEPOOL_CALL_RUN ? &self->runs : &self->cancels, 1);
+    atomic_fetch_add(&self->runs, 1);
     return 0;
 }
 
-static int hand_over_and_meet(lanepool_run *run, void *context, lanepool_call call)
+static void heir_cancelled(void *context, lanepool_status why)
+{
+    struct succession *self = context;
+
+    (void)why;
+    atomic_fetch_add(&self->cancels, 1);
+}
+
+static int hand_over_and_meet(lanepool_run *run, void *context)
 {
     struct succession *self = context;
     lanepool_task heir = LANEPOOL_TASK_INIT;
 
-    EXPECT(call == LANEPOOL_CALL_RUN);
     heir.function = be_heir;
+    heir.cancelled = heir_cancelled;
     heir.context = self;
     heir.future = &self->heir;
     EXPECT_STATUS(OK, lanepool_run_hand_over(run, &heir));
@@ -38,8 +46,7 @@ static int hand_over_and_meet(lanepool_run *run, void *context, lanepool_call ca
 
 static void play(lanepool_status (*meet)(struct succession *self))
 {
-    lanepool_claim claims[] = { lanepool_claim_id('A', LANEPOOL_EXCLUSIVE),
-                                lanepool_claim_id('B', LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[] = { lanepool_exclusive('A'), lanepool_exclusive('B') };
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     succession = (struct succession){ .meet = meet };
@@ -92,29 +99,27 @@ struct asking {
 
 static struct asking asking;
 
-static int ask_by_handle(lanepool_run *run, void *context, lanepool_call call)
+static int ask_by_handle(lanepool_run *run, void *context)
 {
-    lanepool_claim claim = lanepool_claim_lane(asking.lane, LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_lane(asking.lane);
 
     (void)context;
-    EXPECT(call == LANEPOOL_CALL_RUN);
-    EXPECT(lanepool_run_holds(run, &claim));
-    EXPECT_STATUS(OK, lanepool_run_release(run, &claim));
-    EXPECT(!lanepool_run_holds(run, &claim));
+    EXPECT(lanepool_run_holds(run, key));
+    EXPECT_STATUS(OK, lanepool_run_release(run, key));
+    EXPECT(!lanepool_run_holds(run, key));
     return 0;
 }
 
-static int do_nothing(lanepool_run *run, void *context, lanepool_call call)
+static int do_nothing(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    (void)call;
     return 0;
 }
 
 static void submit_with_handle(void *unused)
 {
-    lanepool_claim claim = lanepool_claim_lane(asking.lane, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_lane(asking.lane), LANEPOOL_EXCLUSIVE);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     (void)unused;
@@ -132,9 +137,10 @@ static void regress_handle_meets_the_router_while_a_task_asks_by_it(void)
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     scene_open_with(2);
-    asking.key = scene_variant(2) == 1 ? lanepool_claim_string(text, LANEPOOL_EXCLUSIVE)
-                                       : lanepool_claim_id(1, LANEPOOL_EXCLUSIVE);
-    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &asking.key, &asking.lane));
+    asking.key = scene_variant(2) == 1
+                     ? lanepool_claim_of(lanepool_key_string(text), LANEPOOL_EXCLUSIVE)
+                     : lanepool_exclusive(1);
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, asking.key.key, &asking.lane));
     task.function = ask_by_handle;
     task.claims = &asking.key;
     task.claim_count = 1;

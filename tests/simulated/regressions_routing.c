@@ -86,11 +86,11 @@ static void regress_wait_is_routed_whoever_holds_the_role(void)
  * acquire: a data race, which ThreadSanitizer finds. */
 static void regress_lane_moves_on_as_a_pause_comes_to_its_head(void)
 {
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_key key = lanepool_key_id('A');
     lanepool_lane *lane;
 
     scene_open_with(1);
-    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, key, &lane));
     scene_spawn(submit_some, make_some("A"));
     for (int i = 0; i < TASKS; i++) {
         EXPECT_STATUS(OK, lanepool_lane_pause(lane));

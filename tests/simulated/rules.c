@@ -123,7 +123,7 @@ static void scenario_26_rule_that_submits_and_waits(void)
 
 static bool is_for_want(lanepool_status status)
 {
-    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 /* Returns true if the status is OK; otherwise a resource must have been refused. */
@@ -156,10 +156,11 @@ static void submit_and_wait(struct scene_task *self)
 
 static void hold_and_release_a_lane(void)
 {
-    lanepool_claim key = lanepool_claim_string("a key that is longer than a task's own block", 0);
+    lanepool_claim key = lanepool_claim_of(
+        lanepool_key_string("a key that is longer than a task's own block"), LANEPOOL_EXCLUSIVE);
     lanepool_lane *lane;
 
-    if (is_done(lanepool_lane_acquire(scene.pool, &key, &lane)))
+    if (is_done(lanepool_lane_acquire(scene.pool, key.key, &lane)))
         lanepool_lane_release(lane);
 }
 
@@ -198,7 +199,7 @@ static void deallocate(void *user, void *memory, size_t size)
 static void scenario_30_each_failure_in_turn(void)
 {
     static const char *const claims[] = { "A", "B", "AB", "ABCDEF", "" };
-    static const lanepool_allocator allocator = { allocate, deallocate, &scene };
+    static const lanepool_allocator allocator = { sizeof allocator, allocate, deallocate, &scene };
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
 
     options.workers = 2;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "task/task.h"
+
 struct scene scene;
 uint64_t scene_seed;
 
@@ -65,28 +67,40 @@ static int end_attempt(struct scene_task *task)
     return task->fails;
 }
 
-static int call_task(lanepool_run *run, void *context, lanepool_call call)
+static int call_task(lanepool_run *run, void *context)
 {
     struct scene_task *task = context;
-    bool runs = call == LANEPOOL_CALL_RUN;
 
-    if (!runs || task->policy == NULL || note_attempt(task))
-        note_call(task, runs ? SCENE_RAN : SCENE_CANCELLED, lanepool_run_ticket(run));
-    if (runs) {
-        touch_cells(task);
-        if (task->body != NULL)
-            task->body(task);
-        if (task->takes > 0)
-            sim_sleep(task->takes);
-        touch_cells(task);
-        lanepool_run_set_result(run, task);
-    } else if (task->told != NULL) {
-        task->told(task);
-    }
-    if (runs && task->policy != NULL)
+    if (task->policy == NULL || note_attempt(task))
+        note_call(task, SCENE_RAN, lanepool_run_ticket(run));
+    touch_cells(task);
+    if (task->body != NULL)
+        task->body(task);
+    if (task->takes > 0)
+        sim_sleep(task->takes);
+    touch_cells(task);
+    lanepool_run_set_result(run, task);
+    if (task->policy != NULL)
         return end_attempt(task);
     note(&task->call_end);
-    return runs && task->fails;
+    return task->fails;
+}
+
+static void task_cancelled(void *context, lanepool_status why)
+{
+    struct scene_task *task = context;
+
+    EXPECT(why == LANEPOOL_CANCELLED || why == LANEPOOL_POISONED || why == LANEPOOL_SHUT_DOWN ||
+           why == LANEPOOL_TIMED_OUT);
+    note_call(task, SCENE_CANCELLED, 0);
+    if (task->told != NULL)
+        task->told(task);
+    note(&task->call_end);
+}
+
+static lanepool_cancelled_fn cancelled_of(lanepool_task_fn function)
+{
+    return function == call_task ? task_cancelled : NULL;
 }
 
 static void hand_back(void *context, const lanepool_task *description, uint64_t ticket)
@@ -136,10 +150,14 @@ static lanepool_task describe(struct scene_task *task)
     description.function = call_task;
     description.context = task;
     description.release = task->has_release ? release : NULL;
+    /* Plain tasks stay plain; the library calls back for them, too. */
+    description.cancelled = task->has_release || task->has_future ? task_cancelled : NULL;
     description.on_failure = task->policy;
     description.group = task->group;
     description.pump = task->pump;
     description.priority = task->priority;
+    description.start_within_ns = task->start_within;
+    description.run_within_ns = task->run_within;
     description.future = task->has_future || task->then != NULL ? &task->future : NULL;
     return description;
 }
@@ -153,14 +171,14 @@ static size_t make_claims(const struct scene_task *task, lanepool_claim *claims)
         claims[0] = lanepool_claim_all();
     for (size_t i = 0; i < count && *task->claims != '*'; i++)
         claims[i] =
-            lanepool_claim_id((uint64_t)toupper(task->claims[i]),
+            lanepool_claim_of(lanepool_key_id((uint64_t)toupper(task->claims[i])),
                               isupper(task->claims[i]) ? LANEPOOL_EXCLUSIVE : LANEPOOL_SHARED);
     if (task->lane != NULL)
-        claims[0] = lanepool_claim_lane(task->lane, LANEPOOL_EXCLUSIVE);
+        claims[0] = lanepool_claim_of(lanepool_key_lane(task->lane), LANEPOOL_EXCLUSIVE);
     return count;
 }
 
-static lanepool_status submit(struct scene_task *task, enum scene_form form, uint64_t wait_ns_max)
+static lanepool_status submit(struct scene_task *task, enum scene_form form, uint64_t wait_max_ns)
 {
     lanepool_claim claims[SCENE_CLAIMS_MAX];
     lanepool_task description = describe(task);
@@ -175,10 +193,10 @@ static lanepool_status submit(struct scene_task *task, enum scene_form form, uin
     note(&task->submit_begin);
     if (form == SCENE_OR_RUN)
         status = lanepool_pool_submit_or_run(pool, &description);
-    else if (wait_ns_max == LANEPOOL_FOREVER)
+    else if (wait_max_ns == LANEPOOL_FOREVER)
         status = lanepool_pool_submit(pool, &description);
     else
-        status = lanepool_pool_submit_within(pool, &description, wait_ns_max);
+        status = lanepool_pool_submit_within(pool, &description, wait_max_ns);
     atomic_store_explicit(&task->submitted, (int)status, memory_order_relaxed);
     note(&task->submit_end);
     if (status == LANEPOOL_OK && task->then != NULL)
@@ -191,9 +209,9 @@ lanepool_status scene_submit(struct scene_task *task)
     return submit(task, SCENE_WAITS, LANEPOOL_FOREVER);
 }
 
-lanepool_status scene_submit_within(struct scene_task *task, uint64_t wait_ns_max)
+lanepool_status scene_submit_within(struct scene_task *task, uint64_t wait_max_ns)
 {
-    return submit(task, SCENE_WAITS, wait_ns_max);
+    return submit(task, SCENE_WAITS, wait_max_ns);
 }
 
 lanepool_status scene_submit_or_run(struct scene_task *task)
@@ -213,10 +231,10 @@ lanepool_status scene_stop(bool hands_back)
 
 void scene_limit_lane(char key, size_t pending_max)
 {
-    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id((uint64_t)key);
     lanepool_lane *lane;
 
-    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+    EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, wanted, &lane));
     scene.limits[key - 'A'] = pending_max;
     EXPECT_STATUS(OK, lanepool_lane_set_pending_max(lane, pending_max));
     lanepool_lane_release(lane);
@@ -257,11 +275,11 @@ lanepool_status scene_cancel(struct scene_task *task)
     return note_cancel(task, lanepool_future_cancel(task->future));
 }
 
-lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_ns_max)
+lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_max_ns)
 {
     begin_cancel();
     lanepool_status status =
-        note_cancel(task, lanepool_future_cancel_wait(task->future, wait_ns_max));
+        note_cancel(task, lanepool_future_cancel_wait(task->future, wait_max_ns));
 
     EXPECT(status != LANEPOOL_DONE || scene_has_ended(task));
     return status;
@@ -269,10 +287,10 @@ lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_ns_max)
 
 lanepool_status scene_cancel_lane(char key)
 {
-    lanepool_claim claim = lanepool_claim_id((uint64_t)key, LANEPOOL_EXCLUSIVE);
+    lanepool_key wanted = lanepool_key_id((uint64_t)key);
     lanepool_lane *lane;
     size_t count = 0;
-    lanepool_status status = lanepool_lane_acquire(scene.pool, &claim, &lane);
+    lanepool_status status = lanepool_lane_acquire(scene.pool, wanted, &lane);
 
     if (status != LANEPOOL_OK)
         return status;
@@ -383,6 +401,7 @@ bool scene_try_open(const lanepool_options *options)
 {
     memset(&scene, 0, sizeof scene);
     scene.options = *options;
+    lanepool_i_cancelled_of = cancelled_of;
     if (lanepool_pool_create(options, &scene.pool) != LANEPOOL_OK)
         return false;
     sim_sleep(1);
@@ -413,7 +432,8 @@ static void check_future(struct scene_task *task)
     if (task->future == NULL)
         return;
     EXPECT_STATUS(OK, lanepool_future_wait(task->future, 0, &result));
-    EXPECT(result.status == expected);
+    EXPECT(result.status == expected || (call == SCENE_CANCELLED && task->start_within != 0 &&
+                                         result.status == LANEPOOL_TIMED_OUT));
     EXPECT(result.value == (call == SCENE_RAN ? task : NULL));
     lanepool_future_release(task->future);
 }

@@ -56,6 +56,8 @@ struct scene_task {
     lanepool_group *group;
     lanepool_pump *pump;
     uint32_t priority;
+    uint64_t start_within; /* deadlines in virtual time; 0: none. It may be cancelled then */
+    uint64_t run_within;
     bool may_be_cancelled; /* the scenario cancels it by other means than those below */
     lanepool_lane *lane;   /* a handle of the first key, claimed instead of that key; or NULL */
     void (*told)(struct scene_task *self); /* called by its cancelling call; or NULL */
@@ -130,7 +132,7 @@ bool scene_rule(const lanepool_task_view *a, const lanepool_task_view *b, void *
 /* Returns a new task. Does not copy the claims. */
 struct scene_task *scene_task(const char *claims);
 lanepool_status scene_submit(struct scene_task *task);
-lanepool_status scene_submit_within(struct scene_task *task, uint64_t wait_ns_max);
+lanepool_status scene_submit_within(struct scene_task *task, uint64_t wait_max_ns);
 lanepool_status scene_submit_or_run(struct scene_task *task);
 /* Calls shutdown now. Unfinished tasks are handed back, or get a cancelling call. */
 lanepool_status scene_stop(bool hands_back);
@@ -140,7 +142,7 @@ void scene_limit_lane(char key, size_t pending_max);
 
 /* Cancels one task, and compares the answer with the task's history. */
 lanepool_status scene_cancel(struct scene_task *task);
-lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_ns_max);
+lanepool_status scene_cancel_wait(struct scene_task *task, uint64_t wait_max_ns);
 /* Cancel all tasks of a key, which is a capital letter, or all tasks. */
 lanepool_status scene_cancel_lane(char key);
 lanepool_status scene_cancel_all(void);

@@ -1,8 +1,17 @@
 /* Owns the final judgement of a scenario's tasks. */
 #include "simulated/notes.h"
 
-static bool ticket_before(const struct scene_task *a, const struct scene_task *b)
+/* `cancelled` does not say a task's ticket. */
+static bool has_ticket(const struct scene_task *task)
 {
+    return noted_call(task) != SCENE_CANCELLED;
+}
+
+/* Returns true if task `a` was accepted before task `b`, as far as is known. */
+static bool comes_before(const struct scene_task *a, const struct scene_task *b)
+{
+    if (!has_ticket(a) || !has_ticket(b))
+        return noted_at(&a->submit_end) < noted_at(&b->submit_begin);
     uint64_t mask = ((uint64_t)1 << 40) - 1;
 
     return ((noted_at(&b->ticket) - noted_at(&a->ticket)) & mask) < mask / 2;
@@ -63,7 +72,7 @@ static bool is_of_stopped_pool(const struct scene_task *task)
     return noted_at(&scene.stopped) != 0 && (task->pool == NULL || task->pool == scene.pool);
 }
 
-/* Judges the order of two tasks, of which `first` has the smaller ticket. */
+/* Judges the order of two tasks, of which `first` was accepted first. */
 static void judge_pair(const struct scene_task *first, const struct scene_task *second)
 {
     bool both_ran = noted_call(first) == SCENE_RAN && noted_call(second) == SCENE_RAN;
@@ -100,6 +109,6 @@ void scene_judge_end(void)
         for (uint32_t j = 0; j < scene.task_count; j++)
             if (i != j && scene.tasks[i].pool == scene.tasks[j].pool &&
                 noted_is_accepted(&scene.tasks[i]) && noted_is_accepted(&scene.tasks[j]) &&
-                ticket_before(&scene.tasks[i], &scene.tasks[j]))
+                comes_before(&scene.tasks[i], &scene.tasks[j]))
                 judge_pair(&scene.tasks[i], &scene.tasks[j]);
 }

@@ -11,7 +11,7 @@ static _Atomic uint32_t named;
 static struct scene_task *from_inside;
 
 /* Called by the role's holder: submits, takes its time, and may not take a snapshot. */
-static size_t name_that_submits(void *user, const lanepool_claim *key, char *text, size_t size)
+static size_t name_that_submits(void *user, lanepool_key key, char *text, size_t size)
 {
     lanepool_snapshot *snapshot;
 
@@ -21,7 +21,7 @@ static size_t name_that_submits(void *user, const lanepool_claim *key, char *tex
         EXPECT_STATUS(OK, scene_submit(from_inside));
         EXPECT_STATUS(DEADLOCK, lanepool_snapshot_take(scene.pool, &snapshot));
     }
-    text[0] = (char)('A' + key->key.id);
+    text[0] = (char)('A' + key.id);
     return 1;
 }
 

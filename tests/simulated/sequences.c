@@ -461,7 +461,7 @@ static void scenario_30_each_failure_of_a_sequence(void)
         sim_sleep(10);
         foreign_run_kept();
         lanepool_status status = lanepool_sequence_wait(foreign.sequence, 10);
-        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NO_THREAD ||
+        EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NO_RESOURCE ||
                status == LANEPOOL_TIMED_OUT);
         foreign_end_sequence();
     }

@@ -35,16 +35,22 @@ static void run_series(lanepool_run *run)
     series.run_ended_ns = sim_now();
 }
 
-static int call_series(lanepool_run *run, void *context, lanepool_call call)
+static int call_series(lanepool_run *run, void *context)
 {
     EXPECT(context == &series);
     EXPECT(atomic_fetch_add(&series.inside, 1) == 0);
-    if (call == LANEPOOL_CALL_RUN)
-        run_series(run);
-    else
-        atomic_fetch_add(&series.cancels, 1);
+    run_series(run);
     atomic_fetch_sub(&series.inside, 1);
     return 0;
+}
+
+static void cancelled_series(void *context, lanepool_status why)
+{
+    EXPECT(context == &series);
+    EXPECT_STATUS(CANCELLED, why);
+    EXPECT(atomic_fetch_add(&series.inside, 1) == 0);
+    atomic_fetch_add(&series.cancels, 1);
+    atomic_fetch_sub(&series.inside, 1);
 }
 
 static void release_series(void *context)
@@ -64,6 +70,7 @@ static lanepool_status submit_series(int64_t delay_ns, uint32_t stops_at)
     task.function = call_series;
     task.context = &series;
     task.release = release_series;
+    task.cancelled = cancelled_series;
     return lanepool_sequence_submit_every(foreign.sequence, &task, delay_ns, series.period_ns,
                                           series.period, &series.timer);
 }

@@ -49,6 +49,7 @@ static void collect(void)
     add_table(&scenarios_halts);
     add_table(&scenarios_elastic);
     add_table(&scenarios_rules);
+    add_table(&scenarios_deadlines);
     add_table(&scenarios_seeing);
     add_table(&scenarios_timers);
     add_table(&scenarios_delays);
@@ -68,6 +69,7 @@ static void collect(void)
     add_table(&scenarios_contexts);
     add_table(&scenarios_regressions_routing);
     add_table(&scenarios_regressions_cancels);
+    add_table(&scenarios_regressions_destroy);
     add_table(&scenarios_regressions_held);
     all_count += matrix_scenarios(all + all_count, SCENARIOS_MAX - all_count);
 }

@@ -2,9 +2,9 @@
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
-static lanepool_status wait_for(const struct scene_task *task, uint64_t wait_ns_max)
+static lanepool_status wait_for(const struct scene_task *task, uint64_t wait_max_ns)
 {
-    return lanepool_future_wait(task->future, wait_ns_max, NULL);
+    return lanepool_future_wait(task->future, wait_max_ns, NULL);
 }
 
 static uint32_t thread_of(const struct scene_task *task)

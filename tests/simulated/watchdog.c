@@ -250,9 +250,9 @@ static void scenario_watchdog_tells_of_each_stall_once(void)
     scene_close();
 }
 
-static int pass_gate(lanepool_run *run, void *context, lanepool_call call)
+static int pass_gate(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     scene_wait_at_gate(0);
     return 0;
 }
@@ -276,7 +276,7 @@ static void scenario_watchdog_lets_paused_and_delayed_tasks_be(void)
 {
     lanepool_options options = stall_options();
     bool pauses_lane;
-    lanepool_claim claim = lanepool_claim_id('A', LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive('A');
     lanepool_lane *lane = NULL;
 
     options.is_compatible = NULL;
@@ -284,7 +284,7 @@ static void scenario_watchdog_lets_paused_and_delayed_tasks_be(void)
     open_dog(&options);
     scene_make_gates(1);
     if (pauses_lane) {
-        EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, &claim, &lane));
+        EXPECT_STATUS(OK, lanepool_lane_acquire(scene.pool, claim.key, &lane));
         EXPECT_STATUS(OK, lanepool_lane_pause(lane));
     } else {
         EXPECT_STATUS(OK, lanepool_pool_pause(scene.pool));
@@ -308,9 +308,9 @@ static void scenario_watchdog_lets_paused_and_delayed_tasks_be(void)
 
 /* --- failures --- */
 
-static int take_long(lanepool_run *run, void *context, lanepool_call call)
+static int take_long(lanepool_run *run, void *context)
 {
-    (void)run, (void)context, (void)call;
+    (void)run, (void)context;
     sim_sleep(3 * STALLED_NS);
     return 0;
 }
@@ -325,7 +325,7 @@ static void scenario_watchdog_tells_of_what_is_held_up(void)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    lanepool_failures *failures;
+    lanepool_parked_tasks *failures;
 
     options.workers = 2;
     options.workers_min = 1 + scene_variant(2);
@@ -341,14 +341,14 @@ static void scenario_watchdog_tells_of_what_is_held_up(void)
     kept->fails_first = 1;
     EXPECT_STATUS(OK, scene_submit(kept));
     EXPECT_STATUS(OK, scene_submit(scene_task("AB")));
-    EXPECT_STATUS(HELD, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
+    EXPECT_STATUS(PARKED, lanepool_pool_quiesce(scene.pool, LANEPOOL_FOREVER));
     sim_sleep(10 * STALLED_NS);
     EXPECT(is_eager || (dog.stalls == 1 && dog.pending == 2 && dog.threads == 0));
-    EXPECT_STATUS(OK, lanepool_pool_failures(scene.pool, &failures));
+    EXPECT_STATUS(OK, lanepool_pool_parked(scene.pool, &failures));
     EXPECT(failures->count == 1);
     EXPECT_STATUS(OK, lanepool_pool_resolve(scene.pool, failures->tasks[0].ticket,
                                             (lanepool_resolution)scene_variant(2)));
-    lanepool_failures_release(failures);
+    lanepool_parked_tasks_release(failures);
     scene_close();
 }
 
@@ -364,7 +364,7 @@ static void scenario_watchdog_each_failure_in_turn(void)
         return;
     task.function = take_long;
     lanepool_status status = lanepool_pool_submit(scene.pool, &task);
-    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
     world_stop_refusing();
     EXPECT_STATUS(OK, lanepool_pool_destroy(scene.pool));
     scene.pool = NULL;

@@ -103,24 +103,24 @@ static void draw_arrivals(void)
 
 /* --- the pool --- */
 
-static int open_one(void *user, const lanepool_claim *key, void **context)
+static int open_one(void *user, lanepool_key key, void **context)
 {
     (void)user, (void)context;
-    opened_ns[key->key.id] = sim_now();
+    opened_ns[key.id] = sim_now();
     way->opens++;
     return 0;
 }
 
-static void close_one(void *user, const lanepool_claim *key, void *context)
+static void close_one(void *user, lanepool_key key, void *context)
 {
     (void)user, (void)context;
-    way->open_s += (double)(sim_now() - opened_ns[key->key.id]) / 1e9;
+    way->open_s += (double)(sim_now() - opened_ns[key.id]) / 1e9;
 }
 
-static int use(lanepool_run *run, void *context, lanepool_call call)
+static int use(lanepool_run *run, void *context)
 {
-    (void)context, (void)call;
-    if (lanepool_run_context(run, NULL, &context, NULL) != LANEPOOL_OK) {
+    (void)context;
+    if (lanepool_run_context(run, lanepool_key_none(), &context, NULL) != LANEPOOL_OK) {
         sim_fail("a task got no context");
     }
     return 0;
@@ -128,7 +128,7 @@ static int use(lanepool_run *run, void *context, lanepool_call call)
 
 static void submit(lanepool_pool *pool, const struct arrival *arrival)
 {
-    lanepool_claim claim = lanepool_claim_id(arrival->key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(arrival->key);
     lanepool_task task = LANEPOOL_TASK_INIT;
 
     sim_sleep(arrival->at_ns > sim_now() ? arrival->at_ns - sim_now() : 0);
@@ -149,8 +149,8 @@ static void serve(void *argument)
     (void)argument;
     contexts.open = open_one;
     contexts.close = close_one;
-    contexts.linger_ns_min = way->min_ns;
-    contexts.linger_ns_max = way->max_ns;
+    contexts.linger_min_ns = way->min_ns;
+    contexts.linger_max_ns = way->max_ns;
     contexts.lingering_max = KEYS;
     options.workers = 1;
     options.contexts = &contexts;

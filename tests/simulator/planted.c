@@ -31,14 +31,16 @@ static const char *const names[] = { "",
                                      "weak sleep flag",
                                      "leak",
                                      "no barrier",
-                                     "unwatched",
+                                     "unretained",
                                      "tombstone keeps a lane",
                                      "cancel running",
                                      "unlocked",
                                      "passes no priority",
 
                                      "lane overfilled",
-                                     "held too soon" };
+                                     "parked too soon",
+                                     "expires started",
+                                     "scope as chain" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 

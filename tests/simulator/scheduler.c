@@ -224,6 +224,11 @@ uint64_t sim_now(void)
     return sim.now;
 }
 
+uint64_t sim_steps(void)
+{
+    return sim.steps;
+}
+
 bool sim_is_strict(void)
 {
     return !sim.options.eager && !sim.options.buffers;

@@ -35,7 +35,7 @@ static void judge_quiet(void *context)
 
 static bool is_for_want(lanepool_status status)
 {
-    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_THREAD);
+    return world_has_refused() && (status == LANEPOOL_NOMEM || status == LANEPOOL_NO_RESOURCE);
 }
 
 static void run_workload(void *argument)

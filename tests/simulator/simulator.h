@@ -63,6 +63,8 @@ __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *format
 /* Waits until `ns` of virtual time have passed. To be called in a run. */
 void sim_sleep(uint64_t ns);
 uint64_t sim_now(void);
+/* Returns how many steps the run has made. */
+uint64_t sim_steps(void);
 /* Returns true if, in the current or last run, time passes only when no fiber is ready, and every
  * store is visible at once. */
 bool sim_is_strict(void);

@@ -60,11 +60,10 @@ static void take(sem_t *semaphore)
     }
 }
 
-static int stop(lanepool_run *run, void *context, lanepool_call call)
+static int stop(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    (void)call;
     sem_post(&arrived);
     take(&let_go);
     return 0;
@@ -175,15 +174,13 @@ static bool ends_well(enum wait wait, long jump_s)
 
 /* --- delayed tasks --- */
 
-static int note_start(lanepool_run *run, void *context, lanepool_call call)
+static int note_start(lanepool_run *run, void *context)
 {
     uint64_t *started_ns = context;
 
     (void)run;
-    if (call == LANEPOOL_CALL_RUN) {
-        *started_ns = now_ns();
-        sem_post(&arrived);
-    }
+    *started_ns = now_ns();
+    sem_post(&arrived);
     return 0;
 }
 

@@ -18,11 +18,10 @@ enum { WARM_UP = 100000, SLACK = 4 << 20, PENDING_MAX = 1 << 16 };
 
 static _Atomic uint64_t calls;
 
-static int body(lanepool_run *run, void *context, lanepool_call call)
+static int body(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    (void)call;
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     return 0;
 }
@@ -31,7 +30,7 @@ static int body(lanepool_run *run, void *context, lanepool_call call)
 static bool submit_keys(lanepool_pool *pool, uint64_t first, uint64_t end)
 {
     for (uint64_t key = first; key < end; key++) {
-        lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+        lanepool_claim claim = lanepool_exclusive(key);
         lanepool_task task = LANEPOOL_TASK_INIT;
 
         task.function = body;

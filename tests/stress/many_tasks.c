@@ -93,14 +93,13 @@ static void use_key(struct key *key, enum use use, uint64_t n, int side)
     }
 }
 
-static int body(lanepool_run *run, void *context, lanepool_call call)
+static int body(lanepool_run *run, void *context)
 {
     uint64_t code = (uint64_t)(uintptr_t)context;
     struct pair *pair = &stress.pairs[code & ((1u << PAIR_BITS) - 1)];
     uint64_t n = code >> PAIR_BITS;
 
     (void)run;
-    (void)call;
     for (int side = 0; side < 2; side++) {
         if (pattern[n % PATTERN][side] != UNUSED) {
             use_key(&pair->keys[side], pattern[n % PATTERN][side], n, side);
@@ -123,7 +122,7 @@ static lanepool_task next_task(uint32_t index, lanepool_claim claims[2])
 
         if (use != UNUSED) {
             claims[task.claim_count++] =
-                lanepool_claim_id(2 * (uint64_t)index + (uint64_t)side,
+                lanepool_claim_of(lanepool_key_id(2 * (uint64_t)index + (uint64_t)side),
                                   use == SHARED ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
         }
     }

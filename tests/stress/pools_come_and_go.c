@@ -19,11 +19,10 @@ enum { TASKS = 4, SLACK = 1 << 20 };
 
 static _Atomic uint64_t calls;
 
-static int body(lanepool_run *run, void *context, lanepool_call call)
+static int body(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    (void)call;
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     return 0;
 }
@@ -42,7 +41,8 @@ static bool live(uint64_t n, unsigned workers)
 {
     static const lanepool_options defaults = LANEPOOL_OPTIONS_INIT;
     lanepool_options options = defaults;
-    lanepool_claim claim = lanepool_claim_string("a key that is copied", LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim =
+        lanepool_claim_of(lanepool_key_string("a key that is copied"), LANEPOOL_EXCLUSIVE);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_future *future = NULL;
     lanepool_pool *pool;

@@ -319,7 +319,7 @@ static void step(struct event_judge *judge, const lanepool_event *event)
         task->started = false;
         task->has_failed = true;
         break;
-    case LANEPOOL_EVENT_KEEP: /* its delay may have been cut short */
+    case LANEPOOL_EVENT_PARK: /* its delay may have been cut short */
         note(judge, task->has_failed || (task->started && !task->ended), "parked without a start");
         poison(judge, task);
         task->ready = false;
@@ -381,11 +381,11 @@ void event_judge_add(struct event_judge *judge, const lanepool_event *event)
     case LANEPOOL_EVENT_START:
     case LANEPOOL_EVENT_END:
     case LANEPOOL_EVENT_RETRY:
-    case LANEPOOL_EVENT_KEEP:
+    case LANEPOOL_EVENT_PARK:
         step(judge, event);
         break;
     case LANEPOOL_EVENT_STEAL:
-    case LANEPOOL_EVENT_PARK:
+    case LANEPOOL_EVENT_SLEEP:
     case LANEPOOL_EVENT_WAKE:
     case LANEPOOL_EVENT_NAME:
         break;

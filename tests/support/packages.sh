@@ -19,6 +19,9 @@ pkg-config --exists libuv | libuv1-dev | sequences on libuv's threads and loops
 command -v python3 | python3 | the demo's tests
 command -v tmux | tmux | laneview on a terminal
 command -v dot | graphviz | drawings
+command -v doxygen | doxygen | the reference of the headers
+command -v mandoc | mandoc | the man pages
+command -v man | man-db | the man pages
 command -v ledger | ledger | the demo against another program
 command -v hledger | hledger | the demo against a second one
 command -v clang | clang | fuzz targets
@@ -26,6 +29,8 @@ ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a | libclang-rt-de
 command -v gcovr | gcovr | the coverage of the tests
 command -v spin | spin | the models of the protocols
 ls /usr/include/valgrind/callgrind.h | valgrind | the instructions for each task
+command -v abidiff | abigail-tools | the interface beside earlier releases
+command -v musl-gcc | musl-tools | a build for musl
 ls /usr/include/*/sys/sdt.h | systemtap-sdt-dev | static probes of the events
 END
 }

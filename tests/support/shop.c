@@ -2,13 +2,13 @@
 
 #include "support/step.h"
 
-static size_t index_of(const lanepool_claim *key)
+static size_t index_of(lanepool_key key)
 {
-    return key->type == LANEPOOL_KEY_BYTES ? (size_t)(*(const char *)key->key.bytes.data - '0')
-                                           : (size_t)key->key.id;
+    return key.type == LANEPOOL_KEY_BYTES ? (size_t)(*(const char *)key.bytes - '0')
+                                          : (size_t)key.id;
 }
 
-static int open_one(void *user, const lanepool_claim *key, void **context)
+static int open_one(void *user, lanepool_key key, void **context)
 {
     struct shop *shop = user;
     size_t i = index_of(key);
@@ -26,7 +26,7 @@ static int open_one(void *user, const lanepool_claim *key, void **context)
     return 0;
 }
 
-static bool use_one(void *user, const lanepool_claim *key, void *context)
+static bool use_one(void *user, lanepool_key key, void *context)
 {
     struct shop *shop = user;
     size_t i = index_of(key);
@@ -36,7 +36,7 @@ static bool use_one(void *user, const lanepool_claim *key, void *context)
     return !atomic_load(&shop->is_stale);
 }
 
-static void close_one(void *user, const lanepool_claim *key, void *context)
+static void close_one(void *user, lanepool_key key, void *context)
 {
     struct shop *shop = user;
     size_t i = index_of(key);
@@ -56,8 +56,8 @@ lanepool_context_options shop_options(void)
     options.open = open_one;
     options.use = use_one;
     options.close = close_one;
-    options.linger_ns_min = LANEPOOL_FOREVER;
-    options.linger_ns_max = LANEPOOL_FOREVER;
+    options.linger_min_ns = LANEPOOL_FOREVER;
+    options.linger_max_ns = LANEPOOL_FOREVER;
     return options;
 }
 
@@ -71,17 +71,16 @@ lanepool_pool *shop_pool(struct shop *shop, const lanepool_context_options *cont
     return pool_make_with(&options);
 }
 
-int visit_body(lanepool_run *run, void *context, lanepool_call call)
+int visit_body(lanepool_run *run, void *context)
 {
     struct visit *visit = context;
 
-    (void)call;
-    visit->status = lanepool_run_context(run, &visit->claim, &visit->context, &visit->code);
+    visit->status = lanepool_run_context(run, visit->claim.key, &visit->context, &visit->code);
     if (visit->gate) {
         gate_pass(visit->gate);
     }
     if (visit->status == LANEPOOL_OK) {
-        visit->was_open = atomic_load(&visit->shop->open[index_of(&visit->claim)]);
+        visit->was_open = atomic_load(&visit->shop->open[index_of(visit->claim.key)]);
     }
     return 0;
 }

@@ -43,6 +43,6 @@ struct visit {
     bool was_open; /* the context was open at the task's end */
 };
 
-int visit_body(lanepool_run *run, void *context, lanepool_call call);
+int visit_body(lanepool_run *run, void *context);
 
 #endif

@@ -18,14 +18,10 @@ static void journal_enter(struct journal *journal, uint32_t id)
     }
 }
 
-int step_body(lanepool_run *run, void *context, lanepool_call call)
+int step_body(lanepool_run *run, void *context)
 {
     struct step *step = context;
 
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        atomic_fetch_add(&step->cancels, 1);
-        return 0;
-    }
     step->ticket = lanepool_run_ticket(run);
     step->worker = lanepool_run_worker(run);
     atomic_fetch_add(&step->runs, 1);
@@ -44,6 +40,14 @@ int step_body(lanepool_run *run, void *context, lanepool_call call)
     return step->code;
 }
 
+void step_cancelled(void *context, lanepool_status why)
+{
+    struct step *step = context;
+
+    step->why = why;
+    atomic_fetch_add(&step->cancels, 1);
+}
+
 void step_release(void *context)
 {
     struct step *step = context;
@@ -57,6 +61,7 @@ lanepool_task step_task(struct step *step, const lanepool_claim *claims, size_t 
 
     task.function = step_body;
     task.context = step;
+    task.cancelled = step_cancelled;
     task.claims = claims;
     task.claim_count = claim_count;
     return task;
@@ -71,7 +76,7 @@ lanepool_status step_submit(lanepool_pool *pool, struct step *step)
 
 lanepool_status step_submit_on(lanepool_pool *pool, struct step *step, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = step_task(step, &claim, 1);
 
     return lanepool_pool_submit(pool, &task);
@@ -79,8 +84,7 @@ lanepool_status step_submit_on(lanepool_pool *pool, struct step *step, uint64_t 
 
 lanepool_status step_submit_rollup(lanepool_pool *pool, struct step *step, uint64_t a, uint64_t b)
 {
-    lanepool_claim claims[2] = { lanepool_claim_id(a, LANEPOOL_EXCLUSIVE),
-                                 lanepool_claim_id(b, LANEPOOL_EXCLUSIVE) };
+    lanepool_claim claims[2] = { lanepool_exclusive(a), lanepool_exclusive(b) };
     lanepool_task task = step_task(step, claims, 2);
 
     return lanepool_pool_submit(pool, &task);

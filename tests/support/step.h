@@ -31,10 +31,14 @@ struct step {
     _Atomic size_t worker;   /* the worker that ran it */
     _Atomic uint32_t runs;
     _Atomic uint32_t cancels;
-    _Atomic uint32_t releases; /* counted by step_release */
+    _Atomic lanepool_status why; /* of the last cancel */
+    _Atomic uint32_t releases;   /* counted by step_release */
 };
 
-int step_body(lanepool_run *run, void *context, lanepool_call call);
+int step_body(lanepool_run *run, void *context);
+
+/* A lanepool_cancelled_fn that counts its calls. step_task() sets it. */
+void step_cancelled(void *context, lanepool_status why);
 
 /* A lanepool_release_fn that counts its calls. */
 void step_release(void *context);

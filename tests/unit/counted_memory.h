@@ -45,8 +45,8 @@ static inline void counted_memory_give(void *user, void *piece, size_t size)
 
 static inline void counted_memory_init(struct counted_memory *memory)
 {
-    *memory = (struct counted_memory){ .allocator = { counted_memory_take, counted_memory_give,
-                                                      memory } };
+    *memory = (struct counted_memory){ .allocator = { sizeof memory->allocator, counted_memory_take,
+                                                      counted_memory_give, memory } };
 }
 
 #endif

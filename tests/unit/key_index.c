@@ -1,4 +1,5 @@
 /* The index of keys: what is found while it grows and shrinks. */
+#include "support/random.h"
 #include "unit/keyed_items.h"
 
 Test(key_index, an_empty_index_finds_nothing)
@@ -155,4 +156,46 @@ Test(key_index, each_key_is_visited_once)
         expect_eq(all->items[i].visits, 1);
     }
     fixture_end(all);
+}
+
+/* How many keys a look-up meets on average, if `NUMBERS` numbers are in as many buckets. */
+static double mean_probes(uint64_t seed, uint64_t factor, uint64_t offset)
+{
+    enum { NUMBERS = 1024 };
+    static uint16_t lengths[NUMBERS];
+    uint64_t probes = 0;
+
+    memset(lengths, 0, sizeof lengths);
+    for (uint64_t i = 0; i < NUMBERS; i++) {
+        uint32_t hash =
+            lanepool_i_key_index_hash_word(seed, offset + i * factor, LANEPOOL_I_TYPE_ID);
+
+        probes += ++lengths[hash % NUMBERS];
+    }
+    return (double)probes / NUMBERS;
+}
+
+/* 1.5 is what random numbers give. */
+Test(key_index, regular_numbers_are_spread_for_every_seed)
+{
+    static const uint64_t strides[] = { 1, 3, 10, 100, 1000, 1000000, 0x9E3779B97F4A7C15u };
+    uint64_t random = 14;
+
+    for (int trial = 0; trial < 500; trial++) {
+        uint64_t seed = random_next(&random);
+        uint64_t offset = random_next(&random);
+
+        for (unsigned shift = 0; shift < 54; shift += 3) {
+            expect(mean_probes(seed, UINT64_C(1) << shift, 0) < 2);
+            expect(mean_probes(seed, UINT64_C(1) << shift, offset) < 2);
+        }
+        for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+            expect(mean_probes(seed, strides[i], offset) < 2);
+        }
+    }
+}
+
+Test(key_index, seeds_differ)
+{
+    expect(lanepool_i_seed() != lanepool_i_seed());
 }

@@ -173,7 +173,7 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
     static const char *const categories[] = { [LANE_LATCHED] = "latched",
                                               [LANE_READY] = "ready",
                                               [LANE_RETRYING] = "retried",
-                                              [LANE_PARKED] = "kept" };
+                                              [LANE_PARKED] = "parked" };
     struct text name = { 0 }, why = { 0 };
     if (span->kind == LANE_RUNS) {
         add_run(trace, LANES_PID, thread, span->from, span->to, span->task);
@@ -185,11 +185,11 @@ static void add_lane_span(struct trace *trace, unsigned thread, const struct lan
         describe_latch(&name, trace->model, span);
         text_add(&why, "a rollup is at the head and waits for its other lanes");
     } else if (span->kind == LANE_PARKED) {
-        text_add(&name, ": kept");
+        text_add(&name, ": parked");
         text_add(&why, "the task at the head has failed, and the lane is poisoned");
     } else if (span->kind == LANE_RETRYING) {
         text_add(&name, ": failed, attempt %zu follows", span->attempt + 2);
-        text_add(&why, "the task at the head has failed, and will be tried again");
+        text_add(&why, "the task at the head has failed, and will be retried");
     } else {
         text_add(&name, ": ready");
         text_add(&why, "the task at the head waits for a worker");
@@ -280,7 +280,7 @@ static void add_changed(struct trace *trace, uint64_t time, const struct counter
         add_counter(trace, "latched entries", time, new->latched);
     }
     if (new->parked != old->parked) {
-        add_counter(trace, "kept tasks", time, new->parked);
+        add_counter(trace, "parked tasks", time, new->parked);
     }
 }
 

@@ -51,7 +51,7 @@ static void add_state(struct text *label, const struct model *model, size_t inde
     } else if (task->state == MODEL_READY) {
         text_add(label, ": ready");
     } else if (task->state == MODEL_PARKED) {
-        text_add(label, ": kept, has failed");
+        text_add(label, ": parked, has failed");
     } else if (task->state == MODEL_RETRYING) {
         text_add(label, ": failed, attempt %zu follows", task->failed_count + 1);
     } else if (is_granted) {
@@ -210,7 +210,7 @@ void dot_write(struct text *dot, const struct model *model)
              units_format(number, model->now), model->counts[MODEL_WAITING],
              model->counts[MODEL_READY], model->counts[MODEL_RUNNING]);
     if (model->counts[MODEL_RETRYING] + model->counts[MODEL_PARKED] > 0) {
-        text_add(dot, ", %zu to retry, %zu kept", model->counts[MODEL_RETRYING],
+        text_add(dot, ", %zu to retry, %zu parked", model->counts[MODEL_RETRYING],
                  model->counts[MODEL_PARKED]);
     }
     text_add(dot, "\\l\"");

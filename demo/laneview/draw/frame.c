@@ -28,7 +28,7 @@ static void add_counts(struct text *text, const struct model *model)
         text_add(text, ", %zu to retry", counts[MODEL_RETRYING]);
     }
     if (counts[MODEL_PARKED] > 0) {
-        text_add(text, ", %zu kept", counts[MODEL_PARKED]);
+        text_add(text, ", %zu parked", counts[MODEL_PARKED]);
     }
 }
 

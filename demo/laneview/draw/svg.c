@@ -19,7 +19,7 @@ static void add_patterns(struct text *svg, const struct svg_canvas *canvas)
         "<rect width=\"6\" height=\"6\" fill=\"#e9f2fb\"/>"
         "<circle cx=\"3\" cy=\"3\" r=\"1.2\" fill=\"#0b5fa5\" fill-opacity=\"0.75\"/></pattern>\n";
     static const char parked[] =
-        "<pattern id=\"kept\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+        "<pattern id=\"parked\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
         "<rect width=\"8\" height=\"8\" fill=\"#f6e6ef\"/>"
         "<path d=\"M0 0L8 8M8 0L0 8\" stroke=\"#8e2a6b\" stroke-opacity=\"0.55\"/></pattern>\n";
     text_add(svg, "<defs>\n");

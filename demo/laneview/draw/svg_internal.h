@@ -43,7 +43,7 @@ unsigned svg_rollup_shade(const struct svg_canvas *canvas, size_t task);
 
 /* The look of bars whose task has failed. The document's defs hold their patterns. */
 #define SVG_RETRYING_STYLE "fill=\"url(#retries)\" stroke=\"#0b5fa5\" stroke-dasharray=\"1.5 2\""
-#define SVG_PARKED_STYLE   "fill=\"url(#kept)\" stroke=\"#8e2a6b\" stroke-width=\"1.5\""
+#define SVG_PARKED_STYLE   "fill=\"url(#parked)\" stroke=\"#8e2a6b\" stroke-width=\"1.5\""
 
 #define SVG_ROLLUP_SHADES 6
 const char *svg_rollup_colour(unsigned shade);

@@ -78,11 +78,11 @@ double svg_legend(struct svg_canvas *canvas, double y)
                         "ready, waits for a worker");
     }
     if (canvas->has_retrying) {
-        add_legend_item(&legend, SVG_RETRYING_STYLE, "failed, will be tried again");
+        add_legend_item(&legend, SVG_RETRYING_STYLE, "failed, will be retried");
     }
     if (canvas->has_parked) {
         add_legend_item(&legend, SVG_PARKED_STYLE,
-                        "kept: has failed at last, the lane is poisoned");
+                        "parked: has failed at last, the lane is poisoned");
     }
     if (canvas->has_blocked) {
         add_legend_item(&legend, "fill=\"#fbe3e3\"",

@@ -168,7 +168,7 @@ static void draw_latched(struct sheet *sheet, size_t y, const struct lane_span *
     draw_bar(sheet, y, span->from, span->to, sheet->glyphs->latched);
 }
 
-/* "#4 close is kept" or, with less room, "#4 kept". */
+/* "#4 close is parked" or, with less room, "#4 parked". */
 static void draw_failed(struct sheet *sheet, size_t y, const struct lane_span *span)
 {
     size_t room = column_of(sheet, span->to) - column_of(sheet, span->from);
@@ -251,7 +251,7 @@ static void add_legend(struct text *text, const struct sheet *sheet)
              glyphs->blocked, glyphs->about_to);
     if (sheet->has_failed) {
         text_add(text,
-                 "%s failed, will be tried again  %s kept: has failed at last, its lanes are "
+                 "%s failed, will be retried  %s parked: has failed at last, its lanes are "
                  "poisoned\n",
                  glyphs->retrying, glyphs->parked);
     }

@@ -4,7 +4,7 @@
 #include "base/units.h"
 
 static const char *const phase_names[STATS_PHASES] = { "waiting", "latched", "running", "retried",
-                                                       "kept" };
+                                                       "parked" };
 static const char *const kind_names[MODEL_SPAN_KINDS] = { "busy", "no work", "blocked", "searching",
                                                           "asleep" };
 static const char *const kind_keys[MODEL_SPAN_KINDS] = { "busy_ns", "no_work_ns", "blocked_ns",
@@ -95,7 +95,7 @@ void stats_write_text(struct text *text, const struct stats *stats, const struct
     text_add(text, "workers were blocked for %s in all\n",
              units_format(number, sum_of_kind(model, MODEL_BLOCKED)));
     if (stats->failed_attempts > 0) {
-        text_add(text, "%zu of %zu attempts failed: %zu retries, tasks kept %zu times, ",
+        text_add(text, "%zu of %zu attempts failed: %zu retries, tasks parked %zu times, ",
                  stats->failed_attempts, stats->attempts, stats->retries, stats->parked_count);
         text_add(text, "lanes poisoned for %s in all\n", units_format(number, stats->poisoned_ns));
     }
@@ -162,18 +162,18 @@ static void add_workers_json(struct text *json, const struct model *model)
 void stats_write_json(struct text *json, const struct stats *stats, const struct model *model)
 {
     bool is_first = true;
-    text_add(json,
-             "{\"tasks\":%zu,\"duration_ns\":%llu,\"missed_events\":%llu,\"ends_early\":%s,"
-             "\"latched_ns\":%llu,"
-             "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\"poisoned_ns\":%llu,"
-             "\"attempts\":%zu,\"failed_attempts\":%zu,\"retries\":%zu,\"kept\":%zu,\n\"lanes\":[",
-             model->task_count, (unsigned long long)model->now,
-             (unsigned long long)model->recording->missed,
-             model->recording->is_cut ? "true" : "false", (unsigned long long)stats->latched_ns,
-             (unsigned long long)stats->latched_waiting_ns,
-             (unsigned long long)sum_of_kind(model, MODEL_BLOCKED),
-             (unsigned long long)stats->poisoned_ns, stats->attempts, stats->failed_attempts,
-             stats->retries, stats->parked_count);
+    text_add(
+        json,
+        "{\"tasks\":%zu,\"duration_ns\":%llu,\"missed_events\":%llu,\"ends_early\":%s,"
+        "\"latched_ns\":%llu,"
+        "\"latched_waiting_ns\":%llu,\"blocked_ns\":%llu,\"poisoned_ns\":%llu,"
+        "\"attempts\":%zu,\"failed_attempts\":%zu,\"retries\":%zu,\"parked\":%zu,\n\"lanes\":[",
+        model->task_count, (unsigned long long)model->now,
+        (unsigned long long)model->recording->missed, model->recording->is_cut ? "true" : "false",
+        (unsigned long long)stats->latched_ns, (unsigned long long)stats->latched_waiting_ns,
+        (unsigned long long)sum_of_kind(model, MODEL_BLOCKED),
+        (unsigned long long)stats->poisoned_ns, stats->attempts, stats->failed_attempts,
+        stats->retries, stats->parked_count);
     for (size_t i = 0; i < stats->lane_count; i++) {
         add_group_json(json, &stats->lanes[i], i == 0);
     }

@@ -54,7 +54,7 @@ void describe_failed(struct text *text, const struct model *model, const struct 
 {
     describe_task(text, model, span->task);
     if (span->kind == LANE_PARKED) {
-        text_add(text, " is kept");
+        text_add(text, " is parked");
     } else {
         text_add(text, " failed, attempt %zu follows", span->attempt + 2);
     }
@@ -64,7 +64,7 @@ void describe_failed_short(struct text *text, const struct model *model,
                            const struct lane_span *span)
 {
     describe_number(text, model, span->task);
-    text_add(text, span->kind == LANE_PARKED ? " kept" : " failed");
+    text_add(text, span->kind == LANE_PARKED ? " parked" : " failed");
 }
 
 void describe_blocked_short(struct text *text, const struct model *model,
@@ -81,14 +81,14 @@ void describe_blocked_short(struct text *text, const struct model *model,
     describe_number(text, model, span->holder);
     if (has_failed) {
         text_add(text, "%s%s", span->task != MODEL_NONE ? ", " : " is ",
-                 span->holder_state == MODEL_PARKED ? "kept" : "to be retried");
+                 span->holder_state == MODEL_PARKED ? "parked" : "to be retried");
     }
 }
 
 /* The words of all pictures for a failed task. */
 static const char *failed_words(enum model_state state)
 {
-    return state == MODEL_PARKED ? "has failed and is kept" : "has failed and will be tried again";
+    return state == MODEL_PARKED ? "has failed and is parked" : "has failed and will be retried";
 }
 
 /* Adds what the task that others wait for did when the span began. */
@@ -196,7 +196,7 @@ static void add_failed_attempts(struct text *text, const struct model_task *task
     for (size_t i = 0; i < task->failed_count && i < ATTEMPTS_TOLD; i++) {
         text_add(text, "\nattempt %zu failed at %s", i + 1,
                  units_format(number, task->failed[i].end));
-        add_moment(text, "kept, its lanes poisoned,", task->failed[i].parked);
+        add_moment(text, "parked, its lanes poisoned,", task->failed[i].parked);
         add_moment(text, "ready again", task->failed[i].ready_again);
     }
     if (task->failed_count > ATTEMPTS_TOLD) {

@@ -1,5 +1,5 @@
 /*
- * Words for the state of a model, the same in every picture. A parked task is shown as "kept".
+ * Words for the state of a model, the same in every picture.
  */
 #ifndef LANEVIEW_DESCRIBE_H
 #define LANEVIEW_DESCRIBE_H
@@ -27,15 +27,15 @@ void describe_latch(struct text *text, const struct model *model, const struct l
 void describe_latch_short(struct text *text, const struct model *model,
                           const struct lane_span *span);
 
-/* Adds "#4 close failed, attempt 2 follows" or "#4 close is kept" for a span of such a task. */
+/* Adds "#4 close failed, attempt 2 follows" or "#4 close is parked" for a span of such a task. */
 void describe_failed(struct text *text, const struct model *model, const struct lane_span *span);
 
-/* Adds the short form: "#4 failed" or "#4 kept". */
+/* Adds the short form: "#4 failed" or "#4 parked". */
 void describe_failed_short(struct text *text, const struct model *model,
                            const struct lane_span *span);
 
 /* Adds what a blocked worker waits for, in few words: "#4 waits for #2", "waits for #2" or "#2
- * is kept". */
+ * is parked". */
 void describe_blocked_short(struct text *text, const struct model *model,
                             const struct model_span *span);
 
@@ -44,7 +44,7 @@ void describe_blocked_short(struct text *text, const struct model *model,
 void describe_idle(struct text *text, const struct model *model, const struct model_span *span);
 
 /* Adds the short form: "blocked: #4 is latched (1/2), waits for #2 on worker 1", or "blocked: #2
- * is kept". */
+ * is parked". */
 void describe_idle_short(struct text *text, const struct model *model,
                          const struct model_span *span);
 

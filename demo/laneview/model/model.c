@@ -208,27 +208,27 @@ static void apply_event(struct model *model, const lanepool_event *event)
         take_cancel(model, event);
         break;
     case LANEPOOL_EVENT_RETRY:
-    case LANEPOOL_EVENT_KEEP:
+    case LANEPOOL_EVENT_PARK:
         take_failure(model, event);
         break;
     case LANEPOOL_EVENT_NAME:
         model_name_lane(model, event);
         break;
     case LANEPOOL_EVENT_STEAL:
-    case LANEPOOL_EVENT_PARK:
+    case LANEPOOL_EVENT_SLEEP:
     case LANEPOOL_EVENT_WAKE:
         break; /* about workers only */
     }
 }
 
-/* Notes whether a worker sleeps. Every event of a worker except PARK shows that it is awake. */
+/* Notes whether a worker sleeps. Every event of a worker except SLEEP shows that it is awake. */
 static void note_worker_state(struct model *model, const lanepool_event *event)
 {
     if (event->thread >= model->recording->worker_count) {
         return;
     }
     struct model_worker *worker = &model->workers[event->thread];
-    worker->is_asleep = event->type == LANEPOOL_EVENT_PARK;
+    worker->is_asleep = event->type == LANEPOOL_EVENT_SLEEP;
     if (event->type == LANEPOOL_EVENT_STEAL) {
         worker->steals++;
         worker->stolen += event->detail;

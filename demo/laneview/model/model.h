@@ -10,8 +10,8 @@
 #define LANEVIEW_MODEL_H
 
 #include "base/map.h"
+#include "lanepool/inspect.h"
 #include "lanepool/pool.h"
-#include "lanepool/trace.h"
 #include "record/recording.h"
 
 #define MODEL_NONE   ((size_t)-1) /* no index */

@@ -19,7 +19,7 @@ static void end_attempt(struct model *model, struct model_task *task, uint16_t t
 void model_fail(struct model *model, size_t task, const lanepool_event *event)
 {
     struct model_task *failed = &model->tasks[task];
-    bool is_parked = event->type == LANEPOOL_EVENT_KEEP;
+    bool is_parked = event->type == LANEPOOL_EVENT_PARK;
     if (failed->state >= MODEL_ENDED || failed->state == MODEL_PARKED ||
         (failed->state == MODEL_RETRYING && !is_parked)) {
         return;

@@ -24,7 +24,7 @@ bool model_advance_task(struct model *model, size_t task, enum model_state state
 /* Moves a task to any other state. */
 void model_set_state(struct model *model, size_t task, enum model_state state);
 
-/* Feeds RETRY or KEEP: an attempt has failed. A KEEP may follow a RETRY. */
+/* Feeds RETRY or PARK: an attempt has failed. A PARK may follow a RETRY. */
 void model_fail(struct model *model, size_t task, const lanepool_event *event);
 
 /* Grants all entries of a task. A task that is ready has been granted everywhere, even if events

@@ -76,7 +76,7 @@ static bool is_about_lane(const lanepool_event *event)
 }
 
 /* Sums of such times are exact as floating-point numbers, and far from overflow. */
-#define SPAN_NS_MAX ((uint64_t)1 << 53)
+#define SPAN_MAX_NS ((uint64_t)1 << 53)
 
 static const char *check_lane(const struct recording *recording, const lanepool_event *event)
 {
@@ -98,13 +98,13 @@ static const char *check_lane(const struct recording *recording, const lanepool_
 
 const char *recording_check(const struct recording *recording, const lanepool_event *event)
 {
-    if (event->type < LANEPOOL_EVENT_SUBMIT || event->type > LANEPOOL_EVENT_KEEP) {
+    if (event->type < LANEPOOL_EVENT_SUBMIT || event->type > LANEPOOL_EVENT_PARK) {
         return "not a type of event";
     }
     if (event->time_ns < recording->zero_ns) {
         return "earlier than the recording's zero";
     }
-    if (event->time_ns - recording->zero_ns > SPAN_NS_MAX) {
+    if (event->time_ns - recording->zero_ns > SPAN_MAX_NS) {
         return "more than 104 days after the recording's zero";
     }
     if (event->thread < LANEPOOL_EVENT_OUTSIDE && event->thread >= recording->worker_count) {

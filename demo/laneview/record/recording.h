@@ -7,8 +7,8 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "lanepool/inspect.h"
 #include "lanepool/pool.h"
-#include "lanepool/trace.h"
 #include "problem.h"
 
 #define RECORDING_TAGS         256

@@ -147,7 +147,7 @@ static bool read_resolve(struct scenario_reader *reader)
     }
     if (!may_have_parked(reader->scenario, step.key)) {
         return scenario_fail_at_line(
-            reader, "no task of this client before is kept (then poison): ", reader->words[1]);
+            reader, "no task of this client before is parked (then poison): ", reader->words[1]);
     }
     return scenario_add_step(reader, &step);
 }

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "lanepool/failure.h"
 #include "lanepool/pool.h"
+#include "lanepool/task.h"
 #include "problem.h"
 
 #define SCENARIO_TAGS 256

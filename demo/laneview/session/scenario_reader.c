@@ -21,7 +21,7 @@ bool scenario_read_number(const char *text, unsigned maximum, unsigned *number)
 
 const char *const scenario_at_poison[3] = { [LANEPOOL_AT_POISON_WAIT] = "wait",
                                             [LANEPOOL_AT_POISON_FAIL] = "fail",
-                                            [LANEPOOL_AT_POISON_GO_WITHOUT] = "go-without" };
+                                            [LANEPOOL_AT_POISON_RUN_WITHOUT] = "go-without" };
 const char *const scenario_resolutions[3] = { [LANEPOOL_RESOLVE_RETRY] = "retry",
                                               [LANEPOOL_RESOLVE_SKIP] = "skip",
                                               [LANEPOOL_RESOLVE_DROP] = "drop" };

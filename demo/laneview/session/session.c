@@ -43,13 +43,10 @@ static void sleep_for(struct session *session, uint64_t ns)
     pthread_mutex_unlock(&session->mutex);
 }
 
-static int run_task_body(lanepool_run *run, void *context, lanepool_call call)
+static int run_task_body(lanepool_run *run, void *context)
 {
     struct session_task *task = context;
     (void)run;
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        return 0;
-    }
     sleep_for(task->session, task->duration_ns);
     return task->attempts++ < task->step->failure.fails;
 }
@@ -68,7 +65,7 @@ static lanepool_failure_policy policy_of(const struct session *session,
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     policy.retries = step->failure.retries;
     policy.delay_ns = scale_time(session, step->failure.delay_ns);
-    policy.at_end = step->failure.is_parked ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_GO_ON;
+    policy.at_end = step->failure.is_parked ? LANEPOOL_FAILURE_POISON : LANEPOOL_FAILURE_CONTINUE;
     policy.at_poison = step->at_poison;
     return policy;
 }
@@ -79,8 +76,8 @@ static bool submit_task(struct session *session, const struct scenario_step *ste
     lanepool_task task = LANEPOOL_TASK_INIT;
     for (size_t i = 0; i < step->claim_count; i++) {
         const struct scenario_claim *claim = &session->scenario->claims[step->first_claim + i];
-        session->claims[i] =
-            lanepool_claim_id(claim->key, claim->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+        session->claims[i] = lanepool_claim_of(
+            lanepool_key_id(claim->key), claim->is_shared ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
     }
     task.function = run_task_body;
     task.context = &session->tasks[step - session->scenario->steps];
@@ -179,7 +176,7 @@ static bool has_ended(struct session *session, struct problem *problem)
     }
     size_t resolutions = session->resolution_count;
     status = lanepool_pool_await(session->pool, 0);
-    if (status == LANEPOOL_HELD && session_resolve_parked(session, problem) &&
+    if (status == LANEPOOL_PARKED && session_resolve_parked(session, problem) &&
         session->resolution_count == resolutions) {
         session_stop(session);
     }

@@ -29,11 +29,11 @@ static const struct scenario_step *take_resolution(struct session *session,
 
 bool session_resolve_parked(struct session *session, struct problem *problem)
 {
-    lanepool_failures *failures;
+    lanepool_parked_tasks *failures;
     if (session->resolution_count == 0 || session->is_stopped) {
         return true;
     }
-    lanepool_status status = lanepool_pool_failures(session->pool, &failures);
+    lanepool_status status = lanepool_pool_parked(session->pool, &failures);
     for (size_t i = 0; status == LANEPOOL_OK && i < failures->count; i++) {
         const struct session_task *task = failures->tasks[i].context;
         const struct scenario_step *step = take_resolution(session, task->step);
@@ -42,18 +42,18 @@ bool session_resolve_parked(struct session *session, struct problem *problem)
                 lanepool_pool_resolve(session->pool, failures->tasks[i].ticket, step->resolution);
         }
     }
-    lanepool_failures_release(failures);
+    lanepool_parked_tasks_release(failures);
     return status == LANEPOOL_OK ||
            session_fail_with_status(problem, "a task cannot be resolved", status);
 }
 
 bool session_has_only_parked_left(const struct session *session)
 {
-    lanepool_failures *failures;
-    if (lanepool_pool_failures(session->pool, &failures) != LANEPOOL_OK) {
+    lanepool_parked_tasks *failures;
+    if (lanepool_pool_parked(session->pool, &failures) != LANEPOOL_OK) {
         return false;
     }
     bool has_parked = failures->count > 0;
-    lanepool_failures_release(failures);
-    return has_parked && lanepool_pool_quiesce(session->pool, QUIESCE_NS) == LANEPOOL_HELD;
+    lanepool_parked_tasks_release(failures);
+    return has_parked && lanepool_pool_quiesce(session->pool, QUIESCE_NS) == LANEPOOL_PARKED;
 }

@@ -18,7 +18,7 @@ static bool is_moment(const lanepool_event *event)
     return event->type == LANEPOOL_EVENT_ROUTE || event->type == LANEPOOL_EVENT_ARRIVE ||
            event->type == LANEPOOL_EVENT_START || event->type == LANEPOOL_EVENT_END ||
            event->type == LANEPOOL_EVENT_CANCEL || event->type == LANEPOOL_EVENT_RETRY ||
-           event->type == LANEPOOL_EVENT_KEEP;
+           event->type == LANEPOOL_EVENT_PARK;
 }
 
 static void note_lane(struct show *show, const lanepool_event *event)
@@ -40,9 +40,9 @@ static const char *words_of_event(const lanepool_event *event)
     case LANEPOOL_EVENT_END:
         return " ends";
     case LANEPOOL_EVENT_RETRY:
-        return " fails, and will be tried again";
-    case LANEPOOL_EVENT_KEEP:
-        return " fails, and is kept";
+        return " fails, and will be retried";
+    case LANEPOOL_EVENT_PARK:
+        return " fails, and is parked";
     default:
         return " is cancelled";
     }

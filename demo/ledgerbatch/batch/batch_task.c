@@ -26,22 +26,19 @@ static void find_missing(const struct batch *batch, const struct task *task,
     }
     plan_lanes(batch->plan, task, &lanes);
     for (size_t i = 0; i < lanes.count; i++) {
-        lanepool_claim claim = lanepool_claim_id(lanes.items[i], LANEPOOL_EXCLUSIVE);
-        if (!lanepool_run_holds(run, &claim)) {
+        lanepool_key key = lanepool_key_id(lanes.items[i]);
+        if (!lanepool_run_holds(run, key)) {
             lane_list_add(missing, lanes.items[i]);
         }
     }
     free(lanes.items);
 }
 
-int batch_task(lanepool_run *run, void *context, lanepool_call call)
+int batch_task(lanepool_run *run, void *context)
 {
     const struct task *task = context;
     struct batch *batch = task->batch;
     struct lane_list missing = { 0 };
-    if (call == LANEPOOL_CALL_CANCELLED) {
-        return 0;
-    }
     if (batch->task_wait_us > 0) {
         wait_first(batch);
     }
@@ -54,9 +51,9 @@ int batch_task(lanepool_run *run, void *context, lanepool_call call)
     return code;
 }
 
-int batch_hold(lanepool_run *run, void *context, lanepool_call call)
+int batch_hold(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    return call == LANEPOOL_CALL_RUN ? BATCH_HELD : 0;
+    return BATCH_HELD;
 }

@@ -11,9 +11,9 @@
  * The function of every task; the context is the struct task. After BATCH_FAILED or BATCH_HELD the
  * pool parks the task: it stays in its lanes, and later tasks run without these lanes.
  */
-int batch_task(lanepool_run *run, void *context, lanepool_call call);
+int batch_task(lanepool_run *run, void *context);
 
 /* The function of a task that holds a lane because of a failure in an earlier run. */
-int batch_hold(lanepool_run *run, void *context, lanepool_call call);
+int batch_hold(lanepool_run *run, void *context);
 
 #endif

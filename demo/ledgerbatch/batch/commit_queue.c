@@ -101,9 +101,9 @@ static struct timespec deadline_after(uint64_t wait_ns)
     return deadline;
 }
 
-bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, uint64_t wait_ns_max)
+bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, uint64_t wait_max_ns)
 {
-    struct timespec deadline = deadline_after(wait_ns_max);
+    struct timespec deadline = deadline_after(wait_max_ns);
     bool in_time = true;
     taken->count = 0;
     pthread_mutex_lock(&queue->mutex);
@@ -113,7 +113,7 @@ bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, ui
         queue->wanted = true;
         in_time = pthread_cond_timedwait(&queue->changed, &queue->mutex, &deadline) == 0;
         if (!in_time && queue->waiting.count == 0) {
-            deadline = deadline_after(wait_ns_max);
+            deadline = deadline_after(wait_max_ns);
             in_time = true;
         }
     }

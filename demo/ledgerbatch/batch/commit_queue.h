@@ -75,9 +75,9 @@ bool commit_queue_is_stopped(struct commit_queue *queue);
 
 /*
  * Takes all effects; the committer calls this. Sleeps until there are `enough` effects, until
- * wait_ns_max has passed and there is at least one, or until the queue is closed. `taken` is
+ * wait_max_ns has passed and there is at least one, or until the queue is closed. `taken` is
  * emptied first. Returns false if the queue is closed and empty.
  */
-bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, uint64_t wait_ns_max);
+bool commit_queue_take(struct commit_queue *queue, struct effect_list *taken, uint64_t wait_max_ns);
 
 #endif

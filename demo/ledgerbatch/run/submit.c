@@ -134,7 +134,7 @@ static void add_claim(struct submission *submission, uint64_t id, lanepool_mode 
 {
     submission->claims = memory_grow(submission->claims, &submission->claim_capacity,
                                      submission->claim_count + 1, sizeof *submission->claims);
-    submission->claims[submission->claim_count++] = lanepool_claim_id(id, mode);
+    submission->claims[submission->claim_count++] = lanepool_claim_of(lanepool_key_id(id), mode);
 }
 
 /*
@@ -202,7 +202,7 @@ static bool submit_lane_holds(lanepool_pool *pool, const struct batch *batch,
 {
     lanepool_status status = LANEPOOL_OK;
     for (uint32_t i = 0; status == LANEPOOL_OK && i <= plan_house_lane(batch->plan); i++) {
-        lanepool_claim claim = lanepool_claim_id(i, LANEPOOL_EXCLUSIVE);
+        lanepool_claim claim = lanepool_exclusive(i);
         lanepool_task task = LANEPOOL_TASK_INIT;
         task.function = batch_hold;
         task.claims = &claim;
@@ -294,7 +294,7 @@ static bool finish_pool(lanepool_pool *pool, const struct submitter *submitter, 
         status = lanepool_pool_await(pool, CHECK_NS);
         has_ended = status == LANEPOOL_OK;
         draw_progress(submitter);
-        if (status == LANEPOOL_HELD) {
+        if (status == LANEPOOL_PARKED) {
             status = lanepool_pool_shutdown_now(pool, NULL, NULL);
         } else if (status == LANEPOOL_TIMED_OUT) {
             status = LANEPOOL_OK;
@@ -319,7 +319,7 @@ bool submit_run(struct submitter *submitter, struct problem *problem)
     lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
     lanepool_pool *pool;
     policy.at_end = LANEPOOL_FAILURE_POISON;
-    policy.at_poison = LANEPOOL_AT_POISON_GO_WITHOUT;
+    policy.at_poison = LANEPOOL_AT_POISON_RUN_WITHOUT;
     options.workers = submitter->workers;
     options.pending_max = PENDING_MAX + count_keys(submitter->batch->plan);
     options.on_failure = &policy;

@@ -14,8 +14,7 @@
 
 #include "engine.h"
 
-namespace
-{
+namespace {
 
 namespace asio = boost::asio;
 
@@ -35,9 +34,7 @@ struct Lane {
     std::deque<Item> aside;
     bool is_held = false; /* by a rollup that has not run yet */
 
-    explicit Lane(asio::thread_pool &pool) : strand(asio::make_strand(pool))
-    {
-    }
+    explicit Lane(asio::thread_pool &pool) : strand(asio::make_strand(pool)) {}
 };
 
 std::unique_ptr<asio::thread_pool> pool;
@@ -50,8 +47,7 @@ std::mutex rollups;
 void let_go(uint32_t key);
 
 /* Called in the strand of a lane that is not held. */
-void pass(Lane &lane, const Item &item)
-{
+void pass(Lane &lane, const Item &item) {
     Rollup *rollup = item.rollup;
     if (rollup == nullptr) {
         bench_task_run(item.task);
@@ -68,8 +64,7 @@ void pass(Lane &lane, const Item &item)
     delete rollup;
 }
 
-void let_go(uint32_t key)
-{
+void let_go(uint32_t key) {
     Lane &lane = *lanes[key];
     lane.is_held = false;
     while (!lane.is_held && !lane.aside.empty()) {
@@ -79,8 +74,7 @@ void let_go(uint32_t key)
     }
 }
 
-void post(uint32_t key, const Item &item)
-{
+void post(uint32_t key, const Item &item) {
     Lane &lane = *lanes[key];
     asio::post(lane.strand, [&lane, item] {
         if (lane.is_held)
@@ -90,16 +84,14 @@ void post(uint32_t key, const Item &item)
     });
 }
 
-void start(const bench_setup *setup)
-{
+void start(const bench_setup *setup) {
     pool = std::make_unique<asio::thread_pool>(setup->workers);
     lanes.reserve(setup->key_count);
     for (uint32_t key = 0; key < setup->key_count; key++)
         lanes.push_back(std::make_unique<Lane>(*pool));
 }
 
-void submit(const bench_task *task)
-{
+void submit(const bench_task *task) {
     if (task->key_count <= 1) {
         post(task->key, { task, nullptr });
         return;
@@ -110,8 +102,7 @@ void submit(const bench_task *task)
         post(bench_task_key(task, i), { task, rollup });
 }
 
-void stop()
-{
+void stop() {
     pool->join();
     lanes.clear();
     pool.reset();

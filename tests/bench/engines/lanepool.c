@@ -27,10 +27,9 @@ static bool has_kinds;
 static uint32_t sample = 1;
 static uint32_t priorities = 1; /* the number of priorities */
 
-static int run(lanepool_run *call_run, void *context, lanepool_call call)
+static int run(lanepool_run *call_run, void *context)
 {
     (void)call_run;
-    bench_require(call == LANEPOOL_CALL_RUN, "a task is run");
     bench_task_run(context);
     return 0;
 }
@@ -109,7 +108,7 @@ static uint32_t describe(lanepool_task *description, lanepool_claim *claims,
         return 0;
     }
     for (uint32_t i = 0; i < count; i++)
-        claims[i] = lanepool_claim_id(bench_task_key(task, i), mode);
+        claims[i] = lanepool_claim_of(lanepool_key_id(bench_task_key(task, i)), mode);
     description->claims = claims;
     description->claim_count = count;
     return count;

@@ -9,8 +9,7 @@
 
 #include "engine.h"
 
-namespace
-{
+namespace {
 
 namespace flow = oneapi::tbb::flow;
 using oneapi::tbb::global_control;
@@ -22,16 +21,14 @@ std::unique_ptr<task_arena> arena;
 std::unique_ptr<flow::graph> graph;
 std::vector<std::unique_ptr<Node>> nodes;
 
-flow::continue_msg run(const bench_task *task)
-{
+flow::continue_msg run(const bench_task *task) {
     bench_task_run(task);
     return {};
 }
 
 /* An arena always reserves a slot for a thread of the program. It remains empty, because submitters
  * stay outside of the arena. */
-void start(const bench_setup *setup)
-{
+void start(const bench_setup *setup) {
     unsigned threads = setup->workers + 1;
     control = std::make_unique<global_control>(global_control::max_allowed_parallelism, threads);
     arena = std::make_unique<task_arena>(static_cast<int>(threads), 1);
@@ -41,14 +38,10 @@ void start(const bench_setup *setup)
         nodes.push_back(std::make_unique<Node>(*graph, flow::serial, run));
 }
 
-void submit(const bench_task *task)
-{
-    bench_require(nodes[task->key]->try_put(task), "a submit");
-}
+void submit(const bench_task *task) { bench_require(nodes[task->key]->try_put(task), "a submit"); }
 
 /* The wait ends at once, because all tasks have run. */
-void stop()
-{
+void stop() {
     graph->wait_for_all();
     nodes.clear();
     graph.reset();

@@ -8,8 +8,7 @@
 
 #include "engine.h"
 
-namespace
-{
+namespace {
 
 using oneapi::tbb::global_control;
 using oneapi::tbb::task_arena;
@@ -19,8 +18,7 @@ std::unique_ptr<global_control> control;
 std::unique_ptr<task_arena> arena;
 std::unique_ptr<task_group> group;
 
-void start(const bench_setup *setup)
-{
+void start(const bench_setup *setup) {
     unsigned threads = setup->workers + 1;
     control = std::make_unique<global_control>(global_control::max_allowed_parallelism, threads);
     arena = std::make_unique<task_arena>(static_cast<int>(threads), 1);
@@ -29,21 +27,18 @@ void start(const bench_setup *setup)
 
 /* Waits for the group only when all its tasks have run, because a waiting thread becomes one more
  * worker. */
-void enter(void (*measured)())
-{
+void enter(void (*measured)()) {
     arena->execute([measured] {
         measured();
         group->wait();
     });
 }
 
-void submit(const bench_task *task)
-{
+void submit(const bench_task *task) {
     group->run([task] { bench_task_run(task); });
 }
 
-void stop()
-{
+void stop() {
     group.reset();
     arena.reset();
     control.reset();

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     struct fill fill = { .claims = claims, .claim_count = 1 };
     uint64_t state = 1;
     for (size_t i = 0; i < depth_max; i++)
-        claims[i] = lanepool_claim_id(probe_random(&state) % KEYS, LANEPOOL_EXCLUSIVE);
+        claims[i] = lanepool_exclusive(probe_random(&state) % KEYS);
     fill_begin(&fill);
     for (size_t depth = 1; depth <= depth_max; depth *= 10) {
         fill.task_count = depth;

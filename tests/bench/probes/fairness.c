@@ -37,11 +37,10 @@ struct flooding {
     atomic_bool stop;
 };
 
-static int run_flood(lanepool_run *run, void *context, lanepool_call call)
+static int run_flood(lanepool_run *run, void *context)
 {
     struct flood *flood = context;
     (void)run;
-    probe_require(call == LANEPOOL_CALL_RUN, "a task is run");
     waits_body(body_rounds);
     size_t finished = atomic_load_explicit(&flood->finished, memory_order_relaxed);
     atomic_store_explicit(&flood->finished, finished + 1, memory_order_relaxed);
@@ -50,7 +49,7 @@ static int run_flood(lanepool_run *run, void *context, lanepool_call call)
 
 static void flood_init(struct flood *flood, uint64_t key)
 {
-    flood->claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    flood->claim = lanepool_exclusive(key);
     for (size_t i = 0; i < BATCH; i++) {
         flood->tasks[i] = (lanepool_task)LANEPOOL_TASK_INIT;
         flood->tasks[i].function = run_flood;
@@ -113,11 +112,10 @@ static void flooding_stop(struct flooding *flooding)
     pthread_join(flooding->thread, NULL);
 }
 
-static int run_cold(lanepool_run *run, void *context, lanepool_call call)
+static int run_cold(lanepool_run *run, void *context)
 {
     double *started_ns = context;
     (void)run;
-    probe_require(call == LANEPOOL_CALL_RUN, "a task is run");
     *started_ns = probe_now_ns();
     return 0;
 }

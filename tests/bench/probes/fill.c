@@ -82,6 +82,6 @@ lanepool_claim *fill_claims(size_t count, uint64_t key_count)
 {
     lanepool_claim *claims = probe_memory(count, sizeof *claims);
     for (size_t i = 0; i < count; i++) /* an odd factor, so that each key is drawn once */
-        claims[i] = lanepool_claim_id(i * 0x9e3779b1u % key_count, LANEPOOL_EXCLUSIVE);
+        claims[i] = lanepool_exclusive(i * 0x9e3779b1u % key_count);
     return claims;
 }

@@ -34,10 +34,9 @@ static void hold(struct meeting *meeting)
     atomic_store(&meeting->is_over, true);
 }
 
-static int hold_as_task(lanepool_run *run, void *context, lanepool_call call)
+static int hold_as_task(lanepool_run *run, void *context)
 {
     (void)run;
-    probe_require(call == LANEPOOL_CALL_RUN, "a task is run");
     hold(context);
     return 0;
 }

@@ -70,7 +70,7 @@ static void hold_lanes(void *context)
     lanepool_pool *pool = probe_pool_create(NULL);
     double before = resident_bytes();
     for (size_t i = 0; i < job->count; i++)
-        probe_require(lanepool_lane_acquire(pool, &keys[i], &lanes[i]) == LANEPOOL_OK, "a lane");
+        probe_require(lanepool_lane_acquire(pool, keys[i].key, &lanes[i]) == LANEPOOL_OK, "a lane");
     job->bytes = resident_bytes() - before;
 }
 
@@ -123,7 +123,7 @@ static void measure_lanes(size_t lanes)
     double x = (double)lanes;
     probe_point("memory_lane", "with a pending task", x,
                 bytes_each(fill_lanes, apart) - bytes_each(fill_lanes, crowded), "bytes");
-    probe_point("memory_lane", "held", x, bytes_each(hold_lanes, apart), "bytes");
+    probe_point("memory_lane", "with a handle", x, bytes_each(hold_lanes, apart), "bytes");
     probe_point("memory_lane", "used once", x, bytes_each(use_lanes, apart), "bytes");
 }
 

@@ -119,11 +119,10 @@ static void wait_for(sem_t *semaphore)
         continue; /* interrupted by a signal */
 }
 
-int probe_gate_run(lanepool_run *run, void *context, lanepool_call call)
+int probe_gate_run(lanepool_run *run, void *context)
 {
     struct probe_gate *gate = context;
     (void)run;
-    probe_require(call == LANEPOOL_CALL_RUN, "a gate is run");
     sem_post(&gate->entered);
     wait_for(&gate->opened);
     gate->went_on_ns = probe_now_ns();
@@ -171,11 +170,11 @@ void probe_countdown_destroy(struct probe_countdown *countdown)
     free(countdown);
 }
 
-int probe_countdown_run(lanepool_run *run, void *context, lanepool_call call)
+int probe_countdown_run(lanepool_run *run, void *context)
 {
     struct probe_countdown *countdown = context;
     (void)run;
-    probe_require(call == LANEPOOL_CALL_RUN && countdown->left > 0, "a task is run, once");
+    probe_require(countdown->left > 0, "a task is run, once");
     if (--countdown->left > 0)
         return 0;
     countdown->ended_ns = probe_now_ns();

@@ -55,7 +55,7 @@ struct probe_gate;
 /* Returns when a worker waits at the gate. The gate's task has no claims, and the given kind; a
  * rule can identify it by its function. A pool with several workers needs as many gates. */
 struct probe_gate *probe_gate_shut(lanepool_pool *pool, uint64_t kind);
-int probe_gate_run(lanepool_run *run, void *context, lanepool_call call);
+int probe_gate_run(lanepool_run *run, void *context);
 
 /* Lets the worker continue. */
 void probe_gate_open(struct probe_gate *gate);
@@ -68,7 +68,7 @@ struct probe_countdown;
 
 struct probe_countdown *probe_countdown_create(void);
 void probe_countdown_destroy(struct probe_countdown *countdown);
-int probe_countdown_run(lanepool_run *run, void *context, lanepool_call call);
+int probe_countdown_run(lanepool_run *run, void *context);
 
 /* Sets the countdown. To be called while none of the tasks can run. */
 void probe_countdown_set(struct probe_countdown *countdown, size_t count);

@@ -32,10 +32,10 @@ static struct request *requests;
 static lanepool_task_view *views; /* the views that the bare loop walks over */
 static double clock_ns;
 
-static int run_request(lanepool_run *run, void *context, lanepool_call call)
+static int run_request(lanepool_run *run, void *context)
 {
     (void)context;
-    return probe_countdown_run(run, countdown, call);
+    return probe_countdown_run(run, countdown);
 }
 
 static bool is_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)

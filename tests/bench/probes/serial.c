@@ -52,19 +52,19 @@ static double serve_in_series(size_t requests)
 
 /* --- in lanes --- */
 
-static int open_session(void *user, const lanepool_claim *customer, void **session)
+static int open_session(void *user, lanepool_key customer, void **session)
 {
     (void)user, (void)customer, (void)session;
     waits_sleep(OPEN_NS);
     return 0;
 }
 
-static int serve_one(lanepool_run *run, void *context, lanepool_call call)
+static int serve_one(lanepool_run *run, void *context)
 {
-    probe_require(call == LANEPOOL_CALL_RUN, "a request is served");
     waits_be_punctual();
     if (kind->has_session)
-        probe_require(lanepool_run_context(run, NULL, &context, NULL) == LANEPOOL_OK, "a session");
+        probe_require(lanepool_run_context(run, lanepool_key_none(), &context, NULL) == LANEPOOL_OK,
+                      "a session");
     serve();
     return 0;
 }
@@ -74,7 +74,7 @@ static double serve_in_lanes(size_t requests, unsigned workers)
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
     lanepool_context_options sessions = LANEPOOL_CONTEXT_OPTIONS_INIT;
     sessions.open = open_session;
-    sessions.linger_ns_min = LANEPOOL_FOREVER;
+    sessions.linger_min_ns = LANEPOOL_FOREVER;
     options.workers = workers;
     options.contexts = kind->has_session ? &sessions : NULL;
     lanepool_pool *pool = probe_pool_create(&options);
@@ -84,7 +84,8 @@ static double serve_in_lanes(size_t requests, unsigned workers)
         char name[32];
         int size =
             snprintf(name, sizeof name, "customer-%d", (int)(probe_random(&state) % CUSTOMERS));
-        lanepool_claim customer = lanepool_claim_bytes(name, (size_t)size, LANEPOOL_EXCLUSIVE);
+        lanepool_claim customer =
+            lanepool_claim_of(lanepool_key_bytes(name, (size_t)size), LANEPOOL_EXCLUSIVE);
         lanepool_task task = LANEPOOL_TASK_INIT;
         task.function = serve_one;
         task.claims = &customer;

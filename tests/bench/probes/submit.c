@@ -35,11 +35,11 @@ static double exchange_ns(void)
     return probe_median(measured, ATTEMPTS);
 }
 
-static int submit_all(lanepool_run *run, void *context, lanepool_call call)
+static int submit_all(lanepool_run *run, void *context)
 {
     struct inside *inside = context;
     lanepool_task task = LANEPOOL_TASK_INIT;
-    bool are_accepted = call == LANEPOOL_CALL_RUN;
+    bool are_accepted = true;
     task.function = probe_countdown_run;
     task.context = inside->fill->countdown;
     task.claims = inside->fill->claims;

@@ -27,11 +27,10 @@ struct crowd {
 
 static uint64_t body_rounds; /* 0: empty bodies */
 
-static int work(lanepool_run *run, void *context, lanepool_call call)
+static int work(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    probe_require(call == LANEPOOL_CALL_RUN, "a task is run");
     waits_body(body_rounds);
     return 0;
 }
@@ -56,7 +55,7 @@ static void *submit_share(void *argument)
     pthread_barrier_wait(&crowd->all);
     for (size_t i = 0; i < crowd->tasks; i += crowd->batch) {
         for (size_t j = 0; j < crowd->batch; j++)
-            claims[j] = lanepool_claim_id(probe_random(&state) % KEYS, LANEPOOL_EXCLUSIVE);
+            claims[j] = lanepool_exclusive(probe_random(&state) % KEYS);
         lanepool_status status = crowd->batch == 1
                                      ? lanepool_pool_submit(crowd->pool, tasks)
                                      : lanepool_pool_submit_batch(crowd->pool, tasks, crowd->batch,

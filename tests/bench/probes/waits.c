@@ -49,7 +49,7 @@ uint64_t waits_body_rounds(double ns)
 
 void waits_submit(lanepool_pool *pool, lanepool_task_fn function, void *context, uint64_t key)
 {
-    lanepool_claim claim = lanepool_claim_id(key, LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_exclusive(key);
     lanepool_task task = LANEPOOL_TASK_INIT;
     task.function = function;
     task.context = context;

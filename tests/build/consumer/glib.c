@@ -2,9 +2,9 @@
 #include <lanepool/adapters/glib.h>
 #include <lanepool/lanepool.h>
 
-static int quit(lanepool_run *run, void *context, lanepool_call call)
+static int quit(lanepool_run *run, void *context)
 {
-    (void)run, (void)call;
+    (void)run;
     g_main_loop_quit(context);
     return 0;
 }

@@ -3,9 +3,8 @@
 
 #include <lanepool/lanepool.h>
 
-static int say(lanepool_run *run, void *context, lanepool_call call)
+static int say(lanepool_run *run, void *context)
 {
-    (void)call;
     lanepool_run_set_result(run, context);
     return 0;
 }
@@ -14,7 +13,7 @@ int main(void)
 {
     lanepool_pool *pool;
     lanepool_future *future;
-    lanepool_claim claim = lanepool_claim_string("greeting", LANEPOOL_EXCLUSIVE);
+    lanepool_claim claim = lanepool_claim_of(lanepool_key_string("greeting"), LANEPOOL_EXCLUSIVE);
     lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_result result = { LANEPOOL_INVALID, 0, NULL };
 

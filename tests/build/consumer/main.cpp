@@ -1,19 +1,15 @@
-// A program in C++17: includes every header, and runs a task that is a lambda.
+// A program in C++17: every header, a task by lanepool.hpp, and a lambda as a C function.
 #include <atomic>
 
-#include <lanepool/lanepool.h>
+#include <lanepool/lanepool.hpp>
 
-int main()
-{
+int main() {
     std::atomic<int> runs{ 0 };
-    lanepool_pool *pool = nullptr;
+    lanepool::pool pool;
     lanepool_task task = LANEPOOL_TASK_INIT;
-    lanepool_claim claim = lanepool_claim_id(1, LANEPOOL_SHARED);
+    lanepool_claim claim = lanepool_shared(1);
 
-    if (lanepool_pool_create(nullptr, &pool) != LANEPOOL_OK) {
-        return 1;
-    }
-    task.function = [](lanepool_run *, void *context, lanepool_call) {
+    task.function = [](lanepool_run *, void *context) {
         ++*static_cast<std::atomic<int> *>(context);
         return 0;
     };
@@ -21,10 +17,9 @@ int main()
     task.claims = &claim;
     task.claim_count = 1;
     for (int i = 0; i < 3; i++) {
-        if (lanepool_pool_submit(pool, &task) != LANEPOOL_OK) {
+        if (lanepool_pool_submit(pool.handle(), &task) != LANEPOOL_OK) {
             return 1;
         }
     }
-    lanepool_pool_destroy(pool);
-    return runs == 3 ? 0 : 1;
+    return pool.submit(lanepool::exclusive(1), [&runs] { return runs == 3 ? 0 : 1; }).get();
 }

@@ -19,12 +19,12 @@ static void end(uv_idle_t *idle)
     }
 }
 
-static int count(lanepool_run *run, void *context, lanepool_call call)
+static int count(lanepool_run *run, void *context)
 {
     int *runs = context;
 
     (void)run;
-    *runs += call == LANEPOOL_CALL_RUN;
+    *runs += 1;
     return 0;
 }
 

@@ -1,0 +1,465 @@
+/**
+ * @file
+ * Looking at a pool: snapshots, events, times. docs/inspecting.md explains them.
+ */
+#ifndef LANEPOOL_INSPECT_H
+#define LANEPOOL_INSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lanepool/pool.h"
+#include "lanepool/status.h"
+#include "lanepool/task.h"
+
+LANEPOOL_C_BEGIN
+
+/**
+ * @defgroup snapshots Snapshots
+ * A pool's tasks, lanes and workers at one moment as plain data, and why a task does not run.
+ * Running tasks continue while a snapshot is taken. A task that a worker is just taking, or that is
+ * just being submitted, may be missing. @{
+ */
+
+/** As an index: none. */
+#define LANEPOOL_SNAPSHOT_NONE SIZE_MAX
+/** With an `is_compatible`: the most tasks that one is shown behind. */
+#define LANEPOOL_SNAPSHOT_BEHIND_MAX 64u
+
+/** The state of a task. */
+typedef enum lanepool_snapshot_state {
+    LANEPOOL_SNAPSHOT_WAITING = 0,  /**< behind others in every lane that it has entered */
+    LANEPOOL_SNAPSHOT_LATCHED = 1,  /**< at the head of some lanes, which it blocks while it waits
+                                         for the others */
+    LANEPOOL_SNAPSHOT_READY = 2,    /**< waits for a worker only */
+    LANEPOOL_SNAPSHOT_RUNNING = 3,  /**< its function was called, and has not returned */
+    LANEPOOL_SNAPSHOT_RETRYING = 4, /**< has failed, and will be retried */
+    LANEPOOL_SNAPSHOT_PARKED = 5    /**< has failed, and is parked: its lanes are poisoned */
+} lanepool_snapshot_state;
+
+/** A task that was routed and has not finished. */
+typedef struct lanepool_snapshot_task {
+    uint64_t ticket;               /**< its number in the acceptance order */
+    lanepool_task_fn function;     /**< as submitted */
+    void *context;                 /**< as submitted; the task may have freed it by now */
+    uint32_t tag;                  /**< as submitted */
+    const char *label;             /**< the name of its tag, or NULL */
+    lanepool_snapshot_state state; /**< its state */
+    uint32_t priority;             /**< as submitted */
+    uint32_t level;                /**< the higher of its priority and its inherited level */
+    size_t worker;                 /**< the worker that runs it; NONE if it does not run, is
+                                        detached, or another thread runs it */
+    size_t first_entry;            /**< index of its first entry */
+    size_t entry_count;            /**< the entries that it needs */
+    size_t arrived;                /**< the granted ones of them */
+    unsigned attempts;             /**< failed attempts, if RETRYING or PARKED; else 0 */
+    uint64_t retry_ns;             /**< RETRYING: when, by the monotonic clock */
+    bool detached;        /**< RUNNING: its function has returned, and it is not complete */
+    bool pumped;          /**< its pump runs it, no worker */
+    size_t missing;       /**< poisoned lanes that it does without */
+    size_t busy_context;  /**< RUNNING, in lanepool_run_context(): the context that it
+                               waits for or opens; or NONE */
+    uint64_t reserved[4]; /**< 0 */
+} lanepool_snapshot_task;
+
+/** A task's position in a lane. With an `is_compatible`: a task that it waits for. */
+typedef struct lanepool_snapshot_entry {
+    size_t task;          /**< its task */
+    size_t lane;          /**< its lane; NONE with an `is_compatible` */
+    size_t behind;        /**< with an `is_compatible`: the unfinished task before it; else NONE */
+    uint32_t mode;        /**< a lanepool_mode */
+    bool granted;         /**< at the lane's head */
+    size_t ahead;         /**< entries before it in the lane; 0 if granted */
+    uint64_t reserved[1]; /**< 0 */
+} lanepool_snapshot_entry;
+
+/** A lane that some of the tasks have entered. */
+typedef struct lanepool_snapshot_lane {
+    uint64_t number;      /**< as in events: a number, an address, a worker's index */
+    uint32_t type;        /**< a lanepool_event_lane */
+    const char *name;     /**< its name, with a final zero */
+    size_t first;         /**< index of its first entry in `order` */
+    size_t granted;       /**< granted entries, which come first */
+    size_t waiting;       /**< waiting entries, in their order, after those */
+    size_t unknown;       /**< entries granted to tasks that are missing here */
+    bool paused;          /**< see lanepool_lane_pause() */
+    bool by_rule;         /**< its tasks wait for one another only if `is_compatible` says so, as
+                               their other entries tell */
+    uint64_t pending;     /**< accepted, unfinished tasks that claim its key, including those not
+                               routed or not due; 0 if they are not counted */
+    uint64_t pending_max; /**< the limit on them, or LANEPOOL_UNLIMITED; 0 if not counted */
+    uint64_t reserved[4]; /**< 0 */
+} lanepool_snapshot_lane;
+
+/** A worker. */
+typedef struct lanepool_snapshot_worker {
+    size_t task;  /**< the task that it runs (the innermost, if it waits inside one), or NONE */
+    bool asleep;  /**< it sleeps */
+    size_t ready; /**< ready tasks in its queue */
+    bool absent;  /**< it has no thread; see `workers_min` */
+    uint64_t reserved[2]; /**< 0 */
+} lanepool_snapshot_worker;
+
+/** A context of a key that is open, or in `open`, `use` or `close`. */
+typedef struct lanepool_snapshot_context {
+    uint64_t number;        /**< of its key, as a lane's; 0 for a byte string */
+    uint32_t type;          /**< as a lane's */
+    const char *name;       /**< its key's name, with a final zero */
+    bool busy;              /**< open, use or close is running for it */
+    bool closing;           /**< busy: the pool's own thread closes it */
+    size_t task;            /**< busy: the task that calls; NONE if closing or missing here */
+    size_t waiting;         /**< busy: tasks that wait for the call */
+    void *context;          /**< the context, maybe closed by now; NULL if busy */
+    size_t users;           /**< tasks that use it; 0 if it lingers or is busy */
+    uint64_t idle_since_ns; /**< lingers since, by the monotonic clock; else 0 */
+    uint64_t due_ns;        /**< lingers until, by the monotonic clock; else 0 */
+    uint64_t reserved[4];   /**< 0 */
+} lanepool_snapshot_context;
+
+/** A pool at one moment. Tasks are ordered by ticket. */
+typedef struct lanepool_snapshot {
+    uint64_t time_ns;                          /**< when, by the monotonic clock */
+    uint64_t unrouted;                         /**< tasks that were just being submitted */
+    uint64_t blocked;                          /**< submits that wait for room */
+    const lanepool_snapshot_task *tasks;       /**< `task_count` tasks */
+    size_t task_count;                         /**< their number */
+    const lanepool_snapshot_entry *entries;    /**< `entry_count` entries, by task */
+    size_t entry_count;                        /**< their number */
+    const lanepool_snapshot_lane *lanes;       /**< `lane_count` lanes */
+    size_t lane_count;                         /**< their number */
+    const size_t *order;                       /**< entries by lane; see lanepool_snapshot_lane */
+    const lanepool_snapshot_worker *workers;   /**< `worker_count` workers */
+    size_t worker_count;                       /**< their number */
+    bool paused;                               /**< see lanepool_pool_pause() */
+    const lanepool_snapshot_context *contexts; /**< `context_count` contexts, in no order */
+    size_t context_count;                      /**< their number */
+} lanepool_snapshot;
+
+/**
+ * Takes a snapshot; tasks accepted before are routed first. Waits for the thread that routes, and
+ * so for the program's callbacks there: hold no lock here that one of these takes.
+ * @param snapshot Receives the snapshot, which may outlive the pool. Release it by
+ *                 lanepool_snapshot_release(). NULL on failure.
+ * @retval LANEPOOL_DEADLOCK  Called from a callback.
+ * @retval LANEPOOL_SHUT_DOWN The pool has ended. Inside a task also when the pool was stopped.
+ * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block while another thread
+ *     routes. @complexity O(n log n) for n entries of pending tasks, and O(lanes); with an
+ *     `is_compatible` O(n^2) questions.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_snapshot_take(lanepool_pool *pool, lanepool_snapshot **snapshot);
+
+/** Releases a snapshot. */
+LANEPOOL_API void lanepool_snapshot_release(lanepool_snapshot *snapshot);
+
+/**
+ * Returns the index of a task; LANEPOOL_SNAPSHOT_NONE if it is not in the snapshot.
+ * @param ticket The task's ticket.
+ * @complexity O(log(tasks)).
+ */
+LANEPOOL_API size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, uint64_t ticket);
+
+/** One reason why a task does not run: in one lane it is behind another task. */
+typedef struct lanepool_snapshot_reason {
+    size_t entry;   /**< the entry that is not granted; its task waits */
+    size_t blocker; /**< a task that has the lane, or a rollup that waits before it there; NONE if
+                         the lane is paused or the blocker is missing here */
+    size_t depth;   /**< 0 for the given task, 1 for its blockers, and so on */
+    uint64_t reserved[1]; /**< 0 */
+} lanepool_snapshot_reason;
+
+/**
+ * Says why a task does not run: its blockers, their blockers, and so on down to tasks that run, are
+ * ready or have failed. For each lane where it waits there is a reason for each task that has the
+ * lane, and one for the nearest rollup before it that also waits elsewhere. Each blocker is
+ * followed once.
+ * @param task     An index of a task.
+ * @param reasons  Receives up to `capacity` reasons, by depth; may be NULL if that is 0.
+ * @param capacity The room in reasons.
+ * @param count    Receives the number of all reasons; 0 if the task runs, is ready or has failed.
+ * @retval LANEPOOL_INVALID An argument is NULL, or there is no such task.
+ * @also NOMEM. @complexity O(entries of the followed tasks, and of the lanes that they wait in).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_explain(
+    const lanepool_snapshot *snapshot, size_t task, lanepool_snapshot_reason *reasons,
+    size_t capacity, size_t *count);
+
+/**
+ * Receives a piece of text, without a final zero.
+ * @param context As given to the call that writes.
+ * @param text    Valid during the call.
+ * @param size    In bytes.
+ */
+typedef void (*lanepool_write_fn)(void *context, const char *text, size_t size);
+
+/**
+ * Writes why a task does not run, a line for each reason.
+ * @param ticket  The task's ticket.
+ * @param write   Called for each piece of text.
+ * @param context Passed to write; may be NULL.
+ * @retval LANEPOOL_INVALID An argument is NULL, or the task is not in the snapshot.
+ * @also NOMEM. @threads Any thread; blocks only if write does. @complexity As
+ *     lanepool_snapshot_explain().
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_reasons(
+    const lanepool_snapshot *snapshot, uint64_t ticket, lanepool_write_fn write, void *context);
+
+/**
+ * Writes a snapshot as text: workers and why they are idle; lanes, the tasks that have them, and
+ * the tasks that wait.
+ * @param write   Called for each piece of text.
+ * @param context Passed to write; may be NULL.
+ * @also INVALID, NOMEM. @threads Any thread; blocks only if write does. @complexity O(size of the
+ *     snapshot).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_text(
+    const lanepool_snapshot *snapshot, lanepool_write_fn write, void *context);
+
+/**
+ * Writes a snapshot as a graph for Graphviz: which task waits for which.
+ * @param write   Called for each piece of text.
+ * @param context Passed to write; may be NULL.
+ * @also INVALID, NOMEM. @threads Any thread; blocks only if write does. @complexity O(size of the
+ *     snapshot).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_dot(
+    const lanepool_snapshot *snapshot, lanepool_write_fn write, void *context);
+
+/**
+ * Writes why a task does not run, or what has become of it, from its future. Takes a snapshot.
+ * @param future  The task's; its pool must not be destroyed during the call.
+ * @param write   Called for each piece of text.
+ * @param context Passed to write; may be NULL.
+ * @retval LANEPOOL_OK Done, also if the task has finished, is delayed, or is a sequence's.
+ * @retval LANEPOOL_DEADLOCK,LANEPOOL_SHUT_DOWN As for lanepool_snapshot_take().
+ * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_snapshot_take(). @complexity
+ *     As for lanepool_snapshot_take().
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context);
+
+/** @} */
+
+/**
+ * @defgroup events Events
+ * What happens to tasks, lanes and workers, in a pool with `trace_events`. Each thread has a ring;
+ * a full ring overwrites its oldest event, and each reader counts the events that it has missed. @{
+ */
+
+/** The types of events. In brackets: what `object` and `detail` contain, if anything. */
+typedef enum lanepool_event_type {
+    LANEPOOL_EVENT_SUBMIT = 1,  /**< a thread submits a task [object: its submission] */
+    LANEPOOL_EVENT_ROUTE = 2,   /**< the task gets its ticket [object: its submission; detail: its
+                                     tag]; ENTER follows for each lane */
+    LANEPOOL_EVENT_ENTER = 3,   /**< the task enters a lane [object: the lane; detail:
+                                     LANEPOOL_EVENT_SHARED, LANEPOOL_EVENT_GRANTED] */
+    LANEPOOL_EVENT_ARRIVE = 4,  /**< the task, which waited there, reaches the head of a lane; a
+                                     rollup is latched there while it waits elsewhere [object: the
+                                     lane] */
+    LANEPOOL_EVENT_READY = 5,   /**< every lane is granted: the task waits for a worker only */
+    LANEPOOL_EVENT_START = 6,   /**< its function is called */
+    LANEPOOL_EVENT_END = 7,     /**< its function has returned [detail: a lanepool_status] */
+    LANEPOOL_EVENT_RELEASE = 8, /**< the task leaves a lane [object: the lane; detail:
+                                     LANEPOOL_EVENT_EARLY] */
+    LANEPOOL_EVENT_STEAL = 9,   /**< a worker takes ready tasks from another's queue [object: that
+                                     worker; detail: how many] */
+    LANEPOOL_EVENT_SLEEP = 10,  /**< a worker has nothing to do and sleeps, or leaves */
+    LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken, or has come back */
+    LANEPOOL_EVENT_CANCEL = 12, /**< the task will not run: it is cancelled or handed back. Without
+                                     a ticket, it was refused by a shutdown [object: its
+                                     submission] */
+    LANEPOOL_EVENT_NAME = 13,   /**< a part of a lane's name [object: the lane; detail: the part's
+                                     position, and from bit 16 on the size of the name; task: up to
+                                     eight bytes, the first one lowest] */
+    LANEPOOL_EVENT_RETRY = 14,  /**< an attempt has failed; READY and START follow when the task is
+                                     retried [detail: a lanepool_status] */
+    LANEPOOL_EVENT_PARK = 15,   /**< the last attempt has failed, and the task is parked: READY
+                                     follows if it is retried, or END [detail: a lanepool_status] */
+} lanepool_event_type;
+
+/** In the detail of LANEPOOL_EVENT_ENTER. */
+#define LANEPOOL_EVENT_SHARED  ((uint32_t)1) /**< the claim is SHARED */
+#define LANEPOOL_EVENT_GRANTED ((uint32_t)2) /**< at once: no ARRIVE follows */
+
+/**
+ * In the detail of LANEPOOL_EVENT_RELEASE: the task runs and releases the lane early, or it was
+ * cancelled and never had it.
+ */
+#define LANEPOOL_EVENT_EARLY ((uint32_t)1)
+
+/** `object_type` of ENTER, ARRIVE, RELEASE and NAME: what `object` identifies. */
+typedef enum lanepool_event_lane {
+    LANEPOOL_EVENT_LANE_ID = 1,      /**< a 64-bit number's lane: `object` is the number */
+    LANEPOOL_EVENT_LANE_POINTER = 2, /**< an address's lane: `object` is the address */
+    LANEPOOL_EVENT_LANE_BYTES = 3,   /**< a byte string's lane: `object` is unique among such lanes
+                                          at that time; see NAME */
+    LANEPOOL_EVENT_LANE_WORKER = 4,  /**< a worker's lane: `object` is its index */
+    LANEPOOL_EVENT_LANE_TASK = 5,    /**< with an `is_compatible`: `object` is the ticket of a task
+                                          before this one */
+    LANEPOOL_EVENT_LANE_KIND = 6     /**< with an `is_compatible`: `object` is a kind whose tasks
+                                          are before this one */
+} lanepool_event_lane;
+
+/** As `thread`: numbers from here on are threads that are not workers. */
+#define LANEPOOL_EVENT_OUTSIDE ((uint16_t)0x8000)
+/** The longest recorded name of a lane, in bytes; longer names are cut. */
+#define LANEPOOL_EVENT_NAME_MAX 64u
+
+/** One event. */
+typedef struct lanepool_event {
+    uint64_t time_ns;    /**< when, by the monotonic clock */
+    uint64_t task;       /**< the task's ticket; 0 if none, or not known yet */
+    uint64_t object;     /**< see lanepool_event_type */
+    uint32_t detail;     /**< see lanepool_event_type */
+    uint16_t thread;     /**< a worker's index, or from LANEPOOL_EVENT_OUTSIDE on another thread */
+    uint8_t type;        /**< a lanepool_event_type */
+    uint8_t object_type; /**< with a lane: a lanepool_event_lane */
+} lanepool_event;
+
+/** A position in a pool's events. */
+typedef struct lanepool_trace_reader lanepool_trace_reader;
+
+/**
+ * Opens a reader at the oldest events that the rings still contain. Readers are independent.
+ * @param pool   A pool with `trace_events`.
+ * @param reader Receives the reader; close it before the pool is destroyed. NULL on failure.
+ * @retval LANEPOOL_INVALID An argument is NULL, or the pool records no events.
+ * @also NOMEM, FORKED. @complexity O(threads).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader **reader);
+
+/**
+ * Reads the next events of all threads, ordered by time and cause. Some events of the time of the
+ * call are left for the next one. After lanepool_pool_await() all events can be read.
+ * @param events   Receives up to `capacity` events.
+ * @param capacity The room in events.
+ * @param count    Receives how many were read; 0: none yet.
+ * @also INVALID, NOMEM. @threads Any thread, inside tasks and callbacks too, one at a time for each
+ *     reader; never blocks. In a signal handler see docs/inspecting.md. @complexity O(events x
+ *     threads).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_trace_read(
+    lanepool_trace_reader *reader, lanepool_event *events, size_t capacity, size_t *count);
+
+/**
+ * Returns how many events this reader has missed because they were overwritten. Exact: each event
+ * is either read or counted here.
+ * @threads As for lanepool_trace_read(). @complexity O(threads).
+ */
+LANEPOOL_API uint64_t lanepool_trace_missed(const lanepool_trace_reader *reader);
+
+/** Closes a reader. @threads As for lanepool_trace_read(). */
+LANEPOOL_API void lanepool_trace_close(lanepool_trace_reader *reader);
+
+/**
+ * Chooses the events that are recorded from now on; initially all are. A thread may still write the
+ * event that it was just writing.
+ * @param pool  A pool with `trace_events`.
+ * @param types A bit (1u << type) for each lanepool_event_type; 0: none.
+ * @param every Record only tasks whose ticket is a multiple of this power of two; 1: all. Beyond 1
+ *              no SUBMIT is recorded.
+ * @retval LANEPOOL_INVALID pool is NULL or records no events, or `every` is not a power of two.
+ * @also FORKED.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_trace_choose(lanepool_pool *pool, uint32_t types, uint32_t every);
+
+/** @} */
+
+/**
+ * @defgroup times Times
+ * How long tasks wait, are latched, are ready and run, for each lane and tag, and why workers are
+ * idle: added up from events, in the order in which they were read. For each lanepool_times one
+ * thread at a time. @{
+ */
+
+/** As `object_type` of a row: all lanes without a row of their own. */
+#define LANEPOOL_TIMES_OTHERS ((uint8_t)255)
+
+/** Added-up times. */
+typedef struct lanepool_times lanepool_times;
+
+/** Durations in nanoseconds; 0 if there are none. Percentiles are at most 7 % too large. */
+typedef struct lanepool_durations {
+    uint64_t count;  /**< how many */
+    uint64_t p50_ns; /**< half of them were at most this long */
+    uint64_t p99_ns; /**< 99 in 100 were at most this long */
+    uint64_t max_ns; /**< the longest, exact */
+} lanepool_durations;
+
+/** The times of the tasks of one lane or one tag. */
+typedef struct lanepool_times_row {
+    uint64_t object;            /**< the lane as in events, or the tag */
+    uint8_t object_type;        /**< a lanepool_event_lane; 0 for a tag; LANEPOOL_TIMES_OTHERS */
+    lanepool_durations waiting; /**< behind others in this lane; for a tag from ROUTE to READY */
+    lanepool_durations latched; /**< rollups at the head of this lane that waited elsewhere; for a
+                                     tag from the first arrival on */
+    lanepool_durations ready;   /**< for a worker; again before each attempt */
+    lanepool_durations running; /**< from START to END; the sum of a task's attempts, without the
+                                     time between them */
+    uint64_t reserved[4];       /**< 0 */
+} lanepool_times_row;
+
+/** The time of all workers together, in nanoseconds. */
+typedef struct lanepool_times_workers {
+    uint64_t running_ns;      /**< running tasks */
+    uint64_t idle_ns;         /**< asleep, no routed task waiting or ready */
+    uint64_t idle_blocked_ns; /**< asleep, some waiting in lanes, none ready */
+    uint64_t idle_ready_ns;   /**< asleep, some ready: being woken */
+    uint64_t reserved[4];     /**< 0 */
+} lanepool_times_workers;
+
+/**
+ * Creates an empty lanepool_times.
+ * @param lanes_max The number of lanes with rows of their own, at least 1. The first lanes get
+ *                  them; the others share a row.
+ * @param times     Receives it; the caller destroys it. NULL on failure.
+ * @retval LANEPOOL_INVALID times is NULL, or lanes_max is 0.
+ * @also NOMEM.
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_times_create(size_t lanes_max, lanepool_times **times);
+
+/** Destroys a lanepool_times. @complexity O(rows + unfinished tasks). */
+LANEPOOL_API void lanepool_times_destroy(lanepool_times *times);
+
+/**
+ * Adds events. If the first events of a task are missing, its unknown times are left out.
+ * @param events `count` events, as lanepool_trace_read() gave them.
+ * @param count  May be 0.
+ * @retval LANEPOOL_NOMEM No memory: the times of some of these tasks are lost.
+ * @also INVALID. @complexity O(events + lanes of the tasks that end).
+ */
+LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
+lanepool_times_add(lanepool_times *times, const lanepool_event *events, size_t count);
+
+/**
+ * Forgets unfinished tasks, but no added-up time. Call it when the reader has missed events.
+ * @complexity O(unfinished tasks).
+ */
+LANEPOOL_API void lanepool_times_forget_pending(lanepool_times *times);
+
+/**
+ * Reads the times by lane and by tag, in the order in which these first appeared.
+ * @param rows     Receives up to `capacity` rows; may be NULL if that is 0.
+ * @param capacity The room in rows.
+ * @return The number of all rows.
+ * @complexity O(rows).
+ */
+LANEPOOL_API size_t
+lanepool_times_rows(const lanepool_times *times, lanepool_times_row *rows, size_t capacity);
+
+/**
+ * Reads the workers' time up to the last event; meaningless if only a sample was recorded.
+ * @param workers Receives the times.
+ */
+LANEPOOL_API void
+lanepool_times_of_workers(const lanepool_times *times, lanepool_times_workers *workers);
+
+/** @} */
+
+LANEPOOL_C_END
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * Misuse that a call finds but cannot answer with a status. With LANEPOOL_CHECKED the program ends,
+ * and a message names the mistake. Without it the call answers something safe.
+ */
+#ifndef LANEPOOL_SRC_BASE_MISUSE_H
+#define LANEPOOL_SRC_BASE_MISUSE_H
+
+#include "platform/platform.h"
+
+#if defined(LANEPOOL_CHECKED)
+#define LANEPOOL_I_MISUSED(wrong, what) \
+    ((wrong) && (lanepool_i_report_misuse(__func__, what), true))
+#else
+#define LANEPOOL_I_MISUSED(wrong, what) (wrong)
+#endif
+
+#endif

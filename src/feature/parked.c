@@ -1,0 +1,212 @@
+/* Owns the tables of parked tasks; see parked.h. */
+#include "feature/parked.h"
+
+#include "route/entries.h"
+#include "route/pool.h"
+
+void lanepool_i_parked_init(lanepool_i_failures *failures)
+{
+    failures->tickets = failures->first_tickets;
+    failures->ticket_mask = LANEPOOL_I_PARKED_CHAINS - 1;
+    failures->lanes = failures->first_lanes;
+    failures->lane_mask = LANEPOOL_I_PARKED_CHAINS - 1;
+}
+
+void lanepool_i_parked_fini(lanepool_i_failures *failures)
+{
+    if (failures->tickets != failures->first_tickets)
+        lanepool_i_memory_free(failures->tickets);
+    if (failures->lanes != failures->first_lanes)
+        lanepool_i_memory_free(failures->lanes);
+}
+
+/* --- by ticket --- */
+
+static void add_ticket(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+{
+    uint64_t ticket = lanepool_i_task_ticket(attempts->task);
+    lanepool_i_attempts **chain = &failures->tickets[ticket & failures->ticket_mask];
+    attempts->chained = *chain;
+    *chain = attempts;
+}
+
+static void remove_ticket(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+{
+    uint64_t ticket = lanepool_i_task_ticket(attempts->task);
+    lanepool_i_attempts **at = &failures->tickets[ticket & failures->ticket_mask];
+    while (*at != attempts)
+        at = &(*at)->chained;
+    *at = attempts->chained;
+}
+
+lanepool_i_attempts *lanepool_i_parked_find_locked(const lanepool_i_failures *failures,
+                                                   uint64_t ticket)
+{
+    lanepool_i_attempts *attempts = failures->tickets[ticket & failures->ticket_mask];
+    while (attempts != NULL && lanepool_i_task_ticket(attempts->task) != ticket)
+        attempts = attempts->chained;
+    return attempts;
+}
+
+/* --- by lane --- */
+
+static lanepool_i_wide_entry *next_in_chain(const lanepool_i_wide_entry *entry)
+{
+    return (lanepool_i_wide_entry *)load_relaxed(&entry->entry.next);
+}
+
+static lanepool_i_parked_chain *chain_of(const lanepool_i_failures *failures,
+                                         const lanepool_i_lane *lane)
+{
+    return &failures->lanes[lane->key.hash & failures->lane_mask];
+}
+
+static void add_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *entry)
+{
+    lanepool_i_parked_chain *chain = chain_of(failures, entry->entry.at.lane);
+    store_relaxed(&entry->entry.next, 0);
+    if (chain->first == NULL)
+        chain->first = entry;
+    else
+        store_relaxed(&chain->last->entry.next, (uintptr_t)entry);
+    chain->last = entry;
+}
+
+static void remove_entry(lanepool_i_failures *failures, lanepool_i_wide_entry *entry)
+{
+    lanepool_i_parked_chain *chain = chain_of(failures, entry->entry.at.lane);
+    lanepool_i_wide_entry *before = NULL;
+    for (lanepool_i_wide_entry *other = chain->first; other != entry; other = next_in_chain(other))
+        before = other;
+    if (before == NULL)
+        chain->first = next_in_chain(entry);
+    else
+        store_relaxed(&before->entry.next, (uintptr_t)next_in_chain(entry));
+    if (chain->last == entry)
+        chain->last = before;
+}
+
+/* Calls `change` for each lane that the task poisons. Returns their number. */
+static size_t each_entry(lanepool_i_failures *failures, const lanepool_i_attempts *attempts,
+                         void (*change)(lanepool_i_failures *failures,
+                                        lanepool_i_wide_entry *entry))
+{
+    size_t changed = 0;
+    if (attempts->pool->rule->route_with_hold == NULL)
+        return 0;
+    for (size_t i = 0; i < lanepool_i_task_count(attempts->task); i++) {
+        lanepool_i_wide_entry *entry = &lanepool_i_entries_wide(attempts->task)[i];
+        if (lanepool_i_lane_is_void(entry->entry.at.lane))
+            continue;
+        change(failures, entry);
+        changed++;
+    }
+    return changed;
+}
+
+bool lanepool_i_parked_has_lane(lanepool_i_failures *failures, const lanepool_i_lane *lane)
+{
+    lanepool_i_mutex_lock(&failures->lock);
+    const lanepool_i_wide_entry *entry = chain_of(failures, lane)->first;
+    while (entry != NULL && entry->entry.at.lane != lane)
+        entry = next_in_chain(entry);
+    lanepool_i_mutex_unlock(&failures->lock);
+    return entry != NULL;
+}
+
+bool lanepool_i_parked_is_dropping(lanepool_i_failures *failures, const lanepool_i_lane *lane,
+                                   const void *dropped_by)
+{
+    bool drops = false;
+    lanepool_i_mutex_lock(&failures->lock);
+    const lanepool_i_wide_entry *entry = chain_of(failures, lane)->first;
+    for (; entry != NULL && !drops; entry = next_in_chain(entry))
+        drops = entry->entry.at.lane == lane &&
+                lanepool_i_attempts_of((lanepool_i_task *)(entry->owner & LANEPOOL_I_OWNER_TASK))
+                        ->dropped_by == dropped_by;
+    lanepool_i_mutex_unlock(&failures->lock);
+    return drops;
+}
+
+/* --- both --- */
+
+void lanepool_i_parked_add_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+{
+    attempts->is_parked = true;
+    failures->parked++;
+    failures->changes++;
+    add_ticket(failures, attempts);
+    failures->poisoned += each_entry(failures, attempts, add_entry);
+}
+
+void lanepool_i_parked_remove_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+{
+    attempts->is_parked = false;
+    failures->parked--;
+    failures->changes++;
+    remove_ticket(failures, attempts);
+    failures->poisoned -= each_entry(failures, attempts, remove_entry);
+}
+
+/* --- growing --- */
+
+/* Puts all parked tasks into the new tables. */
+static void fill_again(lanepool_i_failures *failures)
+{
+    memset(failures->tickets, 0, (failures->ticket_mask + 1) * sizeof *failures->tickets);
+    memset(failures->lanes, 0, (failures->lane_mask + 1) * sizeof *failures->lanes);
+    lanepool_i_attempts *oldest = failures->first;
+    while (oldest != NULL && oldest->next != NULL)
+        oldest = oldest->next;
+    for (lanepool_i_attempts *attempts = oldest; attempts != NULL;) {
+        if (attempts->is_parked) {
+            add_ticket(failures, attempts);
+            (void)each_entry(failures, attempts, add_entry);
+        }
+        attempts = attempts->link == &failures->first
+                       ? NULL
+                       : (lanepool_i_attempts *)((char *)attempts->link -
+                                                 offsetof(lanepool_i_attempts, next));
+    }
+}
+
+/* Another thread may have grown the tables in between; then the memory is not needed. */
+static void grow_parked_tables(lanepool_i_failures *failures, size_t ticket_count,
+                               size_t lane_count)
+{
+    lanepool_i_attempts **tickets = lanepool_i_memory_alloc(ticket_count * sizeof *tickets);
+    lanepool_i_parked_chain *lanes = lanepool_i_memory_alloc(lane_count * sizeof *lanes);
+    lanepool_i_attempts **old_tickets = tickets;
+    lanepool_i_parked_chain *old_lanes = lanes;
+    lanepool_i_mutex_lock(&failures->lock);
+    if (tickets != NULL && lanes != NULL && ticket_count >= failures->ticket_mask + 1 &&
+        lane_count >= failures->lane_mask + 1) {
+        old_tickets = failures->tickets;
+        old_lanes = failures->lanes;
+        failures->tickets = tickets;
+        failures->ticket_mask = ticket_count - 1;
+        failures->lanes = lanes;
+        failures->lane_mask = lane_count - 1;
+        fill_again(failures);
+    }
+    lanepool_i_mutex_unlock(&failures->lock);
+    if (old_tickets != failures->first_tickets)
+        lanepool_i_memory_free(old_tickets);
+    if (old_lanes != failures->first_lanes)
+        lanepool_i_memory_free(old_lanes);
+}
+
+void lanepool_i_parked_make_room(lanepool_i_failures *failures)
+{
+    lanepool_i_mutex_lock(&failures->lock);
+    size_t ticket_count = failures->ticket_mask + 1;
+    size_t lane_count = failures->lane_mask + 1;
+    bool grows = failures->parked >= ticket_count || failures->poisoned >= 2 * lane_count;
+    while (failures->parked >= ticket_count)
+        ticket_count *= 2;
+    while (failures->poisoned >= 2 * lane_count)
+        lane_count *= 2;
+    lanepool_i_mutex_unlock(&failures->lock);
+    if (grows)
+        grow_parked_tables(failures, ticket_count, lane_count);
+}

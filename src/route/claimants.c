@@ -1,0 +1,117 @@
+/* Owns the claimants of keys, and the entries of tasks among them; see claimants.h. */
+#include "route/claimants.h"
+
+#include "route/pool.h"
+
+lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lanepool_i_task *task)
+{
+    return (lanepool_i_claim_entry *)((char *)(task + 1) + pool->extension);
+}
+
+/* Finds the claimants of each claim. Of several claims of one key the first remains. Returns how
+ * many remain. */
+static uint32_t merge_claims(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *task)
+{
+    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
+    uint64_t stamp = ++pool->router.last_stamp << 1;
+    uint32_t merged_count = 0;
+    for (uint32_t i = 0; i < task->as.wide.count; i++) {
+        uintptr_t owner = entries[i].claim.owner;
+        uint32_t type = (uint32_t)(owner >> LANEPOOL_I_OWNER_TYPE_SHIFT) & 3u;
+        lanepool_i_lane *lane = lanepool_i_lane_table_lane_of_entry(pool, &pool->lane_table, record,
+                                                                    &entries[i].claim.entry, type);
+        lanepool_i_claimants *claimants = (lanepool_i_claimants *)lane;
+        if ((claimants->stamp & ~(uint64_t)1) != stamp) {
+            claimants->stamp = stamp;
+            entries[merged_count++].claim.entry.at.lane = lane;
+        }
+        if ((owner & LANEPOOL_I_OWNER_SHARED) == 0)
+            claimants->stamp |= 1;
+    }
+    return merged_count;
+}
+
+void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task)
+{
+    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
+    uint32_t count = merge_claims(pool, record, task);
+    for (uint32_t i = 0; i < count; i++) {
+        bool exclusive = (lanepool_i_claimants_of(&entries[i])->stamp & 1) != 0;
+        entries[i].claim.owner = (uintptr_t)task | (exclusive ? 0 : LANEPOOL_I_OWNER_SHARED);
+        entries[i].previous = &entries[i];
+    }
+    task->as.wide.count = count & LANEPOOL_I_WIDE_COUNT_MASK;
+}
+
+void lanepool_i_claimants_add(lanepool_i_claim_entry *entry)
+{
+    lanepool_i_claimants *claimants = lanepool_i_claimants_of(entry);
+    store_relaxed(&entry->claim.entry.next, (uintptr_t)claimants->entries);
+    entry->previous = NULL;
+    if (claimants->entries != NULL)
+        claimants->entries->previous = entry;
+    claimants->entries = entry;
+}
+
+void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry)
+{
+    lanepool_i_claim_entry *next = lanepool_i_claim_next(entry);
+    if (next != NULL)
+        next->previous = entry->previous;
+    if (entry->previous != NULL)
+        store_relaxed(&entry->previous->claim.entry.next, (uintptr_t)next);
+    else
+        lanepool_i_claimants_of(entry)->entries = next;
+}
+
+bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane)
+{
+    const lanepool_i_claimants *claimants = (const lanepool_i_claimants *)lane;
+    return claimants->exclusive == NULL && claimants->entries == NULL;
+}
+
+bool lanepool_i_claimants_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                                      const lanepool_i_lane *lane)
+{
+    const lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
+    size_t i = lanepool_i_task_count(task);
+    while (i > 0 && entries[i - 1].claim.entry.at.lane != lane)
+        i--;
+    return i > 0;
+}
+
+/* Writes the claims over the entries. Entries are wider than claims, so no entry is overwritten
+ * before it has been read. */
+const lanepool_claim *lanepool_i_claimants_read_claims(const lanepool_pool *pool,
+                                                       lanepool_i_task *task,
+                                                       lanepool_claim *plain_claims, size_t *count)
+{
+    (void)plain_claims;
+    *count = task->as.wide.count;
+    lanepool_i_claim_entry *entries = lanepool_i_claim_entries(pool, task);
+    lanepool_claim *result = (lanepool_claim *)entries;
+    for (size_t i = 0; i < *count; i++) {
+        lanepool_i_claim_entry entry = entries[i];
+        result[i] = lanepool_claim_of(
+            lanepool_i_key_for_program(&lanepool_i_claimants_of(&entry)->key),
+            lanepool_i_claim_is_shared(&entry) ? LANEPOOL_SHARED : LANEPOOL_EXCLUSIVE);
+    }
+    return result;
+}
+
+/* The program's rule decides which tasks of the key wait for one another, not their claims. */
+void lanepool_i_claimants_census_lane(const lanepool_i_census *census, const void *address,
+                                      lanepool_snapshot_lane *described, char *name, size_t size)
+{
+    const lanepool_i_claimants *claimants = address;
+    const lanepool_i_lane *lane = address;
+    described->number = lanepool_i_lane_number(lane);
+    described->type = lanepool_i_lane_type(lane);
+    described->granted = 0;
+    described->by_rule = true;
+    size_t used =
+        lanepool_i_key_name(census->pool, census->record, &claimants->key, name, size - 1);
+    name[used] = '\0';
+}

@@ -1,0 +1,81 @@
+/*
+ * Claimants: of each key, unfinished tasks that claim it. For the rules that find conflicts by key,
+ * but have no lane for each key: lanes for workers, and the program's rule with claims as its
+ * scope. The lane table finds the claimants of a key; they use the memory of a lane.
+ *
+ * A finished task stays among the claimants until the role's holder reaps it.
+ */
+#ifndef LANEPOOL_SRC_ROUTE_CLAIMANTS_H
+#define LANEPOOL_SRC_ROUTE_CLAIMANTS_H
+
+#include "route/census.h"
+#include "route/router.h"
+
+typedef struct lanepool_i_claim_entry lanepool_i_claim_entry;
+
+/* Guard: R. */
+typedef struct lanepool_i_claimants {
+    lanepool_i_key key;
+    lanepool_i_task *exclusive;      /* R: only with lanes for workers: the last EXCLUSIVE claim's
+                                        task; NULL if reaped */
+    lanepool_i_claim_entry *entries; /* R: newest first. With lanes for workers: the SHARED claims
+                                        since `exclusive` */
+    uint64_t stamp; /* R: of the last task that named the key, times two; the lowest
+                       bit: one of its claims is EXCLUSIVE */
+} lanepool_i_claimants;
+
+/* A task's claim of a key. Guard: R. */
+struct lanepool_i_claim_entry {
+    lanepool_i_wide_entry claim; /* its link is the next entry of the key, its lane the claimants */
+    lanepool_i_claim_entry *previous; /* R: of the key; or itself if it is not among its entries */
+};
+
+_Static_assert(sizeof(lanepool_i_claimants) <= sizeof(lanepool_i_lane),
+               "claimants fit into a lane");
+_Static_assert(offsetof(lanepool_i_claim_entry, claim) == 0,
+               "a claim entry begins like a wide one");
+
+static inline lanepool_i_claimants *lanepool_i_claimants_of(const lanepool_i_claim_entry *entry)
+{
+    return (lanepool_i_claimants *)entry->claim.entry.at.lane;
+}
+
+static inline lanepool_i_task *lanepool_i_claim_owner(const lanepool_i_claim_entry *entry)
+{
+    return (lanepool_i_task *)(entry->claim.owner & LANEPOOL_I_OWNER_TASK);
+}
+
+static inline bool lanepool_i_claim_is_shared(const lanepool_i_claim_entry *entry)
+{
+    return (entry->claim.owner & LANEPOOL_I_OWNER_SHARED) != 0;
+}
+
+static inline lanepool_i_claim_entry *lanepool_i_claim_next(const lanepool_i_claim_entry *entry)
+{
+    return (lanepool_i_claim_entry *)load_relaxed(&entry->claim.entry.next);
+}
+
+/* Returns the entries of a task; their number is the task's. */
+lanepool_i_claim_entry *lanepool_i_claim_entries(const lanepool_pool *pool, lanepool_i_task *task);
+
+/* The following are the role's holder's. */
+
+/* Finds the claimants of each claim's key. Of several claims of one key one entry remains, in the
+ * strongest mode. The entries are not among the claimants yet. */
+void lanepool_i_claimants_resolve(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task);
+void lanepool_i_claimants_add(lanepool_i_claim_entry *entry);
+void lanepool_i_claimants_remove(const lanepool_i_claim_entry *entry);
+/* Returns true if no task claims the key; for the lane table. */
+bool lanepool_i_claimants_are_none(const lanepool_i_lane *lane);
+
+/* Functions of a rule; see rule.h. */
+bool lanepool_i_claimants_claims_lane(const lanepool_pool *pool, lanepool_i_task *task,
+                                      const lanepool_i_lane *lane);
+const lanepool_claim *lanepool_i_claimants_read_claims(const lanepool_pool *pool,
+                                                       lanepool_i_task *task,
+                                                       lanepool_claim *plain_claims, size_t *count);
+void lanepool_i_claimants_census_lane(const lanepool_i_census *census, const void *claimants,
+                                      lanepool_snapshot_lane *described, char *name, size_t size);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * Misuse. A call with a status answers INVALID, or what names the mistake, and changes nothing. A
+ * call without a status answers something safe, or ends a checked build with a message.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "support/process.h"
+#include "support/step.h"
+#include "support/test.h"
+
+/* --- calls without a status --- */
+
+/* Each returns true if the answer is the safe one. */
+static bool is_shut_down(void)
+{
+    return lanepool_pool_is_shut_down(NULL);
+}
+
+static bool is_terminated(void)
+{
+    return lanepool_pool_is_terminated(NULL);
+}
+
+static bool is_not_paused(void)
+{
+    return !lanepool_pool_is_paused(NULL);
+}
+
+static bool has_no_worker(void)
+{
+    return lanepool_pool_worker_count(NULL) == 0;
+}
+
+static bool has_no_pool(void)
+{
+    return lanepool_run_pool(NULL) == NULL;
+}
+
+static bool has_no_ticket(void)
+{
+    return lanepool_run_ticket(NULL) == 0;
+}
+
+static bool has_missed_nothing(void)
+{
+    return lanepool_trace_missed(NULL) == 0;
+}
+
+static bool runs_on_no_worker(void)
+{
+    return lanepool_run_worker(NULL) == SIZE_MAX && lanepool_run_worker_context(NULL) == NULL;
+}
+
+static bool is_first_attempt(void)
+{
+    return lanepool_run_attempt(NULL) == 1;
+}
+
+static bool holds_nothing(void)
+{
+    return !lanepool_run_holds(NULL, lanepool_key_id(1));
+}
+
+static bool sets_nothing(void)
+{
+    lanepool_run_set_result(NULL, NULL);
+    return true;
+}
+
+static bool is_not_cancelled(void)
+{
+    return !lanepool_run_is_cancelled(NULL) && !lanepool_detached_is_cancelled(NULL);
+}
+
+static bool has_no_member(void)
+{
+    return lanepool_group_pending(NULL) == 0;
+}
+
+static bool sequence_is_cancelled(void)
+{
+    return lanepool_sequence_is_cancelled(NULL);
+}
+
+static bool retains_nothing(void)
+{
+    return lanepool_future_retain(NULL) == NULL;
+}
+
+static bool finds_nothing(void)
+{
+    return lanepool_snapshot_find(NULL, 1) == LANEPOOL_SNAPSHOT_NONE;
+}
+
+static int complete_twice(lanepool_run *run, void *context)
+{
+    lanepool_status *answers = context;
+    lanepool_detached *detached;
+
+    answers[0] = lanepool_run_detach(run, &detached);
+    if (answers[0] == LANEPOOL_OK) {
+        answers[1] = lanepool_task_complete(detached, 0, NULL);
+        answers[2] = lanepool_task_complete(detached, 1, NULL);
+    }
+    return 0;
+}
+
+static bool second_completion_is_refused(void)
+{
+    lanepool_status answers[3] = { LANEPOOL_FULL, LANEPOOL_FULL, LANEPOOL_FULL };
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = complete_twice;
+    task.context = answers;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    pool_end(pool);
+    return answers[0] == LANEPOOL_OK && answers[1] == LANEPOOL_OK && answers[2] == LANEPOOL_INVALID;
+}
+
+static bool (*const calls[])(void) = {
+    has_no_worker,    is_shut_down,       is_terminated,
+    is_not_paused,    has_no_pool,        runs_on_no_worker,
+    is_first_attempt, holds_nothing,      sets_nothing,
+    is_not_cancelled, has_no_member,      sequence_is_cancelled,
+    retains_nothing,  finds_nothing,      second_completion_is_refused,
+    has_no_ticket,    has_missed_nothing,
+};
+
+struct call {
+    bool (*call)(void);
+    bool is_safe;
+};
+
+static void make_call(void *context)
+{
+    struct call *call = context;
+
+    call->is_safe = call->call();
+}
+
+/* Returns true if the call has ended the process; fails the test if its answer was not safe. */
+static bool ends_the_process(bool (*call)(void))
+{
+    struct call *shared = process_shared_memory(sizeof *shared);
+    int status;
+    bool is_safe;
+
+    shared->call = call;
+    status = process_run_apart(make_call, shared);
+    is_safe = shared->is_safe;
+    process_shared_memory_free(shared, sizeof *shared);
+    if (WIFSIGNALED(status)) {
+        expect_eq(WTERMSIG(status), SIGABRT);
+        return true;
+    }
+    expect_eq(status, 0);
+    expect(is_safe);
+    return false;
+}
+
+/* A checked build finds each mistake, another build none. */
+Test(misuse, calls_answer_safely_or_end_a_checked_build)
+{
+    bool is_checked = ends_the_process(calls[0]);
+
+    for (size_t i = 1; i < sizeof calls / sizeof *calls; i++) {
+        expect_eq(ends_the_process(calls[i]), is_checked);
+    }
+}
+
+/* --- calls with a status --- */
+
+struct inside {
+    lanepool_pool *pool;
+    lanepool_future *own;
+    lanepool_status answers[4];
+};
+
+static int misuse_inside(lanepool_run *run, void *context)
+{
+    struct inside *inside = context;
+
+    (void)run;
+    inside->answers[0] = lanepool_pool_destroy(inside->pool);
+    inside->answers[1] = lanepool_pool_await(inside->pool, LANEPOOL_FOREVER);
+    inside->answers[2] = lanepool_pool_quiesce(inside->pool, LANEPOOL_FOREVER);
+    inside->answers[3] = lanepool_future_wait(inside->own, LANEPOOL_FOREVER, NULL);
+    return 0;
+}
+
+Test(misuse, waits_for_oneself_are_deadlocks)
+{
+    struct inside inside = { .pool = pool_make(1, LANEPOOL_PER_KEY) };
+    lanepool_task task = LANEPOOL_TASK_INIT;
+
+    task.function = misuse_inside;
+    task.context = &inside;
+    task.future = &inside.own;
+    expect_ok(lanepool_pool_pause(inside.pool)); /* the future is there before the task runs */
+    expect_ok(lanepool_pool_submit(inside.pool, &task));
+    expect_ok(lanepool_pool_resume(inside.pool));
+    future_finish(inside.own);
+    for (int i = 0; i < 4; i++) {
+        expect_status(inside.answers[i], LANEPOOL_DEADLOCK);
+    }
+    pool_end(inside.pool);
+}
+
+Test(misuse, after_a_shutdown_nothing_is_accepted)
+{
+    struct step step = { 0 };
+    lanepool_task task = step_task(&step, NULL, 0);
+    lanepool_timer *timer;
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_ok(lanepool_pool_await(pool, LANEPOOL_FOREVER));
+    expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_or_run(pool, &task), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_batch(pool, &task, 1, 0, NULL), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_after(pool, &task, 1000), LANEPOOL_SHUT_DOWN);
+    expect_status(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_RATE, &timer),
+                  LANEPOOL_SHUT_DOWN);
+    expect(timer == NULL);
+    expect_status(lanepool_pool_pause(pool), LANEPOOL_SHUT_DOWN);
+    expect_ok(lanepool_pool_shutdown(pool));
+    expect_status(lanepool_pool_shutdown_now(pool, NULL, NULL), LANEPOOL_SHUT_DOWN);
+    pool_end(pool);
+    expect_eq(step.runs, 0);
+    expect_eq(step.releases, 0);
+}
+
+/* A wrong value in a policy is INVALID, in a pool that offers no policy as well. */
+Test(misuse, wrong_values_in_a_policy)
+{
+    static const lanepool_layout layouts[] = { LANEPOOL_PER_KEY, LANEPOOL_PER_WORKER };
+    struct step step = { 0 };
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_task task = step_task(&step, NULL, 0);
+
+    task.on_failure = &policy;
+    for (int i = 0; i < 2; i++) {
+        lanepool_pool *pool = pool_make(1, layouts[i]);
+
+        policy.at_end = (lanepool_failure_end)3;
+        expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_INVALID);
+        policy.at_end = LANEPOOL_FAILURE_CONTINUE;
+        policy.at_poison = (lanepool_at_poison)3;
+        expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_INVALID);
+        policy.at_poison = LANEPOOL_AT_POISON_WAIT;
+        policy.struct_size = 1;
+        expect_status(lanepool_pool_submit(pool, &task), LANEPOOL_INVALID);
+        policy.struct_size = sizeof policy;
+        expect_status(lanepool_pool_resolve(pool, 0, (lanepool_resolution)3), LANEPOOL_INVALID);
+        expect_ok(lanepool_pool_submit(pool, &task));
+        pool_end(pool);
+    }
+    expect_eq(step.runs, 2);
+}
