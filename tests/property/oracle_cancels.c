@@ -201,7 +201,7 @@ static void check_asked(struct judge *judge, uint32_t task)
         bool of_all = what->kind == CANCEL_POOL && workload_may_stay(judge->workload, task);
 
         if ((of_group || of_task || of_all) && begin != 0 &&
-            begin < oracle_when(&record->call_end)) {
+            begin < oracle_when(&record->returned_at)) {
             return;
         }
     }

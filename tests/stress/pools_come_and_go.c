@@ -4,8 +4,9 @@
  *
  *     pools_come_and_go [--pools N] [--workers W]
  *
- * After each pool its threads must have ended. Descriptors are counted, and the resident size is
- * read, after the first tenth of the pools and after all of them. Memory may grow by 1 MiB at most.
+ * Each accepted task must run or be cancelled once. After each pool its threads must have ended.
+ * Descriptors are counted, and the resident size is read, after the first tenth of the pools and
+ * after all of them. Memory may grow by 1 MiB at most.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,14 +18,22 @@
 
 enum { TASKS = 4, SLACK = 1 << 20 };
 
-static _Atomic uint64_t calls;
+static _Atomic uint64_t ends; /* tasks that ran or were cancelled */
 
 static int body(lanepool_run *run, void *context)
 {
     (void)run;
     (void)context;
-    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ends, 1, memory_order_relaxed);
     return 0;
+}
+
+static void cancelled(void *context, lanepool_status why)
+{
+    (void)context;
+    if (why == LANEPOOL_SHUT_DOWN) {
+        atomic_fetch_add_explicit(&ends, 1, memory_order_relaxed);
+    }
 }
 
 static bool never_compatible(const lanepool_task_view *a, const lanepool_task_view *b, void *user)
@@ -55,6 +64,7 @@ static bool live(uint64_t n, unsigned workers)
         return false;
     }
     task.function = body;
+    task.cancelled = cancelled;
     task.claims = &claim;
     task.claim_count = !options.is_compatible;
     task.future = &future;
@@ -91,12 +101,12 @@ int main(int argc, char **argv)
     }
     bytes_after = process_resident_bytes();
     descriptors_after = process_descriptor_count();
-    printf("%llu pools, %llu calls: resident %llu KiB, then %llu KiB; %zu descriptors, then %zu\n",
-           (unsigned long long)pools, (unsigned long long)calls, bytes_before >> 10,
+    printf("%llu pools, %llu tasks: resident %llu KiB, then %llu KiB; %zu descriptors, then %zu\n",
+           (unsigned long long)pools, (unsigned long long)ends, bytes_before >> 10,
            bytes_after >> 10, descriptors_before, descriptors_after);
     /* A sanitizer's allocator retains freed memory for a while. */
     bytes_grew = !PROCESS_IS_SANITIZED && bytes_after > bytes_before + SLACK;
-    return !bytes_grew && descriptors_after == descriptors_before && calls == pools * TASKS
+    return !bytes_grew && descriptors_after == descriptors_before && ends == pools * TASKS
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
 }

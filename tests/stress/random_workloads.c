@@ -146,9 +146,19 @@ static bool same_histories(const struct oracle_log *left, const struct oracle_lo
     return true;
 }
 
+static bool closes_groups(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->visit_count; i++) {
+        if (workload->visits[i].closes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns true if two runs of the workload must have equal histories. Nested tasks are accepted
- * when their parents run. Refusals by a shutdown or a full pool, and cancels, also depend on
- * time. */
+ * when their parents run. Refusals by a shutdown, a full pool or a closed group, cancels, and
+ * deadlines also depend on time. */
 static bool is_the_same_again(const struct workload *workload)
 {
     const struct workload_params *params = &workload->params;
@@ -157,7 +167,7 @@ static bool is_the_same_again(const struct workload *workload)
            params->submitters == 1 && !params->nested && params->ending == END_DESTROY &&
            params->pending_max == 0 && params->lane_pending_max == 0 && params->cancellers == 0 &&
            !params->holds && params->pausers == 0 && !params->delays && !params->failures &&
-           workload->series_count == 0;
+           !params->deadlines && workload->series_count == 0 && !closes_groups(workload);
 }
 
 /* Runs the workload's claims as a predicate, and compares the histories. */
