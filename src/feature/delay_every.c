@@ -80,11 +80,23 @@ static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
     lanepool_timer_release(&periodic->timer);
 }
 
+/* Returns why no more runs follow: the program has cancelled the timer, or the pool has ended it;
+ * `otherwise` if neither has. */
+static lanepool_status reason(lanepool_i_periodic *periodic, lanepool_status otherwise)
+{
+    lanepool_i_delays *delays = periodic->delayed.pool->delays;
+    lanepool_i_mutex_lock(&delays->lock);
+    lanepool_status why = !periodic->over          ? otherwise
+                          : periodic->is_shut_down ? LANEPOOL_SHUT_DOWN
+                                                   : LANEPOOL_CANCELLED;
+    lanepool_i_mutex_unlock(&delays->lock);
+    return why;
+}
+
 void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_periodic *periodic, lanepool_status why)
 {
-    if (periodic->is_shut_down)
-        why = LANEPOOL_SHUT_DOWN;
+    why = reason(periodic, why);
     lanepool_i_delays_end_cancelled(pool, record, periodic->delayed.task, periodic->callbacks, why);
     retire_periodic(pool, periodic);
     lanepool_i_delays_count_down(pool, record, 1);
@@ -117,7 +129,7 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool)
         more = periodic != NULL;
         if (more) {
             unlink_periodic_locked(periodic);
-            periodic->is_shut_down = !periodic->over;
+            periodic->is_shut_down |= !periodic->over;
             end_soon_locked(delays, periodic);
         }
         lanepool_i_mutex_unlock(&delays->lock);
@@ -200,7 +212,7 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
     reset_run_future(periodic->run_future, task, pool);
     lanepool_i_admission_force(&pool->admission, record, NULL);
     lanepool_i_mutex_lock(&delays->lock);
-    periodic->is_shut_down = delays->ends_periodic && !periodic->over;
+    periodic->is_shut_down |= delays->ends_periodic && !periodic->over;
     periodic->over |= delays->ends_periodic;
     lanepool_i_timers_add(&delays->timers, &periodic->delayed.timer, periodic->over ? 0 : due_ns);
     lanepool_i_mutex_unlock(&delays->lock);
@@ -225,6 +237,12 @@ void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record
 }
 
 /* --- cancelled and handed back --- */
+
+lanepool_status lanepool_i_periodic_shutdown_reason(const lanepool_i_task *task)
+{
+    return is_periodic(task) ? reason(periodic_of_run(task), LANEPOOL_SHUT_DOWN)
+                             : LANEPOOL_SHUT_DOWN;
+}
 
 lanepool_i_callbacks lanepool_i_periodic_callbacks(const lanepool_i_task *task)
 {

@@ -35,5 +35,8 @@ void lanepool_i_periodic_end_all(lanepool_pool *pool);
 
 /* Returns the callbacks that a task was submitted with; for runs of periodic tasks, too. */
 lanepool_i_callbacks lanepool_i_periodic_callbacks(const lanepool_i_task *task);
+/* Returns why a task is cancelled when its pool shuts down now: SHUT_DOWN; CANCELLED for a run of a
+ * periodic task whose timer the program has cancelled before. */
+lanepool_status lanepool_i_periodic_shutdown_reason(const lanepool_i_task *task);
 
 #endif

@@ -115,7 +115,7 @@ static void cancel_task(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_CANCEL, task, 0);
     lanepool_i_run_call_cancelled(record, callbacks_of(task).cancelled, task->context,
-                                  LANEPOOL_SHUT_DOWN);
+                                  lanepool_i_periodic_shutdown_reason(task));
     if (lanepool_i_task_is_wide(task))
         lanepool_i_run_complete_cancelled(record, task->as.wide.future, LANEPOOL_CANCELLED);
     lanepool_i_run_dispose(pool, record, task);

@@ -16,6 +16,7 @@ struct series {
     uint64_t run_ended_ns;
     uint64_t period_ns;
     lanepool_period period;
+    lanepool_status expected_why; /* OK: CANCELLED or SHUT_DOWN */
     _Atomic uint32_t inside, running, runs, cancels, returns, releases;
 };
 
@@ -56,6 +57,7 @@ static void cancelled_series(void *context, lanepool_status why)
     struct series *series = context;
 
     EXPECT(why == LANEPOOL_CANCELLED || why == LANEPOOL_SHUT_DOWN);
+    EXPECT(series->expected_why == LANEPOOL_OK || series->expected_why == why);
     EXPECT(atomic_fetch_add(&series->inside, 1) == 0);
     atomic_fetch_add(&series->cancels, 1);
     atomic_fetch_sub(&series->inside, 1);
@@ -280,6 +282,23 @@ static void scenario_periodic_ended_by_a_drain(void)
     EXPECT_STATUS(OK, submit_series(&all[1], 30, 15, LANEPOOL_FIXED_RATE));
     scene_spawn(submit_late, &all[2]);
     sim_sleep(scene_seed % 7 * 8);
+    for (int i = 0; i < SERIES_MAX; i++)
+        all[i].expected_why = LANEPOOL_SHUT_DOWN;
+    close_series();
+}
+
+/* The pool ends while the run that a cancel of the timer has asked to stop may still run. */
+static void scenario_periodic_cancelled_before_a_shutdown(void)
+{
+    open_series();
+    EXPECT_STATUS(OK, submit_series(&all[0], 0, 15, (lanepool_period)scene_variant(2)));
+    sim_sleep(scene_seed % 7 * 4);
+    all[0].expected_why = LANEPOOL_CANCELLED;
+    (void)lanepool_timer_cancel(all[0].timer);
+    if (scene_seed % 3 == 0) {
+        atomic_store(&scene.stops, true);
+        EXPECT_STATUS(OK, lanepool_pool_shutdown_now(scene.pool, NULL, NULL));
+    }
     close_series();
 }
 
@@ -362,6 +381,7 @@ SCENARIO_TABLE(scenarios_periodic, SCENARIO(scenario_periodic_ends_itself, RANDO
                SCENARIO(scenario_periodic_cancelled_with_everything, RANDOM),
                SCENARIO(scenario_periodic_that_claims_everything, RANDOM),
                SCENARIO(scenario_periodic_ended_by_a_drain, RANDOM),
+               SCENARIO(scenario_periodic_cancelled_before_a_shutdown, RANDOM),
                SCENARIO(scenario_periodic_handed_back, RANDOM),
                SCENARIO(scenario_periodic_beside_snapshots, RANDOM),
                SCENARIO(scenario_periodic_counts_against_the_limit, RANDOM),

@@ -424,7 +424,7 @@ void scene_open_with(unsigned workers)
 /* Returns true if the task may have ended between two attempts, because it was asked to stop. */
 static bool may_be_called_off(const struct scene_task *task, enum scene_call call)
 {
-    return call == SCENE_RAN && task->fails && task->policy != NULL && task->policy->retries > 0 &&
+    return call == SCENE_RAN && task->fails && task->policy != NULL &&
            (atomic_load(&scene.cancels) > 0 || atomic_load(&scene.stops));
 }
 
