@@ -82,7 +82,7 @@ static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
 
 /* Returns why no more runs follow: the program has cancelled the timer, or the pool has ended it;
  * `otherwise` if neither has. */
-static lanepool_status reason(lanepool_i_periodic *periodic, lanepool_status otherwise)
+static lanepool_status reason_of_end(lanepool_i_periodic *periodic, lanepool_status otherwise)
 {
     lanepool_i_delays *delays = periodic->delayed.pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
@@ -96,7 +96,7 @@ static lanepool_status reason(lanepool_i_periodic *periodic, lanepool_status oth
 void lanepool_i_periodic_end(lanepool_pool *pool, lanepool_i_thread_record *record,
                              lanepool_i_periodic *periodic, lanepool_status why)
 {
-    why = reason(periodic, why);
+    why = reason_of_end(periodic, why);
     lanepool_i_delays_end_cancelled(pool, record, periodic->delayed.task, periodic->callbacks, why);
     retire_periodic(pool, periodic);
     lanepool_i_delays_count_down(pool, record, 1);
@@ -240,7 +240,7 @@ void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record
 
 lanepool_status lanepool_i_periodic_shutdown_reason(const lanepool_i_task *task)
 {
-    return is_periodic(task) ? reason(periodic_of_run(task), LANEPOOL_SHUT_DOWN)
+    return is_periodic(task) ? reason_of_end(periodic_of_run(task), LANEPOOL_SHUT_DOWN)
                              : LANEPOOL_SHUT_DOWN;
 }
 
