@@ -28,9 +28,6 @@ struct feature {
 extern const struct feature features[];
 extern const size_t feature_count;
 
-/* The options of a pool of the sort. */
-lanepool_options options_of(const struct sort *sort);
-
 /* A field of a description that some ways to submit refuse. */
 struct field {
     const char *name;
@@ -68,10 +65,39 @@ extern const size_t way_count;
 lanepool_status try_way(const lanepool_options *options, const struct way *way,
                         const struct field *field);
 
-/* A task that does nothing. */
-lanepool_task nothing(void);
+/* frames.c: what the functions of features share. */
+
+enum { KEY = 7 };
+
+/* The options of a pool of the sort. */
+lanepool_options options_of(const struct sort *sort);
 
 /* Returns the first status that is not OK. */
 lanepool_status first_of(lanepool_status earlier, lanepool_status later);
+
+/* A task that does nothing. */
+lanepool_task nothing(void);
+
+/* An exclusive claim on KEY. */
+lanepool_claim exclusive(void);
+
+/* Calls `use` with a pool that has the options. */
+lanepool_status with_options(const lanepool_options *options,
+                             lanepool_status (*use)(lanepool_pool *pool));
+
+/* Calls `use` with a pool of the sort. */
+lanepool_status with_pool(const struct sort *sort, lanepool_status (*use)(lanepool_pool *pool));
+
+/* Calls `use` with the lane of KEY. */
+lanepool_status with_lane(lanepool_pool *pool, lanepool_status (*use)(lanepool_lane *lane));
+
+/* Submits the task and waits for its end. */
+lanepool_status run_task(lanepool_pool *pool, lanepool_task *task);
+
+/* Runs a task that does nothing and has the claim. */
+lanepool_status run_with_claim(lanepool_pool *pool, lanepool_claim claim);
+
+/* Has a task make the call; the task claims KEY if the pool's tasks may. */
+lanepool_status call_in_task(lanepool_pool *pool, lanepool_status (*call)(lanepool_run *run));
 
 #endif

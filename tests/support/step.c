@@ -67,6 +67,14 @@ lanepool_task step_task(struct step *step, const lanepool_claim *claims, size_t 
     return task;
 }
 
+lanepool_task member_task(lanepool_group *group, struct step *step, const lanepool_claim *claim)
+{
+    lanepool_task task = step_task(step, claim, claim ? 1 : 0);
+
+    task.group = group;
+    return task;
+}
+
 lanepool_status step_submit(lanepool_pool *pool, struct step *step)
 {
     lanepool_task task = step_task(step, NULL, 0);
@@ -128,6 +136,16 @@ lanepool_pool *pool_make(unsigned workers, lanepool_layout layout)
 void pool_end(lanepool_pool *pool)
 {
     expect_ok(lanepool_pool_destroy(pool));
+}
+
+lanepool_group *group_make(bool keeps)
+{
+    lanepool_group *group;
+    lanepool_group_options options = LANEPOOL_GROUP_OPTIONS_INIT;
+
+    options.keeps_completions = keeps;
+    expect_ok(lanepool_group_create(&options, &group));
+    return group;
 }
 
 void pool_settle(lanepool_pool *pool)

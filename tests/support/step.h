@@ -46,6 +46,9 @@ void step_release(void *context);
 /* Returns a task that runs the step with the claims, which must outlive the description. */
 lanepool_task step_task(struct step *step, const lanepool_claim *claims, size_t claim_count);
 
+/* Returns a task that runs the step as a member of the group, with the claim if it is not NULL. */
+lanepool_task member_task(lanepool_group *group, struct step *step, const lanepool_claim *claim);
+
 /* Submit the step with one exclusive claim on a number, or without a claim. */
 lanepool_status step_submit_on(lanepool_pool *pool, struct step *step, uint64_t key);
 lanepool_status step_submit(lanepool_pool *pool, struct step *step);
@@ -67,6 +70,9 @@ lanepool_pool *pool_make_with(const lanepool_options *options);
 
 /* Destroys the pool; fails the test on error. */
 void pool_end(lanepool_pool *pool);
+
+/* Creates a group that keeps completions or not; fails the test on error. */
+lanepool_group *group_make(bool keeps);
 
 /* Waits until the pool is idle; fails the test on error. */
 void pool_settle(lanepool_pool *pool);
