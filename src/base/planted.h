@@ -25,7 +25,8 @@ enum {
     LANEPOOL_I_PARKED_TOO_SOON = 16,      /* a pool reports PARKED while tasks run */
     LANEPOOL_I_EXPIRES_STARTED = 17,      /* a deadline cancels a task that has started */
     LANEPOOL_I_SCOPE_AS_CHAIN = 18,       /* a key's tasks are compared only up to a conflict */
-    LANEPOOL_I_PLANTED_COUNT = 18
+    LANEPOOL_I_RUNS_CANCELLED = 19,       /* a cancelled task's function is called */
+    LANEPOOL_I_PLANTED_COUNT = 19
 };
 
 #if defined(LANEPOOL_PLANTED)

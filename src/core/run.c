@@ -261,6 +261,8 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
     if (__builtin_expect(unusual != 0, 0)) {
         enum outcome outcome = start_unless_cancelled(pool, record, task, end);
         if (outcome != CALLED) {
+            if (PLANTED(RUNS_CANCELLED) && outcome == WAS_CANCELLED)
+                (void)task->function(&run, task->context);
             pop_run(record, &run);
             return outcome;
         }

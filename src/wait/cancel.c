@@ -53,7 +53,9 @@ struct cancelled_task {
 static void call_cancelled(lanepool_i_thread_record *record, const struct cancelled_task *cancelled,
                            lanepool_status why)
 {
-    lanepool_i_run_call_cancelled(record, cancelled->callbacks.cancelled, cancelled->context, why);
+    if (!PLANTED(RUNS_CANCELLED))
+        lanepool_i_run_call_cancelled(record, cancelled->callbacks.cancelled, cancelled->context,
+                                      why);
     lanepool_i_run_complete_cancelled(record, cancelled->future, why);
 }
 

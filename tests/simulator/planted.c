@@ -36,11 +36,11 @@ static const char *const names[] = { "",
                                      "cancel running",
                                      "unlocked",
                                      "passes no priority",
-
                                      "lane overfilled",
                                      "parked too soon",
                                      "expires started",
-                                     "scope as chain" };
+                                     "scope as chain",
+                                     "runs cancelled" };
 
 _Static_assert(sizeof names / sizeof names[0] == LANEPOOL_I_PLANTED_COUNT + 1, "one name each");
 
