@@ -143,8 +143,10 @@ lanepool_lane_cancel(lanepool_lane *lane, size_t *count);
 /**
  * Cancels the tasks of a pool that were accepted before this call and have not started, including
  * delayed tasks, and ends every periodic task. Misses tasks that a worker is just taking or that
- * are just becoming due. The pool continues.
- * @param count Receives how many tasks this call has cancelled; may be NULL.
+ * are just becoming due. Tasks that wait for a retry end without it: docs/failures.md. The pool
+ * continues.
+ * @param count Receives how many tasks this call has cancelled, without those that waited for a
+ *              retry; may be NULL.
  * @retval LANEPOOL_DEADLOCK  Called from a callback; no task was cancelled.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended, or hands its tasks back.
  * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for routing. @complexity

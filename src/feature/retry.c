@@ -100,15 +100,15 @@ void lanepool_i_retry_remove_policy(lanepool_i_task *task)
         store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
 }
 
-/* --- the list --- */
+/* --- the lists --- */
 
-static void link_attempts_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
+static void link_attempts_locked(lanepool_i_attempts **first, lanepool_i_attempts *attempts)
 {
-    attempts->next = failures->first;
-    attempts->link = &failures->first;
+    attempts->next = *first;
+    attempts->link = first;
     if (attempts->next != NULL)
         attempts->next->link = &attempts->next;
-    failures->first = attempts;
+    *first = attempts;
 }
 
 bool lanepool_i_retry_some_blocked(lanepool_pool *pool)
@@ -186,7 +186,7 @@ static void schedule_retry(lanepool_pool *pool, lanepool_i_attempts *attempts, u
 {
     uint64_t due_ns = lanepool_i_deadline(delay_ns);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    link_attempts_locked(pool->failures, attempts);
+    link_attempts_locked(&pool->failures->first, attempts);
     lanepool_i_timers_add(&pool->delays->timers, &attempts->timer,
                           was_asked_to_stop(attempts) ? 0 : due_ns);
     lanepool_i_mutex_unlock(&pool->failures->lock);
@@ -224,10 +224,23 @@ static void call_off(lanepool_i_attempts *attempts)
     attempts->ends_uncalled = true;
 }
 
+/* Removes the task from the list of those that are ready for a retry, if it is listed. A cancel of
+ * the pool does not ask it to stop from then on. */
+static void unlist_ready(lanepool_i_attempts *attempts)
+{
+    lanepool_i_failures *failures = attempts->pool->failures;
+    lanepool_i_mutex_lock(&failures->lock);
+    if (attempts->link != NULL)
+        lanepool_i_retry_unlist_locked(failures, attempts);
+    lanepool_i_mutex_unlock(&failures->lock);
+}
+
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
  * counted from 0, an earlier request does not count. */
 bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
 {
+    if (attempts->member.future.awaits_retry)
+        unlist_ready(attempts);
     if (!attempts->ends_uncalled && attempts->failed > 0 && was_asked_to_stop(attempts))
         call_off(attempts);
     if (attempts->ends_uncalled)
@@ -249,7 +262,7 @@ static void park_task(lanepool_pool *pool, lanepool_i_thread_record *record,
 {
     lanepool_i_parked_make_room(pool->failures);
     lanepool_i_mutex_lock(&pool->failures->lock);
-    link_attempts_locked(pool->failures, attempts);
+    link_attempts_locked(&pool->failures->first, attempts);
     lanepool_i_parked_add_locked(pool->failures, attempts);
     bool notifies = lanepool_i_poison_begin_notify_locked(attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
@@ -323,8 +336,11 @@ static void fire_retry(lanepool_i_timer *timer)
     lanepool_i_thread_record *record = load_relaxed(&pool->delays->clock);
     lanepool_i_mutex_lock(&pool->failures->lock);
     lanepool_i_retry_unlist_locked(pool->failures, attempts);
+    bool stops = was_asked_to_stop(attempts);
+    if (!stops)
+        link_attempts_locked(&pool->failures->ready, attempts);
     lanepool_i_mutex_unlock(&pool->failures->lock);
-    if (was_asked_to_stop(attempts)) {
+    if (stops) {
         call_off(attempts);
         end_on_worker(pool, record, attempts);
     } else {
@@ -343,10 +359,14 @@ static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
                        lanepool_i_grants *grants)
 {
     uint64_t delay_ns = retry_delay(attempts);
-    if (delay_ns > 0)
+    if (delay_ns > 0) {
         schedule_retry(pool, attempts, delay_ns);
-    else
-        lanepool_i_grants_add(grants, attempts->task);
+        return;
+    }
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    link_attempts_locked(&pool->failures->ready, attempts);
+    lanepool_i_mutex_unlock(&pool->failures->lock);
+    lanepool_i_grants_add(grants, attempts->task);
 }
 
 bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -387,7 +407,7 @@ void lanepool_i_retry_released_lane(const lanepool_i_task *task)
 
 /* --- asked to stop --- */
 
-/* If the task waits for a retry, makes the retry due at once. */
+/* If the task waits for a delayed retry, makes the retry due at once. */
 static void hasten_locked(lanepool_pool *pool, lanepool_i_attempts *attempts)
 {
     if (attempts->link != NULL && lanepool_i_timers_remove(&pool->delays->timers, &attempts->timer))
@@ -414,6 +434,9 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool)
         store_relaxed(&attempts->member.future.asked_to_end, true);
         hasten_locked(pool, attempts);
     }
+    for (lanepool_i_attempts *attempts = pool->failures->ready; attempts != NULL;
+         attempts = attempts->next)
+        store_relaxed(&attempts->member.future.asked_to_end, true);
     lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
@@ -441,6 +464,7 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
     if ((load_relaxed(&task->word) & over) != LANEPOOL_I_STARTED)
         return false;
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    unlist_ready(attempts);
     if (!attempts->ends_uncalled)
         call_off(attempts);
     lanepool_i_run_end_after_failure(pool, record, task, &attempts->result);

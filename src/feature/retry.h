@@ -32,7 +32,7 @@ bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts);
 void lanepool_i_retry_released_lane(const lanepool_i_task *task);
 /* Called when a task that has started was asked to stop: makes a delayed retry due. */
 void lanepool_i_retry_asked_to_stop(lanepool_future *future);
-/* Asks all tasks that wait for a delayed retry to stop. */
+/* Asks all tasks that wait for a retry to stop. */
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 
 /* Returns true if a task is parked, or a lane is paused by a failure. */

@@ -6,8 +6,9 @@
  *
  * The thread that made a failed attempt decides what follows, before any part of the task ends:
  *
- *   Retry at once: the task is put among the ready tasks.
- *   Retry later: the task enters the pool's list; the clock thread makes it ready.
+ *   Retry at once: the task enters the list of tasks that are ready for a retry, and is put among
+ *     the ready tasks.
+ *   Retry later: the task enters the pool's list; the clock thread makes it ready, as above.
  *   Park: the task enters the pool's list until it is resolved; its lanes are poisoned.
  *   Pause: the router pauses the task's lanes; then the task ends.
  *   End: the task ends.
@@ -18,6 +19,9 @@
  * A task in the pool's list is in no other list. The thread that takes the task out, under the
  * lock, owns it: the clock thread when the timer fires, the thread that resolves it, or the
  * hand-back.
+ *
+ * The list of tasks that are ready for a retry only lets a cancel of the pool find them. Their
+ * thread, which takes them from the ready tasks, removes them before it calls or ends them.
  *
  * A task that must end without another call has `ends_uncalled` set and is put among the ready
  * tasks. The worker that takes it ends it. A task that is asked to stop between two attempts ends
@@ -47,7 +51,7 @@ struct lanepool_i_attempts {
     lanepool_i_task *task;          /* I */
     lanepool_i_timer timer;         /* ends the delay before a retry */
     lanepool_i_attempts *next;      /* L */
-    lanepool_i_attempts **link;   /* L: the pointer to this record in the list; NULL: not listed */
+    lanepool_i_attempts **link;   /* L: the pointer to this record in its list; NULL: not listed */
     bool is_parked;               /* L: listed until it is resolved, not until its timer fires */
     lanepool_i_attempts *chained; /* L: while parked: in its chain of tickets */
     lanepool_i_attempts *taken;   /* of the thread that resolves several: the next one */
@@ -73,7 +77,8 @@ typedef struct lanepool_i_failures {
     _Atomic bool is_avoided;       /* A: some task does not wait in poisoned lanes */
     _Atomic size_t messages;       /* A: on their way; waits inside tasks route them, too */
     lanepool_i_attempts *first;    /* L: tasks that wait for their timer, and parked ones */
-    size_t parked;                 /* L: how many of these are parked */
+    lanepool_i_attempts *ready;    /* L: tasks that are ready for a retry */
+    size_t parked;                 /* L: how many of the first list are parked */
     size_t paused;                 /* L: lanes that a failure has paused */
     size_t notifying;              /* L: records whose `is_notifying` is set */
     size_t dropped;                /* L: records whose `dropped_by` is set */

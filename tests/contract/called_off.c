@@ -10,6 +10,8 @@ struct failing {
     _Atomic uint32_t calls;
     _Atomic uint32_t cancels;
     _Atomic uint32_t releases;
+    struct gate *gate; /* or NULL */
+    lanepool_detached *detached;
 };
 
 static int fail(lanepool_run *run, void *context)
@@ -19,6 +21,17 @@ static int fail(lanepool_run *run, void *context)
     (void)run;
     atomic_fetch_add(&failing->calls, 1);
     return CODE;
+}
+
+/* Leaves the failure of the first attempt to the test. */
+static int fail_detached(lanepool_run *run, void *context)
+{
+    struct failing *failing = context;
+
+    if (atomic_load(&failing->calls) == 0 &&
+        lanepool_run_detach(run, &failing->detached) == LANEPOOL_OK)
+        gate_arrive(failing->gate);
+    return fail(run, context);
 }
 
 static void note_cancelled(void *context, lanepool_status why)
@@ -59,16 +72,9 @@ struct scene {
     struct step behind;
 };
 
-/* The worker begins the other task only when it has decided about the first one. */
-static void set_scene(struct scene *scene, lanepool_failure_end at_end)
+static void open_scene(struct scene *scene)
 {
     lanepool_options options = LANEPOOL_OPTIONS_INIT;
-    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
-    lanepool_task task = LANEPOOL_TASK_INIT;
-    lanepool_claim claim = lanepool_exclusive(KEY);
-    lanepool_claim elsewhere = lanepool_exclusive(OTHER);
-    struct step other = { 0 };
-    lanepool_future *done;
 
     *scene = (struct scene){ .pool = NULL };
     options.workers = 1;
@@ -76,10 +82,19 @@ static void set_scene(struct scene *scene, lanepool_failure_end at_end)
     options.user = &scene->reports;
     scene->pool = pool_make_with(&options);
     expect_ok(lanepool_group_create(NULL, &scene->group));
+}
+
+static void submit_failing(struct scene *scene, lanepool_task_fn function,
+                           lanepool_failure_end at_end, uint64_t delay_ns)
+{
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_claim claim = lanepool_exclusive(KEY);
+
     policy.retries = 3;
-    policy.delay_ns = HOUR_NS;
+    policy.delay_ns = delay_ns;
     policy.at_end = at_end;
-    task.function = fail;
+    task.function = function;
     task.context = &scene->failing;
     task.cancelled = note_cancelled;
     task.release = note_release;
@@ -89,6 +104,17 @@ static void set_scene(struct scene *scene, lanepool_failure_end at_end)
     task.future = &scene->future;
     task.on_failure = &policy;
     expect_ok(lanepool_pool_submit(scene->pool, &task));
+}
+
+/* The worker begins the other task only when it has decided about the first one. */
+static void set_scene(struct scene *scene, lanepool_failure_end at_end)
+{
+    lanepool_claim elsewhere = lanepool_exclusive(OTHER);
+    struct step other = { 0 };
+    lanepool_future *done;
+
+    open_scene(scene);
+    submit_failing(scene, fail, at_end, HOUR_NS);
     lanepool_task next = step_task(&other, &elsewhere, 1);
     next.future = &done;
     expect_ok(lanepool_pool_submit(scene->pool, &next));
@@ -175,6 +201,34 @@ Test(called_off, by_its_pool)
     expect_cancelled(&scene);
     pool_end(scene.pool);
     end_scene(&scene, 0);
+}
+
+/* The task fails while the only worker runs another one. Its retry has no delay, so it is ready. */
+Test(called_off, by_its_pool_without_a_delay)
+{
+    for (lanepool_failure_end at_end = LANEPOOL_FAILURE_CONTINUE; at_end <= LANEPOOL_FAILURE_PAUSE;
+         at_end++) {
+        struct scene scene;
+        struct gate gate;
+        struct step other = { .gate = &gate };
+        size_t count = 1;
+
+        gate_init(&gate);
+        open_scene(&scene);
+        scene.failing.gate = &gate;
+        submit_failing(&scene, fail_detached, at_end, 0);
+        expect(gate_await(&gate, 1));
+        expect_ok(step_submit(scene.pool, &other));
+        expect(gate_await(&gate, 1));
+        expect_ok(lanepool_task_complete(scene.failing.detached, CODE, NULL));
+        expect_ok(lanepool_pool_cancel(scene.pool, &count));
+        expect_eq(count, 0);
+        gate_open(&gate, 1);
+        expect_cancelled(&scene);
+        pool_end(scene.pool);
+        gate_fini(&gate);
+        end_scene(&scene, 0);
+    }
 }
 
 /* It has started, and a lane's cancel asks nobody. */

@@ -359,7 +359,41 @@ static void regress_mark_of_a_cancelled_task_stays(void)
     scene_close();
 }
 
+static void occupy_the_worker(struct scene_task *self)
+{
+    (void)self;
+    scene_open_gate(0);
+    scene_wait_at_gate(1);
+}
+
+/* A cancel of all tasks did not reach a task whose retry was due while the only worker ran another
+ * task. */
+static void regress_cancel_of_everything_calls_off_a_retry_that_is_due(void)
+{
+    lanepool_failure_policy policy = LANEPOOL_FAILURE_POLICY_INIT;
+    policy.retries = 3;
+    policy.delay_ns = 10;
+    scene_open_with(1);
+    scene_make_gates(2);
+    struct scene_task *task = scene_task("A");
+    struct scene_task *other = scene_task("B");
+    task->policy = &policy;
+    task->has_release = true;
+    task->fails_first = 9;
+    other->body = occupy_the_worker;
+    EXPECT_STATUS(OK, scene_submit(task));
+    EXPECT_STATUS(OK, scene_submit(other));
+    scene_wait_at_gate(0);
+    uint32_t attempts = atomic_load(&task->attempts);
+    sim_sleep(5 * scene_variant(4));
+    EXPECT_STATUS(OK, scene_cancel_all());
+    scene_open_gate(1);
+    scene_close();
+    EXPECT(atomic_load(&task->attempts) == attempts);
+}
+
 SCENARIO_TABLE(scenarios_regressions_cancels,
+               SCENARIO(regress_cancel_of_everything_calls_off_a_retry_that_is_due, RANDOM),
                SCENARIO(regress_series_is_told_of_its_end_in_a_hand_back, EXHAUSTIVE),
                SCENARIO(regress_cancelled_series_is_released, RANDOM),
                SCENARIO(regress_wait_for_a_task_that_a_drain_calls_off_is_no_deadlock, RANDOM),
