@@ -198,10 +198,7 @@ static void check_asked(struct judge *judge, uint32_t task)
         bool of_group = what->kind == CANCEL_GROUP && covers(judge, i, task);
         bool of_task = what->kind <= CANCEL_TASK_AND_WAIT && what->target == task;
 
-        bool of_all = what->kind == CANCEL_POOL && workload_may_stay(judge->workload, task);
-
-        if ((of_group || of_task || of_all) && begin != 0 &&
-            begin < oracle_when(&record->returned_at)) {
+        if ((of_group || of_task) && begin != 0 && begin < oracle_when(&record->returned_at)) {
             return;
         }
     }
