@@ -1,4 +1,4 @@
-"""Finds, for each call, a few lines of a tested program that uses it."""
+"""Finds, for each call and macro, a few lines of a tested program that uses it."""
 import glob
 import os
 import re
@@ -26,7 +26,7 @@ class Source:
         self.calls = {}  # name: the lines inside functions that use it
         for number, line in enumerate(self.code):
             if line.startswith(" "):
-                for name in re.findall(r"\b(lanepool_\w+)\b", line):
+                for name in re.findall(r"\b(lanepool_\w+|LANEPOOL_\w+(?=\())", line):
                     self.calls.setdefault(name, []).append(number)
 
     def excerpt(self, name):

@@ -90,6 +90,11 @@ class Item:
     def has_status(self):
         return self.is_call and self.text.startswith("lanepool_status ")
 
+    @property
+    def form(self):
+        """How a macro is written, as in "LANEPOOL_TASK(...)"."""
+        return re.match(r"#define (\w+(?:\([^)]*\))?)", self.text)[1]
+
 
 @dataclasses.dataclass
 class Topic:
@@ -276,6 +281,17 @@ def read_headers(include):
         topics.update(more)
         bare += [("lanepool/" + name, line, what) for line, what in without]
     return items, topics, bare
+
+
+def macros_of(struct, items):
+    """Returns the macros that make the struct: it is the first struct that they name."""
+    structs = {item.name for item in items if item.kind == "struct"}
+    macros = []
+    for item in items:
+        named = [name for name in re.findall(r"\blanepool_\w+", item.text) if name in structs]
+        if item.kind == "macro" and named[:1] == [struct.name]:
+            macros.append(item)
+    return macros
 
 
 def comment_of_param(item, kind, name):

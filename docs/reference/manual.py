@@ -3,7 +3,8 @@
 
     manual.py <project> <output folder> <version>
 
-Writes man3/NAME.3 for each public call and each public type, and man7/lanepool.7. The date of the
+Writes man3/NAME.3 for each public call and each public type, and man7/lanepool.7. The page of a
+struct describes the macros that make it, and has a link for each of their names. The date of the
 pages is SOURCE_DATE_EPOCH, or that of the newest header.
 """
 import datetime
@@ -33,7 +34,7 @@ def prose(text):
     text = re.sub(r"\*\*([^*]+)\*\*", r"\\fB\1\\fP", text)
     text = re.sub(r"(?<![\w*])\*([A-Za-z]+)\*(?!\w)", r"\\fI\1\\fP", text)
     text = re.sub(r"`([^`]+)`", r"\\fB\1\\fP", text)
-    text = re.sub(r"\b(lanepool_\w+)\(\)", r"\\fB\1\\fP(3)", text)
+    text = re.sub(r"\b((?:lanepool|LANEPOOL)_\w+)\(\)", r"\\fB\1\\fP(3)", text)
     text = re.sub(r"(?<=\. )docs/(\w+)\.md|^docs/(\w+)\.md", r"The page \\fI\1\2.md\\fP", text)
     text = re.sub(r"\bdocs/(\w+)\.md", r"the page \\fI\1.md\\fP", text)
     lines = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
@@ -64,13 +65,14 @@ class Page:
             file.write(self.text)
 
 
-def name_line(item):
+def name_line(item, macros=()):
     brief = item.comment.brief.rstrip(".:;")
     brief = brief.replace("`", "").replace("*", "")
-    return "%s \\- %s\n" % (item.name, (brief[:1].lower() + brief[1:]).replace("\\", "\\e"))
+    names = ", ".join([item.name] + [macro.name for macro in macros])
+    return "%s \\- %s\n" % (names, (brief[:1].lower() + brief[1:]).replace("\\", "\\e"))
 
 
-def synopsis(item):
+def synopsis(item, macros=()):
     header = item.header if item.header.startswith("lanepool/adapters/") else "lanepool/lanepool.h"
     library = "lanepool"
     if header != "lanepool/lanepool.h":
@@ -78,6 +80,7 @@ def synopsis(item):
     text = item.text
     if item.kind in ("struct", "enum"):
         text = "typedef %s %s %s;" % (item.kind, item.name, item.name)
+        text += "".join("\n" + macro.form for macro in macros)
     elif item.is_call:
         lines, indent = [""], " " * 4
         head, _, rest = text.partition("(")
@@ -137,6 +140,22 @@ def see_also(item, items, topics):
     return ",\n".join(rows) + "\n"
 
 
+def add_example(page, sources, items):
+    """Adds the example of the first of the items that has one."""
+    for item in items:
+        source, text = examples.example_of(sources, item.name)
+        if text:
+            page.add("EXAMPLE", prose("From %s:" % source) + "\n.PP\n" + code(text))
+            return
+
+
+def link_page(name, target, folder):
+    """Makes a page another name of one, unless the file system takes both names for the same."""
+    path = os.path.join(folder, "man3", name + ".3")
+    if not os.path.exists(path):
+        os.symlink(target + ".3", path)
+
+
 def write_call(item, everything, folder, date, version):
     items, topics, sources = everything
     page = Page(item.name, 3, date, version)
@@ -147,23 +166,28 @@ def write_call(item, everything, folder, date, version):
     page.add("ERRORS", errors(item))
     page.add("THREADS", prose(item.comment.threads))
     page.add("COMPLEXITY", prose(item.comment.complexity))
-    source, text = examples.example_of(sources, item.name)
-    if text:
-        page.add("EXAMPLE", prose("From %s:" % source) + "\n.PP\n" + code(text))
+    add_example(page, sources, [item])
     page.add("SEE ALSO", see_also(item, items, topics))
     page.write(folder)
 
 
 def write_type(item, everything, folder, date, version):
-    items, topics, _ = everything
+    items, topics, sources = everything
+    macros = headers.macros_of(item, items)
     page = Page(item.name, 3, date, version)
-    page.add("NAME", name_line(item))
-    page.add("SYNOPSIS", synopsis(item))
+    page.add("NAME", name_line(item, macros))
+    page.add("SYNOPSIS", synopsis(item, macros))
     page.add("DESCRIPTION", description(item))
+    if macros:
+        page.add("MACROS", listed((macro.form, " ".join(macro.comment.paragraphs))
+                                  for macro in macros))
     if item.comment.returns:
         page.add("RETURN VALUE", prose(item.comment.returns))
+    add_example(page, sources, [macro for macro in macros if macro.form != macro.name])
     page.add("SEE ALSO", see_also(item, items, topics))
     page.write(folder)
+    for macro in macros:
+        link_page(macro.name, item.name, folder)
 
 
 def comment_of_file(project, name):

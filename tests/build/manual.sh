@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the project in a new directory, and checks its man pages: each call has one, the tools for
-# man pages find no mistake, and man shows one.
+# man pages find no mistake, and man shows some of them.
 #
 #     manual.sh <project> <build directory>
 set -euo pipefail
@@ -25,12 +25,17 @@ if command -v groff >/dev/null; then
     fi
 fi
 if command -v man >/dev/null; then
-    for page in lanepool_pool_submit lanepool; do
+    while read -r page words; do
         shown=$(MANPATH=$place/share/man MANPAGER=cat man "$page" 2>&1 | tr -d '\b')
-        if ! grep -q LANEPOOL_NOMEM <<<"$shown"; then
+        if ! grep -q "$words" <<<"$shown"; then
             echo "man does not show $page"
             failed=1
         fi
-    done
+    done <<END
+lanepool_pool_submit LANEPOOL_NOMEM
+lanepool LANEPOOL_NOMEM
+LANEPOOL_TASK LANEPOOL_TASK(...)
+LANEPOOL_CLAIMS LANEPOOL_CLAIMS(...)
+END
 fi
 exit $failed

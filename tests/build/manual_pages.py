@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that each public call has a man page with all sections, none of them empty.
+"""Checks that each public call has a man page with all sections, none of them empty, and that the
+name of each macro that makes a struct leads to a page that describes it.
 
     manual_pages.py <project> <folder of man pages>
 """
@@ -16,6 +17,18 @@ def sections_of(path):
     with open(path, encoding="utf-8") as file:
         parts = re.split(r"^\.SH (.*)\n", file.read(), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2]))
+
+
+def macros_without_page(items, folder):
+    """Returns the macros with parameters, and those that initialize a struct, that lack a page."""
+    for item in items:
+        if item.kind != "macro" or not re.search(r"_INIT$|\(", item.form):
+            continue
+        path = os.path.join(folder, "man3", item.name + ".3")
+        sections = sections_of(path) if os.path.exists(path) else {}
+        if any(not re.search(item.name + r"(?!\w)", sections.get(title, ""))
+               for title in ("NAME", "SYNOPSIS", "MACROS")):
+            yield item.name
 
 
 def main():
@@ -36,6 +49,9 @@ def main():
             if not re.sub(r"^\.\w+$", "", sections.get(title, ""), flags=re.M).strip():
                 print("%s: %s is empty" % (path, title))
                 failed += 1
+    for name in macros_without_page(items, folder):
+        print("%s has no page that describes it" % name)
+        failed += 1
     overview = sections_of(os.path.join(folder, "man7", "lanepool.7"))
     for name in calls:
         if name not in overview.get("CALLS", ""):
