@@ -74,5 +74,7 @@ if(LANEPOOL_BUILD_TESTS)
     lanepool_add_library(lanepool_testing STATIC ${LANEPOOL_SOURCES})
     target_include_directories(lanepool_testing PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(lanepool_testing PUBLIC LANEPOOL_TESTING=1)
-    target_compile_options(lanepool_testing PRIVATE -UNDEBUG -ULANEPOOL_CHECKED -DLANEPOOL_CHECKED=1)
+    # Public, since structs of a checked build have additional members.
+    target_compile_options(lanepool_testing
+        PUBLIC -ULANEPOOL_CHECKED -DLANEPOOL_CHECKED=1 PRIVATE -UNDEBUG)
 endif()

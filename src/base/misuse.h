@@ -14,4 +14,11 @@
 #define LANEPOOL_I_MISUSED(wrong, what) (wrong)
 #endif
 
+/* Misuse that only a checked build looks for; `wrong` may read members that only it has. */
+#if defined(LANEPOOL_CHECKED)
+#define LANEPOOL_I_FIND_MISUSE(wrong, what) ((void)LANEPOOL_I_MISUSED(wrong, what))
+#else
+#define LANEPOOL_I_FIND_MISUSE(wrong, what) ((void)0)
+#endif
+
 #endif

@@ -181,6 +181,14 @@ struct whole {
     lanepool_i_watchdog watchdog;
 };
 
+static void free_pool(lanepool_pool *pool)
+{
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantine_close(pool->quarantine);
+#endif
+    lanepool_i_memory_free(pool);
+}
+
 static lanepool_pool *allocate_pool(void)
 {
     struct whole *whole = lanepool_i_memory_alloc(sizeof *whole);
@@ -194,6 +202,13 @@ static lanepool_pool *allocate_pool(void)
     pool->contexts = &whole->contexts;
     pool->quiesces = &whole->quiesces;
     pool->watchdog = &whole->watchdog;
+#if defined(LANEPOOL_CHECKED)
+    pool->quarantine = lanepool_i_quarantine_open();
+    if (pool->quarantine == NULL) {
+        lanepool_i_memory_free(pool);
+        return NULL;
+    }
+#endif
     return pool;
 }
 
@@ -229,7 +244,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     created->submitter_routes = read_options.routing == LANEPOOL_ROUTING_SUBMITTER;
     status = lanepool_i_failures_read_policy(created);
     if (status != LANEPOOL_OK) {
-        lanepool_i_memory_free(created);
+        free_pool(created);
         return status;
     }
     created->limits_lanes = read_options.lane_pending_max != 0;
@@ -239,7 +254,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     if (status == LANEPOOL_OK)
         status = start_threads(created);
     if (status != LANEPOOL_OK) {
-        lanepool_i_memory_free(created);
+        free_pool(created);
         return status;
     }
     *pool = created;
@@ -258,7 +273,7 @@ static void free_in_child(lanepool_pool *pool)
     lanepool_i_memory_free(pool->workers.all);
     lanepool_i_memory_free(pool->contexts->buckets);
     lanepool_i_pages_free(pool->lifecycle.state, LANEPOOL_I_PAGE_SIZE);
-    lanepool_i_memory_free(pool);
+    free_pool(pool);
 }
 
 static lanepool_status shut_down_now(lanepool_pool *pool)
@@ -287,7 +302,7 @@ static lanepool_status destroy_pool(lanepool_pool *pool,
     if (status != LANEPOOL_OK)
         return status;
     fini_parts(pool);
-    lanepool_i_memory_free(pool);
+    free_pool(pool);
     return LANEPOOL_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LANEPOOL_SRC_ROUTE_POOL_H
 #define LANEPOOL_SRC_ROUTE_POOL_H
 
+#include "base/quarantine.h"
 #include "lanepool/pool.h"
 #include "route/lane_table.h"
 #include "route/lifecycle.h"
@@ -43,6 +44,9 @@ struct lanepool_pool {
     struct lanepool_i_contexts *contexts;
     struct lanepool_i_quiesces *quiesces;
     struct lanepool_i_watchdog *watchdog;
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantine *quarantine; /* I: of records that the program has handles of */
+#endif
 };
 
 /* Returns true in a child, made by fork(), of the process that the pool was made in. */

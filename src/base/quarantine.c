@@ -1,0 +1,115 @@
+#include "base/quarantine.h"
+
+#if defined(LANEPOOL_CHECKED)
+
+#include "base/atomic.h"
+#include "base/fork.h"
+#include "platform/platform.h"
+
+/* Guards: I immutable, A atomic, L the lock. No other lock is taken under it. */
+struct lanepool_i_quarantine {
+    lanepool_i_mutex lock;
+    lanepool_i_creator creator;    /* I */
+    _Atomic size_t references;     /* A: the pool's, and one for each record before its end */
+    bool is_closed;                /* L: keeps no more records */
+    size_t count;                  /* L: records in the list */
+    lanepool_i_quarantined *first; /* L: the list, oldest first */
+    lanepool_i_quarantined *last;  /* L: not read if `first` is NULL */
+};
+
+static bool is_in_child(const lanepool_i_quarantine *quarantine)
+{
+    return quarantine->creator.process != lanepool_i_process();
+}
+
+lanepool_i_quarantine *lanepool_i_quarantine_open(void)
+{
+    lanepool_i_quarantine *quarantine = lanepool_i_memory_alloc(sizeof *quarantine);
+    if (quarantine == NULL)
+        return NULL;
+    *quarantine = (lanepool_i_quarantine){ .creator = lanepool_i_creator_self() };
+    atomic_init(&quarantine->references, 1);
+    if (lanepool_i_mutex_init(&quarantine->lock))
+        return quarantine;
+    lanepool_i_memory_free(quarantine);
+    return NULL;
+}
+
+static void release_quarantine(lanepool_i_quarantine *quarantine)
+{
+    if (fetch_sub_acq_rel(&quarantine->references, 1) != 1)
+        return;
+    if (!is_in_child(quarantine))
+        lanepool_i_mutex_fini(&quarantine->lock);
+    lanepool_i_memory_free(quarantine);
+}
+
+static lanepool_i_quarantined *take_all(lanepool_i_quarantine *quarantine)
+{
+    lanepool_i_mutex_lock(&quarantine->lock);
+    lanepool_i_quarantined *first = quarantine->first;
+    quarantine->is_closed = true;
+    quarantine->first = NULL;
+    lanepool_i_mutex_unlock(&quarantine->lock);
+    return first;
+}
+
+void lanepool_i_quarantine_close(lanepool_i_quarantine *quarantine)
+{
+    lanepool_i_quarantined *part = is_in_child(quarantine) ? NULL : take_all(quarantine);
+    while (part != NULL) {
+        lanepool_i_quarantined *next = part->next;
+        part->free_record(part->record);
+        part = next;
+    }
+    release_quarantine(quarantine);
+}
+
+void lanepool_i_quarantine_name(lanepool_i_quarantined *part, lanepool_i_quarantine *quarantine)
+{
+    if (part->quarantine != NULL || quarantine == NULL)
+        return;
+    fetch_add_relaxed(&quarantine->references, 1);
+    part->quarantine = quarantine;
+}
+
+/* Returns the record to free instead, which may be this one; or NULL. */
+static lanepool_i_quarantined *exchange_for_oldest(lanepool_i_quarantine *quarantine,
+                                                   lanepool_i_quarantined *part)
+{
+    lanepool_i_quarantined *freed = part;
+    lanepool_i_mutex_lock(&quarantine->lock);
+    if (!quarantine->is_closed && LANEPOOL_I_QUARANTINE_MAX > 0) {
+        freed = NULL;
+        if (quarantine->first == NULL)
+            quarantine->first = part;
+        else
+            quarantine->last->next = part;
+        quarantine->last = part;
+        if (++quarantine->count > LANEPOOL_I_QUARANTINE_MAX) {
+            freed = quarantine->first;
+            quarantine->first = freed->next;
+            quarantine->count--;
+        }
+    }
+    lanepool_i_mutex_unlock(&quarantine->lock);
+    return freed;
+}
+
+void lanepool_i_quarantine_keep(lanepool_i_quarantined *part, void *record,
+                                void (*free_record)(void *record))
+{
+    lanepool_i_quarantine *quarantine = part->quarantine;
+    part->next = NULL;
+    part->record = record;
+    part->free_record = free_record;
+    lanepool_i_quarantined *freed = part;
+    if (quarantine != NULL && !is_in_child(quarantine))
+        freed = exchange_for_oldest(quarantine, part);
+    if (freed != NULL)
+        freed->free_record(freed->record);
+    if (quarantine != NULL)
+        release_quarantine(quarantine);
+}
+
+#endif
