@@ -81,7 +81,7 @@ static inline void give_back_and_count(lanepool_pool *pool, lanepool_i_thread_re
 static void release_pump_member(const lanepool_i_task *task)
 {
     if (lanepool_i_task_is_for_pump(task))
-        lanepool_future_release(task->as.wide.future);
+        lanepool_i_future_release(task->as.wide.future);
 }
 
 /* A run of a periodic task is not released: the periodic task continues. */

@@ -155,8 +155,12 @@ static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *b
     else if (task->future != NULL)
         block->as.wide.future = lanepool_i_future_create(allocator, sizeof(lanepool_future),
                                                          pool->creator, pool, block, &status);
+#if defined(LANEPOOL_CHECKED)
+    if (block->as.wide.future != NULL)
+        LANEPOOL_I_QUARANTINE_NAME(block->as.wide.future, pool->quarantine);
+#endif
     if (task->future == NULL)
-        lanepool_future_release(block->as.wide.future);
+        lanepool_i_future_release(block->as.wide.future);
     return status;
 }
 
@@ -169,10 +173,10 @@ static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
     else if (task->future == NULL)
         return;
     if (task->future != NULL) {
-        lanepool_future_release(block->as.wide.future);
+        lanepool_i_future_release(block->as.wide.future);
         *task->future = NULL;
     }
-    lanepool_future_release(block->as.wide.future);
+    lanepool_i_future_release(block->as.wide.future);
 }
 
 static void hand_over_charge(const lanepool_pool *pool, lanepool_i_thread_record *record,

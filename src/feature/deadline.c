@@ -50,7 +50,7 @@ void lanepool_i_deadline_expect(const lanepool_i_task *task, lanepool_i_expiry *
     lanepool_i_expiry *expiry = expiry_of(task->as.wide.future);
     if (expiry == NULL || expiry->start_within_ns == 0)
         return;
-    (void)lanepool_future_retain(&expiry->member->future);
+    (void)lanepool_i_future_retain(&expiry->member->future);
     expiry->next_submitted = *list;
     *list = expiry;
 }
@@ -75,7 +75,7 @@ void lanepool_i_deadlines_expected(lanepool_i_expiry **list, bool accepted)
         *list = expiry->next_submitted;
         if (accepted)
             lanepool_i_deadline_arm(future);
-        lanepool_future_release(future);
+        lanepool_i_future_release(future);
     }
 }
 
@@ -102,7 +102,7 @@ void lanepool_i_deadline_started(lanepool_future *future)
         lanepool_i_expiry_arm_locked(expiry, LANEPOOL_I_EXPIRY_ATTEMPT, due_ns);
     lanepool_i_mutex_unlock(&future->lock);
     if (disarmed)
-        lanepool_future_release(future);
+        lanepool_i_future_release(future);
 }
 
 bool lanepool_i_deadline_set_detached(lanepool_future *future, lanepool_i_detach *detached)
@@ -127,7 +127,7 @@ void lanepool_i_deadline_paused(lanepool_future *future)
     bool disarmed = lanepool_i_expiry_disarm_locked(expiry);
     lanepool_i_mutex_unlock(&future->lock);
     if (disarmed)
-        lanepool_future_release(future);
+        lanepool_i_future_release(future);
 }
 
 /* --- on the clock thread --- */
@@ -182,7 +182,7 @@ static void judge_fired(lanepool_pool *pool, lanepool_i_thread_record *record,
     uint32_t references = expiry->fired;
     expiry->fired = 0;
     while (references-- > 0)
-        lanepool_future_release(future);
+        lanepool_i_future_release(future);
 }
 
 void lanepool_i_deadlines_judge(lanepool_pool *pool, lanepool_i_thread_record *record)

@@ -59,7 +59,7 @@ static void add_due(lanepool_i_delays *delays, lanepool_i_delayed *delayed)
         return;
     delayed->future = delayed_task_future(task);
     if (delayed->future != NULL)
-        (void)lanepool_future_retain(delayed->future);
+        (void)lanepool_i_future_retain(delayed->future);
     delayed->next = delays->due_once;
     delays->due_once = delayed;
 }
@@ -78,7 +78,7 @@ static void free_due_once(lanepool_pool *pool)
             future->delayed = NULL;
             lanepool_i_mutex_unlock(&future->lock);
             lanepool_i_deadline_arm(future);
-            lanepool_future_release(future);
+            lanepool_i_future_release(future);
             awaited = true;
         }
         lanepool_i_memory_free(delayed);

@@ -73,7 +73,7 @@ static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
     periodic->run_future = NULL;
     unlink_periodic_locked(periodic);
     lanepool_i_mutex_unlock(&pool->delays->lock);
-    lanepool_future_release(run_future);
+    lanepool_i_future_release(run_future);
     for (size_t i = 0; i < periodic->own_lane_count; i++)
         lanepool_lane_release(periodic->claims[i].key.lane);
     store_release(&periodic->ended, true);
@@ -185,7 +185,7 @@ static void rebuild_run(lanepool_pool *pool, lanepool_i_thread_record *record,
     lanepool_i_build_again(pool, record, task, &periodic->description);
     if (pool->limits_lanes)
         *lanepool_i_lane_limits_charge_of(pool, task) = periodic->charge;
-    task->as.wide.future = lanepool_future_retain(periodic->run_future);
+    task->as.wide.future = lanepool_i_future_retain(periodic->run_future);
     store_relaxed(&task->word, periodic->word);
 }
 

@@ -80,7 +80,7 @@ static void release_record(lanepool_i_detach *detach)
 {
     if (fetch_sub_acq_rel(&detach->references, 1) != 1)
         return;
-    lanepool_future_release(detach->future);
+    lanepool_i_future_release(detach->future);
     lanepool_i_memory_free(detach);
 }
 
@@ -168,7 +168,7 @@ lanepool_status lanepool_run_detach(lanepool_run *run, lanepool_detached **detac
         return LANEPOOL_TIMED_OUT;
     fetch_add_seq(&run->pool->lifecycle.workers_left, 1);
     fetch_add_relaxed(&detach->references, 1);
-    detach->future = future != NULL ? lanepool_future_retain(future) : NULL;
+    detach->future = future != NULL ? lanepool_i_future_retain(future) : NULL;
     detach->detached = true;
     (void)fetch_or_acq_rel(&detach->state, LANEPOOL_I_DETACH_DETACHED);
     *detached = detach;

@@ -153,7 +153,7 @@ static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *reco
     lanepool_i_mutex_unlock(&pool->failures->lock);
     for (size_t i = 0; get_nth_lane(attempts, i, &lane); i++)
         clear_poisoned_lane(pool, lane, grants);
-    lanepool_future_release(&attempts->member.future);
+    lanepool_i_future_release(&attempts->member.future);
 }
 
 /* `is_avoided` is set before a task that leaves poisoned lanes is appended. So if it is still
@@ -164,7 +164,7 @@ bool lanepool_i_poison_begin_notify_locked(lanepool_i_attempts *attempts)
         return false;
     attempts->is_notifying = true;
     attempts->pool->failures->notifying++;
-    (void)lanepool_future_retain(&attempts->member.future);
+    (void)lanepool_i_future_retain(&attempts->member.future);
     return true;
 }
 
@@ -173,5 +173,5 @@ void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *rec
 {
     attempts->message.carry_out = carry_out_notify;
     if (!lanepool_i_retry_send_message(pool, record, &attempts->message))
-        lanepool_future_release(&attempts->member.future);
+        lanepool_i_future_release(&attempts->member.future);
 }

@@ -48,7 +48,7 @@ struct lanepool_i_expiry {
 static inline void lanepool_i_expiry_arm_locked(lanepool_i_expiry *expiry, lanepool_i_expiry_of of,
                                                 uint64_t due_ns)
 {
-    (void)lanepool_future_retain(&expiry->member->future);
+    (void)lanepool_i_future_retain(&expiry->member->future);
     expiry->of = of;
     lanepool_i_timers_add(expiry->timers, &expiry->timer, due_ns);
 }

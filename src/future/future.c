@@ -44,10 +44,34 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->cancelled = false;
     future->tombstone = NULL;
     atomic_init(&future->asked_to_end, false);
+#if defined(LANEPOOL_CHECKED)
+    atomic_init(&future->held, 1);
+    future->quarantined = (lanepool_i_quarantined){ .quarantine = NULL };
+#endif
     return future;
 }
 
+#if defined(LANEPOOL_CHECKED)
+static const char released_before[] = "the future was released before";
+
 lanepool_future *lanepool_future_retain(lanepool_future *future)
+{
+    if (LANEPOOL_I_MISUSED(future == NULL, "future is NULL"))
+        return NULL;
+    LANEPOOL_I_FIND_MISUSE(fetch_add_relaxed(&future->held, 1) == 0, released_before);
+    return lanepool_i_future_retain(future);
+}
+
+void lanepool_future_release(lanepool_future *future)
+{
+    if (future == NULL)
+        return;
+    LANEPOOL_I_FIND_MISUSE(fetch_sub_relaxed(&future->held, 1) == 0, released_before);
+    lanepool_i_future_release(future);
+}
+#endif
+
+lanepool_future *lanepool_i_future_retain(lanepool_future *future)
 {
     if (LANEPOOL_I_MISUSED(future == NULL, "future is NULL"))
         return NULL;
@@ -55,16 +79,22 @@ lanepool_future *lanepool_future_retain(lanepool_future *future)
     return future;
 }
 
+static void free_future(void *record)
+{
+    lanepool_future *future = record;
+    if (lanepool_i_future_is_here(future))
+        lanepool_i_mutex_fini(&future->lock);
+    lanepool_i_deallocate(future->allocator, future, future->size);
+}
+
 /* Release: this thread's uses happen before the free. Acquire: so do those of all other threads. */
-void lanepool_future_release(lanepool_future *future)
+void lanepool_i_future_release(lanepool_future *future)
 {
     if (future == NULL || fetch_sub_acq_rel(&future->references, 1) != 1 || PLANTED(LEAK))
         return;
     if (future->is_member)
         lanepool_i_member_fini(future);
-    if (lanepool_i_future_is_here(future))
-        lanepool_i_mutex_fini(&future->lock);
-    lanepool_i_deallocate(future->allocator, future, future->size);
+    LANEPOOL_I_QUARANTINE_KEEP(future, free_future);
 }
 
 bool lanepool_i_future_start(lanepool_future *future)
@@ -91,7 +121,7 @@ void lanepool_i_future_drop_tombstone(lanepool_future *future)
     lanepool_i_mutex_lock(&future->lock);
     future->tombstone = NULL;
     lanepool_i_mutex_unlock(&future->lock);
-    lanepool_future_release(future);
+    lanepool_i_future_release(future);
 }
 
 bool lanepool_i_future_is_complete(lanepool_future *future)
@@ -144,11 +174,11 @@ void lanepool_i_future_complete(lanepool_future *future, const lanepool_result *
         future->is_member && lanepool_i_expiry_disarm_locked(lanepool_i_member_of(future)->expiry);
     lanepool_i_mutex_unlock(&future->lock);
     if (disarmed)
-        lanepool_future_release(future);
+        lanepool_i_future_release(future);
     if (ended_group != NULL)
         lanepool_i_group_free(ended_group);
     serve_listeners(listeners, result);
-    lanepool_future_release(future);
+    lanepool_i_future_release(future);
 }
 
 bool lanepool_i_future_listen(lanepool_future *future, lanepool_i_listener *listener)

@@ -14,6 +14,7 @@
 
 #include "base/atomic.h"
 #include "base/fork.h"
+#include "base/quarantine.h"
 #include "lanepool/future.h"
 #include "platform/platform.h"
 #include "task/message.h"
@@ -58,6 +59,10 @@ struct lanepool_future {
     const lanepool_allocator *allocator;  /* I: of this memory; NULL: the system's */
     size_t size;                          /* I: of this memory */
     _Atomic bool asked_to_end;            /* A: the running task was asked to stop early */
+#if defined(LANEPOOL_CHECKED)
+    _Atomic size_t held;                /* A: the program's references */
+    lanepool_i_quarantined quarantined; /* I until the last reference is given back */
+#endif
 };
 
 /* Creates a future with two references: the task's and the caller's. The future is the front of a
@@ -65,6 +70,15 @@ struct lanepool_future {
 lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, size_t size,
                                           lanepool_i_creator creator, lanepool_pool *pool,
                                           lanepool_i_task *task, lanepool_status *status);
+/* The library's own references. In a checked build the program's functions count the program's
+ * references in addition. Other builds have one pair of functions for both. */
+#if defined(LANEPOOL_CHECKED)
+lanepool_future *lanepool_i_future_retain(lanepool_future *future);
+void lanepool_i_future_release(lanepool_future *future);
+#else
+#define lanepool_i_future_retain  lanepool_future_retain
+#define lanepool_i_future_release lanepool_future_release
+#endif
 /* Functions that a program calls check this before they take the lock. Returns false in a child of
  * fork() if the lock's holder is not in this process: the lock is never released. */
 static inline bool lanepool_i_future_is_here(lanepool_future *future)

@@ -23,7 +23,7 @@ lanepool_future *lanepool_i_member_create(const lanepool_allocator *allocator, s
     member->link = (lanepool_i_link){ NULL, NULL, member };
     member->next_untaken = NULL;
     if (member->pump != NULL) {
-        lanepool_future_retain(future);
+        lanepool_i_future_retain(future);
         fetch_add_relaxed(&member->pump->pending, 1);
         fetch_add_relaxed(&member->pump->references, 1);
     }
@@ -43,14 +43,14 @@ void lanepool_i_member_refuse(lanepool_future *future)
     const lanepool_i_member *member = lanepool_i_member_of(future);
     leave_pump(member);
     if (member->pump != NULL)
-        lanepool_future_release(future);
+        lanepool_i_future_release(future);
 }
 
 void lanepool_i_member_undo_create(lanepool_future *future)
 {
     lanepool_i_member_refuse(future);
-    lanepool_future_release(future);
-    lanepool_future_release(future);
+    lanepool_i_future_release(future);
+    lanepool_i_future_release(future);
 }
 
 void lanepool_i_pump_release(lanepool_pump *pump)
@@ -161,7 +161,7 @@ static void post_group_waiter_locked(lanepool_group *group)
 
 static void add_untaken_locked(lanepool_group *group, lanepool_i_member *member)
 {
-    lanepool_future_retain(&member->future);
+    lanepool_i_future_retain(&member->future);
     if (group->untaken == NULL && group->has_event)
         lanepool_i_event_set(&group->event);
     *group->last = member;

@@ -21,7 +21,7 @@ static lanepool_status cancel_periodic_task(lanepool_timer *timer)
 
 static void free_sequence_periodic_handle(lanepool_timer *timer)
 {
-    lanepool_future_release(((lanepool_i_sequence_periodic *)timer)->future);
+    lanepool_i_future_release(((lanepool_i_sequence_periodic *)timer)->future);
     lanepool_i_memory_free(timer);
 }
 

@@ -48,8 +48,8 @@ void lanepool_i_sequence_task_unmake(lanepool_i_sequence_task *task,
                                      const lanepool_task *description)
 {
     if (task->call.future != NULL) {
-        lanepool_future_release(task->call.future);
-        lanepool_future_release(task->call.future);
+        lanepool_i_future_release(task->call.future);
+        lanepool_i_future_release(task->call.future);
         *description->future = NULL;
     }
     lanepool_i_memory_free(task);

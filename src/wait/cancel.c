@@ -94,8 +94,8 @@ static bool decide_to_cancel_locked(lanepool_pool *pool, lanepool_future *future
     future->cancelled = true;
     future->tombstone = future->task;
     future->task = NULL;
-    lanepool_future_retain(future);
-    lanepool_future_retain(future);
+    lanepool_i_future_retain(future);
+    lanepool_i_future_retain(future);
     return true;
 }
 
@@ -139,7 +139,7 @@ static void end_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record 
     const lanepool_i_task *node = &future->tombstone_message.node;
     lanepool_i_run_call_release(record, node->as.wide.release, node->context);
     lanepool_i_lifecycle_end_cancel(&pool->lifecycle);
-    lanepool_future_release(future);
+    lanepool_i_future_release(future);
 }
 
 /* By the role's holder. */

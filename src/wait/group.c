@@ -67,7 +67,7 @@ void lanepool_group_destroy(lanepool_group *group)
         lanepool_i_group_free(group);
     while (untaken != NULL) {
         lanepool_i_member *next = untaken->next_untaken;
-        lanepool_future_release(&untaken->future);
+        lanepool_i_future_release(&untaken->future);
         untaken = next;
     }
     if (has_event)
@@ -112,7 +112,7 @@ static lanepool_i_member *member_before_locked(const lanepool_group *group,
     while (link != &group->ring && link->member == NULL)
         link = link->older;
     if (link->member != NULL)
-        lanepool_future_retain(&link->member->future);
+        lanepool_i_future_retain(&link->member->future);
     return link->member;
 }
 
@@ -156,7 +156,7 @@ lanepool_status lanepool_group_wait(lanepool_group *group, uint64_t wait_max_ns)
     enter_cursor(group, &cursor);
     while (status == LANEPOOL_OK && (member = get_newest_before(group, &cursor)) != NULL) {
         status = lanepool_future_wait(&member->future, lanepool_i_deadline_left(deadline_ns), NULL);
-        lanepool_future_release(&member->future);
+        lanepool_i_future_release(&member->future);
     }
     remove_cursor(group, &cursor);
     return status;
@@ -196,7 +196,7 @@ lanepool_status lanepool_group_cancel(lanepool_group *group, size_t *count)
            (member = move_cursor_past_newest(group, &cursor)) != NULL) {
         status = lanepool_future_cancel(&member->future);
         cancelled += status == LANEPOOL_OK;
-        lanepool_future_release(&member->future);
+        lanepool_i_future_release(&member->future);
     }
     remove_cursor(group, &cursor);
     if (count != NULL)
@@ -288,7 +288,7 @@ static bool is_of_parent_process(lanepool_group *group)
     if (member == NULL)
         return false;
     lanepool_status status = lanepool_future_wait(&member->future, 0, NULL);
-    lanepool_future_release(&member->future);
+    lanepool_i_future_release(&member->future);
     return status == LANEPOOL_FORKED;
 }
 
@@ -317,7 +317,7 @@ lanepool_status lanepool_group_next(lanepool_group *group, uint64_t wait_max_ns,
         return status;
     *completion =
         (lanepool_completion){ .context = taken->context, .result = taken->future.result };
-    lanepool_future_release(&taken->future);
+    lanepool_i_future_release(&taken->future);
     return LANEPOOL_OK;
 }
 

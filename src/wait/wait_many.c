@@ -137,7 +137,7 @@ static lanepool_status wait_behind_claims(lanepool_pool *pool, const lanepool_cl
     if (status != LANEPOOL_OK && lanepool_future_cancel(future) == LANEPOOL_DONE &&
         lanepool_future_wait(future, 0, result) == LANEPOOL_OK)
         status = LANEPOOL_OK; /* it has ended just now */
-    lanepool_future_release(future);
+    lanepool_i_future_release(future);
     return status;
 }
 

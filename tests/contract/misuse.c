@@ -3,8 +3,10 @@
  * call without a status answers something safe, or ends a checked build with a message.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/process.h"
 #include "support/step.h"
@@ -168,6 +170,116 @@ Test(misuse, calls_answer_safely_or_end_a_checked_build)
 
     for (size_t i = 1; i < sizeof calls / sizeof *calls; i++) {
         expect_eq(ends_the_process(calls[i]), is_checked);
+    }
+}
+
+/* --- handles that were given back --- */
+
+static int return_success(lanepool_run *run, void *context)
+{
+    (void)run;
+    (void)context;
+    return 0;
+}
+
+/* Submits a task with a future. */
+static lanepool_future *submit_task(lanepool_pool *pool)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_future *future = NULL;
+
+    task.function = return_success;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+static void release_a_pending_future_twice(void)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_future *future;
+
+    expect_ok(lanepool_pool_pause(pool));
+    future = submit_task(pool);
+    lanepool_future_release(future);
+    lanepool_future_release(future);
+}
+
+static lanepool_future *make_released_future(void)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_future *future = submit_task(pool);
+
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    lanepool_future_release(future);
+    return future;
+}
+
+static void release_an_ended_future_twice(void)
+{
+    lanepool_future_release(make_released_future());
+}
+
+static void retain_a_released_future(void)
+{
+    (void)lanepool_future_retain(make_released_future());
+}
+
+static const struct mistake {
+    void (*make)(void);
+    const char *message; /* a part of the message */
+} mistakes[] = {
+    { release_a_pending_future_twice, "lanepool_future_release(): the future was released before" },
+    { release_an_ended_future_twice, "lanepool_future_release(): the future was released before" },
+    { retain_a_released_future, "lanepool_future_retain(): the future was released before" },
+};
+
+struct attempt {
+    void (*make)(void);
+    FILE *messages;
+};
+
+static void make_mistake(void *context)
+{
+    const struct attempt *attempt = context;
+
+    if (dup2(fileno(attempt->messages), STDERR_FILENO) == STDERR_FILENO) {
+        attempt->make();
+    }
+}
+
+/* AddressSanitizer has its own message for a use of freed memory. */
+static bool names_mistake(FILE *messages, const char *message)
+{
+    char text[65536];
+    size_t size;
+
+    rewind(messages);
+    size = fread(text, 1, sizeof text - 1, messages);
+    text[size] = 0;
+    return strstr(text, message) != NULL || strstr(text, "heap-use-after-free") != NULL;
+}
+
+static void expect_found(const struct mistake *mistake)
+{
+    struct attempt attempt = { mistake->make, tmpfile() };
+    int status;
+
+    expect(attempt.messages != NULL);
+    status = process_run_apart(make_mistake, &attempt);
+    expect(WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT : WEXITSTATUS(status) != 0);
+    expect(names_mistake(attempt.messages, mistake->message));
+    fclose(attempt.messages);
+}
+
+/* Another build may do anything after these mistakes. */
+Test(misuse, checked_builds_find_handles_that_were_given_back)
+{
+    if (!ends_the_process(calls[0])) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        expect_found(&mistakes[i]);
     }
 }
 
