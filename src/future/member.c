@@ -85,6 +85,12 @@ void lanepool_i_unlink(lanepool_i_link *link)
     link->newer->older = link->older;
 }
 
+static void add_member_locked(lanepool_group *group, lanepool_i_member *member)
+{
+    lanepool_i_link_before(&group->ring, &member->link);
+    LANEPOOL_I_QUARANTINE_NAME(group, member->future.quarantined.quarantine);
+}
+
 /* The members are listed before the append: after it, the links between the tasks are the
  * router's. */
 bool lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lanepool_i_task *last)
@@ -95,7 +101,7 @@ bool lanepool_i_members_enter(lanepool_group *group, lanepool_i_task *first, lan
         return false;
     }
     for (lanepool_i_task *task = first;; task = load_relaxed(&task->next)) {
-        lanepool_i_link_before(&group->ring, &lanepool_i_task_member(task)->link);
+        add_member_locked(group, lanepool_i_task_member(task));
         group->pending++;
         if (task == last)
             return true;
@@ -125,7 +131,7 @@ bool lanepool_i_member_reserve(lanepool_group *group)
 void lanepool_i_member_enter_reserved(lanepool_group *group, lanepool_i_task *task)
 {
     lanepool_i_mutex_lock(&group->lock);
-    lanepool_i_link_before(&group->ring, &lanepool_i_task_member(task)->link);
+    add_member_locked(group, lanepool_i_task_member(task));
     lanepool_i_mutex_unlock(&group->lock);
 }
 
@@ -205,8 +211,14 @@ lanepool_group *lanepool_i_member_complete_locked(lanepool_future *future)
     return is_last ? group : NULL;
 }
 
-void lanepool_i_group_free(lanepool_group *group)
+static void free_group(void *record)
 {
+    lanepool_group *group = record;
     lanepool_i_mutex_fini(&group->lock);
     lanepool_i_memory_free(group);
+}
+
+void lanepool_i_group_free(lanepool_group *group)
+{
+    LANEPOOL_I_QUARANTINE_KEEP(group, free_group);
 }

@@ -16,6 +16,7 @@
 #ifndef LANEPOOL_SRC_FUTURE_MEMBER_H
 #define LANEPOOL_SRC_FUTURE_MEMBER_H
 
+#include "base/quarantine.h"
 #include "future/future.h"
 #include "task/task.h"
 
@@ -61,6 +62,9 @@ struct lanepool_group {
     lanepool_i_group_waiter *waiters; /* L: threads that wait for a completion, oldest first */
     bool has_event;                   /* L */
     lanepool_i_event event;           /* L: set while there is an untaken member, and at the end */
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantined quarantined; /* L: names that of the first member's pool */
+#endif
 };
 
 /* Like lanepool_i_future_is_here(), for a group's lock. */

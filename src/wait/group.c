@@ -57,6 +57,7 @@ void lanepool_group_destroy(lanepool_group *group)
     if (group == NULL || !lanepool_i_group_is_here(group))
         return;
     lanepool_i_mutex_lock(&group->lock);
+    LANEPOOL_I_FIND_MISUSE(!group->is_referenced, "the group was destroyed before");
     lanepool_i_member *untaken = group->untaken;
     lanepool_i_event event = group->event;
     bool has_event = group->has_event;

@@ -225,6 +225,36 @@ static void retain_a_released_future(void)
     (void)lanepool_future_retain(make_released_future());
 }
 
+/* Destroys a group with one pending member. */
+static lanepool_group *make_destroyed_group(lanepool_pool *pool)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_group *group;
+
+    expect_ok(lanepool_group_create(NULL, &group));
+    expect_ok(lanepool_pool_pause(pool));
+    task.function = return_success;
+    task.group = group;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    lanepool_group_destroy(group);
+    return group;
+}
+
+static void destroy_a_pending_group_twice(void)
+{
+    lanepool_group_destroy(make_destroyed_group(pool_make(1, LANEPOOL_PER_KEY)));
+}
+
+static void destroy_an_ended_group_twice(void)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_group *group = make_destroyed_group(pool);
+
+    expect_ok(lanepool_pool_resume(pool));
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    lanepool_group_destroy(group);
+}
+
 static const struct mistake {
     void (*make)(void);
     const char *message; /* a part of the message */
@@ -232,6 +262,8 @@ static const struct mistake {
     { release_a_pending_future_twice, "lanepool_future_release(): the future was released before" },
     { release_an_ended_future_twice, "lanepool_future_release(): the future was released before" },
     { retain_a_released_future, "lanepool_future_retain(): the future was released before" },
+    { destroy_a_pending_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
+    { destroy_an_ended_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
 };
 
 struct attempt {
