@@ -41,6 +41,7 @@ lanepool_status lanepool_lane_acquire(lanepool_pool *pool, lanepool_key key, lan
         if (handle->quota == NULL)
             goto give_lane;
     }
+    LANEPOOL_I_QUARANTINE_NAME(handle, pool->quarantine);
     *lane = handle;
     return LANEPOOL_OK;
 give_lane:
@@ -67,7 +68,7 @@ static void carry_out_release(lanepool_pool *pool, lanepool_i_thread_record *rec
         lanepool_i_lane_memory_settle(&pool->lane_table.store, 1);
     if (handle->has_own_bytes)
         lanepool_i_key_bytes_give(pool, record, handle->key.value.bytes);
-    lanepool_i_memory_free(handle);
+    LANEPOOL_I_QUARANTINE_KEEP(handle, lanepool_i_memory_free);
 }
 
 void lanepool_lane_release(lanepool_lane *handle)
@@ -76,7 +77,7 @@ void lanepool_lane_release(lanepool_lane *handle)
         return;
     lanepool_pool *pool = handle->pool;
     if (lanepool_i_pool_is_forked(pool)) {
-        lanepool_i_memory_free(handle);
+        LANEPOOL_I_QUARANTINE_KEEP(handle, lanepool_i_memory_free);
         return;
     }
     if (LANEPOOL_I_MISUSED(handle->message.carry_out != NULL, "the lane was released before"))
@@ -87,7 +88,7 @@ void lanepool_lane_release(lanepool_lane *handle)
         return;
     if (handle->has_own_bytes)
         lanepool_i_key_bytes_end(handle->key.value.bytes);
-    lanepool_i_memory_free(handle);
+    LANEPOOL_I_QUARANTINE_KEEP(handle, lanepool_i_memory_free);
 }
 
 /* Sets the limit in the quota, which the handle references. Waiting submitters may fit now. */

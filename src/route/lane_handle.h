@@ -11,6 +11,7 @@
 #ifndef LANEPOOL_SRC_ROUTE_LANE_HANDLE_H
 #define LANEPOOL_SRC_ROUTE_LANE_HANDLE_H
 
+#include "base/quarantine.h"
 #include "route/router.h"
 
 /* Guards: I immutable, R role's holder. */
@@ -21,6 +22,9 @@ struct lanepool_lane {
     lanepool_i_key key;           /* I */
     lanepool_i_lane *lane;        /* R: NULL until the router meets the handle */
     bool has_own_bytes;           /* R: the handle frees the key's bytes, not the lane */
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantined quarantined; /* I until the end */
+#endif
 };
 
 /* Role's holder: returns the lane that the handle stands for. */

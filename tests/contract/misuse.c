@@ -255,6 +255,18 @@ static void destroy_an_ended_group_twice(void)
     lanepool_group_destroy(group);
 }
 
+/* After the quiesce the router has carried the first release out. */
+static void release_a_lane_twice(void)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_lane *lane;
+
+    expect_ok(lanepool_lane_acquire(pool, lanepool_key_id(1), &lane));
+    lanepool_lane_release(lane);
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    lanepool_lane_release(lane);
+}
+
 static const struct mistake {
     void (*make)(void);
     const char *message; /* a part of the message */
@@ -264,6 +276,7 @@ static const struct mistake {
     { retain_a_released_future, "lanepool_future_retain(): the future was released before" },
     { destroy_a_pending_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
     { destroy_an_ended_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
+    { release_a_lane_twice, "lanepool_lane_release(): the lane was released before" },
 };
 
 struct attempt {
