@@ -81,7 +81,7 @@ static void release_record(lanepool_i_detach *detach)
     if (fetch_sub_acq_rel(&detach->references, 1) != 1)
         return;
     lanepool_i_future_release(detach->future);
-    lanepool_i_memory_free(detach);
+    LANEPOOL_I_QUARANTINE_KEEP(detach, lanepool_i_memory_free);
 }
 
 lanepool_i_detach *lanepool_i_detach_record(lanepool_run *run)
@@ -95,6 +95,7 @@ lanepool_i_detach *lanepool_i_detach_record(lanepool_run *run)
     *detach = (lanepool_i_detach){ .pool = run->pool, .task = run->task };
     atomic_init(&detach->state, 0);
     atomic_init(&detach->references, 1);
+    LANEPOOL_I_QUARANTINE_NAME(detach, run->pool->quarantine);
     lanepool_i_mutex_lock(&detaches->lock);
     detach->next = detaches->first;
     detach->link = &detaches->first;
@@ -239,6 +240,15 @@ void lanepool_i_detaches_end_all(lanepool_pool *pool, lanepool_i_thread_record *
     } while (detach != NULL || (some_busy && waits));
 }
 
+#if defined(LANEPOOL_CHECKED)
+static const char completed_before[] = "the task was completed before";
+
+static bool is_given_back(const lanepool_detached *detached)
+{
+    return (load_acquire(&detached->state) & LANEPOOL_I_DETACH_GIVEN_BACK) != 0;
+}
+#endif
+
 lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, void *value)
 {
     if (detached == NULL)
@@ -246,8 +256,9 @@ lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, vo
     if (LANEPOOL_I_MISUSED((load_acquire(&detached->state) &
                             (LANEPOOL_I_DETACH_CLAIMED | LANEPOOL_I_DETACH_ENDED)) ==
                                LANEPOOL_I_DETACH_CLAIMED,
-                           "the task was completed before"))
+                           completed_before))
         return LANEPOOL_INVALID;
+    LANEPOOL_I_FIND_MISUSE(is_given_back(detached), completed_before);
     lanepool_status status = LANEPOOL_DONE;
     if (claim_detached(detached, 0)) {
         lanepool_pool *pool = detached->pool;
@@ -262,6 +273,9 @@ lanepool_status lanepool_task_complete(lanepool_detached *detached, int code, vo
                       (lanepool_result){ code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED, code, value });
         lanepool_i_lifecycle_unpin(&pool->lifecycle);
     }
+#if defined(LANEPOOL_CHECKED)
+    (void)fetch_or_acq_rel(&detached->state, LANEPOOL_I_DETACH_GIVEN_BACK);
+#endif
     release_record(detached);
     return status;
 }
@@ -270,6 +284,7 @@ bool lanepool_detached_is_cancelled(const lanepool_detached *detached)
 {
     if (LANEPOOL_I_MISUSED(detached == NULL, "detached is NULL"))
         return false;
+    LANEPOOL_I_FIND_MISUSE(is_given_back(detached), completed_before);
     return (load_acquire(&detached->state) & LANEPOOL_I_DETACH_ENDED) != 0 ||
            (detached->future != NULL && load_relaxed(&detached->future->asked_to_end));
 }

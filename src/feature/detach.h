@@ -22,6 +22,7 @@
 #ifndef LANEPOOL_SRC_FEATURE_DETACH_H
 #define LANEPOOL_SRC_FEATURE_DETACH_H
 
+#include "base/quarantine.h"
 #include "feature/context.h"
 #include "lane/lane.h"
 #include "lanepool/task.h"
@@ -32,10 +33,11 @@ typedef struct lanepool_detached lanepool_i_detach;
 /* Bits of the state. */
 enum {
     LANEPOOL_I_DETACH_DETACHED = 1,
-    LANEPOOL_I_DETACH_RETURNED = 2, /* the function has returned */
-    LANEPOOL_I_DETACH_CLAIMED = 4,  /* a completer is about to decide */
-    LANEPOOL_I_DETACH_ENDED = 8,    /* with CLAIMED: the completer is the library */
-    LANEPOOL_I_DETACH_DECIDED = 16  /* the result is set */
+    LANEPOOL_I_DETACH_RETURNED = 2,   /* the function has returned */
+    LANEPOOL_I_DETACH_CLAIMED = 4,    /* a completer is about to decide */
+    LANEPOOL_I_DETACH_ENDED = 8,      /* with CLAIMED: the completer is the library */
+    LANEPOOL_I_DETACH_DECIDED = 16,   /* the result is set */
+    LANEPOOL_I_DETACH_GIVEN_BACK = 32 /* in a checked build: the program's reference */
 };
 
 /* Guards: I immutable, A atomic, L the list's lock, W the thread that runs the task, C the thread
@@ -52,6 +54,9 @@ struct lanepool_detached {
     _Atomic uint32_t references;  /* A: the task's, and the program's if it is detached */
     lanepool_future *future;      /* I: once detached: the task's, referenced; or NULL */
     lanepool_result result;       /* C */
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantined quarantined; /* I until the last reference is given back */
+#endif
 };
 
 /* The list of a pool's records. */

@@ -267,6 +267,59 @@ static void release_a_lane_twice(void)
     lanepool_lane_release(lane);
 }
 
+static int detach_task(lanepool_run *run, void *context)
+{
+    lanepool_detached **detached = context;
+
+    return lanepool_run_detach(run, detached);
+}
+
+static lanepool_future *submit_detached_task(lanepool_pool *pool, lanepool_detached **detached)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_future *future = NULL;
+
+    task.function = detach_task;
+    task.context = detached;
+    task.future = &future;
+    expect_ok(lanepool_pool_submit(pool, &task));
+    return future;
+}
+
+/* Waits for the task's end before the first completion if the pool ends the task, and otherwise
+ * after it. Returns the handle. */
+static lanepool_detached *complete_task(lanepool_status expected)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_detached *detached = NULL;
+    lanepool_future *future = submit_detached_task(pool, &detached);
+    bool pool_ends_task = expected == LANEPOOL_DONE;
+
+    future_finish(submit_task(pool)); /* the only worker has returned from the first task */
+    if (pool_ends_task) {
+        expect_ok(lanepool_pool_shutdown_now(pool, NULL, NULL));
+        expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    }
+    expect_status(lanepool_task_complete(detached, 0, NULL), expected);
+    expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));
+    return detached;
+}
+
+static void complete_an_ended_task_twice(void)
+{
+    expect_status(lanepool_task_complete(complete_task(LANEPOOL_OK), 0, NULL), LANEPOOL_INVALID);
+}
+
+static void complete_a_stopped_task_twice(void)
+{
+    expect_status(lanepool_task_complete(complete_task(LANEPOOL_DONE), 0, NULL), LANEPOOL_INVALID);
+}
+
+static void ask_about_a_completed_task(void)
+{
+    (void)lanepool_detached_is_cancelled(complete_task(LANEPOOL_OK));
+}
+
 static const struct mistake {
     void (*make)(void);
     const char *message; /* a part of the message */
@@ -277,6 +330,10 @@ static const struct mistake {
     { destroy_a_pending_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
     { destroy_an_ended_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
     { release_a_lane_twice, "lanepool_lane_release(): the lane was released before" },
+    { complete_an_ended_task_twice, "lanepool_task_complete(): the task was completed before" },
+    { complete_a_stopped_task_twice, "lanepool_task_complete(): the task was completed before" },
+    { ask_about_a_completed_task,
+      "lanepool_detached_is_cancelled(): the task was completed before" },
 };
 
 struct attempt {
