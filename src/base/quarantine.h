@@ -2,9 +2,9 @@
  * Keeps records for a while after their end, so that a checked build recognises a second release of
  * a handle. Other builds free these records at once, and compile nothing of this.
  *
- * Each pool has a quarantine. A record that names it has a reference to it, because futures and
- * handles of detached tasks may outlive their pool. At the end of the pool the quarantine frees its
- * records; from then on records are freed at once.
+ * Each pool and each executor has a quarantine. A record that names it has a reference to it,
+ * because futures and handles of detached tasks may outlive their pool. At the end of the pool or
+ * the executor, the quarantine frees its records; from then on records are freed at once.
  *
  * With AddressSanitizer the quarantine keeps no record. The sanitizer finds a use of freed memory
  * itself, and tells where it was freed.

@@ -12,6 +12,30 @@ void lanepool_work_run(lanepool_work *work)
 
 /* --- references --- */
 
+static lanepool_executor *allocate_executor(void)
+{
+    lanepool_executor *executor = lanepool_i_memory_alloc(sizeof *executor);
+    if (executor == NULL)
+        return NULL;
+    memset(executor, 0, sizeof *executor);
+#if defined(LANEPOOL_CHECKED)
+    executor->quarantine = lanepool_i_quarantine_open();
+    if (executor->quarantine == NULL) {
+        lanepool_i_memory_free(executor);
+        return NULL;
+    }
+#endif
+    return executor;
+}
+
+static void free_executor(lanepool_executor *executor)
+{
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantine_close(executor->quarantine);
+#endif
+    lanepool_i_memory_free(executor);
+}
+
 /* Release: this thread's last use happens before the free. Acquire: so do all other threads'. */
 void lanepool_i_executor_release(lanepool_executor *executor)
 {
@@ -27,7 +51,7 @@ void lanepool_i_executor_release(lanepool_executor *executor)
     void *context = executor->context;
     lanepool_i_timers_fini(&executor->timers);
     lanepool_i_mutex_fini(&executor->lock);
-    lanepool_i_memory_free(executor);
+    free_executor(executor);
     if (release != NULL)
         release(context);
 }
@@ -240,10 +264,9 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
     lanepool_executor_functions known;
     if (executor == NULL || !read_functions(&known, functions))
         return LANEPOOL_INVALID;
-    lanepool_executor *made = lanepool_i_memory_alloc(sizeof *made);
+    lanepool_executor *made = allocate_executor();
     if (made == NULL)
         return LANEPOOL_NOMEM;
-    memset(made, 0, sizeof *made);
     made->alarm.run = run_alarm;
     made->functions = known;
     made->creator = lanepool_i_creator_self();
@@ -260,7 +283,7 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
 fini_lock:
     lanepool_i_mutex_fini(&made->lock);
 free_memory:
-    lanepool_i_memory_free(made);
+    free_executor(made);
     return LANEPOOL_NOMEM;
 }
 

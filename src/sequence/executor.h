@@ -29,6 +29,7 @@
 
 #include "base/atomic.h"
 #include "base/fork.h"
+#include "base/quarantine.h"
 #include "base/timer_heap.h"
 #include "core/run.h"
 #include "lanepool/sequence.h"
@@ -80,6 +81,9 @@ struct lanepool_executor {
     bool is_serving;                     /* E: a thread serves the timers */
     bool serve_again;                    /* E: that thread must serve them again */
     bool by_clock; /* E: the clock thread fires the timers; there is no alarm */
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_quarantine *quarantine; /* I: of the futures of its sequences' tasks */
+#endif
 };
 
 static inline void lanepool_i_executor_retain(lanepool_executor *executor)

@@ -16,6 +16,7 @@ static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future *
                                                  task->work->executor->creator, NULL, NULL, status);
     if (task->call.future == NULL)
         return false;
+    LANEPOOL_I_QUARANTINE_NAME(task->call.future, task->work->executor->quarantine);
     task->call.future->sequence_task = task;
     *future = task->call.future;
     return true;

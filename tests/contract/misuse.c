@@ -225,6 +225,25 @@ static void retain_a_released_future(void)
     (void)lanepool_future_retain(make_released_future());
 }
 
+/* The quiesce makes the worker release its own reference to the future. */
+static void release_a_future_of_a_sequence_twice(void)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_future *future = NULL;
+    lanepool_executor *executor;
+    lanepool_sequence *sequence;
+
+    expect_ok(lanepool_pool_executor(pool, &executor));
+    expect_ok(lanepool_sequence_create(executor, &sequence));
+    task.function = return_success;
+    task.future = &future;
+    expect_ok(lanepool_sequence_submit(sequence, &task));
+    expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
+    lanepool_future_release(future);
+    lanepool_future_release(future);
+}
+
 /* Destroys a group with one pending member. */
 static lanepool_group *make_destroyed_group(lanepool_pool *pool)
 {
@@ -326,6 +345,8 @@ static const struct mistake {
 } mistakes[] = {
     { release_a_pending_future_twice, "lanepool_future_release(): the future was released before" },
     { release_an_ended_future_twice, "lanepool_future_release(): the future was released before" },
+    { release_a_future_of_a_sequence_twice,
+      "lanepool_future_release(): the future was released before" },
     { retain_a_released_future, "lanepool_future_retain(): the future was released before" },
     { destroy_a_pending_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
     { destroy_an_ended_group_twice, "lanepool_group_destroy(): the group was destroyed before" },
