@@ -3,8 +3,8 @@
 
     expand.py <file>
 
-A header gets the parameters that headers.HANDLES describes, the statuses of @also, and links to
-pages. A page gets labels for its headings. Its links then lead to these labels, and its pictures are
+A header gets the parameters that headers.HANDLES and headers.NAMES describe, the statuses of @also,
+and links to pages. A page gets labels for its headings. Its links then lead to these labels, and its pictures are
 where HTML_EXTRA_FILES puts them. Links to files that are no pages become plain text. Pages that an
 index lists are shown below it in the tree.
 """

@@ -12,10 +12,22 @@ COMMON = {
     "LANEPOOL_NOMEM": "No memory; nothing has changed. Try again later.",
     "LANEPOOL_NO_RESOURCE": "No thread, lock or descriptor; nothing has changed. Try again later.",
     "LANEPOOL_FORKED": "Called in a child of fork(): the pool belongs to the parent.",
+    "LANEPOOL_DEADLOCK": "Called inside a callback; nothing has changed.",
+    "LANEPOOL_UNSUPPORTED": "The pool does not offer this; see docs/features.md.",
 }
 
-# Parameters that are a handle and nothing more. Their comments are left out in the headers.
+# Parameters that mean the same in every call and callback (lanepool/status.h).
+NAMES = {
+    "wait_max_ns": "Nanoseconds; 0 does not wait, LANEPOOL_FOREVER waits without a limit.",
+    "context": "Passed to the function; may be NULL.",
+    "write": "Called for each piece of text.",
+    "user": "The pool's `user` option.",
+}
+
+# Parameters that are a handle, or a task, and nothing more. The headers leave their comments out.
 HANDLES = {
+    "lanepool_task": "The task; read during the call only.",
+    "lanepool_detached": "The handle.",
     "lanepool_run": "The call that this thread is in.",
     "lanepool_pool": "The pool.",
     "lanepool_future": "The future.",
@@ -295,7 +307,7 @@ def macros_of(struct, items):
 
 
 def comment_of_param(item, kind, name):
-    """The comment of a parameter, or that of its type if it is a plain handle."""
+    """The comment of a parameter, or the common one of its name or its type."""
     given = item.comment.params.get(name)
     if given:
         return given
@@ -303,7 +315,9 @@ def comment_of_param(item, kind, name):
     if kind.count("*") == 1 and base in HANDLES:
         ends = base != "lanepool_run" and ENDS.search(item.name)
         return HANDLES[base] + (" May be NULL, which does nothing." if ends else "")
-    return ""
+    if item.kind == "callback" and name == "context":
+        return "As given with the function."
+    return NAMES.get(name, "")
 
 
 def statuses(include):

@@ -2,23 +2,25 @@
  * @file
  * Statuses, the version, and what all calls have in common.
  *
- * - **Arguments.** A pointer must not be NULL unless its comment allows it. Calls that release,
- *   destroy or close a handle do nothing with NULL. Calls with a status answer LANEPOOL_INVALID
- *   otherwise; getters answer as for an object that has ended. Builds with LANEPOOL_CHECKS, and
- *   debug builds, abort with a message.
+ * - **Arguments.** A pointer must not be NULL unless its comment allows it: calls with a status
+ *   answer LANEPOOL_INVALID, getters answer as for an object that has ended. Calls that release,
+ *   destroy or close a handle do nothing with NULL. A `context` is passed to the function that it
+ *   is given with; it may be NULL. In callbacks `user` is the pool's option. A task is read during
+ *   the call only. Builds with LANEPOOL_CHECKS, and debug builds, abort with a message.
  * - **Statuses.** Each call lists its statuses, LANEPOOL_OK only where it says more than success.
  *   Those after *also* are written without LANEPOOL_, and mean the same everywhere:
  *   LANEPOOL_INVALID: an argument is NULL. LANEPOOL_NOMEM, LANEPOOL_NO_RESOURCE: no memory, or no
- *   thread, lock or descriptor; nothing has changed, and the call may be repeated later.
- *   LANEPOOL_FORKED: the pool belongs to the process that this one was forked from.
+ *   thread, lock or descriptor; nothing has changed: try again later. LANEPOOL_DEADLOCK: called
+ *   inside a callback; nothing has changed. LANEPOOL_UNSUPPORTED: the pool does not offer this; see
+ *   docs/features.md. LANEPOOL_FORKED: called in a child of fork(): the pool belongs to the parent.
  * - **Times** are nanoseconds of the monotonic clock. As `wait_max_ns`, 0 does not wait and
  *   LANEPOOL_FOREVER waits without a limit.
  * - **Threads.** *Any thread* includes those inside tasks and callbacks. A *callback* is each
- *   function of the program that the library calls, except a task's function. Calls inside
- *   callbacks never wait: they answer LANEPOOL_DEADLOCK instead. Unless its comment says
- *   otherwise, any thread may make a call, which does not block and takes O(1); calls with a
- *   lanepool_run are made by the thread that runs the task. To *wait for routing* is to wait a
- *   moment for the thread that routes tasks into lanes.
+ *   function of the program that the library calls, except a task's function. Callbacks may submit,
+ *   unless their comment forbids it. Calls inside callbacks never wait: they answer
+ *   LANEPOOL_DEADLOCK instead. Unless its comment says otherwise, any thread may make a call, which
+ *   does not block and takes O(1); calls with a lanepool_run are made by the thread that runs the
+ *   task. To *wait for routing* is to wait a moment for the thread that routes tasks into lanes.
  * - **Structs** that the program fills start with `struct_size`. Zero means the default in each
  *   other member. Members called `reserved` are 0. docs/abi.md says how structs grow.
  */
@@ -62,10 +64,7 @@ LANEPOOL_C_BEGIN
 /** Returns the version of the linked library, such as "0.1.0"; never NULL. */
 LANEPOOL_API const char *lanepool_version(void);
 
-/**
- * Every status: X(name, value, text). Values are part of the binary interface and never change.
- * Only 0 means success.
- */
+/** Every status: X(name, value, text). Values never change. Only 0 means success. */
 #define LANEPOOL_STATUS_TABLE(X)                                                   \
     X(OK, 0, "success")                                                            \
     X(INVALID, 1, "an argument is NULL, out of range or contradicts another")      \
