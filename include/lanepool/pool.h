@@ -1,7 +1,6 @@
 /**
  * @file
- * The pool: options, submitting, waiting, shutdown; statistics, pauses. status.h says what all
- * calls have in common.
+ * The pool: options, submitting, waiting, shutdown, statistics, pauses. See status.h first.
  */
 #ifndef LANEPOOL_POOL_H
 #define LANEPOOL_POOL_H
@@ -25,16 +24,14 @@ LANEPOOL_C_BEGIN
 
 /** Where lanes live. */
 typedef enum lanepool_layout {
-    LANEPOOL_PER_KEY = 0,   /**< a lane for each key, on any worker; a waiting rollup costs no
-                                 thread */
+    LANEPOOL_PER_KEY = 0,   /**< a lane for each key; a waiting rollup costs no thread */
     LANEPOOL_PER_WORKER = 1 /**< a lane for each worker: tasks of a lane run on that worker's
                                  thread. Tasks of different keys may wait for each other */
 } lanepool_layout;
 
 /** The threads that route tasks into lanes. */
 typedef enum lanepool_routing {
-    LANEPOOL_ROUTING_DEFAULT = 0,  /**< AUTO with lanes per key and without `is_compatible`, else
-                                        SUBMITTER */
+    LANEPOOL_ROUTING_DEFAULT = 0,  /**< AUTO; SUBMITTER with `is_compatible` or PER_WORKER */
     LANEPOOL_ROUTING_AUTO = 1,     /**< awake workers; the submitter only if all workers sleep */
     LANEPOOL_ROUTING_SUBMITTER = 2 /**< the submitter, unless another thread is routing; idle
                                         workers route the rest */
@@ -57,22 +54,19 @@ typedef struct lanepool_error {
     lanepool_status status;    /**< FAILED or ABANDONED */
     int code;                  /**< what the function returned, if FAILED */
     unsigned attempt;          /**< the number of the attempt, from 1 */
-    bool is_last;              /**< no retry follows. False: one follows unless it is called off;
-                                    then the future says CANCELLED */
+    bool is_last;              /**< no retry follows; else one does, unless the task is cancelled */
 } lanepool_error;
 
 /**
  * Called for each failed attempt, on the thread that ran it, before the task's lanes are released.
- * It may submit; a wait in it answers LANEPOOL_DEADLOCK.
- * @param user  The pool's `user` option.
  * @param error Valid during the call.
  */
 typedef void (*lanepool_error_fn)(void *user, const lanepool_error *error);
 
 /**
  * Receives a task that lanepool_pool_shutdown_now() hands back, in acceptance order. The task and
- * its context belong to the program again: its function and its `release` are not called, and its
- * future completes as CANCELLED. It can be submitted to another pool as it is.
+ * its context are the program's again: neither its function nor its `release` is called, and its
+ * future completes as CANCELLED. It can be submitted to another pool.
  * @param context As given to lanepool_pool_shutdown_now().
  * @param task    Valid during the call, with its claims (duplicates merged).
  * @param ticket  Its number in the acceptance order.
@@ -82,7 +76,6 @@ typedef void (*lanepool_handback_fn)(void *context, const lanepool_task *task, u
 /**
  * Writes the name of a key for events and snapshots. Called when a lane is created while events are
  * recorded, and when a snapshot is taken. Must be fast, and must not lock or wait.
- * @param user The pool's `user` option.
  * @param key  The key; its bytes are valid during the call.
  * @param text Receives the name, without a final zero.
  * @param size The room in text, in bytes.
@@ -91,23 +84,19 @@ typedef void (*lanepool_handback_fn)(void *context, const lanepool_task *task, u
 typedef size_t (*lanepool_key_name_fn)(void *user, lanepool_key key, char *text, size_t size);
 
 /**
- * Called on each worker's thread when it starts, to prepare a connection, an arena or signals. The
- * worker runs no task before it has returned. Must not end the thread. It may submit; a wait in it
- * answers LANEPOOL_DEADLOCK. lanepool_pool_create() does not wait for it. With `workers_min` it is
- * called each time that the worker gets a thread. If the pool cannot be created, it may have been
- * called all the same.
- * @param user         The pool's `user` option.
+ * Called on each worker's thread when it starts, before the worker's first task: to prepare a
+ * connection, an arena or signals. Must not end the thread. lanepool_pool_create() does not wait
+ * for it, and may fail after it was called. With `workers_min` it is called each time that the
+ * worker gets a thread.
  * @param worker_index The worker, from 0.
  * @return The worker's context, for lanepool_run_worker_context() and `worker_stop`.
  */
 typedef void *(*lanepool_worker_start_fn)(void *user, size_t worker_index);
 
 /**
- * Called on each worker's thread when it ends, once for each call of `worker_start`, last of all.
- * No task runs on the thread afterwards. Every such call has returned when lanepool_pool_await() or
- * lanepool_pool_destroy() has answered LANEPOOL_OK. A wait in it answers LANEPOOL_DEADLOCK; a
+ * Called on each worker's thread after its last task, once for each call of `worker_start`. All
+ * have returned when lanepool_pool_await() or lanepool_pool_destroy() has answered LANEPOOL_OK. A
  * submit answers LANEPOOL_SHUT_DOWN, unless the worker only leaves because it was idle.
- * @param user         The pool's `user` option.
  * @param worker_index The worker, from 0.
  * @param context      What `worker_start` returned, or NULL.
  */
@@ -121,16 +110,13 @@ typedef struct lanepool_slow_task {
     uint64_t ticket;           /**< its number in the acceptance order */
     uint32_t tag;              /**< as submitted */
     const char *label;         /**< the name of its tag, or NULL */
-    size_t worker;             /**< the worker that runs it; SIZE_MAX if another thread does, or it
-                                    is detached */
+    size_t worker;             /**< the one that runs it; SIZE_MAX if none does */
     uint64_t running_ns;       /**< it has run for at least this long */
 } lanepool_slow_task;
 
 /**
  * Called once for each task that has run for longer than `slow_task_ns`, on the clock thread. It
- * may submit, cancel by a future and take snapshots; a wait in it answers LANEPOOL_DEADLOCK. See
- * docs/inspecting.md.
- * @param user The pool's `user` option.
+ * may also cancel by a future and take snapshots. See docs/inspecting.md.
  * @param task Valid during the call.
  */
 typedef void (*lanepool_slow_task_fn)(void *user, const lanepool_slow_task *task);
@@ -139,29 +125,27 @@ typedef void (*lanepool_slow_task_fn)(void *user, const lanepool_slow_task *task
 typedef struct lanepool_stall {
     lanepool_pool *pool; /**< the pool */
     uint64_t pending;    /**< accepted, unfinished tasks, without delayed ones */
-    size_t threads;      /**< threads inside tasks; 0: the tasks wait for a pump, for
-                              lanepool_task_complete() or for a callback */
+    size_t threads;      /**< threads inside tasks; 0: all wait for a pump, a completion or a
+                              callback */
     uint64_t stalled_ns; /**< no task has started or ended for at least this long */
 } lanepool_stall;
 
 /**
  * Called once when tasks are pending and none has started or ended for longer than `stalled_ns`;
  * again after the next start or end. Pools and lanes that the program has paused do not count as
- * stalled. Same rules as for lanepool_slow_task_fn. See docs/inspecting.md.
- * @param user  The pool's `user` option.
+ * stalled. Rules as for lanepool_slow_task_fn.
  * @param stall Valid during the call.
  */
 typedef void (*lanepool_stalled_fn)(void *user, const lanepool_stall *stall);
 
 /**
  * An allocator for the memory that grows with the load: tasks, byte strings (up to 2 KiB), lanes,
- * the index of keys, futures. Blocks have up to 2 MiB. Other memory comes from the system. Any
- * thread calls both functions, inside the pool's calls; they must not call the pool.
+ * the index of keys, futures. Blocks have up to 2 MiB. Any thread calls both functions; they must
+ * not call the pool. Other memory comes from the system.
  */
 typedef struct lanepool_allocator {
     size_t struct_size; /**< sizeof(lanepool_allocator) */
-    /** Returns `size` bytes at a multiple of `alignment`, a power of two; NULL if there is no
-     * memory. */
+    /** Returns `size` bytes at a multiple of `alignment`, a power of two, or NULL. */
     void *(*allocate)(void *user, size_t size, size_t alignment);
     /** Frees what `allocate` returned for the same size. */
     void (*deallocate)(void *user, void *memory, size_t size);
@@ -169,8 +153,8 @@ typedef struct lanepool_allocator {
 } lanepool_allocator;
 
 /**
- * The options of a pool. Start from LANEPOOL_OPTIONS_INIT; zero means the default. Some exclude
- * each other: lanepool_pool_create() refuses them.
+ * The options of a pool. Start from LANEPOOL_OPTIONS_INIT. Some exclude each other; see
+ * docs/features.md.
  */
 typedef struct lanepool_options {
     size_t struct_size;     /**< sizeof(lanepool_options) */
@@ -179,44 +163,38 @@ typedef struct lanepool_options {
     lanepool_routing routing;             /**< the threads that route */
     lanepool_compatible_fn is_compatible; /**< the conflict rule; NULL for conflicts by claims */
     size_t pending_max;                   /**< limit on accepted, unfinished tasks; 0:
-                                               LANEPOOL_PENDING_DEFAULT; LANEPOOL_UNLIMITED: none */
+                                               LANEPOOL_PENDING_DEFAULT */
     unsigned quantum_tasks; /**< tasks of one lane that a worker runs in a row; 0: 64 */
     uint64_t quantum_ns;    /**< the same as time, by the coarse clock (1 to 10 ms); 0: 1,000,000 */
     lanepool_error_fn on_error; /**< may be NULL */
     void *user;          /**< passed to all callbacks of these options, and to those of contexts */
     size_t trace_events; /**< events that each thread records at least, 32 bytes each; 0: none */
     lanepool_key_name_fn key_name; /**< names of keys; NULL for the bytes or the number */
-    const char *const *tag_names;  /**< names of tags, each may be NULL; must outlive the pool and
-                                      its snapshots */
+    const char *const *tag_names;  /**< each may be NULL; must outlive the pool and snapshots */
     size_t tag_name_count;         /**< their number */
     bool drain_waits_for_delayed;  /**< a drain waits for delayed tasks; false: it cancels them */
-    const char *name; /**< threads are called "name/0", "name/1"... (workers), "name/clock" and
-                           "name/keeper", cut to 15 bytes. NULL or "": as the thread that starts
-                           them */
+    const char *name; /**< of threads: "name/0" (a worker), "name/clock", "name/keeper", cut to 15
+                           bytes; NULL or "": as the thread that starts them */
     lanepool_worker_start_fn worker_start;     /**< may be NULL */
     lanepool_worker_stop_fn worker_stop;       /**< may be NULL */
-    lanepool_slow_task_fn on_slow_task;        /**< may be NULL. With this or on_stalled the clock
-                                                    thread checks twice in the given time */
+    lanepool_slow_task_fn on_slow_task;        /**< may be NULL */
     uint64_t slow_task_ns;                     /**< for on_slow_task; 0: 1 s */
     lanepool_stalled_fn on_stalled;            /**< may be NULL */
     uint64_t stalled_ns;                       /**< for on_stalled; 0: 10 s */
-    const lanepool_allocator *allocator;       /**< NULL: the system's. Must outlive the pool, and
-                                                    futures and groups of its tasks */
-    const lanepool_context_options *contexts;  /**< contexts of keys; NULL for none. Read during
-                                                    the creation only */
-    unsigned workers_min;                      /**< 1 to `workers`: that many always have a thread;
-                                                    others get one while all are busy. 0: `workers` */
-    uint64_t worker_idle_ns;                   /**< with `workers_min`: a further worker's thread
-                                                    ends after that time without work; 0: 10 s */
-    const lanepool_failure_policy *on_failure; /**< the policy of tasks without one; makes each task
-                                                    as large as one with a future. NULL if failed
-                                                    tasks just end. Read during the creation only */
+    const lanepool_allocator *allocator;       /**< NULL: the system's. Must outlive pool, futures
+                                                    and groups */
+    const lanepool_context_options *contexts;  /**< NULL: none. Read during the creation only */
+    unsigned workers_min;                      /**< so many always have a thread, others only while
+                                                    all are busy; 0: `workers` */
+    uint64_t worker_idle_ns;                   /**< the others' threads end after so long without
+                                                    work; 0: 10 s */
+    const lanepool_failure_policy *on_failure; /**< for tasks without one, which take more memory;
+                                                    NULL: none. Read during the creation only */
     bool priorities;                           /**< tasks have priorities; see docs/priorities.md */
-    uint64_t priority_age_ns; /**< with priorities: a task counts one level higher after being ready
-                                   for that time; 0: 1 s; LANEPOOL_FOREVER: never */
-    size_t lane_pending_max;  /**< limit on accepted, unfinished tasks that claim a key, for each
-                                   key; 0: tasks are not counted by lane; LANEPOOL_UNLIMITED: only
-                                   lanepool_lane_set_pending_max() sets limits */
+    uint64_t priority_age_ns; /**< a task that was ready for so long counts one level higher; 0: 1
+                                   s; LANEPOOL_FOREVER: never */
+    size_t lane_pending_max;  /**< limit on pending tasks for each key; 0: not counted;
+                                   LANEPOOL_UNLIMITED: lanepool_lane_set_pending_max() limits */
 } lanepool_options;
 
 #ifndef __cplusplus
@@ -239,8 +217,7 @@ typedef struct lanepool_options {
  * @param pool    Receives the pool, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_INVALID pool is NULL; an option is unknown or out of range; a time is set
  *     without its callback; an allocator lacks a function, or contexts their `open`.
- * @retval LANEPOOL_UNSUPPORTED The layout and the rule do not offer an option: docs/features.md.
- * @also NOMEM, NO_RESOURCE. @threads Any thread. @complexity O(workers).
+ * @also UNSUPPORTED, NOMEM, NO_RESOURCE. @threads Any thread. @complexity O(workers).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
@@ -251,9 +228,9 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * its lane handles during or after the call. Other threads may complete detached tasks, wait for
  * futures and cancel them; futures may outlive the pool. See docs/shutdown.md.
  * @retval LANEPOOL_DEADLOCK    Called inside a task or callback of the pool; nothing has changed.
- * @retval LANEPOOL_PARKED      The pool is shut down, but failures hold up the rest: as for
+ * @retval LANEPOOL_PARKED      Shut down, but failures hold up the rest: as for
  *                              lanepool_pool_await(); then call again.
- * @retval LANEPOOL_NO_RESOURCE No semaphore: the pool is shut down, but not gone; call again.
+ * @retval LANEPOOL_NO_RESOURCE Shut down, but no semaphore: call again.
  * @threads Any thread outside the pool's tasks; blocks. @complexity O(workers + lanes).
  */
 LANEPOOL_API lanepool_status lanepool_pool_destroy(lanepool_pool *pool);
@@ -272,48 +249,40 @@ LANEPOOL_API lanepool_status lanepool_pool_destroy_now(lanepool_pool *pool);
 /**
  * @defgroup submitting Submitting
  * A submit gives a task its position in the acceptance order. Four calls differ in what they do
- * while the pool, or one of the task's lanes, is full. docs/limits.md says what counts, and in
- * which order blocked submitters are served. @{
+ * while the pool, or one of the task's lanes, is full: see docs/limits.md. @{
  */
 
 /**
  * Submits a task; blocks while the pool is full. Inside a task or callback it never blocks: the
  * task is accepted over the limit.
- * @param task Read during the call.
- * @retval LANEPOOL_OK          Accepted: the task ends once, as docs/endings.md says. Its position
- *                              in the order is some moment inside this call.
- * @retval LANEPOOL_INVALID     A member of the task is wrong.
- * @retval LANEPOOL_UNSUPPORTED The pool does not offer what the task asks for: docs/features.md.
- * @retval LANEPOOL_SHUT_DOWN   Not accepted: the pool is shut down, or the task's group is closed.
- *                              While the pool drains, its tasks may still submit.
- * @also NOMEM, NO_RESOURCE, FORKED. @threads Any thread; not in a signal handler. @complexity
- *     O(claims). With an `is_compatible`, two questions for each pending task of the keys, or,
- *     without claims, for each pending task. With `lane_pending_max` also O(claims of the tasks of
- *     blocked submitters).
+ * @retval LANEPOOL_OK        Accepted: the task ends once, as docs/endings.md says. Its position in
+ *                            the order is some moment inside this call.
+ * @retval LANEPOOL_INVALID   A member of the task is wrong.
+ * @retval LANEPOOL_SHUT_DOWN Not accepted: the pool is shut down, or the task's group is closed.
+ *                            While the pool drains, its tasks may still submit.
+ * @also UNSUPPORTED, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; not in a signal handler.
+ *     @complexity O(claims). With an `is_compatible`, two questions for each pending task of the
+ *     keys, or for each without claims. With `lane_pending_max` also O(claims of blocked tasks).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_submit(lanepool_pool *pool, const lanepool_task *task);
 
 /**
  * Submits a task; blocks for a limited time, or not at all, while the pool is full.
- * @param task        Read during the call.
  * @param wait_max_ns Nanoseconds. With 0 a full pool refuses the task, inside tasks and callbacks
  *                    too; otherwise they submit over the limit.
- * @retval LANEPOOL_FULL Not accepted, with wait_max_ns 0: the pool is full.
+ * @retval LANEPOOL_FULL      Not accepted, with wait_max_ns 0: the pool is full.
  * @retval LANEPOOL_TIMED_OUT Not accepted: the pool was full for all of the time.
- * @retval LANEPOOL_INVALID,LANEPOOL_UNSUPPORTED,LANEPOOL_SHUT_DOWN As for lanepool_pool_submit().
- * @also NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_pool_submit(). @complexity As for
- *     lanepool_pool_submit().
+ * @return Otherwise as lanepool_pool_submit(). @threads As for lanepool_pool_submit().
+ * @complexity As for lanepool_pool_submit().
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_submit_within(lanepool_pool *pool, const lanepool_task *task, uint64_t wait_max_ns);
 
 /**
  * Submits a task with one exclusive claim and no other member: lanepool_pool_submit() in short.
- * @param pool     The pool.
  * @param key      The key that the task claims; lanepool_key_none() for none.
- * @param function As for lanepool_task.
- * @param context  As for lanepool_task.
+ * @param function The task's function.
  * @return As lanepool_pool_submit().
  * @threads Any thread; may block. @complexity O(length of the key).
  */
@@ -324,12 +293,10 @@ lanepool_pool_run(lanepool_pool *pool, lanepool_key key, lanepool_task_fn functi
  * Submits a task; if the pool is full, the caller runs it: it gets its position over the limit, and
  * the caller waits for its turn and runs it before this returns. Inside a task or callback like
  * lanepool_pool_submit().
- * @param task Read during the call.
  * @retval LANEPOOL_OK Accepted. If the pool was full, the task has been called, unless
- *     lanepool_pool_shutdown_now() came first and hands it back.
- * @retval LANEPOOL_INVALID,LANEPOOL_UNSUPPORTED,LANEPOOL_SHUT_DOWN As for lanepool_pool_submit().
- * @also NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity As for
- *     lanepool_pool_submit().
+ *                     lanepool_pool_shutdown_now() came first and hands it back.
+ * @return Otherwise as lanepool_pool_submit().
+ * @threads Any thread; may block. @complexity As for lanepool_pool_submit().
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_task *task);
@@ -337,7 +304,7 @@ lanepool_pool_submit_or_run(lanepool_pool *pool, const lanepool_task *task);
 /**
  * Submits several tasks in their order; cheaper than one by one. Tasks of other threads may be
  * accepted between them. Stops at the first task that is not accepted.
- * @param tasks       `task_count` tasks, read during the call only.
+ * @param tasks       `task_count` tasks.
  * @param task_count  May be 0.
  * @param wait_max_ns As for lanepool_pool_submit_within(), for the whole call.
  * @param accepted    Receives how many, from the front, were accepted; may be NULL.
@@ -355,7 +322,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit_batch(
 /**
  * @defgroup shutdown Waiting for a pool, and its end
  * A pool ends by a drain (lanepool_pool_shutdown()) or at once (lanepool_pool_shutdown_now()). The
- * stronger one applies. docs/shutdown.md has the whole story. @{
+ * stronger one applies. See docs/shutdown.md. @{
  */
 
 /**
@@ -367,11 +334,10 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_shutdown(lanepool
 
 /**
  * Ends the pool when the running tasks have returned; tasks that have not started are handed back.
- * Returns at once. All submits are refused from now on. A worker may still start a ready task that
- * it was just taking. When no task runs, each remaining task gets one call, in acceptance order, on
- * a thread of the pool or of a submitter: `handback`, or its own `cancelled`.
+ * Returns at once. All submits are refused from now on. A worker may still start a task that it was
+ * just taking. When no task runs, a thread of the pool or of a submitter calls `handback` for each
+ * remaining task, or its `cancelled`, in acceptance order.
  * @param handback May be NULL. Only that of the first shutdown-now counts.
- * @param context  Passed to handback.
  * @retval LANEPOOL_SHUT_DOWN It was called before, or the pool had drained: handback is not called.
  * @also INVALID, FORKED. @complexity O(workers).
  */
@@ -379,9 +345,7 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback, void *context);
 
 /**
- * Waits until a pool that was shut down has terminated: every task has ended, and the workers'
- * threads are gone.
- * @param wait_max_ns Nanoseconds; 0 polls.
+ * Waits until a pool that was shut down has terminated: its tasks have ended, its threads are gone.
  * @retval LANEPOOL_PARKED Failures hold up the rest: resolve all tasks that lanepool_pool_parked()
  *     lists and resume the lanes that failures have paused, or call lanepool_pool_shutdown_now().
  *     Then wait again. Never with wait_max_ns 0. See docs/failures.md.
@@ -395,7 +359,6 @@ lanepool_pool_await(lanepool_pool *pool, uint64_t wait_max_ns);
 /**
  * Waits until all tasks accepted before this call have finished, and frees unused memory. The pool
  * continues. Delayed tasks that are not due do not count.
- * @param wait_max_ns Nanoseconds; 0 polls.
  * @retval LANEPOOL_OK        They have finished, and their callbacks have returned.
  * @retval LANEPOOL_PARKED    Failures hold up all that is left, as for lanepool_pool_await().
  * @retval LANEPOOL_TIMED_OUT Not yet; wait again.
@@ -409,10 +372,7 @@ lanepool_pool_quiesce(lanepool_pool *pool, uint64_t wait_max_ns);
 /** Returns whether a shutdown of either kind was called; true in a child of fork(). */
 LANEPOOL_API bool lanepool_pool_is_shut_down(const lanepool_pool *pool);
 
-/**
- * Returns whether every task of a pool that was shut down has ended. Its threads may still be
- * ending: wait for them with lanepool_pool_await().
- */
+/** Returns whether the pool is shut down and every task has ended; threads may still be ending. */
 LANEPOOL_API bool lanepool_pool_is_terminated(const lanepool_pool *pool);
 
 /** Returns the number of workers, including those without a thread. */
@@ -454,8 +414,7 @@ typedef struct lanepool_stats {
  * Reads the counters. In a busy pool each counter is exact at its own moment; in an idle pool they
  * fit together.
  * @param stats           Receives the pool's counters.
- * @param workers         Receives the counters of the first `worker_capacity` workers; may be NULL
- *                        if that is 0.
+ * @param workers         Those of the first `worker_capacity` workers; may be NULL if that is 0.
  * @param worker_capacity The room in workers; see lanepool_pool_worker_count().
  * @also INVALID, FORKED. @complexity O(workers + threads that have submitted).
  */
@@ -467,25 +426,22 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_stats(
 
 /**
  * @defgroup pausing Pausing
- * A paused pool or lane accepts tasks and starts none. Running tasks continue. A drain resumes the
- * pool and its lanes, except lanes that a failure has paused; lanepool_pool_shutdown_now() hands
- * paused tasks back. docs/caveats.md says which tasks may still start after a pause. @{
+ * A paused pool or lane accepts tasks and starts none; running tasks continue. One resume ends any
+ * number of pauses. A drain resumes the pool and its lanes, except lanes that a failure has paused;
+ * lanepool_pool_shutdown_now() hands paused tasks back. docs/caveats.md says which tasks may still
+ * start after a pause. @{
  */
 
 /**
  * Pauses the pool: its workers start no task, except one that they were just taking. Pumps, and
  * tasks that their submitter runs or that a wait inside a task needs, continue. A quiesce waits for
  * the resume.
- * @retval LANEPOOL_OK        The pool is paused; one resume ends any number of pauses.
- * @retval LANEPOOL_SHUT_DOWN A shutdown was called: nothing has changed.
+ * @retval LANEPOOL_SHUT_DOWN A shutdown was called; nothing has changed.
  * @also INVALID, FORKED.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_pause(lanepool_pool *pool);
 
-/**
- * Resumes a pool; does nothing if it is not paused.
- * @also INVALID, FORKED. @complexity O(workers).
- */
+/** Resumes a pool, if it is paused. @also INVALID, FORKED. @complexity O(workers). */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_resume(lanepool_pool *pool);
 
 /** Returns whether the pool is paused. */
@@ -495,23 +451,18 @@ LANEPOOL_API bool lanepool_pool_is_paused(const lanepool_pool *pool);
  * Pauses a lane: no task that claims it starts, except those that have it already. A rollup that
  * waits there keeps its other lanes. The pause outlives the handle.
  * @param lane Any handle of the key, of a pool with lanes per key.
- * @retval LANEPOOL_OK          The lane is paused; one resume ends any number of pauses.
- * @retval LANEPOOL_UNSUPPORTED The pool has lanes per worker.
- * @retval LANEPOOL_DEADLOCK    Called from a callback; nothing has changed.
- * @retval LANEPOOL_SHUT_DOWN   A shutdown was called: nothing has changed.
- * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for routing. @complexity
- *     O(paused lanes).
+ * @retval LANEPOOL_SHUT_DOWN A shutdown was called; nothing has changed.
+ * @also INVALID, UNSUPPORTED, DEADLOCK, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for
+ *     routing. @complexity O(paused lanes).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_lane_pause(lanepool_lane *lane);
 
 /**
  * Resumes a lane; does nothing if it is not paused.
  * @param lane As for lanepool_lane_pause().
- * @retval LANEPOOL_UNSUPPORTED The pool has lanes per worker.
- * @retval LANEPOOL_DEADLOCK    Called from a callback; nothing has changed.
- * @retval LANEPOOL_SHUT_DOWN   The pool has ended.
- * @also INVALID, NO_RESOURCE, FORKED. @threads As for lanepool_lane_pause(). @complexity O(paused
- *     lanes).
+ * @retval LANEPOOL_SHUT_DOWN The pool has ended.
+ * @also INVALID, UNSUPPORTED, DEADLOCK, NO_RESOURCE, FORKED. @threads As for lanepool_lane_pause().
+ *     @complexity O(paused lanes).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_lane_resume(lanepool_lane *lane);
 
