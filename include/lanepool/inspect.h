@@ -17,9 +17,8 @@ LANEPOOL_C_BEGIN
 
 /**
  * @defgroup snapshots Snapshots
- * A pool's tasks, lanes and workers at one moment as plain data, and why a task does not run.
- * Running tasks continue while a snapshot is taken. A task that a worker is just taking, or that is
- * just being submitted, may be missing. @{
+ * A pool's tasks, lanes and workers at one moment, and why a task does not run. A task that a
+ * worker is just taking, or that is just being submitted, may be missing. @{
  */
 
 /** As an index: none. */
@@ -48,8 +47,7 @@ typedef struct lanepool_snapshot_task {
     lanepool_snapshot_state state; /**< its state */
     uint32_t priority;             /**< as submitted */
     uint32_t level;                /**< the higher of its priority and its inherited level */
-    size_t worker;                 /**< the worker that runs it; NONE if it does not run, is
-                                        detached, or another thread runs it */
+    size_t worker;                 /**< the worker that runs it; NONE if no worker does */
     size_t first_entry;            /**< index of its first entry */
     size_t entry_count;            /**< the entries that it needs */
     size_t arrived;                /**< the granted ones of them */
@@ -58,8 +56,7 @@ typedef struct lanepool_snapshot_task {
     bool detached;        /**< RUNNING: its function has returned, and it is not complete */
     bool pumped;          /**< its pump runs it, no worker */
     size_t missing;       /**< poisoned lanes that it does without */
-    size_t busy_context;  /**< RUNNING, in lanepool_run_context(): the context that it
-                               waits for or opens; or NONE */
+    size_t busy_context;  /**< in lanepool_run_context(): the one it waits for or opens; or NONE */
     uint64_t reserved[4]; /**< 0 */
 } lanepool_snapshot_task;
 
@@ -84,8 +81,7 @@ typedef struct lanepool_snapshot_lane {
     size_t waiting;       /**< waiting entries, in their order, after those */
     size_t unknown;       /**< entries granted to tasks that are missing here */
     bool paused;          /**< see lanepool_lane_pause() */
-    bool by_rule;         /**< its tasks wait for one another only if `is_compatible` says so, as
-                               their other entries tell */
+    bool by_rule;         /**< `is_compatible` decides which of its tasks wait; see their entries */
     uint64_t pending;     /**< accepted, unfinished tasks that claim its key, including those not
                                routed or not due; 0 if they are not counted */
     uint64_t pending_max; /**< the limit on them, or LANEPOOL_UNLIMITED; 0 if not counted */
@@ -138,13 +134,12 @@ typedef struct lanepool_snapshot {
 
 /**
  * Takes a snapshot; tasks accepted before are routed first. Waits for the thread that routes, and
- * so for the program's callbacks there: hold no lock here that one of these takes.
+ * so for callbacks there: hold no lock here that one of these takes.
  * @param snapshot Receives the snapshot, which may outlive the pool. Release it by
  *                 lanepool_snapshot_release(). NULL on failure.
- * @retval LANEPOOL_DEADLOCK  Called from a callback.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended. Inside a task also when the pool was stopped.
- * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block while another thread
- *     routes. @complexity O(n log n) for n entries of pending tasks, and O(lanes); with an
+ * @also INVALID, DEADLOCK, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block while another
+ *     thread routes. @complexity O(n log n) for n entries of pending tasks, and O(lanes); with an
  *     `is_compatible` O(n^2) questions.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
@@ -163,8 +158,8 @@ LANEPOOL_API size_t lanepool_snapshot_find(const lanepool_snapshot *snapshot, ui
 /** One reason why a task does not run: in one lane it is behind another task. */
 typedef struct lanepool_snapshot_reason {
     size_t entry;   /**< the entry that is not granted; its task waits */
-    size_t blocker; /**< a task that has the lane, or a rollup that waits before it there; NONE if
-                         the lane is paused or the blocker is missing here */
+    size_t blocker; /**< a task that has the lane, or a rollup that waits before it there; NONE: the
+                         lane is paused, or the blocker is missing here */
     size_t depth;   /**< 0 for the given task, 1 for its blockers, and so on */
     uint64_t reserved[1]; /**< 0 */
 } lanepool_snapshot_reason;
@@ -187,17 +182,14 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_explain(
 
 /**
  * Receives a piece of text, without a final zero.
- * @param context As given to the call that writes.
- * @param text    Valid during the call.
- * @param size    In bytes.
+ * @param text Valid during the call.
+ * @param size In bytes.
  */
 typedef void (*lanepool_write_fn)(void *context, const char *text, size_t size);
 
 /**
  * Writes why a task does not run, a line for each reason.
- * @param ticket  The task's ticket.
- * @param write   Called for each piece of text.
- * @param context Passed to write; may be NULL.
+ * @param ticket The task's ticket.
  * @retval LANEPOOL_INVALID An argument is NULL, or the task is not in the snapshot.
  * @also NOMEM. @threads Any thread; blocks only if write does. @complexity As
  *     lanepool_snapshot_explain().
@@ -208,33 +200,24 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_reasons
 /**
  * Writes a snapshot as text: workers and why they are idle; lanes, the tasks that have them, and
  * the tasks that wait.
- * @param write   Called for each piece of text.
- * @param context Passed to write; may be NULL.
- * @also INVALID, NOMEM. @threads Any thread; blocks only if write does. @complexity O(size of the
- *     snapshot).
+ * @also INVALID, NOMEM. @threads Any thread; blocks only if write does. @complexity O(snapshot).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_text(
     const lanepool_snapshot *snapshot, lanepool_write_fn write, void *context);
 
 /**
  * Writes a snapshot as a graph for Graphviz: which task waits for which.
- * @param write   Called for each piece of text.
- * @param context Passed to write; may be NULL.
- * @also INVALID, NOMEM. @threads Any thread; blocks only if write does. @complexity O(size of the
- *     snapshot).
+ * @also INVALID, NOMEM. @threads Any thread; blocks only if write does. @complexity O(snapshot).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_snapshot_write_dot(
     const lanepool_snapshot *snapshot, lanepool_write_fn write, void *context);
 
 /**
  * Writes why a task does not run, or what has become of it, from its future. Takes a snapshot.
- * @param future  The task's; its pool must not be destroyed during the call.
- * @param write   Called for each piece of text.
- * @param context Passed to write; may be NULL.
+ * @param future The task's; its pool must not be destroyed during the call.
  * @retval LANEPOOL_OK Done, also if the task has finished, is delayed, or is a sequence's.
- * @retval LANEPOOL_DEADLOCK,LANEPOOL_SHUT_DOWN As for lanepool_snapshot_take().
- * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_snapshot_take(). @complexity
- *     As for lanepool_snapshot_take().
+ * @return Otherwise as lanepool_snapshot_take(). @threads As for lanepool_snapshot_take().
+ * @complexity As for lanepool_snapshot_take().
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context);
@@ -243,20 +226,18 @@ lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context
 
 /**
  * @defgroup events Events
- * What happens to tasks, lanes and workers, in a pool with `trace_events`. Each thread has a ring;
- * a full ring overwrites its oldest event, and each reader counts the events that it has missed. @{
+ * What happens in a pool with `trace_events`. Each thread has a ring; a full ring overwrites its
+ * oldest event, and each reader counts the events that it has missed. @{
  */
 
 /** The types of events. In brackets: what `object` and `detail` contain, if anything. */
 typedef enum lanepool_event_type {
     LANEPOOL_EVENT_SUBMIT = 1,  /**< a thread submits a task [object: its submission] */
-    LANEPOOL_EVENT_ROUTE = 2,   /**< the task gets its ticket [object: its submission; detail: its
-                                     tag]; ENTER follows for each lane */
+    LANEPOOL_EVENT_ROUTE = 2,   /**< it gets its ticket [object: its submission; detail: its tag] */
     LANEPOOL_EVENT_ENTER = 3,   /**< the task enters a lane [object: the lane; detail:
                                      LANEPOOL_EVENT_SHARED, LANEPOOL_EVENT_GRANTED] */
-    LANEPOOL_EVENT_ARRIVE = 4,  /**< the task, which waited there, reaches the head of a lane; a
-                                     rollup is latched there while it waits elsewhere [object: the
-                                     lane] */
+    LANEPOOL_EVENT_ARRIVE = 4,  /**< a task that waited in a lane now heads it; a rollup is latched
+                                     there while it waits elsewhere [object: the lane] */
     LANEPOOL_EVENT_READY = 5,   /**< every lane is granted: the task waits for a worker only */
     LANEPOOL_EVENT_START = 6,   /**< its function is called */
     LANEPOOL_EVENT_END = 7,     /**< its function has returned [detail: a lanepool_status] */
@@ -266,9 +247,8 @@ typedef enum lanepool_event_type {
                                      worker; detail: how many] */
     LANEPOOL_EVENT_SLEEP = 10,  /**< a worker has nothing to do and sleeps, or leaves */
     LANEPOOL_EVENT_WAKE = 11,   /**< a worker was woken, or has come back */
-    LANEPOOL_EVENT_CANCEL = 12, /**< the task will not run: it is cancelled or handed back. Without
-                                     a ticket, it was refused by a shutdown [object: its
-                                     submission] */
+    LANEPOOL_EVENT_CANCEL = 12, /**< the task is cancelled or handed back; without a ticket, it was
+                                     refused by a shutdown [object: its submission] */
     LANEPOOL_EVENT_NAME = 13,   /**< a part of a lane's name [object: the lane; detail: the part's
                                      position, and from bit 16 on the size of the name; task: up to
                                      eight bytes, the first one lowest] */
@@ -282,10 +262,7 @@ typedef enum lanepool_event_type {
 #define LANEPOOL_EVENT_SHARED  ((uint32_t)1) /**< the claim is SHARED */
 #define LANEPOOL_EVENT_GRANTED ((uint32_t)2) /**< at once: no ARRIVE follows */
 
-/**
- * In the detail of LANEPOOL_EVENT_RELEASE: the task runs and releases the lane early, or it was
- * cancelled and never had it.
- */
+/** In the detail of LANEPOOL_EVENT_RELEASE: released while it runs, or cancelled before it ran. */
 #define LANEPOOL_EVENT_EARLY ((uint32_t)1)
 
 /** `object_type` of ENTER, ARRIVE, RELEASE and NAME: what `object` identifies. */
@@ -295,10 +272,8 @@ typedef enum lanepool_event_lane {
     LANEPOOL_EVENT_LANE_BYTES = 3,   /**< a byte string's lane: `object` is unique among such lanes
                                           at that time; see NAME */
     LANEPOOL_EVENT_LANE_WORKER = 4,  /**< a worker's lane: `object` is its index */
-    LANEPOOL_EVENT_LANE_TASK = 5,    /**< with an `is_compatible`: `object` is the ticket of a task
-                                          before this one */
-    LANEPOOL_EVENT_LANE_KIND = 6     /**< with an `is_compatible`: `object` is a kind whose tasks
-                                          are before this one */
+    LANEPOOL_EVENT_LANE_TASK = 5,    /**< with `is_compatible`: the ticket of a task before it */
+    LANEPOOL_EVENT_LANE_KIND = 6     /**< with `is_compatible`: a kind with tasks before it */
 } lanepool_event_lane;
 
 /** As `thread`: numbers from here on are threads that are not workers. */
@@ -336,16 +311,14 @@ lanepool_trace_open(lanepool_pool *pool, lanepool_trace_reader **reader);
  * @param events   Receives up to `capacity` events.
  * @param capacity The room in events.
  * @param count    Receives how many were read; 0: none yet.
- * @also INVALID, NOMEM. @threads Any thread, inside tasks and callbacks too, one at a time for each
- *     reader; never blocks. In a signal handler see docs/inspecting.md. @complexity O(events x
- *     threads).
+ * @also INVALID, NOMEM. @threads Any thread, one at a time for each reader; never blocks. In a
+ *     signal handler see docs/inspecting.md. @complexity O(events x threads).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_trace_read(
     lanepool_trace_reader *reader, lanepool_event *events, size_t capacity, size_t *count);
 
 /**
- * Returns how many events this reader has missed because they were overwritten. Exact: each event
- * is either read or counted here.
+ * Returns the exact number of events that were overwritten before this reader could read them.
  * @threads As for lanepool_trace_read(). @complexity O(threads).
  */
 LANEPOOL_API uint64_t lanepool_trace_missed(const lanepool_trace_reader *reader);
@@ -359,7 +332,7 @@ LANEPOOL_API void lanepool_trace_close(lanepool_trace_reader *reader);
  * @param pool  A pool with `trace_events`.
  * @param types A bit (1u << type) for each lanepool_event_type; 0: none.
  * @param every Record only tasks whose ticket is a multiple of this power of two; 1: all. Beyond 1
- *              no SUBMIT is recorded.
+ *              * no SUBMIT is recorded.
  * @retval LANEPOOL_INVALID pool is NULL or records no events, or `every` is not a power of two.
  * @also FORKED.
  */
@@ -371,8 +344,7 @@ lanepool_trace_choose(lanepool_pool *pool, uint32_t types, uint32_t every);
 /**
  * @defgroup times Times
  * How long tasks wait, are latched, are ready and run, for each lane and tag, and why workers are
- * idle: added up from events, in the order in which they were read. For each lanepool_times one
- * thread at a time. @{
+ * idle: added up from events, in the order of reading. One thread at a time for each object. @{
  */
 
 /** As `object_type` of a row: all lanes without a row of their own. */
@@ -397,8 +369,7 @@ typedef struct lanepool_times_row {
     lanepool_durations latched; /**< rollups at the head of this lane that waited elsewhere; for a
                                      tag from the first arrival on */
     lanepool_durations ready;   /**< for a worker; again before each attempt */
-    lanepool_durations running; /**< from START to END; the sum of a task's attempts, without the
-                                     time between them */
+    lanepool_durations running; /**< from START to END; all attempts, without the time between */
     uint64_t reserved[4];       /**< 0 */
 } lanepool_times_row;
 
@@ -427,8 +398,7 @@ LANEPOOL_API void lanepool_times_destroy(lanepool_times *times);
 
 /**
  * Adds events. If the first events of a task are missing, its unknown times are left out.
- * @param events `count` events, as lanepool_trace_read() gave them.
- * @param count  May be 0.
+ * @param events,count As lanepool_trace_read() gave them; count may be 0.
  * @retval LANEPOOL_NOMEM No memory: the times of some of these tasks are lost.
  * @also INVALID. @complexity O(events + lanes of the tasks that end).
  */
