@@ -16,8 +16,7 @@ LANEPOOL_C_BEGIN
 
 /**
  * @defgroup tasks Tasks
- * What a program submits: a function, its context, and what it claims. And what a running task may
- * ask about itself. @{
+ * What a program submits: a function, its context, and what it claims. @{
  */
 
 /** A handle of a task's completion and result; see future.h. */
@@ -34,16 +33,14 @@ typedef struct lanepool_failure_policy lanepool_failure_policy;
  * has finished. Called once, except for tasks that are retried.
  * @param run     This call, for lanepool_run_set_result() and the like.
  * @param context The caller's, as submitted; the library never reads what it points to.
- * @return 0 for success. Any other code is a failure of the caller's own. The future's result and
- *         `on_error` contain it, and the task's policy says what follows; by default its lanes are
- *         released.
+ * @return 0 for success. Any other code is a failure of the caller's own, which the future and
+ *         `on_error` get. The task's policy says what follows; by default its lanes are released.
  */
 typedef int (*lanepool_task_fn)(lanepool_run *run, void *context);
 
 /**
  * Called once, instead of the function, for a task that ends without having run; see
- * docs/endings.md. The task has none of its lanes. May submit; a wait in it answers
- * LANEPOOL_DEADLOCK.
+ * docs/endings.md. The task has none of its lanes.
  * @param context As submitted; `release` follows.
  * @param why     CANCELLED: by the program. TIMED_OUT: it did not start in time. SHUT_DOWN: by the
  *                pool's end. POISONED: the task does not wait in a poisoned lane.
@@ -53,8 +50,7 @@ typedef void (*lanepool_cancelled_fn)(void *context, lanepool_status why);
 
 /**
  * Called once, last, when the pool no longer uses a task's context: the place to free it. Not
- * called for a task that was refused or handed back. It may submit; a wait in it answers
- * LANEPOOL_DEADLOCK.
+ * called for a task that was refused or handed back.
  */
 typedef void (*lanepool_release_fn)(void *context);
 
@@ -68,13 +64,11 @@ typedef struct lanepool_task_view {
 /**
  * The program's conflict rule: may these two tasks overlap? The pool asks for (a, b) and (b, a);
  * two tasks are compatible if both answers are true. The rule must be fast, must not lock or wait,
- * and must always give the same answer for the same tasks. It may submit; a wait in it answers
- * LANEPOOL_DEADLOCK. Claims are its scope, with lanes per key: the pool asks only about tasks that
- * name a common key in overlapping modes, and about tasks without claims. So each submit asks about
- * all pending tasks of its keys, and without claims about all pending tasks. A `kind` saves most of
- * these questions, see docs/caveats.md.
- * @param a,b  Two tasks whose `release` has not been called: their contexts are readable.
- * @param user The pool's `user` option.
+ * and must always give the same answer for the same tasks. Claims are its scope, with lanes per
+ * key: the pool asks only about tasks that name a common key in overlapping modes, and about tasks
+ * without claims. So each submit asks about all pending tasks of its keys, and without claims about
+ * all pending tasks. A `kind` saves most of these questions, see docs/caveats.md.
+ * @param a,b Two tasks whose `release` has not been called: their contexts are readable.
  */
 typedef bool (*lanepool_compatible_fn)(
     const lanepool_task_view *a, const lanepool_task_view *b, void *user);
@@ -85,25 +79,22 @@ typedef struct lanepool_task {
     lanepool_task_fn function;    /**< required */
     void *context;                /**< passed to the function; may be NULL */
     const lanepool_claim *claims; /**< what the task conflicts on; of duplicates the strongest mode
-                                       counts. With an `is_compatible`: about which tasks
-                                       it is asked; none with lanes per worker, or with a kind */
-    size_t claim_count;           /**< 0 to LANEPOOL_CLAIMS_MAX; a task without claims conflicts
-                                       with no other */
+                                       counts. With an `is_compatible`: about which tasks it is
+                                       asked; none with lanes per worker, or with a kind */
+    size_t claim_count;           /**< 0 to LANEPOOL_CLAIMS_MAX; 0: it conflicts with no other */
     uint64_t kind;                /**< 0: none. Else, only in pools with an `is_compatible`: the
                                        rule's answer for two tasks follows from their kinds */
     lanepool_release_fn release;  /**< may be NULL */
-    lanepool_future **future;     /**< receives a new future, which the caller releases; NULL if the
+    lanepool_future **future;     /**< receives a future, which the caller releases, or NULL if the
                                        submit fails. May be NULL: no future */
-    uint32_t tag;                 /**< what sort of task it is, for traces and snapshots; 0: none;
-                                       at most LANEPOOL_TAG_MAX */
+    uint32_t tag;                 /**< for traces and snapshots: 0 (none) to LANEPOOL_TAG_MAX */
     uint32_t priority;            /**< 0 to LANEPOOL_PRIORITY_MAX, the highest; not 0 only in pools
                                        with `priorities`; see docs/priorities.md */
     lanepool_group *group;        /**< the group that the task joins; NULL: none */
-    lanepool_pump *pump; /**< a pump of the pool, which alone runs the task; NULL if workers
-                              run it */
+    lanepool_pump *pump; /**< a pump of the pool, which alone runs the task; NULL: a worker does */
     const lanepool_failure_policy
-        *on_failure;          /**< NULL for the pool's policy. A task with a future,
-                                   tag, group, pump or policy takes more memory */
+        *on_failure;          /**< NULL for the pool's policy. A task with a future, tag, group,
+                                   pump or policy takes more memory */
     uint64_t start_within_ns; /**< 0, or how soon after its acceptance or delay the task must start:
                                    else it is cancelled with TIMED_OUT; see docs/deadlines.md */
     uint64_t run_within_ns;   /**< 0, or after how long a running task is asked to end */
@@ -123,9 +114,7 @@ typedef struct lanepool_task {
 #define LANEPOOL_TASK(...) \
     (&(const lanepool_task){ .struct_size = sizeof(lanepool_task), __VA_ARGS__ })
 
-/**
- * The claims of a LANEPOOL_TASK(): `LANEPOOL_CLAIMS(lanepool_exclusive(7), lanepool_shared(8))`.
- */
+/** Claims of a LANEPOOL_TASK(): `LANEPOOL_CLAIMS(lanepool_exclusive(7), lanepool_shared(8))`. */
 #define LANEPOOL_CLAIMS(...)                           \
     .claims = (const lanepool_claim[]){ __VA_ARGS__ }, \
     .claim_count = sizeof((const lanepool_claim[]){ __VA_ARGS__ }) / sizeof(lanepool_claim)
@@ -137,10 +126,7 @@ typedef struct lanepool_task {
         sizeof(lanepool_task), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
-/**
- * Sets the value of the task's future.
- * @param value The caller's; ignored if the task has no future.
- */
+/** Sets the value of the task's future, if any. @param value The caller's. */
 LANEPOOL_API void lanepool_run_set_result(lanepool_run *run, void *value);
 
 /** Returns the pool of the running task; NULL in a sequence's task. */
@@ -148,14 +134,14 @@ LANEPOOL_API lanepool_pool *lanepool_run_pool(const lanepool_run *run);
 
 /**
  * Returns the task's ticket: its number in the pool's acceptance order, or in its sequence. Of two
- * conflicting tasks, the one with the smaller ticket finishes before the other starts. Tickets
- * start again at 0 after 2^40 tasks.
+ * conflicting tasks, the one with the smaller ticket finishes before the other starts. Starts again
+ * at 0 after 2^40 tasks.
  */
 LANEPOOL_API uint64_t lanepool_run_ticket(const lanepool_run *run);
 
 /**
- * Returns the index of the worker that runs the task, from 0. SIZE_MAX if no worker does: in
- * lanepool_pool_submit_or_run() and in lanepool_pump_run().
+ * Returns the index of the worker that runs the task, from 0. SIZE_MAX if no worker does, but a
+ * submitter or a pump.
  */
 LANEPOOL_API size_t lanepool_run_worker(const lanepool_run *run);
 
@@ -171,25 +157,23 @@ LANEPOOL_API void *lanepool_run_worker_context(const lanepool_run *run);
 /**
  * @defgroup failures Failures
  * A task fails if its function returns a code other than 0 (FAILED) or ends its thread (ABANDONED).
- * The task's policy, or the pool's, says what follows. docs/failures.md explains retries, parked
- * tasks and poisoned lanes. @{
+ * Its policy, or the pool's, says what follows; see docs/failures.md. @{
  */
 
 /** The consequence of a failed last attempt. */
 typedef enum lanepool_failure_end {
     LANEPOOL_FAILURE_CONTINUE = 0, /**< the task ends, and its lanes are released */
-    LANEPOOL_FAILURE_PAUSE = 2,    /**< the task ends, and its lanes are paused; call
-                                        lanepool_lane_resume(). A drain does not resume them. With
-                                        lanes per key only */
+    LANEPOOL_FAILURE_PAUSE = 2,    /**< the task ends, and its lanes are paused, even for a drain,
+                                        until lanepool_lane_resume(). With lanes per key only */
     LANEPOOL_FAILURE_POISON = 1    /**< the task is *parked*: it stays in its lanes, which are
                                     *poisoned*, until lanepool_pool_resolve() */
 } lanepool_failure_end;
 
 /** The behaviour of a task that would wait in a poisoned lane. A barrier always waits. */
 typedef enum lanepool_at_poison {
-    LANEPOOL_AT_POISON_WAIT = 0, /**< it waits until the parked task is resolved */
-    LANEPOOL_AT_POISON_FAIL = 1, /**< it leaves the lane, and ends as POISONED when it has its other
-                                      lanes; its `cancelled` is called */
+    LANEPOOL_AT_POISON_WAIT = 0,       /**< it waits until the parked task is resolved */
+    LANEPOOL_AT_POISON_FAIL = 1,       /**< it leaves the lane, and ends as POISONED when it has its
+                                            other lanes; its `cancelled` is called */
     LANEPOOL_AT_POISON_RUN_WITHOUT = 2 /**< it leaves the lane, and runs when it has its other
                                             lanes; see lanepool_run_holds() */
 } lanepool_at_poison;
@@ -197,16 +181,14 @@ typedef enum lanepool_at_poison {
 /**
  * A policy for failures. Start from LANEPOOL_FAILURE_POLICY_INIT; zero: the task ends with its
  * first failure. docs/features.md says which policies a pool offers. Between two attempts the task
- * keeps its position and its lanes, and counts as pending; it uses no thread. Each attempt is a
- * call of its function, by any worker (or the task's pump). `on_error` is called for each failed
- * one. A task is not retried after it was asked to end, after it has released or handed over a
- * lane, or after lanepool_pool_shutdown_now(). Runs of periodic tasks have no policy.
+ * keeps its position and its lanes, and counts as pending; it uses no thread. A task is not retried
+ * after it was asked to end, after it has released or handed over a lane, or after
+ * lanepool_pool_shutdown_now(). Runs of periodic tasks have no policy.
  */
 typedef struct lanepool_failure_policy {
     size_t struct_size;           /**< sizeof(lanepool_failure_policy) */
     unsigned retries;             /**< how often the task is retried */
-    uint64_t delay_ns;            /**< delay before the first retry, in nanoseconds; 0: every retry
-                                       follows at once */
+    uint64_t delay_ns;            /**< before the first retry; 0: every retry follows at once */
     uint64_t delay_max_ns;        /**< the delay doubles with each retry up to this; less than
                                        delay_ns: it stays delay_ns */
     lanepool_failure_end at_end;  /**< what follows the last attempt */
@@ -272,8 +254,7 @@ typedef struct lanepool_parked_task {
     lanepool_status status;       /**< of its last attempt: FAILED or ABANDONED */
     int code;                     /**< what that attempt returned, if FAILED */
     unsigned attempts;            /**< failed attempts since it was last resolved */
-    const lanepool_claim *claims; /**< copies of the claims whose lanes it has, without
-                                       duplicates */
+    const lanepool_claim *claims; /**< copies of the claims whose lanes it has, each once */
     size_t claim_count;           /**< their number */
     uint64_t reserved[4];         /**< 0 */
 } lanepool_parked_task;
@@ -290,24 +271,19 @@ typedef struct lanepool_parked_tasks {
  * failure has paused count, too. See docs/failures.md.
  * @param failures Receives the list, which may outlive the pool. Release it by
  *                 lanepool_parked_tasks_release(). NULL on failure.
- * @retval LANEPOOL_OK Done; the list may be empty.
  * @also INVALID, NOMEM, FORKED. @complexity O(n log n) for n claims of parked tasks.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_parked(lanepool_pool *pool, lanepool_parked_tasks **failures);
 
-/**
- * Releases a list of parked tasks.
- * @param failures The list, or NULL, which does nothing.
- */
+/** Releases a list of parked tasks. */
 LANEPOOL_API void lanepool_parked_tasks_release(lanepool_parked_tasks *failures);
 
 /** What happens to a parked task. */
 typedef enum lanepool_resolution {
     LANEPOOL_RESOLVE_RETRY = 0, /**< it is retried, and its attempts are counted anew */
     LANEPOOL_RESOLVE_SKIP = 1,  /**< it ends as FAILED or ABANDONED, and its lanes are released */
-    LANEPOOL_RESOLVE_DROP = 2   /**< all tasks behind it in its lanes are cancelled; then as SKIP. A
-                                     barrier has no lanes, and is only skipped */
+    LANEPOOL_RESOLVE_DROP = 2   /**< all tasks behind it in its lanes are cancelled; then as SKIP */
 } lanepool_resolution;
 
 /**
@@ -318,12 +294,9 @@ typedef enum lanepool_resolution {
  * @retval LANEPOOL_DONE No task with this ticket is parked.
  * @retval LANEPOOL_BUSY Another call is dropping the tasks behind it.
  * @retval LANEPOOL_INVALID pool is NULL, or `how` is unknown. RETRY: the task has released a lane.
- * @retval LANEPOOL_UNSUPPORTED The pool does not offer this; see docs/features.md.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended, or was stopped, which ends parked tasks.
- * @retval LANEPOOL_NO_RESOURCE DROP: no semaphore; nothing has changed. Try again later.
- * @retval LANEPOOL_DEADLOCK DROP: called from a callback; nothing has changed.
- * @also NOMEM, FORKED. @threads Any thread; DROP waits for routing. @complexity O(claims of the
- *     task); DROP as lanepool_lane_cancel().
+ * @also UNSUPPORTED, DEADLOCK (DROP), NO_RESOURCE (DROP), NOMEM, FORKED. @threads Any thread; DROP
+ *     waits for routing. @complexity O(claims of the task); DROP as lanepool_lane_cancel().
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_resolve(lanepool_pool *pool, uint64_t ticket, lanepool_resolution how);
@@ -345,8 +318,8 @@ lanepool_pool_resolve_all(lanepool_pool *pool, lanepool_resolution how, size_t *
 
 /**
  * @defgroup detached Detached tasks and hand-overs
- * Tasks that keep their lanes longer than their function runs (lanepool_run_detach()), release them
- * earlier (lanepool_run_release()), or hand them to another task (lanepool_run_hand_over()). @{
+ * Tasks that keep their lanes longer than their function runs, release them earlier, or hand them
+ * to another task. @{
  */
 
 /** A task that continues after its function has returned; see lanepool_run_detach(). */
@@ -384,21 +357,16 @@ lanepool_run_detach(lanepool_run *run, lanepool_detached **detached);
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_task_complete(lanepool_detached *detached, int code, void *value);
 
-/**
- * Returns whether a detached task was asked to end early, or was ended by the library.
- * @param detached The handle of a task that is not complete.
- */
+/** Returns whether a detached task, not yet completed, was asked to end or ended by the library. */
 LANEPOOL_API bool lanepool_detached_is_cancelled(const lanepool_detached *detached);
 
 /**
  * Releases one of the running task's lanes early: the task no longer claims that key.
  * @param run The call that this thread is in, of a pool with lanes per key.
  * @param key A key or a lane handle that the task claims.
- * @retval LANEPOOL_INVALID     run is NULL, the task does not have that lane.
- * @retval LANEPOOL_UNSUPPORTED The pool does not offer this; see docs/features.md.
- * @retval LANEPOOL_DEADLOCK    Called from a callback; nothing has changed.
- * @also NO_RESOURCE. @threads The thread of the call; waits for routing. @complexity O(claims of
- *     the task).
+ * @retval LANEPOOL_INVALID run is NULL, or the task does not have that lane.
+ * @also UNSUPPORTED, DEADLOCK, NO_RESOURCE. @threads The thread of the call; waits for routing.
+ *     @complexity O(claims of the task).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_run_release(lanepool_run *run, lanepool_key key);
@@ -412,9 +380,8 @@ lanepool_run_release(lanepool_run *run, lanepool_key key);
  * @retval LANEPOOL_INVALID     An argument is NULL or invalid, or this call has handed over before.
  * @retval LANEPOOL_UNSUPPORTED The task has claims, or the pool does not offer this.
  * @retval LANEPOOL_SHUT_DOWN   lanepool_pool_shutdown_now() was called; nothing has changed.
- * @retval LANEPOOL_DEADLOCK    Called from a callback; nothing has changed.
- * @also NOMEM, NO_RESOURCE. @threads The thread of the call; waits for routing. @complexity
- *     O(claims of the running task).
+ * @also DEADLOCK, NOMEM, NO_RESOURCE. @threads The thread of the call; waits for routing.
+ *     @complexity O(claims of the running task).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_run_hand_over(lanepool_run *run, const lanepool_task *task);
