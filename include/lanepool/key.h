@@ -1,8 +1,6 @@
 /**
  * @file
- * Keys, claims and handles of lanes: what tasks conflict on. Contexts of keys: a connection, a
- * cache or an open file that is opened once for a key and closed when the key has been idle for a
- * while; docs/contexts.md explains them.
+ * Keys, claims and handles of lanes: what tasks conflict on; and contexts of keys.
  */
 #ifndef LANEPOOL_KEY_H
 #define LANEPOOL_KEY_H
@@ -79,10 +77,7 @@ static inline lanepool_key lanepool_key_none(void)
     return key;
 }
 
-/**
- * Returns the key of a 64-bit number.
- * @param id The number, such as an account's or a client's.
- */
+/** Returns the key of a 64-bit number. @param id Such as an account's or a client's. */
 static inline lanepool_key lanepool_key_id(uint64_t id)
 {
     lanepool_key key = lanepool_key_none();
@@ -119,19 +114,15 @@ static inline lanepool_key lanepool_key_bytes(const void *data, size_t size)
 }
 
 /**
- * Returns the key of a string: its bytes without the final zero.
+ * Returns the key of a string: its bytes without the final zero. @complexity O(length).
  * @param text As data of lanepool_key_bytes(); not NULL.
- * @complexity O(length).
  */
 static inline lanepool_key lanepool_key_string(const char *text)
 {
     return lanepool_key_bytes(text, strlen(text));
 }
 
-/**
- * Returns the key of a lane handle: like the lane's key, without the look-up.
- * @param lane The handle.
- */
+/** Returns the key of a lane handle: like the lane's key, without the look-up. */
 static inline lanepool_key lanepool_key_lane(lanepool_lane *lane)
 {
     lanepool_key key = lanepool_key_none();
@@ -153,19 +144,13 @@ static inline lanepool_claim lanepool_claim_of(lanepool_key key, lanepool_mode m
     return claim;
 }
 
-/**
- * Returns an exclusive claim of a number.
- * @param id The number.
- */
+/** Returns an exclusive claim of a number. @param id The number. */
 static inline lanepool_claim lanepool_exclusive(uint64_t id)
 {
     return lanepool_claim_of(lanepool_key_id(id), LANEPOOL_EXCLUSIVE);
 }
 
-/**
- * Returns a shared claim of a number.
- * @param id The number.
- */
+/** Returns a shared claim of a number. @param id The number. */
 static inline lanepool_claim lanepool_shared(uint64_t id)
 {
     return lanepool_claim_of(lanepool_key_id(id), LANEPOOL_SHARED);
@@ -190,18 +175,13 @@ static inline lanepool_claim lanepool_claim_all(void)
  * @param key  Of type ID, POINTER or BYTES (bytes are copied).
  * @param lane Receives the handle. Release it by lanepool_lane_release() before the pool is
  *             destroyed. NULL on failure.
- * @retval LANEPOOL_INVALID     A pointer is NULL, the key's type is another one, or a byte string
- *                              is too long.
- * @retval LANEPOOL_UNSUPPORTED The pool has an `is_compatible` and lanes per worker.
- * @also NOMEM. @complexity O(length of the key).
+ * @retval LANEPOOL_INVALID A pointer is NULL, the key has another type, or is too long.
+ * @also UNSUPPORTED, NOMEM. @complexity O(length of the key).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_lane_acquire(lanepool_pool *pool, lanepool_key key, lanepool_lane **lane);
 
-/**
- * Releases a lane handle; do not use it afterwards. Tasks submitted with it are not affected.
- * @param lane A handle, or NULL, which does nothing.
- */
+/** Releases a lane handle; do not use it afterwards. Tasks submitted with it are not affected. */
 LANEPOOL_API void lanepool_lane_release(lanepool_lane *lane);
 
 /**
@@ -221,9 +201,10 @@ lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max);
 
 /**
  * @defgroup contexts Contexts of keys
- * The first task of a key that asks opens the context; later tasks use it. For each key, `open`,
- * uses and `close` never overlap. An idle context *lingers*: it costs memory only, and is closed
- * after a time that follows how soon the key comes back. @{
+ * A connection, a cache or an open file for each key; see docs/contexts.md. The first task of a key
+ * that asks opens the context; later tasks use it. For each key, `open`, uses and `close` never
+ * overlap. An idle context *lingers*: it costs memory only, and is closed after a time that follows
+ * how soon the key comes back. @{
  */
 
 /** The default of `linger_min_ns`: 10 ms. */
@@ -236,9 +217,7 @@ lanepool_lane_set_pending_max(lanepool_lane *lane, size_t pending_max);
 #define LANEPOOL_LINGERING_MAX ((size_t)1 << 20)
 
 /**
- * Opens a key's context, in lanepool_run_context(). It may submit; a wait in it answers
- * LANEPOOL_DEADLOCK. It must not end the thread.
- * @param user    The pool's `user` option.
+ * Opens a key's context, in lanepool_run_context(). It must not end the thread.
  * @param key     The key; its bytes are valid during the call.
  * @param context Receives the context, any value.
  * @return 0 if it is open: close will be called once. Any other code is a failure of the program's
@@ -250,8 +229,7 @@ typedef int (*lanepool_context_open_fn)(void *user, lanepool_key key, void **con
  * Returns whether a lingering context is still good. If not, the task closes it and opens it again.
  * Called in lanepool_run_context() for each task that finds the context unused. Rules as for
  * lanepool_context_open_fn.
- * @param user    The pool's `user` option.
- * @param key     The key; its bytes are valid during the call.
+ * @param key     As for lanepool_context_open_fn.
  * @param context What open has stored.
  */
 typedef bool (*lanepool_context_use_fn)(void *user, lanepool_key key, void *context);
@@ -260,8 +238,7 @@ typedef bool (*lanepool_context_use_fn)(void *user, lanepool_key key, void *cont
  * Closes a context that no task uses, once for each open that returned 0. Called on a thread of the
  * pool, one context after the other; after `use` has returned false, on the task's thread. Rules as
  * for lanepool_context_open_fn.
- * @param user    The pool's `user` option.
- * @param key     The key; its bytes are valid during the call.
+ * @param key     As for lanepool_context_open_fn.
  * @param context What open has stored.
  */
 typedef void (*lanepool_context_close_fn)(void *user, lanepool_key key, void *context);
@@ -272,15 +249,14 @@ typedef struct lanepool_context_options {
     lanepool_context_open_fn open;   /**< required */
     lanepool_context_use_fn use;     /**< NULL if a lingering context is always good */
     lanepool_context_close_fn close; /**< may be NULL */
-    uint64_t linger_min_ns; /**< how long an idle context lingers at least, in nanoseconds; 0:
-                                 LANEPOOL_LINGER_MIN_DEFAULT, or linger_max_ns if that is less */
+    uint64_t linger_min_ns;          /**< how long an idle context lingers at least; 0:
+                                          LANEPOOL_LINGER_MIN_DEFAULT, at most linger_max_ns */
     uint64_t linger_max_ns; /**< how long it lingers at most; 0: LANEPOOL_LINGER_MAX_DEFAULT, or
                                  linger_min_ns if that is more */
-    size_t lingering_max; /**< how many may linger, beyond which the one that has been idle longest
-                               is closed; 0: LANEPOOL_LINGERING_DEFAULT; at most
-                               LANEPOOL_LINGERING_MAX. Contexts in use do not count */
-    size_t contexts_max;  /**< how many may be open, in use or not; 0: no limit. At the limit, a
-                               task that opens another one first closes the longest idle one */
+    size_t lingering_max;   /**< how many may linger, before the longest idle one is closed; 0:
+                                 LANEPOOL_LINGERING_DEFAULT; at most LANEPOOL_LINGERING_MAX */
+    size_t contexts_max;    /**< how many may be open, in use or not; 0: no limit. At the limit, a
+                                 task that opens another one first closes the longest idle one */
 } lanepool_context_options;
 
 /** Options with everything at its default; `open` must be set. */
@@ -299,13 +275,11 @@ typedef struct lanepool_context_options {
  * @retval LANEPOOL_OK         The context is open, and stays open for the task.
  * @retval LANEPOOL_NO_CONTEXT `open` has failed, with *code. The next call for this key, also in
  *                             this task, tries again.
- * @retval LANEPOOL_FULL       `contexts_max` contexts are in use. The call does not wait for one,
- *                             since that could be a deadlock.
+ * @retval LANEPOOL_FULL       `contexts_max` contexts are in use. The call does not wait for one.
  * @retval LANEPOOL_INVALID    context is NULL, the pool has no contexts, the task does not have the
  *                             key's lane, or is a sequence's.
- * @retval LANEPOOL_DEADLOCK   Called in a callback.
- * @also NOMEM, NO_RESOURCE, FORKED. @threads The thread of the call; may block. @complexity
- *     O(claims + length of the key + log(lingering contexts)).
+ * @also DEADLOCK, NOMEM, NO_RESOURCE, FORKED. @threads The thread of the call; may block.
+ *     @complexity O(claims + length of the key + log(lingering contexts)).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_run_context(lanepool_run *run, lanepool_key key, void **context, int *code);
@@ -315,9 +289,8 @@ lanepool_run_context(lanepool_run *run, lanepool_key key, void **context, int *c
  * @param i       The number, less than lanepool_run_claim_count().
  * @param context Receives what open has stored; NULL on failure.
  * @param code    Receives what open has returned, 0 if it was not called; may be NULL.
- * @retval LANEPOOL_INVALID As for lanepool_run_context(); or i is too large, or the task runs
- *                          without this lane.
- * @return Otherwise as for lanepool_run_context().
+ * @return As for lanepool_run_context(). LANEPOOL_INVALID, too, if i is too large, or the task runs
+ *         without this lane.
  * @threads The thread of the call; may block. @complexity O(length of the key + log(lingering
  *     contexts)).
  */
@@ -328,10 +301,9 @@ lanepool_run_context_at(lanepool_run *run, size_t i, void **context, int *code);
  * Ends the task's use of a context before the task ends. The context lingers if no other task uses
  * it. The task may ask for it again.
  * @param key As for lanepool_run_context().
- * @retval LANEPOOL_INVALID  The task does not use a context of this key.
- * @retval LANEPOOL_DEADLOCK Called from a callback.
- * @also FORKED. @threads The thread of the call; never blocks. @complexity O(claims + log(lingering
- *     contexts)).
+ * @retval LANEPOOL_INVALID The task does not use a context of this key.
+ * @also DEADLOCK, FORKED. @threads The thread of the call; never blocks. @complexity O(claims +
+ *     log(lingering contexts)).
  */
 LANEPOOL_API lanepool_status lanepool_run_context_release(lanepool_run *run, lanepool_key key);
 
@@ -340,10 +312,9 @@ LANEPOOL_API lanepool_status lanepool_run_context_release(lanepool_run *run, lan
  * lingering: when its last user has ended its use. Tasks with a SHARED claim that ask before get
  * the same context. The next task opens another one.
  * @param key As for lanepool_run_context().
- * @retval LANEPOOL_INVALID  The task does not use a context of this key.
- * @retval LANEPOOL_DEADLOCK Called from a callback.
- * @also FORKED. @threads The thread of the call; never blocks. @complexity O(claims + log(lingering
- *     contexts)).
+ * @retval LANEPOOL_INVALID The task does not use a context of this key.
+ * @also DEADLOCK, FORKED. @threads The thread of the call; never blocks. @complexity O(claims +
+ *     log(lingering contexts)).
  */
 LANEPOOL_API lanepool_status lanepool_run_context_drop(lanepool_run *run, lanepool_key key);
 
