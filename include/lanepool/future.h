@@ -1,7 +1,6 @@
 /**
  * @file
- * Futures, cancelling, waiting for several tasks, groups. status.h says what all calls have in
- * common; docs/waiting.md explains waits inside tasks.
+ * Futures, cancelling, waiting for several tasks, groups. See docs/waiting.md for waits in tasks.
  */
 #ifndef LANEPOOL_FUTURE_H
 #define LANEPOOL_FUTURE_H
@@ -26,24 +25,18 @@ LANEPOOL_C_BEGIN
 /** How a task ended. */
 typedef struct lanepool_result {
     lanepool_status status; /**< OK, FAILED, CANCELLED, ABANDONED, POISONED or TIMED_OUT */
-    int code;               /**< what the function returned; 0 unless FAILED, or CANCELLED between
-                                 two attempts */
+    int code;               /**< what the function returned; 0 if it has not failed */
     void *value;            /**< what lanepool_run_set_result() has set, or NULL */
 } lanepool_result;
 
-/**
- * Called once when a future completes.
- * @param context As given to lanepool_future_then().
- * @param result  Valid during the call.
- */
+/** Called once when a future completes. @param result Valid during the call. */
 typedef void (*lanepool_then_fn)(void *context, const lanepool_result *result);
 
 /**
  * Waits until a task has ended, and reads its result. A task that will be retried, or is parked,
  * has not ended. Inside a task or callback a wait that could never end answers LANEPOOL_DEADLOCK at
  * once. Otherwise the thread runs the awaited task, or tasks that it waits for, and no others.
- * @param wait_max_ns Nanoseconds; 0 polls. Tasks that this thread runs during the wait are not cut
- *                    short.
+ * @param wait_max_ns Nanoseconds. Tasks that this thread runs during the wait are not cut short.
  * @param result      Receives the result on LANEPOOL_OK; may be NULL.
  * @retval LANEPOOL_OK        The task has ended; see result.
  * @retval LANEPOOL_TIMED_OUT Not yet; wait again, or release the future.
@@ -61,20 +54,15 @@ lanepool_future_wait(lanepool_future *future, uint64_t wait_max_ns, lanepool_res
 /**
  * Asks for a call when a task has ended; made at once, on this thread, if it has. Otherwise the
  * thread that completes the task makes the call, after the task's lanes are released and without a
- * lock; it may submit, and a wait in it answers LANEPOOL_DEADLOCK. Several calls are made in the
- * order of asking.
- * @param future  May be released right after.
- * @param then    Called once.
- * @param context Passed to then; may be NULL.
+ * lock. Several calls are made in the order of asking.
+ * @param future May be released right after.
+ * @param then   Called once.
  * @also INVALID, NOMEM, FORKED.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_future_then(lanepool_future *future, lanepool_then_fn then, void *context);
 
-/**
- * Adds a reference to a future, and returns the future.
- * @threads Any thread that has a reference; never blocks.
- */
+/** Adds a reference, and returns the future. @threads Any thread that has one; never blocks. */
 LANEPOOL_API lanepool_future *lanepool_future_retain(lanepool_future *future);
 
 /**
@@ -89,9 +77,9 @@ LANEPOOL_API void lanepool_future_release(lanepool_future *future);
 /**
  * @defgroup cancelling Cancelling
  * A cancelled task never runs. The thread that cancels calls its `cancelled`, completes its future
- * as CANCELLED, and calls its `release`, before it returns. With an `is_compatible`, the router
- * calls `release` later. See docs/endings.md. A cancelled task counts as pending until it has left
- * its lanes; see docs/caveats.md. @{
+ * as CANCELLED, and calls its `release` (with an `is_compatible`, the router does later), before it
+ * returns. The task counts as pending until it has left its lanes. See docs/endings.md and
+ * docs/caveats.md. @{
  */
 
 /**
@@ -108,7 +96,6 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_cancel(lanepool
 
 /**
  * Cancels a task like lanepool_future_cancel(); if it has started, waits until it has ended.
- * @param wait_max_ns As for lanepool_future_wait().
  * @retval LANEPOOL_OK        Cancelled by this call.
  * @retval LANEPOOL_DONE      The task has ended, and its call has returned.
  * @retval LANEPOOL_TIMED_OUT It was asked to end, and may still run.
@@ -132,10 +119,9 @@ LANEPOOL_API bool lanepool_run_is_cancelled(const lanepool_run *run);
  * a task that a worker is just taking, and delayed tasks that are not due.
  * @param lane  Any handle of the key.
  * @param count Receives how many tasks this call has cancelled; may be NULL.
- * @retval LANEPOOL_DEADLOCK  Called from a callback; no task was cancelled.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended, or hands its tasks back.
- * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for routing. @complexity
- *     O(pending tasks and their claims).
+ * @also INVALID, DEADLOCK, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for routing.
+ *     @complexity O(pending tasks and their claims).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_lane_cancel(lanepool_lane *lane, size_t *count);
@@ -147,10 +133,9 @@ lanepool_lane_cancel(lanepool_lane *lane, size_t *count);
  * continues.
  * @param count Receives how many tasks this call has cancelled, without those that waited for a
  *              retry; may be NULL.
- * @retval LANEPOOL_DEADLOCK  Called from a callback; no task was cancelled.
  * @retval LANEPOOL_SHUT_DOWN The pool has ended, or hands its tasks back.
- * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for routing. @complexity
- *     O(pending tasks and their claims).
+ * @also INVALID, DEADLOCK, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; waits for routing.
+ *     @complexity O(pending tasks and their claims).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_cancel(lanepool_pool *pool, size_t *count);
@@ -168,7 +153,7 @@ lanepool_pool_cancel(lanepool_pool *pool, size_t *count);
  * later task is answered when the tasks before it have ended.
  * @param futures      `future_count` futures of any pools, none NULL; duplicates are allowed.
  * @param future_count May be 0: then nothing is waited for.
- * @param wait_max_ns  Nanoseconds for all together; 0 polls.
+ * @param wait_max_ns  Nanoseconds for all together.
  * @retval LANEPOOL_OK All have ended; lanepool_future_wait() reads the results.
  * @retval LANEPOOL_INVALID futures or one of them is NULL.
  * @retval LANEPOOL_TIMED_OUT Not all have ended; wait again.
@@ -184,7 +169,6 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_wait_all(
  * waits: there, wait for one of them, or use lanepool_future_then().
  * @param futures      As for lanepool_future_wait_all().
  * @param future_count At least 1.
- * @param wait_max_ns  Nanoseconds; 0 polls.
  * @param index        Receives, on LANEPOOL_OK, the index of the first in the array that has ended.
  * @retval LANEPOOL_OK        One has ended.
  * @retval LANEPOOL_INVALID   A pointer or a future is NULL, or future_count is 0.
@@ -204,15 +188,14 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_future_wait_any(
  * @param claims      As in lanepool_task; read during the call only.
  * @param claim_count 1 to LANEPOOL_CLAIMS_MAX.
  * @param wait_max_ns Nanoseconds, at least 1; also limits the wait for a full pool.
- * @retval LANEPOOL_INVALID     An argument is wrong.
- * @retval LANEPOOL_UNSUPPORTED The pool has an `is_compatible` and lanes per worker.
- * @retval LANEPOOL_TIMED_OUT   Not yet.
- * @retval LANEPOOL_DEADLOCK    As for lanepool_future_wait(); also inside a task that claims one of
- *                              the keys.
- * @retval LANEPOOL_SHUT_DOWN   The pool takes no tasks, or was stopped during the wait; use
- *                              lanepool_pool_await().
- * @also NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity O(claim_count), as
- *     a submit.
+ * @retval LANEPOOL_INVALID   An argument is wrong.
+ * @retval LANEPOOL_TIMED_OUT Not yet.
+ * @retval LANEPOOL_DEADLOCK  As for lanepool_future_wait(); also inside a task that claims one of
+ *                            the keys.
+ * @retval LANEPOOL_SHUT_DOWN The pool takes no tasks, or was stopped during the wait; use
+ *                            lanepool_pool_await().
+ * @also UNSUPPORTED, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity
+ *     O(claim_count), as a submit.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_wait_claims(
     lanepool_pool *pool, const lanepool_claim *claims, size_t claim_count, uint64_t wait_max_ns);
@@ -229,8 +212,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_wait_claims(
 /** The options of a group. Start from LANEPOOL_GROUP_OPTIONS_INIT. */
 typedef struct lanepool_group_options {
     size_t struct_size;     /**< sizeof(lanepool_group_options) */
-    bool keeps_completions; /**< members that have ended stay in the group, with the memory of
-                                 their futures, until lanepool_group_next() takes them */
+    bool keeps_completions; /**< members that have ended stay in the group, with the memory of their
+                                 futures, until lanepool_group_next() takes them */
     unsigned char reserved[sizeof(size_t) - sizeof(bool)]; /**< 0 */
 } lanepool_group_options;
 
@@ -272,10 +255,9 @@ LANEPOOL_API void lanepool_group_destroy(lanepool_group *group);
  * Waits until every member accepted before this call has ended. Inside a task or callback it is
  * judged as lanepool_future_wait() for each member, from the newest to the oldest: a task that
  * waits for its own group gets LANEPOOL_DEADLOCK.
- * @param wait_max_ns Nanoseconds for all together; 0 polls.
- * @retval LANEPOOL_TIMED_OUT Not all have ended; wait again.
- * @retval LANEPOOL_DEADLOCK  As for lanepool_future_wait(), for one that has not ended.
- * @retval LANEPOOL_SHUT_DOWN As for lanepool_future_wait().
+ * @param wait_max_ns Nanoseconds for all together.
+ * @retval LANEPOOL_TIMED_OUT                   Not all have ended; wait again.
+ * @retval LANEPOOL_DEADLOCK,LANEPOOL_SHUT_DOWN As for lanepool_future_wait().
  * @also INVALID, NOMEM, NO_RESOURCE, FORKED. @threads Any thread; may block. @complexity O(pending
  *     members); the thread sleeps at most once for each, usually once in all.
  */
@@ -304,9 +286,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_group_close(lanepool_g
  * Takes the completion of the member that ended first; waits if there is none. While the group is
  * open it also waits for members that are submitted later. Inside a task or callback of any pool it
  * never waits.
- * @param group       A group that keeps completions.
- * @param wait_max_ns Nanoseconds; 0 polls.
- * @param completion  Receives it on LANEPOOL_OK.
+ * @param group      A group that keeps completions.
+ * @param completion Receives it on LANEPOOL_OK.
  * @retval LANEPOOL_DONE      The group is closed, and the last completion has been taken.
  * @retval LANEPOOL_TIMED_OUT No member has ended yet.
  * @retval LANEPOOL_DEADLOCK  As TIMED_OUT, inside a task or callback with wait_max_ns not 0.
@@ -328,10 +309,7 @@ lanepool_group_next(lanepool_group *group, uint64_t wait_max_ns, lanepool_comple
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_group_fd(lanepool_group *group, int *fd);
 
-/**
- * Returns the number of members that were accepted and have not ended. 0 in a child of fork() that
- * cannot use the group.
- */
+/** Returns how many members have not ended; 0 in a child of fork() that cannot use the group. */
 LANEPOOL_API size_t lanepool_group_pending(lanepool_group *group);
 
 /** @} */
