@@ -1,7 +1,6 @@
 /**
  * @file
- * When and where tasks run: delayed and periodic tasks, and pumps. docs/delays.md explains how
- * delayed tasks are ordered, cancelled and ended.
+ * When and where tasks run: delayed and periodic tasks (see docs/delays.md), and pumps.
  */
 #ifndef LANEPOOL_SCHEDULE_H
 #define LANEPOOL_SCHEDULE_H
@@ -27,8 +26,7 @@ typedef struct lanepool_timer lanepool_timer;
 
 /** The start of the period until the next run. */
 typedef enum lanepool_period {
-    LANEPOOL_FIXED_RATE = 0, /**< when the last run was due; late runs follow at once, none is
-                                  skipped */
+    LANEPOOL_FIXED_RATE = 0, /**< when the last run was due; late runs follow at once */
     LANEPOOL_FIXED_DELAY = 1 /**< the end of the last run */
 } lanepool_period;
 
@@ -38,13 +36,12 @@ typedef enum lanepool_period {
  *                 lane handles must stay valid until it is due.
  * @param delay_ns Nanoseconds from now; 0 or less: as lanepool_pool_submit(). Beyond the clock's
  *                 range it never becomes due.
- * @retval LANEPOOL_OK          Accepted: the task ends once, as docs/endings.md says.
- * @retval LANEPOOL_INVALID     As for lanepool_pool_submit().
- * @retval LANEPOOL_UNSUPPORTED As for lanepool_pool_submit(); or the task has a group or a pump.
- * @retval LANEPOOL_SHUT_DOWN   Not accepted. Also inside tasks of a pool that drains, unless it
- *                              waits for delayed tasks.
- * @also NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_pool_submit(). @complexity O(claims +
- *     log(delayed tasks)).
+ * @retval LANEPOOL_OK        Accepted: the task ends once, as docs/endings.md says.
+ * @retval LANEPOOL_INVALID   As for lanepool_pool_submit().
+ * @retval LANEPOOL_SHUT_DOWN Not accepted. Also inside tasks of a pool that drains, unless it waits
+ *                            for delayed tasks.
+ * @also UNSUPPORTED, NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_pool_submit().
+ *     @complexity O(claims + log(delayed tasks)).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_task *task, int64_t delay_ns);
@@ -53,20 +50,18 @@ lanepool_pool_submit_after(lanepool_pool *pool, const lanepool_task *task, int64
  * Submits a task that runs periodically, never twice at once. Each run gets its position and its
  * ticket when it is due. When the series ends, `cancelled` is called, then `release`; or
  * lanepool_pool_shutdown_now() hands the task back.
- * @param task      As for lanepool_pool_submit(), without a future, a group and a pump. Its lane
+ * @param task      As for lanepool_pool_submit(), without future, policy, group and pump. Its lane
  *                  handles must stay valid until the series has ended.
  * @param delay_ns  Nanoseconds until the first run; 0 or less: at once.
  * @param period_ns Nanoseconds, at least 1.
  * @param period    The start of each period.
  * @param timer     Receives the handle, before the first run starts; the caller releases it. NULL
  *                  on failure.
- * @retval LANEPOOL_OK Accepted. The runs need no further memory.
- * @retval LANEPOOL_INVALID As for lanepool_pool_submit(); or timer is NULL, or a period is wrong.
- * @retval LANEPOOL_UNSUPPORTED As for lanepool_pool_submit_after(); or the task has a future or a
- *     failure policy.
+ * @retval LANEPOOL_OK        Accepted. The runs need no further memory.
+ * @retval LANEPOOL_INVALID   As for lanepool_pool_submit(); or timer is NULL, or a period is wrong.
  * @retval LANEPOOL_SHUT_DOWN Not accepted, inside tasks too: the pool is shut down.
- * @also NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_pool_submit(). @complexity O(claims +
- *     log(delayed tasks)), for each run, too.
+ * @also UNSUPPORTED, NOMEM, NO_RESOURCE, FORKED. @threads As for lanepool_pool_submit().
+ *     @complexity O(claims + log(delayed tasks)), for each run, too.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit_every(
     lanepool_pool *pool, const lanepool_task *task, int64_t delay_ns, uint64_t period_ns,
@@ -91,8 +86,8 @@ LANEPOOL_API void lanepool_timer_release(lanepool_timer *timer);
 /**
  * @defgroup pumps Pumps
  * A task with a pump gets its position and its lanes like any other. It runs only inside
- * lanepool_pump_run(), on the thread that calls that, such as an event loop's. The pool waits for
- * tasks of pumps; docs/shutdown.md says how to end a pool with pumps. @{
+ * lanepool_pump_run(), on that call's thread. The pool waits for tasks of pumps; see
+ * docs/shutdown.md. @{
  */
 
 /**
