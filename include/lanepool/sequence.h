@@ -30,7 +30,7 @@ typedef struct lanepool_work lanepool_work;
 /**
  * Runs a piece of work; returns after at most 64 tasks. An executor calls it once for each work
  * that it has accepted, on any thread, also inside `execute`. docs/sequences.md says what happens
- * if it calls twice, late or never: tasks of a sequence never overlap or swap.
+ * if it calls twice, late or never.
  * @param work Valid until it has been run.
  * @threads Any thread that may run tasks. @complexity O(tasks run).
  */
@@ -46,12 +46,10 @@ typedef struct lanepool_executor_functions {
      * refuses: the work will not be run, and the submit answers that status. */
     lanepool_status (*execute)(void *context, lanepool_work *work);
     /** Like `execute`, after a delay; early is allowed. The library takes an earlier one back
-     * before it asks for the next. If NULL, the library's clock measures delays, on a thread of its
-     * own. */
+     * before it asks for the next. If NULL, the library measures delays, on a thread of its own. */
     lanepool_status (*execute_after)(void *context, uint64_t delay_ns, lanepool_work *work);
     /** Takes the last `execute_after` back. Returns true if the work will not be run because of it;
-     * false if it is running, has run, or there is none. If NULL, it runs and finds nothing to do.
-     */
+     * false if it is running, has run, or there is none. If NULL, it runs and does nothing. */
     bool (*take_back)(void *context, lanepool_work *work);
     /** Called once, on any thread, when the library no longer uses `context`: the executor was
      * destroyed, and all accepted work has run. May be NULL. */
@@ -67,7 +65,6 @@ typedef struct lanepool_executor_functions {
 /**
  * Creates an executor from functions.
  * @param functions Read during the call only; `execute` is required.
- * @param context   Passed to them; may be NULL.
  * @param executor  Receives the executor, which the caller destroys; NULL on failure.
  * @retval LANEPOOL_INVALID A pointer or `execute` is NULL, `take_back` is set without
  *                          `execute_after`, or functions has unknown bytes that are not zero.
@@ -81,16 +78,15 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_executor_create(
  * it. While the pool is full, a submit to an idle sequence blocks like one to the pool.
  * @param pool     A pool without an `is_compatible`. Destroy it after the executor's sequences.
  * @param executor Receives the executor, which the caller destroys; NULL on failure.
- * @retval LANEPOOL_UNSUPPORTED The pool has an `is_compatible`.
- * @retval LANEPOOL_NOMEM       As for lanepool_executor_create().
- * @also INVALID.
+ * @retval LANEPOOL_NOMEM As for lanepool_executor_create().
+ * @also INVALID, UNSUPPORTED.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_pool_executor(lanepool_pool *pool, lanepool_executor **executor);
 
 /**
- * Destroys an executor without sequences, and ends its clock's thread. The threads behind it are
- * not touched, and may still run work.
+ * Destroys an executor without sequences, and ends its clock's thread. The threads behind it may
+ * still run work.
  * @retval LANEPOOL_BUSY Sequences use it: destroy them first. Nothing has changed.
  * @threads One thread, while no other uses it; inside a task only of another executor. Waits for
  *     the clock's thread.
@@ -102,8 +98,7 @@ LANEPOOL_API lanepool_status lanepool_executor_destroy(lanepool_executor *execut
 /**
  * @defgroup sequences Sequences
  * The tasks of one sequence run one by one in the order in which they were accepted; delayed tasks
- * are ordered by when they are due. Any number of sequences share an executor without affecting
- * each other. @{
+ * are ordered by when they are due. Sequences that share an executor do not affect each other. @{
  */
 
 /** A serial lane over an executor. */
@@ -122,8 +117,8 @@ lanepool_sequence_create(lanepool_executor *executor, lanepool_sequence **sequen
 /**
  * Cancels the tasks that have not started, waits for the running task, and frees the sequence. To
  * run all tasks first, call lanepool_sequence_wait() before.
- * @param sequence May be NULL, which does nothing. No other thread may use it during or after the
- *                 call. Its futures may outlive it.
+ * @param sequence May be NULL. No other thread may use it during or after the call. Its futures may
+ *                 outlive it.
  * @retval LANEPOOL_DEADLOCK    Called inside its own task or callback; nothing has changed.
  * @retval LANEPOOL_NO_RESOURCE No semaphore, and a task runs: the other tasks are cancelled; call
  *                              again.
@@ -135,15 +130,13 @@ LANEPOOL_API lanepool_status lanepool_sequence_destroy(lanepool_sequence *sequen
  * Submits a task: it runs when all tasks accepted before it have ended. The first task of an idle
  * sequence hands work to the executor. An executor that runs work inside `execute` runs the task
  * before this returns, unless the caller is inside a task of the same sequence.
- * @param task Read during the call only; see lanepool_task. Only with a function, a context, a
- *             release and a future.
+ * @param task Only with a function, a context, a release and a future.
  * @retval LANEPOOL_OK          Accepted: the task ends once.
  * @retval LANEPOOL_INVALID     An argument is wrong.
  * @retval LANEPOOL_UNSUPPORTED The task asks for what a sequence does not offer.
  * @retval LANEPOOL_CANCELLED   Not accepted: the sequence was cancelled.
  * @return Otherwise the status of the executor's `execute`: not accepted.
- * @also NOMEM, NO_RESOURCE. @threads Any thread, inside tasks and callbacks too; blocks only if the
- *     executor does.
+ * @also NOMEM, NO_RESOURCE. @threads Any thread; blocks only if the executor does.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status
 lanepool_sequence_submit(lanepool_sequence *sequence, const lanepool_task *task);
@@ -153,12 +146,8 @@ lanepool_sequence_submit(lanepool_sequence *sequence, const lanepool_task *task)
  * the library's clock, measures the delay.
  * @param task     As for lanepool_sequence_submit(). Its future can be cancelled at any time.
  * @param delay_ns Nanoseconds; 0 or less: as lanepool_sequence_submit().
- * @retval LANEPOOL_INVALID     An argument is wrong.
- * @retval LANEPOOL_UNSUPPORTED As for lanepool_sequence_submit().
- * @retval LANEPOOL_CANCELLED   Not accepted: the sequence was cancelled.
- * @return Otherwise as for lanepool_sequence_submit().
- * @also NOMEM, NO_RESOURCE. @threads As for lanepool_sequence_submit(). @complexity O(log(delayed
- *     tasks of the executor)).
+ * @return As for lanepool_sequence_submit().
+ * @threads As for lanepool_sequence_submit(). @complexity O(log(delayed tasks of the executor)).
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_sequence_submit_after(
     lanepool_sequence *sequence, const lanepool_task *task, int64_t delay_ns);
@@ -175,12 +164,9 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_sequence_submit_after(
  * @param period    The start of each period.
  * @param timer     Receives the handle, before the first run starts. Release it by
  *                  lanepool_timer_release(), also after the sequence is gone. NULL on failure.
- * @retval LANEPOOL_INVALID     An argument is wrong.
- * @retval LANEPOOL_UNSUPPORTED As for lanepool_sequence_submit().
- * @retval LANEPOOL_CANCELLED   Not accepted: the sequence was cancelled.
- * @return Otherwise as for lanepool_sequence_submit().
- * @also NOMEM, NO_RESOURCE. @threads As for lanepool_sequence_submit(). @complexity O(log(delayed
- *     tasks of the executor)), for each run, too.
+ * @return As for lanepool_sequence_submit().
+ * @threads As for lanepool_sequence_submit(). @complexity O(log(delayed tasks of the executor)),
+ *     for each run, too.
  */
 LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_sequence_submit_every(
     lanepool_sequence *sequence, const lanepool_task *task, int64_t delay_ns, uint64_t period_ns,
@@ -199,8 +185,7 @@ LANEPOOL_API bool lanepool_sequence_is_cancelled(const lanepool_sequence *sequen
 
 /**
  * Starts no further task until lanepool_sequence_resume(). The running task continues. Tasks are
- * accepted and become due.
- * @also INVALID.
+ * accepted and become due. @also INVALID.
  */
 LANEPOOL_API lanepool_status lanepool_sequence_pause(lanepool_sequence *sequence);
 
@@ -215,7 +200,6 @@ lanepool_sequence_resume(lanepool_sequence *sequence);
 /**
  * Waits until no task of the sequence runs or is queued; delayed tasks that are not due do not
  * count. Inside a task of the same executor this thread runs the sequence if needed.
- * @param wait_max_ns Nanoseconds; 0 polls.
  * @retval LANEPOOL_OK        There was such a moment during the call.
  * @retval LANEPOOL_TIMED_OUT There was none. A paused sequence, or one whose executor runs no work,
  *                            may never have one.
