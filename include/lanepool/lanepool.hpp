@@ -56,8 +56,7 @@ inline constexpr int exception_code = -1;
 
 /**
  * Returns the key of an integer or enumerator, an object's address, a byte string, a text with a
- * zero at its end (not NULL), or a lane. A byte string or text must outlive the call that takes the
- * key.
+ * zero at its end (not NULL), or a lane. Strings must outlive the call that takes the key.
  */
 template <class I, std::enable_if_t<std::is_integral_v<I> || std::is_enum_v<I>, int> = 0>
 lanepool_key key(I id) noexcept {
@@ -83,8 +82,7 @@ template <class K> lanepool_claim shared(const K &what) noexcept {
     return lanepool_claim_of(key(what), LANEPOOL_SHARED);
 }
 
-/** The claims of a task, only as a parameter: `{exclusive(7), shared(9)}`, one claim, or a vector.
- */
+/** Claims of a task, only as a parameter: `{exclusive(7), shared(9)}`, one claim, or a vector. */
 class claims {
 public:
     /** No claims. */
@@ -236,15 +234,12 @@ public:
 
     /** Returns whether there is a task, and its result has not been taken. */
     bool valid() const noexcept { return handle_ != nullptr; }
-    /** Waits until the task has ended, and returns whether it has. Throws error, such as DEADLOCK.
-     */
+    /** Waits until the task has ended, and returns whether it has. Throws error. */
     bool wait(std::chrono::nanoseconds wait_max = forever) const {
         return detail::in_time(lanepool_future_wait(handle(), detail::wait_ns(wait_max), nullptr));
     }
-    /**
-     * Waits, and takes the result; then the future is not valid. Throws what the task has thrown,
-     * `cancelled` if it has not run, or error. If the wait itself fails, the future stays valid.
-     */
+    /** Waits, and takes the result; then the future is not valid. Throws what the task has thrown,
+     * `cancelled` if it has not run, or error. If the wait itself fails, the future stays valid. */
     T get() {
         lanepool_result result = {};
         detail::check(lanepool_future_wait(handle(), LANEPOOL_FOREVER, &result));
@@ -351,10 +346,8 @@ public:
         detail::check(send(on, std::forward<F>(f), with, forever, &made));
         return made;
     }
-    /**
-     * Submits as submit() does, but waits at most `wait_max` while the pool is full. Then it
-     * returns nothing; `f` is gone if it was moved in.
-     */
+    /** Submits as submit() does, but waits at most `wait_max` while the pool is full. Then it
+     * returns nothing; `f` is gone if it was moved in. */
     template <class F>
     [[nodiscard]] std::optional<future<detail::result_of<F>>>
     try_submit(claims on, F &&f, const task_options &with = {},
@@ -374,8 +367,7 @@ public:
     lanepool_status quiesce(std::chrono::nanoseconds wait_max = forever) const noexcept {
         return lanepool_pool_quiesce(handle(), detail::wait_ns(wait_max));
     }
-    /** Shuts down, and waits until the last task has ended: lanepool_pool_await() has the answers,
-     * such as PARKED and TIMED_OUT. */
+    /** Shuts down, and waits until the last task has ended; see lanepool_pool_await(). */
     lanepool_status drain(std::chrono::nanoseconds wait_max = forever) const noexcept {
         lanepool_status status = lanepool_pool_shutdown(handle());
         return status == LANEPOOL_OK ? lanepool_pool_await(handle(), detail::wait_ns(wait_max))
