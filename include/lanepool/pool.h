@@ -226,7 +226,7 @@ lanepool_pool_create(const lanepool_options *options, lanepool_pool **pool);
  * Shuts the pool down, waits until all accepted tasks have run, and frees the pool. After
  * lanepool_pool_shutdown_now() it waits for running tasks only. No other thread may use the pool or
  * its lane handles during or after the call. Other threads may complete detached tasks, wait for
- * futures and cancel them; futures may outlive the pool. See docs/shutdown.md.
+ * futures, and cancel futures and timers; these may outlive the pool. See docs/shutdown.md.
  * @retval LANEPOOL_DEADLOCK    Called inside a task or callback of the pool; nothing has changed.
  * @retval LANEPOOL_PARKED      Shut down, but failures hold up the rest: as for
  *                              lanepool_pool_await(); then call again.

@@ -70,7 +70,8 @@ LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_pool_submit_every(
 /**
  * Ends a periodic task: no further run starts. The clock thread calls `cancelled`, maybe after this
  * returns. (For a sequence see lanepool_sequence_submit_every().)
- * @param timer The handle. Its pool or sequence may be gone if the series has ended.
+ * @param timer The handle. Its pool or sequence may be gone, or be destroyed by another thread
+ *              during the call.
  * @retval LANEPOOL_OK      No run is running.
  * @retval LANEPOOL_RUNNING The last run is running; it was asked to end.
  * @retval LANEPOOL_DONE    The series had ended before, and no run is running.

@@ -12,14 +12,14 @@
 
 #include <string.h>
 
-/* Guards: I immutable, A atomic, D the lock of the pool's delays, W the thread that disposes of a
- * run. */
+/* Guards: I immutable, D the lock of the pool's delays, W the thread that disposes of a run, A
+ * atomic and changed with the run future's lock. */
 struct lanepool_i_periodic {
     lanepool_timer timer;           /* the program's handle; the first member */
     lanepool_i_delayed delayed;     /* the timer, and the block */
     lanepool_task description;      /* I: claims by handle; its `release` is release_of_a_run() */
     lanepool_i_callbacks callbacks; /* I: as submitted */
-    lanepool_future *run_future;    /* D: one reference, until the end; each run has another */
+    lanepool_future *run_future;    /* I: one reference, the handle's; each run has another */
     uint64_t word;                  /* I: the block's word when it is built */
     lanepool_i_charge *charge;      /* W: the block's, from a run's end until it is rebuilt */
     bool over;                      /* D: no more runs start */
@@ -49,6 +49,7 @@ static bool is_periodic(const lanepool_i_task *task)
 
 static void free_periodic_handle(lanepool_timer *timer)
 {
+    lanepool_i_future_release(((lanepool_i_periodic *)timer)->run_future);
     lanepool_i_memory_free(timer);
 }
 
@@ -64,19 +65,19 @@ static void unlink_periodic_locked(lanepool_i_periodic *periodic)
     periodic->link = NULL;
 }
 
-/* The last call has returned, and no other thread can find the block. */
+/* The last call has returned, and no other thread can find the block. Once `ended` is set, no
+ * thread pins the pool by the timer. The pool still counts the series, and so is there. */
 static void retire_periodic(lanepool_pool *pool, lanepool_i_periodic *periodic)
 {
-    lanepool_future *run_future = periodic->run_future;
     lanepool_i_mutex_lock(&pool->delays->lock);
     periodic->over = true;
-    periodic->run_future = NULL;
     unlink_periodic_locked(periodic);
     lanepool_i_mutex_unlock(&pool->delays->lock);
-    lanepool_i_future_release(run_future);
     for (size_t i = 0; i < periodic->own_lane_count; i++)
         lanepool_lane_release(periodic->claims[i].key.lane);
+    lanepool_i_mutex_lock(&periodic->run_future->lock);
     store_release(&periodic->ended, true);
+    lanepool_i_mutex_unlock(&periodic->run_future->lock);
     lanepool_timer_release(&periodic->timer);
 }
 
@@ -147,23 +148,47 @@ static bool stop_run(lanepool_future *run_future)
     return runs;
 }
 
-static lanepool_status cancel_periodic(lanepool_timer *timer)
+static lanepool_status cancel_pinned_series(lanepool_pool *pool, lanepool_i_periodic *periodic)
 {
-    lanepool_i_periodic *periodic = (lanepool_i_periodic *)timer;
-    if (load_acquire(&periodic->ended))
-        return LANEPOOL_DONE;
-    if (lanepool_i_pool_is_forked(periodic->delayed.pool))
+    if (lanepool_i_pool_is_forked(pool))
         return LANEPOOL_FORKED;
-    lanepool_i_delays *delays = periodic->delayed.pool->delays;
+    lanepool_i_delays *delays = pool->delays;
     lanepool_i_mutex_lock(&delays->lock);
     bool over = periodic->over;
-    bool runs = periodic->run_future != NULL && stop_run(periodic->run_future);
+    bool runs = stop_run(periodic->run_future);
     if (!over)
         end_soon_locked(delays, periodic);
     lanepool_i_mutex_unlock(&delays->lock);
     if (runs)
         return LANEPOOL_RUNNING;
     return over ? LANEPOOL_DONE : LANEPOOL_OK;
+}
+
+/* Pins the pool: a series cannot end while its run future is locked. Returns NULL if it has ended.
+ */
+static lanepool_pool *pin_pool_of_series(lanepool_i_periodic *periodic)
+{
+    lanepool_i_mutex_lock(&periodic->run_future->lock);
+    lanepool_pool *pool = load_acquire(&periodic->ended) ? NULL : periodic->delayed.pool;
+    if (pool != NULL)
+        lanepool_i_lifecycle_pin(&pool->lifecycle);
+    lanepool_i_mutex_unlock(&periodic->run_future->lock);
+    return pool;
+}
+
+static lanepool_status cancel_periodic(lanepool_timer *timer)
+{
+    lanepool_i_periodic *periodic = (lanepool_i_periodic *)timer;
+    if (load_acquire(&periodic->ended))
+        return LANEPOOL_DONE;
+    if (!lanepool_i_future_is_here(periodic->run_future))
+        return LANEPOOL_FORKED;
+    lanepool_pool *pool = pin_pool_of_series(periodic);
+    if (pool == NULL)
+        return LANEPOOL_DONE;
+    lanepool_status status = cancel_pinned_series(pool, periodic);
+    lanepool_i_lifecycle_unpin(&pool->lifecycle);
+    return status;
 }
 
 /* --- from run to run --- */

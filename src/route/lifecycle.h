@@ -23,10 +23,10 @@
  * No end is missed: `attention` is raised before the first check. A thread that then finishes the
  * last task is either counted by that check, or reads `attention` afterwards and attends.
  *
- * Pins. A thread that completes a detached task or cancels by a future may end the pool's last
- * task, and uses the pool after that. No thread joins it. So it pins the pool while it uses it. At
- * that moment the pool is there, because it has a task that cannot end yet. The thread that
- * destroys the pool waits until there is no pin before it frees the pool.
+ * Pins. A thread that completes a detached task, or cancels by a future or a timer, may end the
+ * pool's last task, and uses the pool after that. No thread joins it. So it pins the pool while it
+ * uses it. At that moment the pool is there, because it has a task or a series that cannot end yet.
+ * The thread that destroys the pool waits until there is no pin before it frees the pool.
  */
 #ifndef LANEPOOL_SRC_ROUTE_LIFECYCLE_H
 #define LANEPOOL_SRC_ROUTE_LIFECYCLE_H
@@ -69,7 +69,7 @@ void lanepool_i_lifecycle_end_cancel(lanepool_i_lifecycle *lifecycle);
 /* Counts out a worker that has left its loop, or another thread that counted as one. The last one
  * attends. */
 void lanepool_i_lifecycle_count_out(lanepool_pool *pool, lanepool_i_thread_record *record);
-/* Pins the pool. The pool must have a task that cannot end before this returns. */
+/* Pins the pool. The pool must have a task or a series that cannot end before this returns. */
 void lanepool_i_lifecycle_pin(lanepool_i_lifecycle *lifecycle);
 /* Ends a pin. Another thread may free the pool before this returns. */
 void lanepool_i_lifecycle_unpin(lanepool_i_lifecycle *lifecycle);

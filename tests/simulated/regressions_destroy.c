@@ -1,5 +1,5 @@
-/* Regression tests for threads that use a future or a detached task while another thread destroys
- * the pool. Each comment describes the former error. */
+/* Regression tests for threads that use a future, a timer or a detached task while another thread
+ * destroys the pool. Each comment describes the former error. */
 #include "simulated/scenarios.h"
 #include "simulated/scene.h"
 
@@ -99,8 +99,35 @@ static void regress_wait_does_not_use_a_pool_that_is_gone(void)
     lanepool_future_release(future);
 }
 
+static void cancel_timer(void *argument)
+{
+    lanepool_status status = lanepool_timer_cancel(argument);
+
+    EXPECT(status == LANEPOOL_OK || status == LANEPOOL_RUNNING || status == LANEPOOL_DONE);
+}
+
+/* A thread found that a series had not ended, and used the pool after it was gone. */
+static void regress_destroy_waits_for_a_thread_that_cancels_a_timer(void)
+{
+    lanepool_task task = LANEPOOL_TASK_INIT;
+    lanepool_timer *timer;
+
+    scene_open_with(1);
+    task.function = run_at_once;
+    EXPECT_STATUS(OK, lanepool_pool_submit_every(scene.pool, &task, 1000, 1000,
+                                                 LANEPOOL_FIXED_DELAY, &timer));
+    sim_explore_from_here();
+    scene_spawn(cancel_timer, timer);
+    scene_destroy();
+    scene_join();
+    sim_explore_to_here();
+    EXPECT_STATUS(DONE, lanepool_timer_cancel(timer));
+    lanepool_timer_release(timer);
+}
+
 SCENARIO_TABLE(scenarios_regressions_destroy,
                SCENARIO(regress_destroy_waits_for_the_thread_that_completes_the_last_task,
                         EXHAUSTIVE),
                SCENARIO(regress_destroy_waits_for_a_thread_that_cancels, EXHAUSTIVE),
+               SCENARIO(regress_destroy_waits_for_a_thread_that_cancels_a_timer, EXHAUSTIVE),
                SCENARIO(regress_wait_does_not_use_a_pool_that_is_gone, EXHAUSTIVE));
