@@ -168,9 +168,10 @@ fresh_call() {
     echo '    X(OK, 0, "success") X(INVALID, 1, "an argument is wrong")' \
         >"$place/p/include/lanepool/status.h"
     printf '%s\n' '/**' ' * @defgroup good Good' ' * Calls.' ' * @{' ' */' '' '/**' ' * Does it.' \
-        ' * @param wait_max_ns How long.' ' * @also INVALID' \
+        ' * @param count How many.' ' * @also INVALID' \
         ' * @threads Any thread. @complexity O(1).' ' */' \
-        'LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status lanepool_good(int wait_max_ns);' >"$header"
+        'LANEPOOL_API LANEPOOL_MUST_CHECK lanepool_status' \
+        'lanepool_good(int count, int wait_max_ns);' >"$header"
 }
 
 if command -v python3 >/dev/null; then
@@ -184,7 +185,7 @@ if command -v python3 >/dev/null; then
     echo 'LANEPOOL_API void lanepool_other(void);' >>"$header"
     finds "a call without a comment" documented ""
     fresh_call
-    sed -i 's/How long/As docs\/nowhere.md says/' "$header"
+    sed -i 's/How many/As docs\/nowhere.md says/' "$header"
     finds "a page that does not exist" documented ""
 
     echo '<a id="here" href="a.html#here"></a>' >"$place/p/docs/a.html"
