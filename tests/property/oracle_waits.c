@@ -101,11 +101,10 @@ static bool is_held_up_by(const struct judge *judge, uint32_t task, uint32_t oth
         a->wait_end > begin && (awaits(judge, task, other) || helps(a, b))) {
         return true;
     }
-    return may_wait_after(judge, task, begin) &&
+    return may_wait_after(judge, task, begin) && may_stand_before(judge, other, task) &&
            (oracle_conflict_at(judge->log, judge->workload, other, task, 0) ||
             may_have_conflicted(judge, other, task) || is_heir_of(judge, task, other) ||
-            judge_meet_at_a_mark(judge, task, other)) &&
-           may_stand_before(judge, other, task);
+            judge_meet_at_a_mark(judge, task, other));
 }
 
 /* Returns true if there is a path in the wait-for graph from task `from` to task `to`. */
