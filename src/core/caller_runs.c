@@ -8,8 +8,7 @@
  */
 #include "core/caller_runs.h"
 #include "core/run.h"
-#include "feature/deadline.h"
-#include "feature/pump.h"
+#include "future/expiry.h"
 #include "future/member.h"
 #include "route/pool.h"
 
@@ -37,12 +36,10 @@ static void enter_caller(lanepool_i_waits *waits, lanepool_i_caller *caller)
 }
 
 /* A stopping pool notifies no caller: callers give up, so the hand-back must find the task among
- * the workers' ready tasks, even if it has just routed the task itself. It empties pumps, too. */
+ * the workers' ready tasks, even if it has just routed the task itself. */
 bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 {
     lanepool_i_waits *waits = &pool->waits;
-    if (lanepool_i_task_is_for_pump(task))
-        return lanepool_i_pump_add_ready(pool, task);
     if (is_stopping(pool))
         return false;
     lanepool_i_mutex_lock(&waits->lock);
@@ -59,7 +56,7 @@ bool lanepool_i_caller_notify(lanepool_pool *pool, lanepool_i_task *task)
 
 size_t lanepool_i_callers_ready_max_locked(const lanepool_i_waits *waits)
 {
-    return load_relaxed(&waits->caller_count) + lanepool_i_pumps_ready_locked(waits);
+    return load_relaxed(&waits->caller_count);
 }
 
 void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
@@ -69,7 +66,6 @@ void lanepool_i_callers_each_ready_locked(const lanepool_i_waits *waits,
     for (const lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
         if (caller->called && caller->task != NULL)
             found(caller->task, context);
-    lanepool_i_pumps_each_ready_locked(waits, found, context);
 }
 
 /* --- the caller --- */
@@ -150,7 +146,7 @@ lanepool_status lanepool_i_caller_append_and_run(lanepool_pool *pool,
     bool accepted = append_for_caller(pool, record, task);
     if (accepted) {
         record->last_appended = task;
-        lanepool_i_deadlines_expected(expiring, true);
+        lanepool_i_expiries_accepted(expiring, true);
         lanepool_i_router_after_append(pool, record);
         wait_and_run(pool, record, &caller);
     } else {

@@ -9,8 +9,7 @@
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "core/task_build.h"
-#include "feature/deadline.h"
-#include "feature/lane_limit.h"
+#include "future/expiry.h"
 #include "future/member.h"
 
 #include <string.h>
@@ -55,31 +54,20 @@ static bool is_admitted(lanepool_status status, struct terms terms)
     return status == LANEPOOL_OK || (status == LANEPOOL_FULL && terms.full == RUN_BY_CALLER);
 }
 
-/* The thread record stores the charge until the task's block takes it over. */
-static lanepool_status admit_to_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      const lanepool_task *task, struct terms terms)
-{
-    lanepool_i_charge *charge;
-    lanepool_status status = lanepool_i_lane_limits_charge(pool, record, task, &charge);
-    if (status != LANEPOOL_OK)
-        return status;
-    status = admit_charged(pool, record, charge, terms);
-    if (is_admitted(status, terms))
-        record->charge = charge;
-    else
-        lanepool_i_lane_limits_discharge(pool, record, charge);
-    return status;
-}
-
+/* A charge stays in the thread record until the task's block takes it over. */
 static LANEPOOL_I_COLD lanepool_status admit_slowly(lanepool_pool *pool,
                                                     lanepool_i_thread_record *record,
                                                     const lanepool_task *task, struct terms terms)
 {
     if (!is_open(pool, lanepool_i_thread_is_inside_pool(record)))
         return lanepool_i_pool_is_forked(pool) ? LANEPOOL_FORKED : LANEPOOL_SHUT_DOWN;
-    if (pool->limits_lanes)
-        return admit_to_lanes(pool, record, task, terms);
-    return admit_charged(pool, record, NULL, terms);
+    lanepool_status status = lanepool_i_features_admit(pool, record, task);
+    if (status != LANEPOOL_OK)
+        return status;
+    status = admit_charged(pool, record, record->charge, terms);
+    if (!is_admitted(status, terms))
+        lanepool_i_features_unadmit(pool, record);
+    return status;
 }
 
 /* Returns OK, FULL if the caller is to run the task, or the reason for the refusal. */
@@ -96,9 +84,7 @@ static inline lanepool_status admit_task(lanepool_pool *pool, lanepool_i_thread_
 static LANEPOOL_I_COLD void take_back_admission(lanepool_pool *pool,
                                                 lanepool_i_thread_record *record)
 {
-    lanepool_i_charge *charge = record->charge;
-    record->charge = NULL;
-    lanepool_i_lane_limits_discharge(pool, record, charge);
+    lanepool_i_features_unadmit(pool, record);
     lanepool_i_admission_return_to_thread(&pool->admission, record);
 }
 
@@ -187,7 +173,7 @@ static LANEPOOL_I_INLINE lanepool_status submit_as(bool member, lanepool_pool *p
         lanepool_i_expiry *expiring = NULL;
         hand_out_future(task, block);
         if (member)
-            lanepool_i_deadline_expect(block, &expiring);
+            lanepool_i_expiry_expect(block, &expiring);
         if (admitted == LANEPOOL_FULL)
             status = lanepool_i_caller_append_and_run(pool, record, block, &expiring);
         else if (append_in_group(member ? task->group : NULL, pool, record, block, block, 1))
@@ -195,7 +181,7 @@ static LANEPOOL_I_INLINE lanepool_status submit_as(bool member, lanepool_pool *p
         else
             status = LANEPOOL_SHUT_DOWN;
         if (member)
-            lanepool_i_deadlines_expected(&expiring, status == LANEPOOL_OK);
+            lanepool_i_expiries_accepted(&expiring, status == LANEPOOL_OK);
         if (status != LANEPOOL_OK)
             lanepool_i_unbuild(pool, record, block, task);
     }
@@ -349,7 +335,7 @@ static bool append_piece(lanepool_pool *pool, lanepool_i_thread_record *record, 
         return true;
     bool accepted =
         append_in_group(piece->group, pool, record, piece->blocks.first, piece->blocks.last, count);
-    lanepool_i_deadlines_expected(&piece->expiring, accepted);
+    lanepool_i_expiries_accepted(&piece->expiring, accepted);
     for (size_t i = 0; !accepted && i < count; i++) {
         lanepool_i_unbuild(pool, record, lanepool_i_tasks_take(&piece->blocks), &piece->tasks[i]);
         take_back_admission(pool, record);
@@ -400,7 +386,7 @@ static lanepool_status build_next(lanepool_pool *pool, lanepool_i_thread_record 
     piece->group = task->group;
     piece->for_pump = piece->for_pump || task->pump != NULL;
     if (lanepool_i_description_is_member(task))
-        lanepool_i_deadline_expect(block, &piece->expiring);
+        lanepool_i_expiry_expect(block, &piece->expiring);
     lanepool_i_tasks_add(&piece->blocks, block);
     return LANEPOOL_OK;
 }

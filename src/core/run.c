@@ -16,24 +16,22 @@
 #include "core/run.h"
 
 #include "base/planted.h"
-#include "feature/deadline.h"
-#include "feature/delay_every.h"
-#include "feature/detach.h"
-#include "feature/lane_limit.h"
-#include "feature/retry.h"
+#include "core/call_record.h"
+#include "future/attempts.h"
+#include "future/expiry.h"
 
 /* The parts of a task that are needed after it has left its lanes. */
 typedef struct ending {
     lanepool_future *future;
     lanepool_result result;
-    lanepool_i_detach *detach; /* set with RETURNED_WITH_RECORD */
+    lanepool_i_call_record *call; /* set with RETURNED_WITH_RECORD */
 } ending;
 
 enum outcome {
     CALLED,               /* the function is to be called now */
     ENDED,                /* the task ends now, with the result in `ending` */
     RETURNED_WITH_RECORD, /* the function has returned, and the task has a detach record; see
-                             detach.h */
+                             call_record.h */
     WAS_CANCELLED         /* the task was cancelled; only its entries are left */
 };
 
@@ -84,19 +82,27 @@ static void release_pump_member(const lanepool_i_task *task)
         lanepool_i_future_release(task->as.wide.future);
 }
 
-/* A run of a periodic task is not released: the periodic task continues. */
+static bool recycle_block(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *task)
+{
+    bool taken = false;
+    for (size_t i = 0; pool->slots.recycle[i] != NULL && !taken; i++)
+        taken = pool->slots.recycle[i]->recycle(pool, record, task);
+    return taken;
+}
+
+/* A task whose block is kept for another run is not released: it continues. */
 static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
                                                    lanepool_i_thread_record *record,
                                                    lanepool_i_task *task, uint64_t word)
 {
-    if (lanepool_i_word_is_periodic(word)) {
-        lanepool_i_periodic_after_run(pool, record, task);
+    if (recycle_block(pool, record, task)) {
         count_finished(pool, record, word);
         return;
     }
     lanepool_i_run_call_release(record, lanepool_i_task_callbacks(task).release, task->context);
     release_pump_member(task);
-    lanepool_i_lane_limits_end_charge(pool, record, task);
+    lanepool_i_features_dispose(pool, record, task);
     give_back_and_count(pool, record, task, word);
 }
 
@@ -123,10 +129,10 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
                                      lanepool_i_task *task)
 {
     uint64_t word = load_relaxed(&task->word);
-    if (lanepool_i_word_is_periodic(word))
-        lanepool_i_periodic_free(pool, task);
-    release_pump_member(task);
-    lanepool_i_lane_limits_end_charge(pool, record, task);
+    if ((word & LANEPOOL_I_WIDE) != 0) {
+        lanepool_i_features_dispose(pool, record, task);
+        release_pump_member(task);
+    }
     give_back_and_count(pool, record, task, word);
 }
 
@@ -214,11 +220,10 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     end->future = future_by_word(task, word);
     if (end->future == NULL)
         return CALLED;
-    lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(end->future);
-    if (attempts != NULL && !lanepool_i_retry_may_start(attempts)) {
-        end->result = attempts->result;
-        return ENDED;
-    }
+    for (size_t i = 0; pool->slots.refuses_start[i] != NULL; i++)
+        if (pool->slots.refuses_start[i]->refuses_start(task, &end->result))
+            return ENDED;
+    const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(end->future);
     if (attempts != NULL && attempts->is_refused) {
         if (!lanepool_i_future_give_up(end->future))
             return WAS_CANCELLED;
@@ -229,7 +234,7 @@ start_unless_cancelled(lanepool_pool *pool, lanepool_i_thread_record *record, la
     if (!starts)
         return WAS_CANCELLED;
     if (end->future->started) {
-        lanepool_i_deadline_started(end->future);
+        lanepool_i_expiry_started(end->future);
         return CALLED;
     }
     end->result = (lanepool_result){ LANEPOOL_OK, 0, NULL };
@@ -273,14 +278,24 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;
-    end->detach = run.detach;
-    return __builtin_expect(run.detach == NULL, 1) ? ENDED : RETURNED_WITH_RECORD;
+    end->call = run.call;
+    return __builtin_expect(run.call == NULL, 1) ? ENDED : RETURNED_WITH_RECORD;
 }
 
 static bool calls_back(const lanepool_i_task *task, const ending *end)
 {
     return lanepool_i_task_callbacks(task).release != NULL ||
            (end->future != NULL && lanepool_i_future_has_callbacks(end->future));
+}
+
+static LANEPOOL_I_COLD bool take_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                        lanepool_i_task *task, const ending *end, bool has_lanes,
+                                        lanepool_i_grants *grants)
+{
+    bool taken = false;
+    for (size_t i = 0; pool->slots.failed[i] != NULL && !taken; i++)
+        taken = pool->slots.failed[i]->failed(pool, record, task, &end->result, has_lanes, grants);
+    return taken;
 }
 
 /* Ends a task, unless it is retried or parked. Leaves the tasks that became ready in the grants,
@@ -296,7 +311,7 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
     uint64_t word = load_relaxed(&task->word);
     *grants = lanepool_i_no_grants(record->ring);
     if (end->result.status != LANEPOOL_OK &&
-        lanepool_i_retry_failed(pool, record, task, &end->result, has_lanes, grants))
+        take_failed(pool, record, task, end, has_lanes, grants))
         return;
     lanepool_i_count_up(&record->ran, 1);
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, (uint32_t)end->result.status);
@@ -354,8 +369,8 @@ static LANEPOOL_I_COLD void settle_with_record(lanepool_pool *pool,
                                                lanepool_i_task *task, const ending *end,
                                                lanepool_i_grants *grants)
 {
-    bool detached = end->detach->detached;
-    lanepool_i_task *receiver = lanepool_i_detach_end(pool, end->detach);
+    bool detached = end->call->detached;
+    lanepool_i_task *receiver = lanepool_i_call_record_end(pool, end->call);
     lanepool_i_count_up(&record->readied, receiver != NULL);
     settle_task(pool, record, task, end, receiver == NULL, grants);
     if (receiver != NULL)
@@ -372,18 +387,18 @@ static LANEPOOL_I_COLD void return_with_record(lanepool_pool *pool,
                                                lanepool_i_grants *grants)
 {
     *grants = lanepool_i_no_grants(record->ring);
-    if (lanepool_i_detach_returned(end->detach, &end->result))
+    if (lanepool_i_call_record_returned(end->call, &end->result))
         settle_with_record(pool, record, task, end, grants);
     else if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        lanepool_i_detaches_end_all(pool, record, false);
+        lanepool_i_call_records_end_all(pool, record, false);
 }
 
 void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              lanepool_i_detach *detach)
+                              lanepool_i_call_record *call)
 {
     lanepool_i_grants grants;
-    lanepool_i_task *task = detach->task;
-    ending end = { future_by_word(task, load_relaxed(&task->word)), detach->result, detach };
+    lanepool_i_task *task = call->task;
+    ending end = { future_by_word(task, load_relaxed(&task->word)), call->result, call };
     settle_with_record(pool, record, task, &end, &grants);
     lanepool_i_lifecycle_attend(pool, record);
 }
@@ -501,8 +516,8 @@ void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *rec
         lanepool_i_grants grants;
         ending end = { future_by_word(task, load_relaxed(&task->word)),
                        { LANEPOOL_ABANDONED, 0, NULL },
-                       lanepool_i_detach_of(pool->detaches, task) };
-        end_by_outcome(pool, record, task, end.detach == NULL ? ENDED : RETURNED_WITH_RECORD, &end,
+                       lanepool_i_call_record_of(pool->call_records, task) };
+        end_by_outcome(pool, record, task, end.call == NULL ? ENDED : RETURNED_WITH_RECORD, &end,
                        &grants);
         lanepool_i_router_put_ready(pool, record, &grants.ready);
     }

@@ -19,8 +19,8 @@ struct lanepool_run {
     lanepool_run *outer;   /* the call that this thread is already in, if it waits inside a task */
     lanepool_i_task *task; /* NULL for a sequence's task */
     void *value;           /* for the task's future */
-    struct lanepool_detached *detach; /* the detach record, or NULL; see detach.h */
-    size_t worker;                    /* SIZE_MAX if no worker runs the task */
+    struct lanepool_detached *call; /* the detach record, or NULL; see detach.h */
+    size_t worker;                  /* SIZE_MAX if no worker runs the task */
 };
 
 /* Runs a ready task and the chain of tasks behind it, on the worker's thread. */
@@ -33,7 +33,7 @@ void lanepool_i_run_alone(lanepool_pool *pool, lanepool_i_thread_record *record,
 void lanepool_i_run_abandoned(lanepool_pool *pool, lanepool_i_thread_record *record);
 /* Ends a detached task whose function has returned, when it is completed. Any thread. */
 void lanepool_i_run_completed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                              struct lanepool_detached *detach);
+                              struct lanepool_detached *call);
 /* Calls `cancelled` if it is not NULL. */
 void lanepool_i_run_call_cancelled(lanepool_i_thread_record *record,
                                    lanepool_cancelled_fn cancelled, void *context,

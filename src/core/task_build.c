@@ -1,10 +1,6 @@
 /* Owns building wide tasks, and undoing tasks that were built; see task_build.h. */
 #include "core/task_build.h"
 
-#include "feature/deadline.h"
-#include "feature/lane_limit.h"
-#include "feature/poison.h"
-#include "feature/retry.h"
 #include "future/member.h"
 
 static lanepool_i_wide_entry *wide_entry(const lanepool_pool *pool, lanepool_i_task *task, size_t i)
@@ -123,26 +119,11 @@ static lanepool_i_task *take_wide_block(lanepool_pool *pool, lanepool_i_thread_r
     return block;
 }
 
-static bool has_member(const lanepool_pool *pool, const lanepool_task *task)
+/* Returns the size of the task's member record; 0 if its future is none. */
+static size_t member_size(const lanepool_pool *pool, const lanepool_task *task)
 {
-    return lanepool_i_description_is_member(task) || pool->failures->has_policy;
-}
-
-static lanepool_future *create_member(lanepool_pool *pool, lanepool_i_task *block,
-                                      const lanepool_task *task, lanepool_status *status)
-{
-    lanepool_future *future =
-        task->on_failure != NULL || pool->failures->has_policy
-            ? lanepool_i_retry_create(pool, block, task, status)
-            : lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_member),
-                                       pool->creator, pool, block, task, status);
-    if (future == NULL || (task->start_within_ns | task->run_within_ns) == 0)
-        return future;
-    *status = lanepool_i_deadline_add(pool, future, task);
-    if (*status == LANEPOOL_OK)
-        return future;
-    lanepool_i_member_undo_create(future);
-    return NULL;
+    size_t size = lanepool_i_features_member_size(pool, task);
+    return size == 0 && lanepool_i_description_is_member(task) ? sizeof(lanepool_i_member) : size;
 }
 
 static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *block,
@@ -150,8 +131,10 @@ static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *b
 {
     lanepool_status status = LANEPOOL_OK;
     const lanepool_allocator *allocator = pool->options.allocator;
-    if (has_member(pool, task))
-        block->as.wide.future = create_member(pool, block, task, &status);
+    size_t size = member_size(pool, task);
+    if (size != 0)
+        block->as.wide.future =
+            lanepool_i_member_create(allocator, size, pool->creator, pool, block, task, &status);
     else if (task->future != NULL)
         block->as.wide.future = lanepool_i_future_create(allocator, sizeof(lanepool_future),
                                                          pool->creator, pool, block, &status);
@@ -168,7 +151,7 @@ static lanepool_status make_block_future(lanepool_pool *pool, lanepool_i_task *b
 static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
                         const lanepool_task *task)
 {
-    if (has_member(pool, task))
+    if (member_size(pool, task) != 0)
         lanepool_i_member_refuse(block->as.wide.future);
     else if (task->future == NULL)
         return;
@@ -179,13 +162,6 @@ static void drop_future(const lanepool_pool *pool, const lanepool_i_task *block,
     lanepool_i_future_release(block->as.wide.future);
 }
 
-static void hand_over_charge(const lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *block)
-{
-    *lanepool_i_lane_limits_charge_of(pool, block) = record->charge;
-    record->charge = NULL;
-}
-
 lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_record *record,
                                       const lanepool_task *task, lanepool_i_task **built)
 {
@@ -193,18 +169,19 @@ lanepool_status lanepool_i_build_wide(lanepool_pool *pool, lanepool_i_thread_rec
     if (block == NULL)
         return LANEPOOL_NOMEM;
     lanepool_status status = make_block_future(pool, block, task);
-    if (status == LANEPOOL_OK && !fill_wide_entries(pool, record, block, task)) {
-        status = LANEPOOL_NOMEM;
-        drop_future(pool, block, task);
-    }
     if (status != LANEPOOL_OK) {
         give_block(pool, record, block);
         return status;
     }
-    if (lanepool_i_attempts_avoid_poison(block))
-        lanepool_i_poison_require_check(pool, block);
-    if (pool->limits_lanes)
-        hand_over_charge(pool, record, block);
+    bool has_keys = fill_wide_entries(pool, record, block, task);
+    status = has_keys ? lanepool_i_features_build(pool, record, task, block) : LANEPOOL_NOMEM;
+    if (status != LANEPOOL_OK) {
+        if (has_keys)
+            lanepool_i_build_free_keys(pool, record, block, task, task->claim_count);
+        drop_future(pool, block, task);
+        give_block(pool, record, block);
+        return status;
+    }
     *built = block;
     return LANEPOOL_OK;
 }
@@ -234,6 +211,11 @@ lanepool_status lanepool_i_build_with_room(lanepool_pool *pool, lanepool_i_threa
         return LANEPOOL_NOMEM;
     block->as.wide.count = 0;
     lanepool_status status = make_block_future(pool, block, task);
+    if (status == LANEPOOL_OK) {
+        status = lanepool_i_features_build(pool, record, task, block);
+        if (status != LANEPOOL_OK)
+            drop_future(pool, block, task);
+    }
     if (status != LANEPOOL_OK)
         give_block(pool, record, block);
     *built = block;
@@ -262,8 +244,8 @@ bool lanepool_i_build_reserve_lanes(lanepool_pool *pool, lanepool_i_thread_recor
 void lanepool_i_unbuild_without_entries(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_task *block, const lanepool_task *task)
 {
+    lanepool_i_features_unbuild(pool, record, block);
     drop_future(pool, block, task);
-    record->charge = lanepool_i_lane_limits_take_charge(pool, block);
     give_block(pool, record, block);
 }
 

@@ -1,9 +1,9 @@
 /* Owns the uses of contexts: opening, sharing, and closing them; see context.h. */
 #include "base/deadline.h"
 #include "base/thread_name.h"
+#include "core/call_record.h"
 #include "core/run.h"
 #include "feature/context_table.h"
-#include "feature/detach.h"
 #include "route/entries.h"
 #include "route/offers.h"
 
@@ -294,8 +294,10 @@ static void end_use(lanepool_i_contexts *contexts, lanepool_i_context *context, 
     lanepool_i_mutex_unlock(&contexts->lock);
 }
 
-void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_uses *uses)
+/* Ends all uses of a task before its lanes are released. */
+static void end_uses_of_call(lanepool_pool *pool, lanepool_i_call_record *call)
 {
+    lanepool_i_context_uses *uses = &call->uses;
     for (size_t i = 0; i < uses->count; i++)
         if (uses->contexts[i] != NULL)
             end_use(pool->contexts, uses->contexts[i], false);
@@ -412,10 +414,10 @@ static bool make_room_for_uses(lanepool_i_context_uses *uses, size_t count)
 
 static lanepool_status use_context(lanepool_run *run, size_t i, void **value, int *code)
 {
-    lanepool_i_detach *detach = lanepool_i_detach_record(run);
-    if (detach == NULL || !make_room_for_uses(&detach->uses, lanepool_i_task_count(run->task)))
+    lanepool_i_call_record *call = lanepool_i_call_record_make(run);
+    if (call == NULL || !make_room_for_uses(&call->uses, lanepool_i_task_count(run->task)))
         return LANEPOOL_NOMEM;
-    lanepool_i_context **use = &detach->uses.contexts[i];
+    lanepool_i_context **use = &call->uses.contexts[i];
     lanepool_status status = LANEPOOL_OK;
     if (*use == NULL) {
         lanepool_i_context *begun;
@@ -430,7 +432,7 @@ static lanepool_status use_context(lanepool_run *run, size_t i, void **value, in
 /* Returns OK if the task may use, or end a use of, the context of a lane. */
 static lanepool_status check_run(const lanepool_run *run)
 {
-    if (!lanepool_i_detach_is_run(run))
+    if (!lanepool_i_run_is_of_pool(run))
         return LANEPOOL_INVALID;
     if (!lanepool_i_pool_offers(run->pool, LANEPOOL_I_CONTEXTS))
         return LANEPOOL_UNSUPPORTED;
@@ -463,7 +465,7 @@ lanepool_status lanepool_run_context_at(lanepool_run *run, size_t i, void **cont
 
 lanepool_status lanepool_run_context(lanepool_run *run, lanepool_key key, void **context, int *code)
 {
-    bool has_entries = lanepool_i_detach_is_run(run) && run->pool->contexts->buckets != NULL;
+    bool has_entries = lanepool_i_run_is_of_pool(run) && run->pool->contexts->buckets != NULL;
     size_t i = has_entries ? find_lane(run->pool, run->task, key) : 0;
     return lanepool_run_context_at(run, i, context, code);
 }
@@ -474,11 +476,11 @@ static lanepool_status end_use_of_key(lanepool_run *run, lanepool_key key, bool 
     if (status != LANEPOOL_OK)
         return status;
     size_t i = find_lane(run->pool, run->task, key);
-    if (i == SIZE_MAX || run->detach == NULL || run->detach->uses.contexts == NULL ||
-        run->detach->uses.contexts[i] == NULL)
+    if (i == SIZE_MAX || run->call == NULL || run->call->uses.contexts == NULL ||
+        run->call->uses.contexts[i] == NULL)
         return LANEPOOL_INVALID;
-    end_use(run->pool->contexts, run->detach->uses.contexts[i], drops);
-    run->detach->uses.contexts[i] = NULL;
+    end_use(run->pool->contexts, run->call->uses.contexts[i], drops);
+    run->call->uses.contexts[i] = NULL;
     return LANEPOOL_OK;
 }
 
@@ -491,3 +493,14 @@ lanepool_status lanepool_run_context_drop(lanepool_run *run, lanepool_key key)
 {
     return end_use_of_key(run, key, true);
 }
+
+static bool has_contexts(const lanepool_options *options)
+{
+    return options->contexts != NULL;
+}
+
+const lanepool_i_feature lanepool_i_feature_context = {
+    .name = "contexts",
+    .is_wanted = has_contexts,
+    .end_call = end_uses_of_call,
+};

@@ -29,8 +29,10 @@
 
 #include "base/idle_time.h"
 #include "base/timer_heap.h"
+#include "core/call_record.h"
 #include "lane/lane.h"
 #include "lanepool/key.h"
+#include "route/feature.h"
 #include "sched/thread_record.h"
 
 typedef enum lanepool_i_context_state {
@@ -80,13 +82,6 @@ struct lanepool_i_context {
     lanepool_i_context_waiter *waiters; /* L */
 };
 
-/* The contexts that a task uses, by the numbers of its entries; NULL where it uses none. Part of
- * the task's lanepool_i_detach. */
-typedef struct lanepool_i_context_uses {
-    lanepool_i_context **contexts;
-    size_t count;
-} lanepool_i_context_uses;
-
 /* Of a pool. Without the option, only `options` is set. */
 typedef struct lanepool_i_contexts {
     lanepool_context_options options;   /* I: every default filled in; `open` NULL: no contexts */
@@ -114,12 +109,12 @@ bool lanepool_i_contexts_start(lanepool_pool *pool);
 void lanepool_i_contexts_end(lanepool_pool *pool);
 void lanepool_i_contexts_fini(lanepool_pool *pool);
 
-/* Ends all uses of a task before its lanes are released. W: the thread that ends the task. */
-void lanepool_i_contexts_end_all_uses(lanepool_pool *pool, lanepool_i_context_uses *uses);
 /* Role's holder, on the task's thread, before the task releases the lane that the key names: ends
  * its use of the context, if any. */
 void lanepool_i_contexts_end_use(lanepool_pool *pool, lanepool_i_context_uses *uses,
                                  lanepool_i_task *task, lanepool_key key);
+
+extern const lanepool_i_feature lanepool_i_feature_context;
 
 /* Returns how many contexts are open. */
 size_t lanepool_i_contexts_count(lanepool_pool *pool);

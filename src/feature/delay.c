@@ -4,10 +4,9 @@
 #include "core/pool_submit.h"
 #include "core/run.h"
 #include "core/task_check.h"
-#include "feature/deadline.h"
 #include "feature/delay_every.h"
 #include "feature/lane_limit.h"
-#include "observe/watchdog.h"
+#include "future/expiry.h"
 
 static lanepool_future *delayed_task_future(const lanepool_i_task *task)
 {
@@ -77,7 +76,7 @@ static void free_due_once(lanepool_pool *pool)
             lanepool_i_mutex_lock(&future->lock);
             future->delayed = NULL;
             lanepool_i_mutex_unlock(&future->lock);
-            lanepool_i_deadline_arm(future);
+            lanepool_i_expiry_arm(future);
             lanepool_i_future_release(future);
             awaited = true;
         }
@@ -263,6 +262,17 @@ static void end_over_periodic(lanepool_pool *pool, lanepool_i_thread_record *rec
     }
 }
 
+/* Returns when the first of the features must be called again. */
+static uint64_t features_on_clock(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; pool->slots.on_clock[i] != NULL; i++) {
+        uint64_t next_ns = pool->slots.on_clock[i]->on_clock(pool, record);
+        first_ns = next_ns < first_ns ? next_ns : first_ns;
+    }
+    return first_ns;
+}
+
 /* Appends what is due before it makes any callback. */
 static uint64_t pass_on_due(void *owner)
 {
@@ -274,14 +284,13 @@ static uint64_t pass_on_due(void *owner)
         lanepool_i_delays_count_down(pool, record, appended);
     }
     end_over_periodic(pool, record);
-    lanepool_i_deadlines_judge(pool, record);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_DRAINING) {
         if (pool->options.drain_waits_for_delayed)
             lanepool_i_periodic_end_all(pool);
         else
             cancel_in_drain(pool, record);
     }
-    return lanepool_i_watchdog_check(pool, record);
+    return features_on_clock(pool, record);
 }
 
 static void end_clock(void *owner)

@@ -244,13 +244,15 @@ void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *re
 }
 
 /* Raises `count` before the run counts as finished: a drain cannot end in between. */
-void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_task *task)
+static bool recycle_run(lanepool_pool *pool, lanepool_i_thread_record *record,
+                        lanepool_i_task *task)
 {
     lanepool_i_delays *delays = pool->delays;
+    if (!is_periodic(task))
+        return false;
     if (task->as.wide.future->result.status == LANEPOOL_CANCELLED) {
         end_in_handback(pool, record, task);
-        return;
+        return true;
     }
     lanepool_i_mutex_lock(&delays->lock);
     delays->count++;
@@ -259,6 +261,7 @@ void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record
     if (load_seq(&pool->retention.word) == 0 || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
         lanepool_i_periodic_rearm(pool, record, task);
+    return true;
 }
 
 /* --- cancelled and handed back --- */
@@ -274,8 +277,12 @@ lanepool_i_callbacks lanepool_i_periodic_callbacks(const lanepool_i_task *task)
     return is_periodic(task) ? periodic_of_run(task)->callbacks : lanepool_i_task_callbacks(task);
 }
 
-void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task)
+/* A run was cancelled or handed back; only the block remains. */
+static void free_run(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task)
 {
+    (void)record;
+    if (!is_periodic(task))
+        return;
     retire_periodic(pool, periodic_of_run(task));
     store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_PERIODIC);
 }
@@ -408,3 +415,9 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
     }
     return status;
 }
+
+const lanepool_i_feature lanepool_i_feature_periodic = {
+    .name = "periodic tasks",
+    .recycle = recycle_run,
+    .dispose = free_run,
+};

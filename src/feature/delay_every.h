@@ -13,14 +13,11 @@
 #define LANEPOOL_SRC_FEATURE_DELAY_EVERY_H
 
 #include "feature/delay.h"
+#include "route/feature.h"
 #include "task/task.h"
 
-/* Called by the thread that disposes of a run: counts the task as delayed and rearms it. If the
- * block is retained, the thread that ends the census rearms the task. */
-void lanepool_i_periodic_after_run(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_task *task);
-/* Ends a periodic task one of whose runs was cancelled or handed back; only the block remains. */
-void lanepool_i_periodic_free(lanepool_pool *pool, lanepool_i_task *task);
+extern const lanepool_i_feature lanepool_i_feature_periodic;
+
 /* Rebuilds the block, which no thread uses any more, and adds the timer for the next run. */
 void lanepool_i_periodic_rearm(lanepool_pool *pool, lanepool_i_thread_record *record,
                                lanepool_i_task *task);

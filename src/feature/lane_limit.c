@@ -80,10 +80,9 @@ static lanepool_i_charge *make_charge(lanepool_pool *pool, lanepool_i_thread_rec
 
 /* --- tasks --- */
 
-lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                              const lanepool_task *task, lanepool_i_charge **made)
+static lanepool_status charge_task(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                   const lanepool_task *task)
 {
-    *made = NULL;
     if (lanepool_i_description_entry_count(task) == 0)
         return LANEPOOL_OK;
     lanepool_i_charge *charge = make_charge(pool, record, task);
@@ -94,12 +93,12 @@ lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_th
     lanepool_i_lane_quotas_enter(&pool->lane_quotas, charge, &spare);
     lanepool_i_mutex_unlock(&pool->admission.lock);
     give_quotas(pool, record, spare);
-    *made = charge;
+    record->charge = charge;
     return LANEPOOL_OK;
 }
 
-void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_charge *charge)
+static void end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
+                       lanepool_i_charge *charge)
 {
     if (charge == NULL)
         return;
@@ -109,6 +108,40 @@ void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_rec
     lanepool_i_mutex_unlock(&pool->admission.lock);
     give_quotas(pool, record, spare);
     give_charge(pool, record, charge);
+}
+
+static void discharge_thread(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    lanepool_i_charge *charge = record->charge;
+    record->charge = NULL;
+    end_charge(pool, record, charge);
+}
+
+static lanepool_status charge_block(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                    const lanepool_task *task, lanepool_i_task *block)
+{
+    (void)task;
+    *lanepool_i_lane_limits_charge_of(pool, block) = record->charge;
+    record->charge = NULL;
+    return LANEPOOL_OK;
+}
+
+static void take_charge_back(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             lanepool_i_task *block)
+{
+    record->charge = lanepool_i_lane_limits_take_charge(pool, block);
+}
+
+static void move_charge(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver)
+{
+    *lanepool_i_lane_limits_charge_of(pool, receiver) =
+        lanepool_i_lane_limits_take_charge(pool, task);
+}
+
+void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_task *task)
+{
+    end_charge(pool, record, lanepool_i_lane_limits_take_charge(pool, task));
 }
 
 /* --- handles --- */
@@ -174,3 +207,19 @@ void lanepool_i_lane_limits_fini(lanepool_pool *pool)
     if (pool->limits_lanes)
         lanepool_i_lane_quotas_fini(&pool->lane_quotas, free_large_bytes, NULL);
 }
+
+static bool has_lane_limits(const lanepool_options *options)
+{
+    return options->lane_pending_max != 0;
+}
+
+const lanepool_i_feature lanepool_i_feature_lane_limit = {
+    .name = "lane limits",
+    .is_wanted = has_lane_limits,
+    .admit = charge_task,
+    .unadmit = discharge_thread,
+    .build = charge_block,
+    .unbuild = take_charge_back,
+    .hand_over = move_charge,
+    .dispose = lanepool_i_lane_limits_end_charge,
+};

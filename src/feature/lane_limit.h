@@ -13,15 +13,12 @@
 
 #include "route/pool.h"
 
-/* Creates a task's charge and the quotas that it needs. OK, with *charge NULL if the task claims
- * nothing or everything; or NOMEM. */
-lanepool_status lanepool_i_lane_limits_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                              const lanepool_task *task,
-                                              lanepool_i_charge **charge);
-/* Ends a charge, whether or not its task was admitted; NULL does nothing. Then the caller must have
- * waiting submitters served. */
-void lanepool_i_lane_limits_discharge(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                      lanepool_i_charge *charge);
+extern const lanepool_i_feature lanepool_i_feature_lane_limit;
+
+/* Ends the charge of a block, if it has one. Then the caller must have waiting submitters served.
+ */
+void lanepool_i_lane_limits_end_charge(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                       lanepool_i_task *task);
 
 /* References the quota of a handle's key; the quota owns a copy of the key's bytes. Returns NULL if
  * memory cannot be allocated. */
@@ -56,16 +53,6 @@ static inline lanepool_i_charge *lanepool_i_lane_limits_take_charge(const lanepo
     lanepool_i_charge *charge = *at;
     *at = NULL;
     return charge;
-}
-
-/* Called before a block is freed and its task counts as finished. */
-static inline void lanepool_i_lane_limits_end_charge(lanepool_pool *pool,
-                                                     lanepool_i_thread_record *record,
-                                                     lanepool_i_task *block)
-{
-    if (pool->limits_lanes)
-        lanepool_i_lane_limits_discharge(pool, record,
-                                         lanepool_i_lane_limits_take_charge(pool, block));
 }
 
 #endif

@@ -99,10 +99,16 @@ static void move_entry_if_poisoned(lanepool_pool *pool, lanepool_i_attempts *att
 
 /* --- when a task is routed --- */
 
-void lanepool_i_poison_require_check(lanepool_pool *pool, lanepool_i_task *task)
+/* Makes the router check a task that leaves poisoned lanes. */
+static lanepool_status require_check(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                     const lanepool_task *task, lanepool_i_task *block)
 {
+    (void)record;
+    if (task->claim_count == 0 || !lanepool_i_attempts_avoid_poison(block))
+        return LANEPOOL_OK;
     store_seq(&pool->failures->is_avoided, true);
-    store_relaxed(&task->word, load_relaxed(&task->word) | LANEPOOL_I_MESSAGE);
+    store_relaxed(&block->word, load_relaxed(&block->word) | LANEPOOL_I_MESSAGE);
+    return LANEPOOL_OK;
 }
 
 void lanepool_i_poison_route(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -175,3 +181,8 @@ void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *rec
     if (!lanepool_i_retry_send_message(pool, record, &attempts->message))
         lanepool_i_future_release(&attempts->member.future);
 }
+
+const lanepool_i_feature lanepool_i_feature_poison = {
+    .name = "poison",
+    .build = require_check,
+};

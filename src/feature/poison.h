@@ -26,8 +26,8 @@
 #include "feature/retry.h"
 #include "route/router.h"
 
-/* Makes the router check a task that is built and leaves poisoned lanes. */
-void lanepool_i_poison_require_check(lanepool_pool *pool, lanepool_i_task *task);
+extern const lanepool_i_feature lanepool_i_feature_poison;
+
 /* Role's holder: returns true if the task leaves poisoned lanes. A barrier has no lanes, and a
  * tombstone's future may be gone. */
 static inline bool lanepool_i_poison_concerns(const lanepool_i_task *task)

@@ -191,7 +191,8 @@ void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool)
 
 /* --- steps in the life of a task --- */
 
-void lanepool_i_priority_link_task(lanepool_pool *pool, lanepool_i_task *task)
+/* Raises the tasks ahead of the entries, too. */
+static void link_task(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
@@ -205,14 +206,15 @@ void lanepool_i_priority_link_task(lanepool_pool *pool, lanepool_i_task *task)
     lanepool_i_mutex_unlock(&pool->waits.lock);
 }
 
-void lanepool_i_priority_unlink_task(lanepool_pool *pool, lanepool_i_task *task)
+static void unlink_task(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     unlink_all_entries(task_rank(pool, task));
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
+/* The last entry takes the index of the one that is unlinked. */
+static void unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
@@ -233,8 +235,8 @@ void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, si
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_hand_over(lanepool_pool *pool, lanepool_i_task *task,
-                                   lanepool_i_task *receiver)
+/* Moves a task's entries and its level to its receiver. */
+static void move_to_receiver(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver)
 {
     lock_ranks(pool);
     lanepool_i_rank *from = task_rank(pool, task);
@@ -257,7 +259,9 @@ void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task)
     unlock_ranks(pool);
 }
 
-void lanepool_i_priority_unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
+/* Raises the task to the top: if it is ready by now, it only has to be disposed of, and that should
+ * be first. */
+static void unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task)
 {
     lock_ranks(pool);
     lanepool_i_rank *rank = task_rank(pool, task);
@@ -266,3 +270,18 @@ void lanepool_i_priority_unlink_tombstone(lanepool_pool *pool, lanepool_i_task *
                                     lanepool_i_clock_coarse());
     unlock_ranks(pool);
 }
+
+static bool has_priorities(const lanepool_options *options)
+{
+    return options->priorities;
+}
+
+const lanepool_i_feature lanepool_i_feature_priority = {
+    .name = "priorities",
+    .is_wanted = has_priorities,
+    .place = link_task,
+    .leave = unlink_task,
+    .leave_entry = unlink_entry,
+    .leave_tombstone = unlink_tombstone,
+    .move_lanes = move_to_receiver,
+};

@@ -32,25 +32,13 @@
 
 #include "route/pool.h"
 
-/* R: links a wide task whose entries have their lanes, but are in none yet; raises the tasks ahead.
- */
-void lanepool_i_priority_link_task(lanepool_pool *pool, lanepool_i_task *task);
-/* W: unlinks a task that is about to release its lanes. */
-void lanepool_i_priority_unlink_task(lanepool_pool *pool, lanepool_i_task *task);
-/* R: unlinks an entry whose lane is about to be released early; the last entry takes its index. */
-void lanepool_i_priority_unlink_entry(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
+extern const lanepool_i_feature lanepool_i_feature_priority;
+
 /* R: unlinks an entry that is about to leave its lane without having been granted. The entry stays
  * in the task, and waits for nothing. */
 void lanepool_i_priority_withdraw(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
-/* W: moves a task's entries and its level to its receiver. */
-void lanepool_i_priority_hand_over(lanepool_pool *pool, lanepool_i_task *task,
-                                   lanepool_i_task *receiver);
 /* W: the task has failed and will be ready again. Forgets how far it had risen by waiting. */
 void lanepool_i_priority_wait_again(lanepool_pool *pool, lanepool_i_task *task);
-/* R: unlinks a cancelled rollup that is about to leave its lanes one by one. Raises it to the top:
- * if it is ready by now, it only has to be disposed of, and that should be first. */
-void lanepool_i_priority_unlink_tombstone(lanepool_pool *pool, lanepool_i_task *task);
-
 /* R, with the waits' lock: raises each task that a wait inside a task waits for. */
 void lanepool_i_priority_inherit_through_waits_locked(lanepool_pool *pool);
 

@@ -19,12 +19,6 @@
 
 #include <string.h>
 
-/* A thread that waits for the first task; on its stack. */
-typedef struct lanepool_i_pump_waiter {
-    struct lanepool_i_pump_waiter *next; /* L */
-    lanepool_i_waiter waiter;
-} lanepool_i_pump_waiter;
-
 /* --- ready tasks --- */
 
 static void put_locked(lanepool_pump *pump, lanepool_i_task *task)
@@ -97,13 +91,6 @@ static bool has_ready(lanepool_pump *pump)
 }
 
 /* --- all pumps of a pool --- */
-
-void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom)
-{
-    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next)
-        for (lanepool_i_pump_waiter *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
-            lanepool_i_waiter_post_locked(&pumper->waiter, whom);
-}
 
 size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits)
 {

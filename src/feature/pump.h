@@ -14,8 +14,6 @@ bool lanepool_i_pump_add_ready(lanepool_pool *pool, lanepool_i_task *task);
 void lanepool_i_pump_update_event_locked(lanepool_pump *pump);
 /* Returns the pump that the thread of a call is in, or NULL. */
 lanepool_pump *lanepool_i_pump_of(const lanepool_run *run);
-/* With the waits' lock: posts the threads that wait in pumps. */
-void lanepool_i_pumps_post_locked(const lanepool_i_waits *waits, lanepool_i_whom whom);
 /* With the waits' lock: how many ready tasks are in pumps, and each of them. */
 size_t lanepool_i_pumps_ready_locked(const lanepool_i_waits *waits);
 void lanepool_i_pumps_each_ready_locked(const lanepool_i_waits *waits,

@@ -4,12 +4,12 @@
 #include "base/deadline.h"
 #include "core/run.h"
 #include "core/task_check.h"
-#include "feature/deadline.h"
 #include "feature/delay.h"
 #include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
 #include "feature/priority.h"
+#include "future/expiry.h"
 #include "route/entries.h"
 #include "route/pool.h"
 
@@ -46,24 +46,28 @@ static bool create_gates(lanepool_i_attempts *attempts, size_t count)
     return true;
 }
 
-lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
-                                         const lanepool_task *description, lanepool_status *status)
+static size_t policy_member_size(const lanepool_pool *pool, const lanepool_task *task)
 {
-    bool is_own = description->on_failure != NULL;
+    return task->on_failure != NULL || pool->failures->has_policy ? sizeof(lanepool_i_attempts) : 0;
+}
+
+/* Without memory for the gates, those that were created are freed with the member. */
+static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                      const lanepool_task *task, lanepool_i_task *block)
+{
+    (void)record;
+    if (policy_member_size(pool, task) == 0)
+        return LANEPOOL_OK;
+    bool is_own = task->on_failure != NULL;
     lanepool_failure_policy policy = pool->failures->policy;
     if (is_own)
-        (void)lanepool_i_policy_read(&policy, description->on_failure); /* it was found valid */
+        (void)lanepool_i_policy_read(&policy, task->on_failure); /* it was found valid */
     if (policy.retries > 0 && policy.delay_ns > 0) {
-        *status = lanepool_i_delays_start_clock(pool);
-        if (*status != LANEPOOL_OK)
-            return NULL;
+        lanepool_status status = lanepool_i_delays_start_clock(pool);
+        if (status != LANEPOOL_OK)
+            return status;
     }
-    lanepool_future *future =
-        lanepool_i_member_create(pool->options.allocator, sizeof(lanepool_i_attempts),
-                                 pool->creator, pool, task, description, status);
-    if (future == NULL)
-        return NULL;
-    lanepool_i_attempts *attempts = (lanepool_i_attempts *)future;
+    lanepool_i_attempts *attempts = (lanepool_i_attempts *)block->as.wide.future;
     attempts->member.has_policy = true;
     attempts->policy = policy;
     attempts->is_own = is_own;
@@ -71,7 +75,7 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->ends_uncalled = false;
     attempts->failed = 0;
     attempts->pool = pool;
-    attempts->task = task;
+    attempts->task = block;
     attempts->timer.fire = fire_retry;
     attempts->timer.waits = false;
     attempts->timer.keeps_its_time = true;
@@ -80,11 +84,7 @@ lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *t
     attempts->dropped_by = NULL;
     attempts->is_notifying = false;
     attempts->is_refused = false;
-    if (create_gates(attempts, description->claim_count))
-        return future;
-    *status = LANEPOOL_NOMEM;
-    lanepool_i_member_undo_create(future);
-    return NULL;
+    return create_gates(attempts, task->claim_count) ? LANEPOOL_OK : LANEPOOL_NOMEM;
 }
 
 /* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So has a barrier, for
@@ -237,17 +237,22 @@ static void unlist_ready(lanepool_i_attempts *attempts)
 
 /* A task that was asked to stop since its last attempt is not retried. Once its attempts are
  * counted from 0, an earlier request does not count. */
-bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts)
+static bool refuses_attempt(lanepool_i_task *task, lanepool_result *result)
 {
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (attempts == NULL)
+        return false;
     if (attempts->member.future.awaits_retry)
         unlist_ready(attempts);
     if (!attempts->ends_uncalled && attempts->failed > 0 && was_asked_to_stop(attempts))
         call_off(attempts);
-    if (attempts->ends_uncalled)
-        return false;
+    if (attempts->ends_uncalled) {
+        *result = attempts->result;
+        return true;
+    }
     if (attempts->member.future.awaits_retry)
         set_awaits_retry(attempts, false);
-    return true;
+    return false;
 }
 
 /* --- parking --- */
@@ -369,15 +374,15 @@ static void retry_task(lanepool_pool *pool, lanepool_i_attempts *attempts,
     lanepool_i_grants_add(grants, attempts->task);
 }
 
-bool lanepool_i_retry_failed(lanepool_pool *pool, lanepool_i_thread_record *record,
-                             lanepool_i_task *task, const lanepool_result *result, bool has_lanes,
-                             lanepool_i_grants *grants)
+static bool handle_failed_attempt(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                  lanepool_i_task *task, const lanepool_result *result,
+                                  bool has_lanes, lanepool_i_grants *grants)
 {
     lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
     if (attempts == NULL || attempts->ends_uncalled)
         return false;
     /* Once the deadline is disarmed, only the program may call off a retry. */
-    lanepool_i_deadline_paused(&attempts->member.future);
+    lanepool_i_expiry_paused(&attempts->member.future);
     attempts->failed++;
     attempts->result = *result;
     bool retries = may_retry(attempts);
@@ -470,3 +475,11 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_run_end_after_failure(pool, record, task, &attempts->result);
     return true;
 }
+
+const lanepool_i_feature lanepool_i_feature_retry = {
+    .name = "retry",
+    .member_size = policy_member_size,
+    .build = build_attempts,
+    .refuses_start = refuses_attempt,
+    .failed = handle_failed_attempt,
+};

@@ -5,29 +5,16 @@
 #define LANEPOOL_SRC_FEATURE_RETRY_H
 
 #include "future/attempts.h"
+#include "route/feature.h"
 
-struct lanepool_i_thread_record;
+extern const lanepool_i_feature lanepool_i_feature_retry;
 
 /* Copies the pool's policy. Returns what lanepool_i_policy_check() says about it. */
 lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool);
 
-/* Creates the future of a task with a policy. NULL with *status set on failure. */
-lanepool_future *lanepool_i_retry_create(lanepool_pool *pool, lanepool_i_task *task,
-                                         const lanepool_task *description, lanepool_status *status);
-
 /* Removes the policy of a periodic task that was built: it runs again, whatever a run returns. */
 void lanepool_i_retry_remove_policy(lanepool_i_task *task);
 
-/* Handles a failed attempt. Returns true if the task has not ended, and is not the caller's any
- * more; a task that is ready again was added to `grants`. A task that has handed its lanes over
- * ends (`has_lanes` is false). */
-LANEPOOL_I_COLD bool lanepool_i_retry_failed(lanepool_pool *pool,
-                                             struct lanepool_i_thread_record *record,
-                                             lanepool_i_task *task, const lanepool_result *result,
-                                             bool has_lanes, lanepool_i_grants *grants);
-/* Called before an attempt. Returns false if the task must not be called; its last result counts.
- */
-bool lanepool_i_retry_may_start(lanepool_i_attempts *attempts);
 /* Called when the running task has released a lane early. */
 void lanepool_i_retry_released_lane(const lanepool_i_task *task);
 /* Called when a task that has started was asked to stop: makes a delayed retry due. */
@@ -39,7 +26,7 @@ void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 bool lanepool_i_retry_some_blocked(lanepool_pool *pool);
 /* Sends an urgent message that waits inside tasks route, too. Returns false if the pool has ended.
  */
-bool lanepool_i_retry_send_message(lanepool_pool *pool, struct lanepool_i_thread_record *record,
+bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
                                    lanepool_i_message *message);
 /* Role's holder: the message is being carried out. */
 void lanepool_i_retry_message_done(lanepool_pool *pool);
@@ -48,14 +35,14 @@ void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by);
 /* With the failures' lock: removes the task from the list. */
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
 /* Retries parked tasks, linked through `taken`, with their attempts counted from 0. */
-void lanepool_i_retry_reset(lanepool_pool *pool, struct lanepool_i_thread_record *record,
+void lanepool_i_retry_reset(lanepool_pool *pool, lanepool_i_thread_record *record,
                             lanepool_i_attempts *taken);
 
 /* Role's holder, no worker left: collects the tasks that wait for a retry or are parked. */
 void lanepool_i_retry_collect(lanepool_pool *pool, lanepool_i_tasks *tasks);
 /* Role's holder, no worker left: ends a task that was called before: as CANCELLED between two
  * attempts, else with its last result. Returns false if it was not called. */
-bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, struct lanepool_i_thread_record *record,
+bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record *record,
                                   lanepool_i_task *task);
 
 #endif

@@ -65,4 +65,24 @@ static inline bool lanepool_i_expiry_disarm_locked(lanepool_i_expiry *expiry)
     return disarmed;
 }
 
+/* Called before a task is appended: if it has a deadline for its start, adds its record to the
+ * list, with a reference to the future. */
+void lanepool_i_expiry_expect(const lanepool_i_task *task, lanepool_i_expiry **list);
+/* Called after the append: arms the timers of the listed records, unless the tasks were refused,
+ * and empties the list. */
+void lanepool_i_expiries_accepted(lanepool_i_expiry **list, bool accepted);
+/* Called when a delayed task has been appended. The caller has a reference to the future. */
+void lanepool_i_expiry_arm(lanepool_future *future);
+
+/* Sets the deadlines of a task that is handed back, as they were submitted. */
+void lanepool_i_expiry_describe(lanepool_future *future, lanepool_task *description);
+
+/* Called when the task's function is about to be called. */
+void lanepool_i_expiry_started(lanepool_future *future);
+/* Called when the task is detached, and with NULL when a detached task has ended. Returns false if
+ * the deadline for the attempt has passed. */
+bool lanepool_i_expiry_set_detached(lanepool_future *future, struct lanepool_detached *detached);
+/* Called when an attempt has ended, and the task has not. */
+void lanepool_i_expiry_paused(lanepool_future *future);
+
 #endif

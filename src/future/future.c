@@ -37,6 +37,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
     future->pool = pool;
     future->delayed = NULL;
     future->stopped = false;
+    future->owner = NULL;
     future->sequence_task = NULL;
     memset(&future->result, 0, sizeof future->result);
     future->listeners = NULL;

@@ -30,6 +30,13 @@ struct lanepool_i_listener {
     lanepool_i_semaphore *semaphore;                            /* I: posted if `then` is NULL */
 };
 
+/* What the owner of a task that belongs to no pool does for the task's future. */
+typedef struct lanepool_i_future_owner {
+    lanepool_status (*cancel)(lanepool_future *future);
+    /* Returns OK once the future is complete. */
+    lanepool_status (*await)(lanepool_future *future, uint64_t deadline_ns);
+} lanepool_i_future_owner;
+
 /* The task of a sequence, as its call sees it. */
 struct lanepool_i_sequence_call {
     uint64_t number;         /* among the sequence's tasks, in the order of submits */
@@ -40,14 +47,15 @@ struct lanepool_i_sequence_call {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    bool complete;              /* L */
-    bool started;               /* L: the task's function was called to run */
-    bool awaits_retry;          /* L: the function returned and will be called again */
-    bool cancelled;             /* L: the function will never be called to run */
-    bool is_member;             /* I: part of a lanepool_i_member; see member.h */
-    lanepool_i_creator creator; /* I */
-    lanepool_i_task *task;      /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;        /* L: until complete; NULL for a sequence's task */
+    bool complete;                        /* L */
+    bool started;                         /* L: the task's function was called to run */
+    bool awaits_retry;                    /* L: the function returned and will be called again */
+    bool cancelled;                       /* L: the function will never be called to run */
+    bool is_member;                       /* I: part of a lanepool_i_member; see member.h */
+    lanepool_i_creator creator;           /* I */
+    const lanepool_i_future_owner *owner; /* I: NULL: the pool */
+    lanepool_i_task *task;                /* L: until complete; valid while the lock is held */
+    lanepool_pool *pool;                  /* L: until complete; NULL for a sequence's task */
     struct lanepool_i_sequence_task *sequence_task; /* L: until complete: the sequence's task */
     struct lanepool_i_delayed *delayed;   /* L: until the task is in the inbox; then NULL */
     bool stopped;                         /* L: of a periodic task: this run must not start */

@@ -1,10 +1,11 @@
 /* Owns the steps of a census: find the tasks, sort them, add their entries; see census.h. */
 #include "observe/take_census.h"
 
+#include "core/call_record.h"
 #include "core/caller_runs.h"
 #include "feature/barrier.h"
 #include "feature/delay_every.h"
-#include "feature/detach.h"
+#include "feature/pump.h"
 #include "feature/retry.h"
 #include "route/pool.h"
 
@@ -43,15 +44,18 @@ static bool copy_overflow(lanepool_i_census *census)
     return count <= room;
 }
 
-/* Copies the ready tasks that their callers will run. */
+/* Copies the ready tasks that their callers and pumps will run. */
 static bool copy_callers_tasks(lanepool_i_census *census)
 {
     size_t room = count_free_rows(census);
     lanepool_i_waits *waits = &census->pool->waits;
     lanepool_i_mutex_lock(&waits->lock);
-    size_t count = lanepool_i_callers_ready_max_locked(waits);
-    if (count <= room)
+    size_t count =
+        lanepool_i_callers_ready_max_locked(waits) + lanepool_i_pumps_ready_locked(waits);
+    if (count <= room) {
         lanepool_i_callers_each_ready_locked(waits, add_ready_task, census);
+        lanepool_i_pumps_each_ready_locked(waits, add_ready_task, census);
+    }
     lanepool_i_mutex_unlock(&waits->lock);
     return count <= room;
 }
@@ -105,17 +109,17 @@ static void add_detached_row(lanepool_i_census *census, lanepool_i_task *task)
 
 static bool copy_detached_tasks(lanepool_i_census *census)
 {
-    const uint32_t over = LANEPOOL_I_DETACH_RETURNED | LANEPOOL_I_DETACH_DECIDED;
-    lanepool_i_detaches *detaches = census->pool->detaches;
+    const uint32_t over = LANEPOOL_I_CALL_RETURNED | LANEPOOL_I_CALL_DECIDED;
+    lanepool_i_call_records *detaches = census->pool->call_records;
     bool has_room = true;
     lanepool_i_mutex_lock(&detaches->lock);
-    for (const lanepool_i_detach *detach = detaches->first; detach != NULL && has_room;
-         detach = detach->next) {
-        if ((load_acquire(&detach->state) & over) != LANEPOOL_I_DETACH_RETURNED)
+    for (const lanepool_i_call_record *call = detaches->first; call != NULL && has_room;
+         call = call->next) {
+        if ((load_acquire(&call->state) & over) != LANEPOOL_I_CALL_RETURNED)
             continue;
         has_room = count_free_rows(census) > 0;
         if (has_room)
-            add_detached_row(census, detach->task);
+            add_detached_row(census, call->task);
     }
     lanepool_i_mutex_unlock(&detaches->lock);
     return has_room;

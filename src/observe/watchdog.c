@@ -2,9 +2,9 @@
 #include "observe/watchdog.h"
 
 #include "base/timer_heap.h"
+#include "core/call_record.h"
 #include "core/caller_runs.h"
 #include "feature/delay.h"
-#include "feature/detach.h"
 #include "feature/pause.h"
 #include "feature/pump.h"
 #include "observe/take_census.h"
@@ -161,7 +161,7 @@ static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *reco
     *closed = lanepool_i_gates_any_closed(&pool->lane_table);
 }
 
-static bool has_detached_tasks(lanepool_i_detaches *detaches)
+static bool has_detached_tasks(lanepool_i_call_records *detaches)
 {
     lanepool_i_mutex_lock(&detaches->lock);
     bool has = detaches->first != NULL;
@@ -184,7 +184,7 @@ static bool is_blocked_by_pauses(lanepool_pool *pool, lanepool_i_thread_record *
 {
     bool closed = false;
     if (inside > 0 || lanepool_i_workers_have_ready(&pool->workers) ||
-        has_detached_tasks(pool->detaches) || has_ready_in_pumps(&pool->waits))
+        has_detached_tasks(pool->call_records) || has_ready_in_pumps(&pool->waits))
         return false;
     (void)lanepool_i_role_run_action(
         pool, record,
@@ -249,7 +249,7 @@ static uint64_t next_check_due(const lanepool_pool *pool)
     return slow_ns < stall_ns ? slow_ns : stall_ns;
 }
 
-uint64_t lanepool_i_watchdog_check(lanepool_pool *pool, lanepool_i_thread_record *record)
+static uint64_t check_on_clock(lanepool_pool *pool, lanepool_i_thread_record *record)
 {
     const lanepool_options *options = &pool->options;
     if ((options->on_slow_task == NULL && options->on_stalled == NULL) || pool_is_ending(pool))
@@ -277,3 +277,8 @@ void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog)
 {
     lanepool_i_vector_fini(&watchdog->running);
 }
+
+const lanepool_i_feature lanepool_i_feature_watchdog = {
+    .name = "watchdog",
+    .on_clock = check_on_clock,
+};

@@ -18,6 +18,7 @@
 #define LANEPOOL_SRC_OBSERVE_WATCHDOG_H
 
 #include "route/census.h"
+#include "route/feature.h"
 #include "sched/thread_record.h"
 
 /* Owned by the clock thread once that has started. A check that is due at 0 is due at once. */
@@ -34,7 +35,6 @@ typedef struct lanepool_i_watchdog {
 lanepool_status lanepool_i_watchdog_start(lanepool_pool *pool);
 void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog);
 
-/* Clock thread, holding no lock: runs due checks; returns when the next is due, or UINT64_MAX. */
-uint64_t lanepool_i_watchdog_check(lanepool_pool *pool, lanepool_i_thread_record *record);
+extern const lanepool_i_feature lanepool_i_feature_watchdog;
 
 #endif

@@ -3,8 +3,8 @@
 #include "lanepool/task.h"
 
 #include "base/misuse.h"
+#include "core/call_record.h"
 #include "core/run.h"
-#include "feature/detach.h"
 #include "feature/parked.h"
 #include "feature/retry.h"
 #include "route/claimants.h"

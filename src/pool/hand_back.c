@@ -9,10 +9,10 @@
 #include "core/run.h"
 #include "core/task_check.h"
 #include "feature/barrier.h"
-#include "feature/deadline.h"
 #include "feature/delay_every.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
+#include "future/expiry.h"
 #include "future/member.h"
 #include "route/lane_handle.h"
 #include "route/offers.h"
@@ -154,7 +154,7 @@ static void hand_back_task(lanepool_pool *pool, lanepool_i_thread_record *record
             description.group = lanepool_i_member_group(future);
             description.pump = lanepool_i_member_of(future)->pump;
         }
-        lanepool_i_deadline_describe(future, &description);
+        lanepool_i_expiry_describe(future, &description);
         const lanepool_i_attempts *attempts = lanepool_i_attempts_of_future(future);
         if (attempts != NULL && attempts->is_own)
             description.on_failure = &attempts->policy;

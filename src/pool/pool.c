@@ -6,19 +6,21 @@
 #include "base/misuse.h"
 #include "base/thread_name.h"
 #include "base/timer_heap.h"
+#include "core/call_record.h"
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "feature/barrier.h"
 #include "feature/context.h"
 #include "feature/delay.h"
-#include "feature/detach.h"
 #include "feature/lane_limit.h"
 #include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
+#include "feature/pump.h"
 #include "feature/retry.h"
 #include "future/attempts.h"
 #include "observe/watchdog.h"
+#include "pool/features.h"
 #include "pool/pool_options.h"
 #include "pool/pool_quiesce.h"
 #include "pool/pool_shutdown.h"
@@ -70,10 +72,10 @@ static lanepool_status init_parts(lanepool_pool *pool)
         goto fini_records;
     if (!lanepool_i_waits_init(&pool->waits))
         goto fini_admission;
-    if (!lanepool_i_detaches_init(pool->detaches))
+    if (!lanepool_i_call_records_init(pool->call_records))
         goto fini_waits;
     if (!lanepool_i_delays_init(pool))
-        goto fini_detaches;
+        goto fini_call_records;
     lanepool_i_lane_init_void(&pool->failures->void_lane);
     lanepool_i_parked_init(pool->failures);
     if (!lanepool_i_mutex_init(&pool->failures->lock))
@@ -99,8 +101,8 @@ fini_failures:
     lanepool_i_mutex_fini(&pool->failures->lock);
 fini_delays:
     lanepool_i_delays_fini(pool);
-fini_detaches:
-    lanepool_i_detaches_fini(pool->detaches);
+fini_call_records:
+    lanepool_i_call_records_fini(pool->call_records);
 fini_waits:
     lanepool_i_waits_fini(&pool->waits);
 fini_admission:
@@ -126,7 +128,7 @@ static void fini_parts(lanepool_pool *pool)
     lanepool_i_mutex_fini(&pool->failures->lock);
     lanepool_i_parked_fini(pool->failures);
     lanepool_i_delays_fini(pool);
-    lanepool_i_detaches_fini(pool->detaches);
+    lanepool_i_call_records_fini(pool->call_records);
     lanepool_i_waits_fini(&pool->waits);
     lanepool_i_admission_fini(&pool->admission);
     lanepool_i_thread_records_fini(&pool->records);
@@ -161,9 +163,15 @@ static lanepool_status start_threads(lanepool_pool *pool)
     return status;
 }
 
+static bool notify_caller_or_pump(lanepool_pool *pool, lanepool_i_task *task)
+{
+    return lanepool_i_task_is_for_pump(task) ? lanepool_i_pump_add_ready(pool, task)
+                                             : lanepool_i_caller_notify(pool, task);
+}
+
 static const lanepool_i_router_host host = {
     .check_counters = lanepool_i_pool_check_counters,
-    .notify_caller = lanepool_i_caller_notify,
+    .notify_caller = notify_caller_or_pump,
     .route_barrier = lanepool_i_barrier_route,
     .route_avoiding_poison = lanepool_i_poison_route,
     .dispose = lanepool_i_run_dispose,
@@ -173,7 +181,7 @@ static const lanepool_i_router_host host = {
 /* The pool and the parts of its features, in one piece of memory. */
 struct whole {
     lanepool_pool pool;
-    lanepool_i_detaches detaches;
+    lanepool_i_call_records call_records;
     lanepool_i_delays delays;
     lanepool_i_failures failures;
     lanepool_i_contexts contexts;
@@ -196,7 +204,7 @@ static lanepool_pool *allocate_pool(void)
         return NULL;
     memset(whole, 0, sizeof *whole);
     lanepool_pool *pool = &whole->pool;
-    pool->detaches = &whole->detaches;
+    pool->call_records = &whole->call_records;
     pool->delays = &whole->delays;
     pool->failures = &whole->failures;
     pool->contexts = &whole->contexts;
@@ -236,6 +244,7 @@ lanepool_status lanepool_pool_create(const lanepool_options *options, lanepool_p
     created->contexts->options = contexts;
     created->rule = lanepool_i_options_rule(&read_options);
     created->host = &host;
+    lanepool_i_slots_init(&created->slots, &read_options, lanepool_i_features);
     created->extension =
         created->rule->extension != NULL ? created->rule->extension(&read_options) : 0;
     if (read_options.priorities)

@@ -7,10 +7,10 @@
 #include "base/deadline.h"
 #include "base/misuse.h"
 #include "base/timer_heap.h"
+#include "core/call_record.h"
 #include "feature/barrier.h"
 #include "feature/context.h"
 #include "feature/delay.h"
-#include "feature/detach.h"
 #include "feature/pause.h"
 #include "feature/retry.h"
 #include "pool/hand_back.h"
@@ -221,7 +221,7 @@ static void end_detached_tasks(lanepool_pool *pool)
 {
     lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     if (record != NULL)
-        lanepool_i_detaches_end_all(pool, record, true);
+        lanepool_i_call_records_end_all(pool, record, true);
 }
 
 lanepool_status lanepool_pool_shutdown_now(lanepool_pool *pool, lanepool_handback_fn handback,

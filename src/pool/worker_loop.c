@@ -3,8 +3,8 @@
 #include "pool/worker_loop.h"
 
 #include "base/thread_name.h"
+#include "core/call_record.h"
 #include "core/run.h"
-#include "feature/detach.h"
 
 static void call_worker_start(const lanepool_pool *pool, lanepool_i_worker *worker)
 {
@@ -147,7 +147,7 @@ static void pool_work_end_thread(void *owner, lanepool_i_worker *worker)
     lanepool_pool *pool = owner;
     lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
     if (load_seq(pool->lifecycle.state) == LANEPOOL_I_STOPPING)
-        lanepool_i_detaches_end_all(pool, worker->record, false);
+        lanepool_i_call_records_end_all(pool, worker->record, false);
     lanepool_i_lifecycle_count_out(pool, worker->record);
     if (!worker->is_leaving)
         call_worker_stop(pool, worker);

@@ -2,7 +2,7 @@
 #include "route/entries.h"
 
 #include "base/planted.h"
-#include "feature/priority.h"
+#include "route/pool.h"
 
 /* --- tombstones --- */
 
@@ -53,8 +53,8 @@ void lanepool_i_entries_split_tombstone(lanepool_pool *pool, lanepool_i_task *ta
     uint32_t count = (uint32_t)lanepool_i_task_count(task);
     if (count < 2)
         return;
-    if (pool->options.priorities)
-        lanepool_i_priority_unlink_tombstone(pool, task);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->leave_tombstone(pool, task);
     uint32_t waiting = freeze_lanes(task, count);
     if (waiting > 0)
         lanepool_i_countdown_hold(task);
@@ -113,8 +113,8 @@ bool lanepool_i_entries_release(lanepool_pool *pool, lanepool_i_task *task, lane
     if (i == count)
         return false;
     lanepool_i_lane *lane = lanepool_i_entry_lane(task, i);
-    if (pool->options.priorities)
-        lanepool_i_priority_unlink_entry(pool, task, i);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->leave_entry(pool, task, i);
     drop_entry(task, i);
     lanepool_i_lane_trace_early(lane, task, grants->ring);
     lanepool_i_lane_release(lane, grants);
@@ -159,8 +159,8 @@ void lanepool_i_entries_hand_over(lanepool_pool *pool, lanepool_i_task *task,
     lanepool_future *future = receiver_has_future(receiver) ? receiver->as.wide.future : NULL;
     if (future != NULL)
         lanepool_i_mutex_lock(&future->lock);
-    if (pool->options.priorities)
-        lanepool_i_priority_hand_over(pool, task, receiver);
+    if (pool->slots.in_lanes != NULL)
+        pool->slots.in_lanes->move_lanes(pool, task, receiver);
     copy_entries_to_receiver(task, receiver, lanepool_i_task_count(task));
     if (future != NULL)
         lanepool_i_mutex_unlock(&future->lock);

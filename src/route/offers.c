@@ -7,7 +7,7 @@ static const uint8_t offering_sorts[] = {
 #undef OFFERING_SORTS
 };
 
-bool lanepool_i_options_offer(const lanepool_options *options, lanepool_i_feature feature)
+bool lanepool_i_options_offer(const lanepool_options *options, lanepool_i_offer feature)
 {
     bool per_worker = options->layout == LANEPOOL_PER_WORKER;
     unsigned by_keys = per_worker ? LANEPOOL_I_WORKERS_BY_KEYS : LANEPOOL_I_BY_KEYS;

@@ -40,16 +40,16 @@
     X(DROP_BEHIND, LANEPOOL_I_BY_KEYS)         \
     X(SEQUENCES, LANEPOOL_I_CLAIMING)
 
-typedef enum lanepool_i_feature {
+typedef enum lanepool_i_offer {
 #define LANEPOOL_I_FEATURE(feature, sorts) LANEPOOL_I_##feature,
     LANEPOOL_I_OFFERS(LANEPOOL_I_FEATURE)
 #undef LANEPOOL_I_FEATURE
-} lanepool_i_feature;
+} lanepool_i_offer;
 
 /* Returns true if a pool with this layout and rule offers the feature. */
-bool lanepool_i_options_offer(const lanepool_options *options, lanepool_i_feature feature);
+bool lanepool_i_options_offer(const lanepool_options *options, lanepool_i_offer feature);
 
-static inline bool lanepool_i_pool_offers(const lanepool_pool *pool, lanepool_i_feature feature)
+static inline bool lanepool_i_pool_offers(const lanepool_pool *pool, lanepool_i_offer feature)
 {
     return lanepool_i_options_offer(&pool->options, feature);
 }

@@ -4,6 +4,7 @@
 
 #include "base/quarantine.h"
 #include "lanepool/pool.h"
+#include "route/feature.h"
 #include "route/lane_table.h"
 #include "route/lifecycle.h"
 #include "route/retention.h"
@@ -18,6 +19,7 @@ struct lanepool_pool {
     lanepool_i_creator creator;             /* I */
     const lanepool_i_rule *rule;            /* I */
     const lanepool_i_router_host *host;     /* I */
+    lanepool_i_slots slots;                 /* I */
     char name[LANEPOOL_I_THREAD_NAME_SIZE]; /* I: of the pool's threads; may be empty */
     size_t extension;                       /* I: bytes between a wide task's 64 and its entries */
     bool submitter_routes;                  /* I */
@@ -38,7 +40,7 @@ struct lanepool_pool {
     lanepool_i_waits waits;
     lanepool_i_lifecycle lifecycle;
     /* I: the parts of features; each feature's header defines its type. */
-    struct lanepool_i_detaches *detaches;
+    struct lanepool_i_call_records *call_records;
     struct lanepool_i_delays *delays;
     struct lanepool_i_failures *failures;
     struct lanepool_i_contexts *contexts;

@@ -3,7 +3,6 @@
  * lane of each of its claims (lane_table.h, lane.h), and is ready when all of them are granted
  * (countdown.h).
  */
-#include "feature/priority.h"
 #include "future/attempts.h"
 #include "route/entries.h"
 #include "route/pool.h"
@@ -125,7 +124,7 @@ static inline void route_wide(lanepool_pool *pool, lanepool_i_thread_record *rec
     lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
     uint32_t lanes = resolve_wide_claims(pool, record, task);
     if (with_priorities)
-        lanepool_i_priority_link_task(pool, task);
+        pool->slots.in_lanes->place(pool, task);
     lanepool_i_countdown_set(task, lanes + 1 + extra_hold);
     uint32_t granted = 0;
     for (uint32_t i = 0; i < lanes; i++) {
@@ -198,7 +197,7 @@ static void keys_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
 static void keys_finish_with_priorities(lanepool_pool *pool, lanepool_i_thread_record *record,
                                         lanepool_i_task *task, lanepool_i_grants *grants)
 {
-    lanepool_i_priority_unlink_task(pool, task);
+    pool->slots.in_lanes->leave(pool, task);
     keys_finish(pool, record, task, grants);
 }
 

@@ -1,7 +1,7 @@
 /* Owns the list of waits inside tasks, and how all waiters are woken; see waiters.h. */
 #include "route/waiters.h"
 
-#include "feature/pump.h"
+#include "future/pump.h"
 #include "route/pool.h"
 
 bool lanepool_i_waits_init(lanepool_i_waits *waits)
@@ -79,12 +79,19 @@ void lanepool_i_waiter_post_locked(lanepool_i_waiter *waiter, lanepool_i_whom wh
     lanepool_i_semaphore_post(&waiter->semaphore);
 }
 
+static void post_pumps_locked(const lanepool_i_waits *waits, lanepool_i_whom whom)
+{
+    for (const lanepool_pump *pump = waits->pumps; pump != NULL; pump = pump->next)
+        for (lanepool_i_pump_waiter *pumper = pump->pumpers; pumper != NULL; pumper = pumper->next)
+            lanepool_i_waiter_post_locked(&pumper->waiter, whom);
+}
+
 /* Posts callers, and threads that wait in pumps. */
 static void post_callers_locked(lanepool_i_waits *waits, lanepool_i_whom whom)
 {
     for (lanepool_i_caller *caller = waits->callers; caller != NULL; caller = caller->next)
         lanepool_i_waiter_post_locked(&caller->waiter, whom);
-    lanepool_i_pumps_post_locked(waits, whom);
+    post_pumps_locked(waits, whom);
 }
 
 void lanepool_i_waits_wake_slowly(lanepool_i_waits *waits, lanepool_i_whom whom)

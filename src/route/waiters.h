@@ -63,6 +63,12 @@ struct lanepool_i_caller {
     lanepool_i_waiter waiter;
 };
 
+/* A thread that waits in a pump for the first task; on its stack. */
+typedef struct lanepool_i_pump_waiter {
+    struct lanepool_i_pump_waiter *next; /* L */
+    lanepool_i_waiter waiter;
+} lanepool_i_pump_waiter;
+
 /* Guards: A atomic, L the lock. The lock is taken after the role and before a future's. */
 typedef struct lanepool_i_waits {
     lanepool_i_mutex lock;

@@ -121,8 +121,8 @@ void lanepool_i_sequence_periodic_dispose(struct lanepool_i_sequence_periodic *p
 
 /* --- sequence_wait.c --- */
 
-/* Waits for a task of a sequence; see lanepool_future_wait(). */
-lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns);
+/* What lanepool_future_cancel() and lanepool_future_wait() do for a task of a sequence. */
+extern const lanepool_i_future_owner lanepool_i_sequence_future_owner;
 /* Waits until no drain runs. Returns LANEPOOL_NO_RESOURCE if no semaphore can be created. */
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence);
 

@@ -201,7 +201,7 @@ static lanepool_status wait_for_task(lanepool_i_sequence_work *work, lanepool_fu
     return complete ? LANEPOOL_OK : LANEPOOL_TIMED_OUT;
 }
 
-lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t deadline_ns)
+static lanepool_status await_task(lanepool_future *future, uint64_t deadline_ns)
 {
     bool helps;
     lanepool_i_sequence_work *work = lanepool_i_sequence_work_pin(future);
@@ -213,3 +213,8 @@ lanepool_status lanepool_i_sequence_await_task(lanepool_future *future, uint64_t
     lanepool_i_executor_release(work->executor);
     return status;
 }
+
+const lanepool_i_future_owner lanepool_i_sequence_future_owner = {
+    .cancel = lanepool_i_sequence_cancel_task,
+    .await = await_task,
+};

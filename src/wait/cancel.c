@@ -27,11 +27,11 @@
 
 #include "base/misuse.h"
 #include "base/planted.h"
+#include "core/call_record.h"
 #include "core/caller_runs.h"
 #include "core/run.h"
 #include "feature/barrier.h"
 #include "feature/delay_every.h"
-#include "feature/detach.h"
 #include "feature/parked.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
@@ -39,7 +39,6 @@
 #include "route/entries.h"
 #include "route/lane_handle.h"
 #include "route/pool.h"
-#include "sequence/sequence.h"
 #include "task/countdown.h"
 #include "wait/cancel.h"
 
@@ -207,7 +206,7 @@ lanepool_status lanepool_future_cancel(lanepool_future *future)
         return LANEPOOL_FORKED;
     lanepool_pool *pool = pin_pool_of_pending(future);
     if (pool == NULL)
-        return lanepool_i_sequence_cancel_task(future);
+        return future->owner != NULL ? future->owner->cancel(future) : LANEPOOL_DONE;
     lanepool_status status = cancel_in_pool(pool, future);
     lanepool_i_lifecycle_unpin(&pool->lifecycle);
     return status;
@@ -403,11 +402,11 @@ static void cancel_receiver(lanepool_i_task *receiver, lanepool_i_task *giver, v
  */
 static bool cancel_receivers(struct cancelling *cancelling)
 {
-    lanepool_i_detaches *detaches = cancelling->census.pool->detaches;
+    lanepool_i_call_records *detaches = cancelling->census.pool->call_records;
     size_t room = 0;
     size_t count;
-    while ((count = lanepool_i_detaches_each_receiver(detaches, room, cancel_receiver,
-                                                      cancelling)) > room) {
+    while ((count = lanepool_i_call_records_each_receiver(detaches, room, cancel_receiver,
+                                                          cancelling)) > room) {
         room = count;
         if (!lanepool_i_vector_reserve(&cancelling->cancelled, room, sizeof(struct cancelled_task)))
             return false;

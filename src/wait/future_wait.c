@@ -9,7 +9,6 @@
 #include "feature/pump.h"
 #include "future/attempts.h"
 #include "route/pool.h"
-#include "sequence/sequence.h"
 #include "wait/deadlock.h"
 
 #include <string.h>
@@ -310,8 +309,8 @@ lanepool_status lanepool_future_wait(lanepool_future *future, uint64_t wait_max_
             return LANEPOOL_TIMED_OUT;
         lanepool_i_thread_record *record = lanepool_i_thread_record_find(pool);
         uint64_t deadline_ns = lanepool_i_deadline(wait_max_ns);
-        if (pool == NULL)
-            status = lanepool_i_sequence_await_task(future, deadline_ns);
+        if (future->owner != NULL)
+            status = future->owner->await(future, deadline_ns);
         else if (record != NULL && lanepool_i_thread_is_inside_pool(record))
             status = wait_inside(pool, record, future, deadline_ns);
         else

@@ -1,8 +1,8 @@
 /* Owns the walk over the wait-for graph, and the VISITED flags of tasks; see wait_graph.h. */
 #include "wait/wait_graph.h"
 
+#include "core/call_record.h"
 #include "feature/barrier.h"
-#include "feature/detach.h"
 #include "route/pool.h"
 
 static bool is_visited(const lanepool_i_task *task)
@@ -58,7 +58,8 @@ static void add_dependent(lanepool_i_task *dependent, void *context)
 /* A receiver has no entries before its giver ends. */
 static void walk_from_running(lanepool_i_walk *walk, lanepool_i_task *running)
 {
-    lanepool_i_task *receiver = lanepool_i_detach_receiver_of(walk->pool->detaches, running);
+    lanepool_i_task *receiver =
+        lanepool_i_call_record_receiver_of(walk->pool->call_records, running);
     if (receiver != NULL)
         add_dependent(receiver, walk);
     walk->pool->rule->each_dependent(walk->pool, running, walk->limit, add_dependent, walk);

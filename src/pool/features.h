@@ -1,0 +1,12 @@
+/*
+ * The list of all features.
+ */
+#ifndef LANEPOOL_SRC_POOL_FEATURES_H
+#define LANEPOOL_SRC_POOL_FEATURES_H
+
+#include "route/feature.h"
+
+/* Ends with NULL. */
+extern const lanepool_i_feature *const lanepool_i_features[];
+
+#endif

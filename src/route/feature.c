@@ -1,0 +1,117 @@
+/* Owns the slots of a pool's features, and the calls that undo one another; see feature.h. */
+#include "route/feature.h"
+
+#include "route/pool.h"
+
+#include <string.h>
+
+static void add_to_slot(lanepool_i_slot slot, const lanepool_i_feature *feature, bool has_function)
+{
+    size_t i = 0;
+    if (!has_function)
+        return;
+    while (slot[i] != NULL)
+        i++;
+    slot[i] = feature;
+}
+
+static void add_feature(lanepool_i_slots *slots, const lanepool_i_feature *feature)
+{
+    add_to_slot(slots->admit, feature, feature->admit != NULL);
+    add_to_slot(slots->member_size, feature, feature->member_size != NULL);
+    add_to_slot(slots->build, feature, feature->build != NULL);
+    add_to_slot(slots->refuses_start, feature, feature->refuses_start != NULL);
+    add_to_slot(slots->failed, feature, feature->failed != NULL);
+    add_to_slot(slots->end_call, feature, feature->end_call != NULL);
+    add_to_slot(slots->hand_over, feature, feature->hand_over != NULL);
+    add_to_slot(slots->recycle, feature, feature->recycle != NULL);
+    add_to_slot(slots->dispose, feature, feature->dispose != NULL);
+    add_to_slot(slots->on_clock, feature, feature->on_clock != NULL);
+    if (feature->place != NULL)
+        slots->in_lanes = feature;
+}
+
+void lanepool_i_slots_init(lanepool_i_slots *slots, const lanepool_options *options,
+                           const lanepool_i_feature *const *features)
+{
+    memset(slots, 0, sizeof *slots);
+    for (; *features != NULL; features++)
+        if ((*features)->is_wanted == NULL || (*features)->is_wanted(options))
+            add_feature(slots, *features);
+}
+
+/* --- a submit --- */
+
+static void unadmit_first(lanepool_pool *pool, lanepool_i_thread_record *record, size_t count)
+{
+    while (count-- > 0)
+        pool->slots.admit[count]->unadmit(pool, record);
+}
+
+lanepool_status lanepool_i_features_admit(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          const lanepool_task *task)
+{
+    for (size_t i = 0; pool->slots.admit[i] != NULL; i++) {
+        lanepool_status status = pool->slots.admit[i]->admit(pool, record, task);
+        if (status == LANEPOOL_OK)
+            continue;
+        unadmit_first(pool, record, i);
+        return status;
+    }
+    return LANEPOOL_OK;
+}
+
+void lanepool_i_features_unadmit(lanepool_pool *pool, lanepool_i_thread_record *record)
+{
+    size_t count = 0;
+    while (pool->slots.admit[count] != NULL)
+        count++;
+    unadmit_first(pool, record, count);
+}
+
+static void unbuild_first(lanepool_pool *pool, lanepool_i_thread_record *record,
+                          lanepool_i_task *block, size_t count)
+{
+    while (count-- > 0)
+        if (pool->slots.build[count]->unbuild != NULL)
+            pool->slots.build[count]->unbuild(pool, record, block);
+}
+
+lanepool_status lanepool_i_features_build(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          const lanepool_task *task, lanepool_i_task *block)
+{
+    for (size_t i = 0; pool->slots.build[i] != NULL; i++) {
+        lanepool_status status = pool->slots.build[i]->build(pool, record, task, block);
+        if (status == LANEPOOL_OK)
+            continue;
+        unbuild_first(pool, record, block, i);
+        return status;
+    }
+    return LANEPOOL_OK;
+}
+
+void lanepool_i_features_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *block)
+{
+    size_t count = 0;
+    while (pool->slots.build[count] != NULL)
+        count++;
+    unbuild_first(pool, record, block, count);
+}
+
+size_t lanepool_i_features_member_size(const lanepool_pool *pool, const lanepool_task *task)
+{
+    size_t size = 0;
+    for (size_t i = 0; pool->slots.member_size[i] != NULL && size == 0; i++)
+        size = pool->slots.member_size[i]->member_size(pool, task);
+    return size;
+}
+
+/* --- the end of a task --- */
+
+void lanepool_i_features_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task)
+{
+    for (size_t i = 0; pool->slots.dispose[i] != NULL; i++)
+        pool->slots.dispose[i]->dispose(pool, record, task);
+}

@@ -1,0 +1,122 @@
+/*
+ * Features: what a task or a pool may ask for beyond claims. The core names none of them. It calls
+ * the functions of this table where a task passes, and only for wide tasks: a task that a feature
+ * concerns is wide. pool/features.c lists all features; their order there is the order of the
+ * calls.
+ *
+ * There are two kinds of functions. Of the *claiming* ones, the first that returns true has taken
+ * the task over, and no other is called. Of the *observing* ones, all are called. If one of several
+ * features refuses a task, those before it undo what they have done, in reverse order.
+ *
+ * A function that a feature does not need is NULL. Threads: S the submitter, R the role's holder, W
+ * the thread that runs or ends the task, C the clock thread.
+ */
+#ifndef LANEPOOL_SRC_ROUTE_FEATURE_H
+#define LANEPOOL_SRC_ROUTE_FEATURE_H
+
+#include "lane/lane.h"
+#include "lanepool/pool.h"
+#include "sched/thread_record.h"
+
+struct lanepool_detached;
+
+typedef struct lanepool_i_feature {
+    const char *name;
+    /* Returns true if the pool's options ask for the feature. NULL: every pool has it. */
+    bool (*is_wanted)(const lanepool_options *options);
+
+    /* --- a submit, by S --- */
+
+    /* Observing: charges a task before it is admitted, in the thread record. */
+    lanepool_status (*admit)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             const lanepool_task *task);
+    void (*unadmit)(lanepool_pool *pool, lanepool_i_thread_record *record);
+    /* Claiming: returns the size of the task's member record; 0 if the feature needs none. */
+    size_t (*member_size)(const lanepool_pool *pool, const lanepool_task *task);
+    /* Observing: adds to a block that is complete otherwise, and has its member. A member that the
+     * block gives back takes what was added to it along. */
+    lanepool_status (*build)(lanepool_pool *pool, lanepool_i_thread_record *record,
+                             const lanepool_task *task, lanepool_i_task *block);
+    void (*unbuild)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *block);
+
+    /* --- in the lanes of keys, one feature at most --- */
+
+    /* R: the task's entries have their lanes, but are in none yet. */
+    void (*place)(lanepool_pool *pool, lanepool_i_task *task);
+    /* W: the task is about to leave its lanes. */
+    void (*leave)(lanepool_pool *pool, lanepool_i_task *task);
+    /* R: the task is about to leave one lane early; the last entry takes the entry's index. */
+    void (*leave_entry)(lanepool_pool *pool, lanepool_i_task *task, size_t entry);
+    /* R: a cancelled rollup is about to leave its lanes one by one. */
+    void (*leave_tombstone)(lanepool_pool *pool, lanepool_i_task *task);
+    /* W: the receiver is about to get all lanes of the task. */
+    void (*move_lanes)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
+
+    /* --- a run, by W --- */
+
+    /* Claiming: returns true if the function must not be called. *result is then the task's. */
+    bool (*refuses_start)(lanepool_i_task *task, lanepool_result *result);
+    /* Claiming: handles a failed attempt. Returns true if the task has not ended, and is not the
+     * caller's any more; a task that is ready again was added to `grants`. A task that has handed
+     * its lanes over ends (`has_lanes` is false). */
+    bool (*failed)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task,
+                   const lanepool_result *result, bool has_lanes, lanepool_i_grants *grants);
+    /* Observing: a call with a record ends, before the task's lanes are released. */
+    void (*end_call)(lanepool_pool *pool, struct lanepool_detached *call);
+    /* Observing: the receiver takes the task's place in its lanes. */
+    void (*hand_over)(lanepool_pool *pool, lanepool_i_task *task, lanepool_i_task *receiver);
+
+    /* --- the end of a task, by W or R --- */
+
+    /* Claiming: keeps the block of a task that has ended, for another run. */
+    bool (*recycle)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
+    /* Observing: the block is about to be given back, and the task to count as finished. */
+    void (*dispose)(lanepool_pool *pool, lanepool_i_thread_record *record, lanepool_i_task *task);
+
+    /* --- the clock thread --- */
+
+    /* Observing, by C, which holds no lock: does what is due. Returns when it must be called again,
+     * or UINT64_MAX. */
+    uint64_t (*on_clock)(lanepool_pool *pool, lanepool_i_thread_record *record);
+} lanepool_i_feature;
+
+enum { LANEPOOL_I_FEATURES_MAX = 12 };
+
+/* A pool's features that have a certain function, in their order; the last one is NULL. */
+typedef const lanepool_i_feature *lanepool_i_slot[LANEPOOL_I_FEATURES_MAX + 1];
+
+/* I */
+typedef struct lanepool_i_slots {
+    lanepool_i_slot admit;
+    lanepool_i_slot member_size;
+    lanepool_i_slot build;
+    lanepool_i_slot refuses_start;
+    lanepool_i_slot failed;
+    lanepool_i_slot end_call;
+    lanepool_i_slot hand_over;
+    lanepool_i_slot recycle;
+    lanepool_i_slot dispose;
+    lanepool_i_slot on_clock;
+    const lanepool_i_feature *in_lanes; /* the one with `place` and the like, or NULL */
+} lanepool_i_slots;
+
+/* Fills the slots of a pool with these options from a list that ends with NULL. */
+void lanepool_i_slots_init(lanepool_i_slots *slots, const lanepool_options *options,
+                           const lanepool_i_feature *const *features);
+
+/* S: each calls the functions of its name, and undoes them if one of them fails. */
+lanepool_status lanepool_i_features_admit(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          const lanepool_task *task);
+void lanepool_i_features_unadmit(lanepool_pool *pool, lanepool_i_thread_record *record);
+lanepool_status lanepool_i_features_build(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                          const lanepool_task *task, lanepool_i_task *block);
+void lanepool_i_features_unbuild(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *block);
+/* Returns the size of a task's member record as a feature needs it; 0 if none needs one. */
+size_t lanepool_i_features_member_size(const lanepool_pool *pool, const lanepool_task *task);
+
+/* W: calls `dispose` of each feature. */
+void lanepool_i_features_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                 lanepool_i_task *task);
+
+#endif
