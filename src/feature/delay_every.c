@@ -7,8 +7,8 @@
 #include "core/task_build.h"
 #include "core/task_check.h"
 #include "feature/delay_timer.h"
+#include "feature/failures.h"
 #include "feature/lane_limit.h"
-#include "feature/retry.h"
 
 #include <string.h>
 
@@ -370,7 +370,7 @@ static lanepool_status start_periodic(lanepool_pool *pool, lanepool_i_periodic *
     lanepool_status status = lanepool_i_submit_for_later(pool, &description, &record, &block);
     if (status != LANEPOOL_OK)
         return status;
-    lanepool_i_retry_remove_policy(block);
+    lanepool_i_failures_remove_policy(block);
     periodic->word = load_relaxed(&block->word) | LANEPOOL_I_PERIODIC;
     store_relaxed(&block->word, periodic->word);
     periodic->run_future->delayed = &periodic->delayed;

@@ -4,7 +4,7 @@
 
 #include "base/misuse.h"
 #include "core/caller_runs.h"
-#include "feature/retry.h"
+#include "feature/failures.h"
 #include "lanepool/pool.h"
 #include "route/lane_handle.h"
 #include "route/offers.h"
@@ -50,7 +50,7 @@ bool lanepool_pool_is_paused(const lanepool_pool *pool)
 static void open_gate(lanepool_pool *pool, lanepool_i_gate *gate, lanepool_i_grants *grants)
 {
     if (gate->is_of_failure)
-        lanepool_i_retry_count_paused(pool, (size_t)-1);
+        lanepool_i_failures_count_paused(pool, (size_t)-1);
     lanepool_i_lane_open_gate(gate, grants);
     gate->lane = NULL;
 }
@@ -121,7 +121,7 @@ bool lanepool_i_gate_close(lanepool_pool *pool, lanepool_i_lane *lane, lanepool_
     lanepool_i_gate *either = current != NULL ? current : gate;
     if (gate->is_of_failure && (current == NULL || !current->is_of_failure)) {
         either->is_of_failure = true;
-        lanepool_i_retry_count_paused(pool, 1);
+        lanepool_i_failures_count_paused(pool, 1);
     }
     if (current != NULL)
         return false;

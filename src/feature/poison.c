@@ -1,6 +1,7 @@
 /* Owns how tasks leave poisoned lanes; see poison.h. */
 #include "feature/poison.h"
 
+#include "feature/failures.h"
 #include "feature/parked.h"
 #include "feature/priority.h"
 #include "route/entries.h"
@@ -152,7 +153,7 @@ static void carry_out_notify(lanepool_pool *pool, lanepool_i_thread_record *reco
     (void)record;
     lanepool_i_attempts *attempts = attempts_of_message(message);
     lanepool_i_lane *lane;
-    lanepool_i_retry_message_done(pool);
+    lanepool_i_failures_sent(pool);
     lanepool_i_mutex_lock(&pool->failures->lock);
     attempts->is_notifying = false;
     pool->failures->notifying--;
@@ -178,7 +179,7 @@ void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *rec
                               lanepool_i_attempts *attempts)
 {
     attempts->message.carry_out = carry_out_notify;
-    if (!lanepool_i_retry_send_message(pool, record, &attempts->message))
+    if (!lanepool_i_failures_send(pool, record, &attempts->message))
         lanepool_i_future_release(&attempts->member.future);
 }
 

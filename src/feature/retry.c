@@ -5,6 +5,7 @@
 #include "core/run.h"
 #include "core/task_check.h"
 #include "feature/delay.h"
+#include "feature/failures.h"
 #include "feature/parked.h"
 #include "feature/pause.h"
 #include "feature/poison.h"
@@ -12,22 +13,6 @@
 #include "future/expiry.h"
 #include "route/entries.h"
 #include "route/pool.h"
-
-/* --- policies --- */
-
-lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
-{
-    const lanepool_failure_policy *given = pool->options.on_failure;
-    if (given == NULL)
-        return LANEPOOL_OK;
-    lanepool_status status = lanepool_i_policy_check(pool, given);
-    if (status != LANEPOOL_OK)
-        return status;
-    (void)lanepool_i_policy_read(&pool->failures->policy, given); /* it was found valid */
-    pool->failures->has_policy = lanepool_i_policy_is_set(&pool->failures->policy);
-    pool->options.on_failure = NULL;
-    return LANEPOOL_OK;
-}
 
 static void fire_retry(lanepool_i_timer *timer);
 
@@ -87,19 +72,6 @@ static lanepool_status build_attempts(lanepool_pool *pool, lanepool_i_thread_rec
     return create_gates(attempts, task->claim_count) ? LANEPOOL_OK : LANEPOOL_NOMEM;
 }
 
-/* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So has a barrier, for
- * another reason. */
-void lanepool_i_retry_remove_policy(lanepool_i_task *task)
-{
-    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
-    if (attempts == NULL)
-        return;
-    lanepool_i_attempts_free_gates(attempts);
-    attempts->member.has_policy = false;
-    if (!lanepool_i_task_is_barrier(task))
-        store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
-}
-
 /* --- the lists --- */
 
 static void link_attempts_locked(lanepool_i_attempts **first, lanepool_i_attempts *attempts)
@@ -109,40 +81,6 @@ static void link_attempts_locked(lanepool_i_attempts **first, lanepool_i_attempt
     if (attempts->next != NULL)
         attempts->next->link = &attempts->next;
     *first = attempts;
-}
-
-bool lanepool_i_retry_some_blocked(lanepool_pool *pool)
-{
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    bool some = pool->failures->parked + pool->failures->paused > 0;
-    lanepool_i_mutex_unlock(&pool->failures->lock);
-    return some;
-}
-
-/* Raises `messages` before the append. If all workers are inside tasks, the append wakes the waits
- * there; they see `messages`, and route. */
-bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_message *message)
-{
-    message->urgent = true;
-    fetch_add_seq(&pool->failures->messages, 1);
-    bool sent = lanepool_i_router_send(pool, record, message);
-    if (!sent)
-        fetch_sub_seq(&pool->failures->messages, 1);
-    return sent;
-}
-
-void lanepool_i_retry_message_done(lanepool_pool *pool)
-{
-    fetch_sub_seq(&pool->failures->messages, 1);
-}
-
-void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by)
-{
-    lanepool_i_mutex_lock(&pool->failures->lock);
-    pool->failures->paused += by;
-    pool->failures->changes++;
-    lanepool_i_mutex_unlock(&pool->failures->lock);
 }
 
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts)
@@ -312,7 +250,7 @@ static void carry_out_pause(lanepool_pool *pool, lanepool_i_thread_record *recor
     lanepool_i_attempts *attempts =
         (lanepool_i_attempts *)((char *)message - offsetof(lanepool_i_attempts, message));
     size_t count = lanepool_i_task_count(attempts->task);
-    lanepool_i_retry_message_done(pool);
+    lanepool_i_failures_sent(pool);
     for (size_t i = 0; i < count && attempts->gates != NULL; i++) {
         lanepool_i_lane *lane = lanepool_i_entry_lane(attempts->task, i);
         lanepool_i_gate *gate = attempts->gates;
@@ -329,7 +267,7 @@ static void pause_lanes(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_attempts *attempts)
 {
     attempts->message.carry_out = carry_out_pause;
-    (void)lanepool_i_retry_send_message(pool, record, &attempts->message);
+    (void)lanepool_i_failures_send(pool, record, &attempts->message);
 }
 
 /* The clock thread does not call the program, so a worker ends a task that was asked to stop. */

@@ -9,12 +9,6 @@
 
 extern const lanepool_i_feature lanepool_i_feature_retry;
 
-/* Copies the pool's policy. Returns what lanepool_i_policy_check() says about it. */
-lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool);
-
-/* Removes the policy of a periodic task that was built: it runs again, whatever a run returns. */
-void lanepool_i_retry_remove_policy(lanepool_i_task *task);
-
 /* Called when the running task has released a lane early. */
 void lanepool_i_retry_released_lane(const lanepool_i_task *task);
 /* Called when a task that has started was asked to stop: makes a delayed retry due. */
@@ -22,16 +16,6 @@ void lanepool_i_retry_asked_to_stop(lanepool_future *future);
 /* Asks all tasks that wait for a retry to stop. */
 void lanepool_i_retry_ask_all_to_stop(lanepool_pool *pool);
 
-/* Returns true if a task is parked, or a lane is paused by a failure. */
-bool lanepool_i_retry_some_blocked(lanepool_pool *pool);
-/* Sends an urgent message that waits inside tasks route, too. Returns false if the pool has ended.
- */
-bool lanepool_i_retry_send_message(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                   lanepool_i_message *message);
-/* Role's holder: the message is being carried out. */
-void lanepool_i_retry_message_done(lanepool_pool *pool);
-/* Role's holder: `by` more lanes are paused by a failure, or one less: (size_t)-1. */
-void lanepool_i_retry_count_paused(lanepool_pool *pool, size_t by);
 /* With the failures' lock: removes the task from the list. */
 void lanepool_i_retry_unlist_locked(lanepool_i_failures *failures, lanepool_i_attempts *attempts);
 /* Retries parked tasks, linked through `taken`, with their attempts counted from 0. */

@@ -12,6 +12,7 @@
 #include "feature/barrier.h"
 #include "feature/context.h"
 #include "feature/delay.h"
+#include "feature/failures.h"
 #include "feature/lane_limit.h"
 #include "feature/parked.h"
 #include "feature/pause.h"

@@ -11,8 +11,8 @@
 #include "feature/barrier.h"
 #include "feature/context.h"
 #include "feature/delay.h"
+#include "feature/failures.h"
 #include "feature/pause.h"
-#include "feature/retry.h"
 #include "pool/hand_back.h"
 #include "pool/pool_quiesce.h"
 #include "pool/pool_shutdown.h"
@@ -151,7 +151,7 @@ void lanepool_i_pool_check_counters(lanepool_pool *pool, lanepool_i_thread_recor
                !lanepool_i_workers_are_stopped(&pool->workers)) {
         try_to_end_drain(pool);
     }
-    if (lanepool_i_retry_some_blocked(pool))
+    if (lanepool_i_failures_block_some(pool))
         notify_if_only_parked_left(pool);
 }
 
@@ -293,7 +293,7 @@ static void join_threads(lanepool_pool *pool)
  * this thread's record cannot be allocated, a worker checks. */
 static void request_parked_check(lanepool_pool *pool)
 {
-    if (!lanepool_i_retry_some_blocked(pool))
+    if (!lanepool_i_failures_block_some(pool))
         return;
     lanepool_i_thread_record *record = lanepool_i_pool_thread_record(pool);
     if (record != NULL)

@@ -126,7 +126,7 @@ extern const lanepool_i_future_owner lanepool_i_sequence_future_owner;
 /* Waits until no drain runs. Returns LANEPOOL_NO_RESOURCE if no semaphore can be created. */
 lanepool_status lanepool_i_sequence_await_drain(lanepool_sequence *sequence);
 
-/* --- sequence.c --- */
+/* --- sequence_queue.c --- */
 
 lanepool_status lanepool_i_sequence_task_check(const lanepool_sequence *sequence,
                                                const lanepool_task *description);

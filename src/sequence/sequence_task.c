@@ -18,7 +18,6 @@ static bool create_task_future(lanepool_i_sequence_task *task, lanepool_future *
         return false;
     LANEPOOL_I_QUARANTINE_NAME(task->call.future, task->work->executor->quarantine);
     task->call.future->sequence_task = task;
-    task->call.future->owner = &lanepool_i_sequence_future_owner;
     *future = task->call.future;
     return true;
 }

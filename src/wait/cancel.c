@@ -32,6 +32,7 @@
 #include "core/run.h"
 #include "feature/barrier.h"
 #include "feature/delay_every.h"
+#include "feature/failures.h"
 #include "feature/parked.h"
 #include "feature/pump.h"
 #include "feature/retry.h"
@@ -146,7 +147,7 @@ static void carry_out_tombstone_message(lanepool_pool *pool, lanepool_i_thread_r
                                         lanepool_i_message *message, lanepool_i_grants *grants)
 {
     lanepool_future *future = future_of_message(message);
-    lanepool_i_retry_message_done(pool);
+    lanepool_i_failures_sent(pool);
     lanepool_i_mutex_lock(&future->lock);
     if (future->tombstone != NULL)
         make_tombstone_locked(pool, record, future->tombstone, grants);
@@ -173,7 +174,7 @@ static void send_tombstone_message(lanepool_pool *pool, lanepool_i_thread_record
     future->tombstone_message.node.context = cancelled->context;
     future->tombstone_message.node.as.wide.release = has_rule ? cancelled->callbacks.release : NULL;
     future->tombstone_message.carry_out = carry_out_tombstone_message;
-    if (lanepool_i_retry_send_message(pool, record, &future->tombstone_message))
+    if (lanepool_i_failures_send(pool, record, &future->tombstone_message))
         return;
     end_tombstone_message(pool, record, future);
     lanepool_i_lifecycle_attend(pool, record);

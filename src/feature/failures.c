@@ -1,0 +1,73 @@
+/* Owns the pool's failure policy, and what failed tasks and paused lanes are counted in; see
+ * failures.h. */
+#include "feature/failures.h"
+
+#include "core/task_check.h"
+#include "route/pool.h"
+
+/* --- policies --- */
+
+lanepool_status lanepool_i_failures_read_policy(lanepool_pool *pool)
+{
+    const lanepool_failure_policy *given = pool->options.on_failure;
+    if (given == NULL)
+        return LANEPOOL_OK;
+    lanepool_status status = lanepool_i_policy_check(pool, given);
+    if (status != LANEPOOL_OK)
+        return status;
+    (void)lanepool_i_policy_read(&pool->failures->policy, given); /* it was found valid */
+    pool->failures->has_policy = lanepool_i_policy_is_set(&pool->failures->policy);
+    pool->options.on_failure = NULL;
+    return LANEPOOL_OK;
+}
+
+/* A task that leaves poisoned lanes has MESSAGE in its word, for the router. So has a barrier, for
+ * another reason. */
+void lanepool_i_failures_remove_policy(lanepool_i_task *task)
+{
+    lanepool_i_attempts *attempts = lanepool_i_attempts_of(task);
+    if (attempts == NULL)
+        return;
+    lanepool_i_attempts_free_gates(attempts);
+    attempts->member.has_policy = false;
+    if (!lanepool_i_task_is_barrier(task))
+        store_relaxed(&task->word, load_relaxed(&task->word) & ~LANEPOOL_I_MESSAGE);
+}
+
+/* --- messages --- */
+
+/* Raises `messages` before the append. If all workers are inside tasks, the append wakes the waits
+ * there; they see `messages`, and route. */
+bool lanepool_i_failures_send(lanepool_pool *pool, lanepool_i_thread_record *record,
+                              lanepool_i_message *message)
+{
+    message->urgent = true;
+    fetch_add_seq(&pool->failures->messages, 1);
+    bool sent = lanepool_i_router_send(pool, record, message);
+    if (!sent)
+        fetch_sub_seq(&pool->failures->messages, 1);
+    return sent;
+}
+
+void lanepool_i_failures_sent(lanepool_pool *pool)
+{
+    fetch_sub_seq(&pool->failures->messages, 1);
+}
+
+/* --- counts --- */
+
+bool lanepool_i_failures_block_some(lanepool_pool *pool)
+{
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    bool some = pool->failures->parked + pool->failures->paused > 0;
+    lanepool_i_mutex_unlock(&pool->failures->lock);
+    return some;
+}
+
+void lanepool_i_failures_count_paused(lanepool_pool *pool, size_t by)
+{
+    lanepool_i_mutex_lock(&pool->failures->lock);
+    pool->failures->paused += by;
+    pool->failures->changes++;
+    lanepool_i_mutex_unlock(&pool->failures->lock);
+}
