@@ -24,24 +24,21 @@ ADAPTERS = "adapters"  # users of the public headers: they are drawn without arr
 
 
 def read_table():
-    """Folders from top to bottom with what each is for, calls that point up, structs of functions."""
-    folders, ups, tables = {}, collections.Counter(), collections.defaultdict(list)
+    """Folders from top to bottom with what each is for, and structs of functions."""
+    folders, tables = {}, collections.defaultdict(list)
     for line in open(os.path.join(HERE, "layers.txt"), encoding="ascii"):
         head, _, rest = line.strip().partition(": ")
         words = rest.split()
         if head.startswith("#") or not words:
             continue
-        if head == "up":
-            for name in words[2:]:
-                ups[os.path.dirname(words[0]), os.path.dirname(words[1])] += 1
-        elif head == "table":
+        if head == "table":
             folder = os.path.dirname(words[0])
             others = [other for other in words[3:] if other != folder]
             if others:
                 tables[folder].append("%s: %s of %s" % (words[1], words[2], ", ".join(others)))
         elif head != "public":
             folders[head] = rest
-    return folders, ups, tables
+    return folders, tables
 
 
 def downward_includes(folders):
@@ -84,7 +81,7 @@ def label_of(folder, what, structs):
 
 
 def layers_dot():
-    folders, ups, tables = read_table()
+    folders, tables = read_table()
     below = downward_includes(folders)
     out = ["digraph layers {",
            '    rankdir=TB; ranksep=0.22; nodesep=0.5; newrank=true;',
@@ -99,12 +96,8 @@ def layers_dot():
         out.append("    %s -> %s [style=invis, weight=10];" % (upper, lower))
     for folder, other in sorted(without_shortcuts(below)):
         out.append("    %s -> %s;" % (folder, other))
-    for (folder, other), count in sorted(ups.items()):
-        out.append('    %s -> %s [color="#c04030", fontcolor="#c04030", constraint=false, label=" %d"];'
-                   % (folder, other, count))
     out += ['    labelloc=b;',
             '    label=<Grey, down: includes and calls, without those that follow from others.<br/>'
-            '<font color="#c04030">Red, up: how many functions are still called upwards.</font><br/>'
             '<font color="#3070b0">Blue: a struct of functions through which a folder calls those '
             'above it, and how many.</font>>;', "}", ""]
     return "\n".join(out)

@@ -6,15 +6,15 @@
 #include "future/member.h"
 #include "route/pool.h"
 
-bool lanepool_i_call_records_init(lanepool_i_call_records *detaches)
+bool lanepool_i_call_records_init(lanepool_i_call_records *calls)
 {
-    detaches->first = NULL;
-    return lanepool_i_mutex_init(&detaches->lock);
+    calls->first = NULL;
+    return lanepool_i_mutex_init(&calls->lock);
 }
 
-void lanepool_i_call_records_fini(lanepool_i_call_records *detaches)
+void lanepool_i_call_records_fini(lanepool_i_call_records *calls)
 {
-    lanepool_i_mutex_fini(&detaches->lock);
+    lanepool_i_mutex_fini(&calls->lock);
 }
 
 /* --- the list --- */
@@ -24,44 +24,44 @@ bool lanepool_i_run_is_of_pool(const lanepool_run *run)
     return run != NULL && run->pool != NULL;
 }
 
-lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *detaches,
+lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *calls,
                                                   const lanepool_i_task *task)
 {
-    lanepool_i_mutex_lock(&detaches->lock);
-    lanepool_i_call_record *call = detaches->first;
+    lanepool_i_mutex_lock(&calls->lock);
+    lanepool_i_call_record *call = calls->first;
     while (call != NULL && call->task != task)
         call = call->next;
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
     return call;
 }
 
-lanepool_i_task *lanepool_i_call_record_receiver_of(lanepool_i_call_records *detaches,
+lanepool_i_task *lanepool_i_call_record_receiver_of(lanepool_i_call_records *calls,
                                                     const lanepool_i_task *task)
 {
     lanepool_i_task *receiver = NULL;
-    lanepool_i_mutex_lock(&detaches->lock);
-    for (const lanepool_i_call_record *call = detaches->first; call != NULL; call = call->next)
+    lanepool_i_mutex_lock(&calls->lock);
+    for (const lanepool_i_call_record *call = calls->first; call != NULL; call = call->next)
         if (call->task == task)
             receiver = call->receiver;
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
     return receiver;
 }
 
-size_t lanepool_i_call_records_each_receiver(lanepool_i_call_records *detaches, size_t most,
+size_t lanepool_i_call_records_each_receiver(lanepool_i_call_records *calls, size_t most,
                                              void (*found)(lanepool_i_task *receiver,
                                                            lanepool_i_task *giver, void *context),
                                              void *context)
 {
     size_t count = 0;
-    lanepool_i_mutex_lock(&detaches->lock);
-    for (const lanepool_i_call_record *call = detaches->first; call != NULL; call = call->next) {
+    lanepool_i_mutex_lock(&calls->lock);
+    for (const lanepool_i_call_record *call = calls->first; call != NULL; call = call->next) {
         if (call->receiver == NULL)
             continue;
         if (count < most)
             found(call->receiver, call->task, context);
         count++;
     }
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
     return count;
 }
 
@@ -72,29 +72,29 @@ lanepool_i_call_record *lanepool_i_call_record_make(lanepool_run *run)
     lanepool_i_call_record *call = lanepool_i_memory_alloc(sizeof *call);
     if (call == NULL)
         return NULL;
-    lanepool_i_call_records *detaches = run->pool->call_records;
+    lanepool_i_call_records *calls = run->pool->call_records;
     *call = (lanepool_i_call_record){ .pool = run->pool, .task = run->task };
     atomic_init(&call->state, 0);
     atomic_init(&call->references, 1);
     LANEPOOL_I_QUARANTINE_NAME(call, run->pool->quarantine);
-    lanepool_i_mutex_lock(&detaches->lock);
-    call->next = detaches->first;
-    call->link = &detaches->first;
+    lanepool_i_mutex_lock(&calls->lock);
+    call->next = calls->first;
+    call->link = &calls->first;
     if (call->next != NULL)
         call->next->link = &call->next;
-    detaches->first = call;
-    lanepool_i_mutex_unlock(&detaches->lock);
+    calls->first = call;
+    lanepool_i_mutex_unlock(&calls->lock);
     run->call = call;
     return call;
 }
 
-static void unlink_record(lanepool_i_call_records *detaches, lanepool_i_call_record *call)
+static void unlink_record(lanepool_i_call_records *calls, lanepool_i_call_record *call)
 {
-    lanepool_i_mutex_lock(&detaches->lock);
+    lanepool_i_mutex_lock(&calls->lock);
     *call->link = call->next;
     if (call->next != NULL)
         call->next->link = call->link;
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
 }
 
 /* The future may outlive the pool, and so may the record. */
@@ -171,17 +171,17 @@ void lanepool_i_call_record_end_claimed(lanepool_pool *pool, lanepool_i_thread_r
 }
 
 /* Returns a claimed task, or NULL. While the list is locked, no listed record is freed. */
-static lanepool_i_call_record *claim_one(lanepool_i_call_records *detaches, bool *some_busy)
+static lanepool_i_call_record *claim_one(lanepool_i_call_records *calls, bool *some_busy)
 {
     *some_busy = false;
-    lanepool_i_mutex_lock(&detaches->lock);
-    lanepool_i_call_record *call = detaches->first;
+    lanepool_i_mutex_lock(&calls->lock);
+    lanepool_i_call_record *call = calls->first;
     bool busy;
     while (call != NULL && !lanepool_i_call_record_claim(call, &busy)) {
         *some_busy |= busy;
         call = call->next;
     }
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
     return call;
 }
 

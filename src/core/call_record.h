@@ -70,24 +70,24 @@ typedef struct lanepool_i_call_records {
     lanepool_i_call_record *first; /* L */
 } lanepool_i_call_records;
 
-bool lanepool_i_call_records_init(lanepool_i_call_records *detaches);
-void lanepool_i_call_records_fini(lanepool_i_call_records *detaches);
+bool lanepool_i_call_records_init(lanepool_i_call_records *calls);
+void lanepool_i_call_records_fini(lanepool_i_call_records *calls);
 
 /* Returns true if `run` is a call that runs a task of a pool. */
 bool lanepool_i_run_is_of_pool(const lanepool_run *run);
 /* Returns the call's record, made if necessary. NULL if memory cannot be allocated. */
 lanepool_i_call_record *lanepool_i_call_record_make(lanepool_run *run);
 /* Returns the receiver of a task that has not ended, or NULL. */
-lanepool_i_task *lanepool_i_call_record_receiver_of(lanepool_i_call_records *detaches,
+lanepool_i_task *lanepool_i_call_record_receiver_of(lanepool_i_call_records *calls,
                                                     const lanepool_i_task *task);
 /* Calls `found` for at most `most` receivers whose givers have not ended, and returns how many
  * there are. Holds the lock, so the givers do not end before the return. */
-size_t lanepool_i_call_records_each_receiver(lanepool_i_call_records *detaches, size_t most,
+size_t lanepool_i_call_records_each_receiver(lanepool_i_call_records *calls, size_t most,
                                              void (*found)(lanepool_i_task *receiver,
                                                            lanepool_i_task *giver, void *context),
                                              void *context);
 /* Returns the task's record, or NULL. */
-lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *detaches,
+lanepool_i_call_record *lanepool_i_call_record_of(lanepool_i_call_records *calls,
                                                   const lanepool_i_task *task);
 /* Called when the function has returned or ended its thread. Returns true if the task ends now,
  * with *result if it was completed. */

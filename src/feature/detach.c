@@ -164,12 +164,12 @@ static void count_receiver(lanepool_pool *pool, lanepool_i_thread_record *record
 }
 
 /* Makes the receiver visible to calls that cancel several tasks. */
-static void set_receiver(lanepool_i_call_records *detaches, lanepool_i_call_record *call,
+static void set_receiver(lanepool_i_call_records *calls, lanepool_i_call_record *call,
                          lanepool_i_task *receiver)
 {
-    lanepool_i_mutex_lock(&detaches->lock);
+    lanepool_i_mutex_lock(&calls->lock);
     call->receiver = receiver;
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
 }
 
 /* An accepted receiver cannot start before this function has returned. */

@@ -110,10 +110,10 @@ static void add_detached_row(lanepool_i_census *census, lanepool_i_task *task)
 static bool copy_detached_tasks(lanepool_i_census *census)
 {
     const uint32_t over = LANEPOOL_I_CALL_RETURNED | LANEPOOL_I_CALL_DECIDED;
-    lanepool_i_call_records *detaches = census->pool->call_records;
+    lanepool_i_call_records *calls = census->pool->call_records;
     bool has_room = true;
-    lanepool_i_mutex_lock(&detaches->lock);
-    for (const lanepool_i_call_record *call = detaches->first; call != NULL && has_room;
+    lanepool_i_mutex_lock(&calls->lock);
+    for (const lanepool_i_call_record *call = calls->first; call != NULL && has_room;
          call = call->next) {
         if ((load_acquire(&call->state) & over) != LANEPOOL_I_CALL_RETURNED)
             continue;
@@ -121,7 +121,7 @@ static bool copy_detached_tasks(lanepool_i_census *census)
         if (has_room)
             add_detached_row(census, call->task);
     }
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_unlock(&calls->lock);
     return has_room;
 }
 

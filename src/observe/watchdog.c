@@ -161,11 +161,11 @@ static void find_closed_gate(lanepool_pool *pool, lanepool_i_thread_record *reco
     *closed = lanepool_i_gates_any_closed(&pool->lane_table);
 }
 
-static bool has_detached_tasks(lanepool_i_call_records *detaches)
+static bool has_detached_tasks(lanepool_i_call_records *calls)
 {
-    lanepool_i_mutex_lock(&detaches->lock);
-    bool has = detaches->first != NULL;
-    lanepool_i_mutex_unlock(&detaches->lock);
+    lanepool_i_mutex_lock(&calls->lock);
+    bool has = calls->first != NULL;
+    lanepool_i_mutex_unlock(&calls->lock);
     return has;
 }
 

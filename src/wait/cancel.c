@@ -403,10 +403,10 @@ static void cancel_receiver(lanepool_i_task *receiver, lanepool_i_task *giver, v
  */
 static bool cancel_receivers(struct cancelling *cancelling)
 {
-    lanepool_i_call_records *detaches = cancelling->census.pool->call_records;
+    lanepool_i_call_records *calls = cancelling->census.pool->call_records;
     size_t room = 0;
     size_t count;
-    while ((count = lanepool_i_call_records_each_receiver(detaches, room, cancel_receiver,
+    while ((count = lanepool_i_call_records_each_receiver(calls, room, cancel_receiver,
                                                           cancelling)) > room) {
         room = count;
         if (!lanepool_i_vector_reserve(&cancelling->cancelled, room, sizeof(struct cancelled_task)))

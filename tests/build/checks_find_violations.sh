@@ -102,13 +102,16 @@ if command -v python3 >/dev/null; then
     echo "$up_call" >>"$place/p/$low.c"
     finds "a call that points up, in an object of a program" layers ""
     objects_in=src
-    echo "$up_call" >>"$place/p/$low.c"
-    echo '#include "high/high.h"' >>"$place/p/$low.c"
-    echo 'up: low/low.c high/high.h lanepool_i_high' >>"$place/p/$table"
+    for i in 0 1 2 3; do
+        echo "int f$(((i + 1) % 4))(void); int f$i(void) { return f$(((i + 1) % 4))(); }" \
+            >"$place/p/src/high/f$i.c"
+    done
     passes layers ""
-    fresh
-    echo 'up: low/low.c high/high.h lanepool_i_high' >>"$place/p/$table"
-    finds "a row of the table that is not true any more" layers ""
+    for i in 0 1 2 3 4; do
+        echo "int f$(((i + 1) % 5))(void); int f$i(void) { return f$(((i + 1) % 5))(); }" \
+            >"$place/p/src/high/f$i.c"
+    done
+    finds "five files that need one another" layers ""
     mkdir "$place/p/src/attic"
     echo 'int x;' >>"$place/p/src/attic/unknown.c"
     finds "a file whose folder is not in the table" layers ""

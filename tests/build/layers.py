@@ -3,11 +3,11 @@
 
     layers.py <sources> <table> [--public <directory of headers>] [object file...]
 
-The table is docs/diagrams/layers.txt. It names the folders from top to bottom, and all exceptions:
-includes and calls that still point up, structs of functions through which a lower folder calls a
-higher one, and public headers with the files of their functions. Each row must be true,
-and there may be no other exception. The objects are the compiled sources; without them calls are
-not checked.
+The table is docs/diagrams/layers.txt. It names the folders from top to bottom, the structs of
+functions through which a lower folder calls a higher one, and public headers with the files of
+their functions. Each row must be true. The objects are the compiled sources; without them calls are
+not checked. At most four files may need one another: then a reader must know all of them to
+understand one.
 """
 import argparse
 import collections
@@ -17,13 +17,14 @@ import subprocess
 import sys
 
 
+KNOT_MAX = 4  # files that need one another
+
+
 class Table:
     """The contents of layers.txt."""
 
     def __init__(self, path):
         self.level = {}  # folder -> its position from the bottom
-        self.up_includes = set()  # (file, header)
-        self.up_calls = set()  # (file, function)
         self.tables = {}  # (header, type) -> (count, folders)
         self.public = {}  # public header -> stems
         folders = []
@@ -32,10 +33,7 @@ class Table:
             words = rest.split()
             if line.startswith("#") or not words:
                 continue
-            if head == "up":
-                self.up_includes.add((words[0], words[1]))
-                self.up_calls |= {(words[0], name) for name in words[2:]}
-            elif head == "table":
+            if head == "table":
                 self.tables[words[0], words[1]] = (int(words[2]), words[3:])
             elif head == "public":
                 self.public[words[0]] = words[1:]
@@ -103,18 +101,12 @@ def check_files(table, texts):
 
 
 def check_includes(table, texts):
-    seen = set()
     edges = {}
     for file, text in sorted(texts.items()):
         edges[file] = [name for name in includes_of(text) if name in texts]
         for name in edges[file]:
-            if not table.points_up(file, name):
-                continue
-            seen.add((file, name))
-            if (file, name) not in table.up_includes:
+            if table.points_up(file, name):
                 yield "%s includes %s, which is in a higher folder" % (file, name)
-    for file, name in sorted(table.up_includes - seen):
-        yield "%s does not include %s any more: remove it from the table" % (file, name)
     cycle = cycle_in(edges)
     if cycle:
         yield "cycle of includes: " + " -> ".join(cycle)
@@ -144,15 +136,35 @@ def cycle_in(edges):
 
 
 def check_calls(table, sources, objects):
-    seen = set()
+    edges = collections.defaultdict(set)
     for file, name, other in calls_of(sources, objects):
-        if not table.points_up(file, other):
-            continue
-        seen.add((file, name))
-        if (file, name) not in table.up_calls:
+        edges[file].add(other)
+        if table.points_up(file, other):
             yield "%s calls %s in %s, which is in a higher folder" % (file, name, other)
-    for file, name in sorted(table.up_calls - seen):
-        yield "%s does not call %s any more: remove it from the table" % (file, name)
+    for knot in knots_of(edges):
+        if len(knot) > KNOT_MAX:
+            yield "%d files need one another: %s" % (len(knot), " ".join(knot))
+
+
+def knots_of(edges):
+    """Yields the groups of files that need one another."""
+
+    def reachable(start):
+        seen, stack = set(), [start]
+        while stack:
+            for other in edges.get(stack.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    stack.append(other)
+        return seen
+
+    reach = {file: reachable(file) for file in edges}
+    done = set()
+    for file in sorted(edges):
+        knot = sorted(other for other in reach[file] if file in reach.get(other, ()))
+        if knot and file not in done:
+            done |= set(knot)
+            yield knot
 
 
 def check_tables(table, texts):
@@ -208,8 +220,6 @@ def main():
         findings += check_calls(table, sources, given.objects)
     for finding in findings:
         print(finding)
-    print("%d functions are still called upwards, in %d places"
-          % (len({name for _, name in table.up_calls}), len(table.up_calls)))
     return 1 if findings else 0
 
 
