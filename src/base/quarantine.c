@@ -29,7 +29,7 @@ lanepool_i_quarantine *lanepool_i_quarantine_open(void)
         return NULL;
     *quarantine = (lanepool_i_quarantine){ .creator = lanepool_i_creator_self() };
     atomic_init(&quarantine->references, 1);
-    if (lanepool_i_mutex_init(&quarantine->lock))
+    if (lanepool_i_mutex_init(&quarantine->lock, LANEPOOL_I_LOCK_QUARANTINE))
         return quarantine;
     lanepool_i_memory_free(quarantine);
     return NULL;

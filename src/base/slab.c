@@ -60,7 +60,7 @@ bool lanepool_i_slab_init(lanepool_i_slab *slab, const lanepool_allocator *alloc
         slab->classes[class].open = NULL;
         slab->classes[class].full = NULL;
     }
-    return lanepool_i_mutex_init(&slab->lock);
+    return lanepool_i_mutex_init(&slab->lock, LANEPOOL_I_LOCK_SLAB);
 }
 
 static void free_block_regions(const lanepool_allocator *allocator, lanepool_i_region *region)

@@ -201,7 +201,7 @@ bool lanepool_i_timers_init(lanepool_i_timers *timers, const lanepool_i_clock_wo
     timers->ends = false;
     timers->work = work;
     timers->owner = owner;
-    if (!lanepool_i_mutex_init(&timers->lock))
+    if (!lanepool_i_mutex_init(&timers->lock, LANEPOOL_I_LOCK_TIMERS))
         return false;
     if (lanepool_i_semaphore_init(&timers->semaphore))
         return true;

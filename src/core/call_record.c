@@ -9,7 +9,7 @@
 bool lanepool_i_call_records_init(lanepool_i_call_records *calls)
 {
     calls->first = NULL;
-    return lanepool_i_mutex_init(&calls->lock);
+    return lanepool_i_mutex_init(&calls->lock, LANEPOOL_I_LOCK_CALL_RECORDS);
 }
 
 void lanepool_i_call_records_fini(lanepool_i_call_records *calls)

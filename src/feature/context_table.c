@@ -221,7 +221,7 @@ bool lanepool_i_contexts_init(lanepool_pool *pool)
     contexts->keeper = lanepool_i_thread_record_create_for_worker(pool, &pool->records, NULL);
     if (contexts->keeper == NULL || !make_buckets(contexts))
         goto retire_keeper;
-    if (!lanepool_i_mutex_init(&contexts->lock))
+    if (!lanepool_i_mutex_init(&contexts->lock, LANEPOOL_I_LOCK_CONTEXTS))
         goto free_buckets;
     if (lanepool_i_timers_init(&contexts->timers, &lanepool_i_work_of_keeper, pool))
         return true;

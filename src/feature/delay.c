@@ -337,7 +337,7 @@ bool lanepool_i_delays_init(lanepool_pool *pool)
     lanepool_i_delays *delays = pool->delays;
     if (!lanepool_i_timers_init(&delays->timers, &work_of_clock, pool))
         return false;
-    if (lanepool_i_mutex_init(&delays->lock))
+    if (lanepool_i_mutex_init(&delays->lock, LANEPOOL_I_LOCK_DELAYS))
         return true;
     lanepool_i_timers_fini(&delays->timers);
     return false;

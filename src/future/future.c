@@ -20,7 +20,7 @@ lanepool_future *lanepool_i_future_create(const lanepool_allocator *allocator, s
         *status = LANEPOOL_NOMEM;
         return NULL;
     }
-    if (!lanepool_i_mutex_init(&future->lock)) {
+    if (!lanepool_i_mutex_init(&future->lock, LANEPOOL_I_LOCK_FUTURE)) {
         lanepool_i_deallocate(allocator, future, size);
         *status = LANEPOOL_NO_RESOURCE;
         return NULL;

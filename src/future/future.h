@@ -47,15 +47,14 @@ struct lanepool_i_sequence_call {
 struct lanepool_future {
     _Atomic size_t references;
     lanepool_i_mutex lock;
-    bool complete;                        /* L */
-    bool started;                         /* L: the task's function was called to run */
-    bool awaits_retry;                    /* L: the function returned and will be called again */
-    bool cancelled;                       /* L: the function will never be called to run */
-    bool is_member;                       /* I: part of a lanepool_i_member; see member.h */
-    lanepool_i_creator creator;           /* I */
-    const lanepool_i_future_owner *owner; /* I: NULL: the pool */
-    lanepool_i_task *task;                /* L: until complete; valid while the lock is held */
-    lanepool_pool *pool;                  /* L: until complete; NULL for a sequence's task */
+    bool complete;              /* L */
+    bool started;               /* L: the task's function was called to run */
+    bool awaits_retry;          /* L: the function returned and will be called again */
+    bool cancelled;             /* L: the function will never be called to run */
+    bool is_member;             /* I: part of a lanepool_i_member; see member.h */
+    lanepool_i_creator creator; /* I */
+    lanepool_i_task *task;      /* L: until complete; valid while the lock is held */
+    lanepool_pool *pool;        /* L: until complete; NULL for a sequence's task */
     struct lanepool_i_sequence_task *sequence_task; /* L: until complete: the sequence's task */
     struct lanepool_i_delayed *delayed;   /* L: until the task is in the inbox; then NULL */
     bool stopped;                         /* L: of a periodic task: this run must not start */
@@ -64,6 +63,7 @@ struct lanepool_future {
     lanepool_i_listener **last;           /* L: where the next listener is linked */
     lanepool_i_task *tombstone;           /* L: the tombstone, until it has left its lanes */
     lanepool_i_message tombstone_message; /* makes the router turn the task into a tombstone */
+    const lanepool_i_future_owner *owner; /* I: NULL: the pool */
     const lanepool_allocator *allocator;  /* I: of this memory; NULL: the system's */
     size_t size;                          /* I: of this memory */
     _Atomic bool asked_to_end;            /* A: the running task was asked to stop early */

@@ -31,7 +31,7 @@ bool lanepool_i_lane_memory_init(lanepool_i_lane_memory *store, const lanepool_a
     store->settled_so_far = 0;
     store->partial = NULL;
     store->full = NULL;
-    return lanepool_i_mutex_init(&store->lock);
+    return lanepool_i_mutex_init(&store->lock, LANEPOOL_I_LOCK_LANE_MEMORY);
 }
 
 static void free_lane_regions(const lanepool_i_lane_memory *store, lanepool_i_lane_region *region)

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "platform/lock_order.h"
+
 #if defined(LANEPOOL_PLATFORM)
 #include LANEPOOL_PLATFORM
 #else
@@ -46,8 +48,9 @@ void lanepool_i_report_misuse(const char *function, const char *what);
 void lanepool_i_thread_set_name(const char *name);
 
 /* A lock for short, rare sections. No callback, no join and no allocation under it, with one
- * exception: the buckets of lane limits (lane_quota.h). */
-bool lanepool_i_mutex_init(lanepool_i_mutex *mutex);
+ * exception: the buckets of lane limits (lane_quota.h). lock_order.h says which lock it is, and
+ * which others a thread may hold meanwhile. */
+bool lanepool_i_mutex_init(lanepool_i_mutex *mutex, lanepool_i_lock lock);
 void lanepool_i_mutex_fini(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_lock(lanepool_i_mutex *mutex);
 void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex);

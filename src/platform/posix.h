@@ -22,6 +22,9 @@ typedef struct lanepool_i_thread {
 
 typedef struct lanepool_i_mutex {
     pthread_mutex_t mutex;
+#if defined(LANEPOOL_CHECKED)
+    lanepool_i_lock lock;
+#endif
 } lanepool_i_mutex;
 
 /* musl has no sem_clockwait(), so there a condition variable takes its place. */

@@ -79,7 +79,7 @@ static lanepool_status init_parts(lanepool_pool *pool)
         goto fini_call_records;
     lanepool_i_lane_init_void(&pool->failures->void_lane);
     lanepool_i_parked_init(pool->failures);
-    if (!lanepool_i_mutex_init(&pool->failures->lock))
+    if (!lanepool_i_mutex_init(&pool->failures->lock, LANEPOOL_I_LOCK_FAILURES))
         goto fini_delays;
     if (!lanepool_i_lifecycle_init(&pool->lifecycle, pool->options.workers_min))
         goto fini_failures;

@@ -25,7 +25,7 @@ bool lanepool_i_lifecycle_init(lanepool_i_lifecycle *lifecycle, size_t worker_co
     lifecycle->joined = false;
     atomic_init(&lifecycle->pins, 0);
     lifecycle->unpinned = NULL;
-    if (lanepool_i_mutex_init(&lifecycle->lock))
+    if (lanepool_i_mutex_init(&lifecycle->lock, LANEPOOL_I_LOCK_LIFECYCLE))
         return true;
     lanepool_i_pages_free(lifecycle->state, LANEPOOL_I_PAGE_SIZE);
     return false;

@@ -410,7 +410,8 @@ static bool init_worker_lanes(lanepool_pool *pool)
         return false;
     memset(pool->worker_lanes.lanes, 0, size);
     for (size_t i = 0; i < pool->options.workers; i++)
-        if (!lanepool_i_mutex_init(&pool->worker_lanes.lanes[i].lock)) {
+        if (!lanepool_i_mutex_init(&pool->worker_lanes.lanes[i].lock,
+                                   LANEPOOL_I_LOCK_WORKER_LANE)) {
             fini_worker_lanes(pool, i);
             return false;
         }

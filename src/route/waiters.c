@@ -11,7 +11,7 @@ bool lanepool_i_waits_init(lanepool_i_waits *waits)
     waits->pumps = NULL;
     atomic_init(&waits->caller_count, 0);
     atomic_init(&waits->sleeping, 0);
-    return lanepool_i_mutex_init(&waits->lock);
+    return lanepool_i_mutex_init(&waits->lock, LANEPOOL_I_LOCK_WAITS);
 }
 
 void lanepool_i_waits_fini(lanepool_i_waits *waits)

@@ -33,7 +33,7 @@ bool lanepool_i_admission_init(lanepool_i_admission *admission, lanepool_i_threa
     admission->last = &admission->first;
     admission->closed = false;
     atomic_init(&admission->waiting, 0);
-    return lanepool_i_mutex_init(&admission->lock);
+    return lanepool_i_mutex_init(&admission->lock, LANEPOOL_I_LOCK_ADMISSION);
 }
 
 void lanepool_i_admission_fini(lanepool_i_admission *admission)

@@ -12,7 +12,7 @@ bool lanepool_i_thread_records_init(lanepool_i_thread_records *records, lanepool
     memset(records, 0, sizeof *records);
     records->slab = slab;
     records->rings = rings;
-    return lanepool_i_mutex_init(&records->lock);
+    return lanepool_i_mutex_init(&records->lock, LANEPOOL_I_LOCK_THREAD_RECORDS);
 }
 
 /* Frees the record if `owner` was its last owner. Acquire and release: it is freed after the other

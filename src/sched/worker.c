@@ -450,7 +450,7 @@ bool lanepool_i_workers_init(lanepool_i_workers *workers, size_t worker_count, s
     workers->all = lanepool_i_memory_alloc(worker_count * sizeof *workers->all);
     if (workers->all == NULL)
         return false;
-    if (!lanepool_i_mutex_init(&workers->overflow_lock))
+    if (!lanepool_i_mutex_init(&workers->overflow_lock, LANEPOOL_I_LOCK_OVERFLOW))
         goto free_workers;
     if (!lanepool_i_sleepers_init(&workers->sleepers, worker_count, resident, start_absent_worker,
                                   workers))

@@ -79,7 +79,7 @@ static lanepool_i_sequence_work *make_work(lanepool_executor *executor,
     memset(work, 0, sizeof *work);
     work->base = *functions;
     work->executor = executor;
-    if (!lanepool_i_mutex_init(&work->lock)) {
+    if (!lanepool_i_mutex_init(&work->lock, LANEPOOL_I_LOCK_WORK)) {
         lanepool_i_memory_free(work);
         return NULL;
     }
@@ -274,7 +274,7 @@ lanepool_status lanepool_executor_create(const lanepool_executor_functions *func
     made->armed_ns = UINT64_MAX;
     made->by_clock = known.execute_after == NULL;
     atomic_init(&made->references, 1);
-    if (!lanepool_i_mutex_init(&made->lock))
+    if (!lanepool_i_mutex_init(&made->lock, LANEPOOL_I_LOCK_EXECUTOR))
         goto free_memory;
     if (!lanepool_i_timers_init(&made->timers, NULL, NULL))
         goto fini_lock;

@@ -16,7 +16,7 @@ bool lanepool_i_rings_init(lanepool_i_rings *rings, size_t events, size_t worker
     if (events > 0 && lanepool_i_counter_is_usable() &&
         (rings->anchors = lanepool_i_clock_anchors_create()) == NULL)
         return false;
-    if (lanepool_i_mutex_init(&rings->lock))
+    if (lanepool_i_mutex_init(&rings->lock, LANEPOOL_I_LOCK_RINGS))
         return true;
     lanepool_i_clock_anchors_free(rings->anchors);
     return false;

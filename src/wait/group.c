@@ -43,7 +43,7 @@ lanepool_status lanepool_group_create(const lanepool_group_options *options, lan
     created->creator = lanepool_i_creator_self();
     created->ring.older = created->ring.newer = &created->ring;
     created->last = &created->untaken;
-    if (!lanepool_i_mutex_init(&created->lock)) {
+    if (!lanepool_i_mutex_init(&created->lock, LANEPOOL_I_LOCK_GROUP)) {
         lanepool_i_memory_free(created);
         return LANEPOOL_NO_RESOURCE;
     }

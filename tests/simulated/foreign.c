@@ -179,7 +179,7 @@ bool foreign_try_open(const struct foreign_manner *manner)
     memset(&behind, 0, sizeof behind);
     behind.manner = *manner;
     behind.manner.times += behind.manner.times == 0;
-    if (!lanepool_i_mutex_init(&behind.lock))
+    if (!lanepool_i_mutex_init(&behind.lock, LANEPOOL_I_LOCK_LIFECYCLE))
         return false;
     if (!lanepool_i_semaphore_init(&behind.arrivals))
         goto fini_lock;

@@ -72,11 +72,29 @@ bool lanepool_i_thread_slot_hook(void (*at_exit)(void *value))
 
 /* --- locks --- */
 
-bool lanepool_i_mutex_init(lanepool_i_mutex *mutex)
+static void take_lock(lanepool_i_mutex *mutex)
+{
+    mutex->owner = sim.current;
+    mutex->held_before = sim.current->last_lock;
+    sim.current->last_lock = mutex;
+    HAPPENS_AFTER(mutex);
+}
+
+static void leave_lock(lanepool_i_mutex *mutex)
+{
+    lanepool_i_mutex **at = &sim.current->last_lock;
+
+    while (*at != mutex)
+        at = &(*at)->held_before;
+    *at = mutex->held_before;
+    mutex->owner = NULL;
+}
+
+bool lanepool_i_mutex_init(lanepool_i_mutex *mutex, lanepool_i_lock lock)
 {
     if (sim_fault())
         return false;
-    *mutex = (lanepool_i_mutex){ NULL, true };
+    *mutex = (lanepool_i_mutex){ .lock = lock, .usable = true };
     sim.held++;
     return true;
 }
@@ -97,10 +115,13 @@ void lanepool_i_mutex_lock(lanepool_i_mutex *mutex)
         sim_fail("a lock is used that does not exist");
     if (mutex->owner == sim.current)
         sim_fail("a lock is taken twice by one thread");
+    const lanepool_i_mutex *last = sim.current->last_lock;
+    if (last != NULL && !lanepool_i_lock_may_follow(last->lock, mutex->lock))
+        sim_fail("lock %d is taken under lock %d, against the order of lock_order.h",
+                 (int)mutex->lock, (int)last->lock);
     while (mutex->owner != NULL)
         (void)sim_wait(mutex, UINT64_MAX);
-    mutex->owner = sim.current;
-    HAPPENS_AFTER(mutex);
+    take_lock(mutex);
 }
 
 bool lanepool_i_mutex_try(lanepool_i_mutex *mutex)
@@ -108,8 +129,7 @@ bool lanepool_i_mutex_try(lanepool_i_mutex *mutex)
     sim_step(SIM_LOCK, mutex);
     if (mutex->owner != NULL)
         return false;
-    mutex->owner = sim.current;
-    HAPPENS_AFTER(mutex);
+    take_lock(mutex);
     return true;
 }
 
@@ -119,7 +139,7 @@ void lanepool_i_mutex_unlock(lanepool_i_mutex *mutex)
     if (!mutex->usable || mutex->owner != sim.current)
         sim_fail("a lock is released by a thread that does not hold it");
     HAPPENS_BEFORE(mutex);
-    mutex->owner = NULL;
+    leave_lock(mutex);
     sim_wake(mutex);
 }
 

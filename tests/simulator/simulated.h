@@ -11,6 +11,7 @@
 #ifndef TESTS_SIMULATOR_SIMULATED_H
 #define TESTS_SIMULATOR_SIMULATED_H
 
+#include "platform/lock_order.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,7 +84,9 @@ typedef struct lanepool_i_thread {
 } lanepool_i_thread;
 
 typedef struct lanepool_i_mutex {
-    const struct sim_fiber *owner;
+    struct sim_fiber *owner;
+    struct lanepool_i_mutex *held_before; /* the owner's last lock before this one, or NULL */
+    lanepool_i_lock lock;
     bool usable;
 } lanepool_i_mutex;
 

@@ -30,6 +30,7 @@ struct sim_fiber {
     uint32_t store_count;
     void *slot;
     void *drains;
+    lanepool_i_mutex *last_lock; /* that it has taken and not released; see door.c */
     void *(*main)(void *argument);
     void *argument;
     void *joined_by; /* only its address is used: sim_join() waits for it */
