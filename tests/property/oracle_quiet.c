@@ -371,6 +371,7 @@ static bool is_blocked(const struct workload_task *what, const struct oracle_tas
            oracle_when(&task->submit_begin) != 0 && oracle_when(&task->submit_end) == 0;
 }
 
+/* A periodic task whose timer was cancelled is pending until the clock thread has ended it. */
 static void check_submitters(const struct oracle_log *log, const struct workload *workload,
                              struct oracle_verdict *verdict)
 {
@@ -378,6 +379,9 @@ static void check_submitters(const struct oracle_log *log, const struct workload
     bool waits[QUIET_TASKS_MAX] = { false };
     uint32_t blocked = 0;
 
+    if (workload->series_count > 0 && is_clock_busy(log, workload)) {
+        return;
+    }
     for (uint32_t i = 0; i < workload->params.task_count; i++) {
         blocked += is_blocked(&workload->tasks[i], &log->tasks[i]);
     }
