@@ -500,7 +500,6 @@ static bool has_contexts(const lanepool_options *options)
 }
 
 const lanepool_i_feature lanepool_i_feature_context = {
-    .name = "contexts",
     .is_wanted = has_contexts,
     .end_call = end_uses_of_call,
 };

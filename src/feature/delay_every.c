@@ -417,7 +417,6 @@ lanepool_status lanepool_pool_submit_every(lanepool_pool *pool, const lanepool_t
 }
 
 const lanepool_i_feature lanepool_i_feature_periodic = {
-    .name = "periodic tasks",
     .recycle = recycle_run,
     .dispose = free_run,
 };

@@ -214,7 +214,6 @@ static bool has_lane_limits(const lanepool_options *options)
 }
 
 const lanepool_i_feature lanepool_i_feature_lane_limit = {
-    .name = "lane limits",
     .is_wanted = has_lane_limits,
     .admit = charge_task,
     .unadmit = discharge_thread,

@@ -184,6 +184,5 @@ void lanepool_i_poison_notify(lanepool_pool *pool, lanepool_i_thread_record *rec
 }
 
 const lanepool_i_feature lanepool_i_feature_poison = {
-    .name = "poison",
     .build = require_check,
 };

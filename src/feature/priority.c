@@ -277,7 +277,6 @@ static bool has_priorities(const lanepool_options *options)
 }
 
 const lanepool_i_feature lanepool_i_feature_priority = {
-    .name = "priorities",
     .is_wanted = has_priorities,
     .place = link_task,
     .leave = unlink_task,

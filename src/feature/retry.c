@@ -415,7 +415,6 @@ bool lanepool_i_retry_end_at_stop(lanepool_pool *pool, lanepool_i_thread_record 
 }
 
 const lanepool_i_feature lanepool_i_feature_retry = {
-    .name = "retry",
     .member_size = policy_member_size,
     .build = build_attempts,
     .refuses_start = refuses_attempt,

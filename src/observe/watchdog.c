@@ -279,6 +279,5 @@ void lanepool_i_watchdog_fini(lanepool_i_watchdog *watchdog)
 }
 
 const lanepool_i_feature lanepool_i_feature_watchdog = {
-    .name = "watchdog",
     .on_clock = check_on_clock,
 };

@@ -21,7 +21,6 @@
 struct lanepool_detached;
 
 typedef struct lanepool_i_feature {
-    const char *name;
     /* Returns true if the pool's options ask for the feature. NULL: every pool has it. */
     bool (*is_wanted)(const lanepool_options *options);
 

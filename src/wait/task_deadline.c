@@ -111,7 +111,6 @@ static uint64_t judge_all_fired(lanepool_pool *pool, lanepool_i_thread_record *r
 }
 
 const lanepool_i_feature lanepool_i_feature_deadline = {
-    .name = "deadline",
     .build = build_expiry,
     .on_clock = judge_all_fired,
 };
