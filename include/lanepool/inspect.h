@@ -226,7 +226,7 @@ lanepool_explain(lanepool_future *future, lanepool_write_fn write, void *context
 
 /**
  * @defgroup events Events
- * What happens in a pool with `trace_events`. Each thread has a ring; a full ring overwrites its
+ * The events of a pool with `trace_events`. Each thread has a ring; a full ring overwrites its
  * oldest event, and each reader counts the events that it has missed. @{
  */
 

@@ -16,7 +16,7 @@ LANEPOOL_C_BEGIN
 
 /**
  * @defgroup tasks Tasks
- * What a program submits: a function, its context, and what it claims. @{
+ * A task is a function, its context, and its claims. @{
  */
 
 /** A handle of a task's completion and result; see future.h. */
@@ -279,7 +279,7 @@ lanepool_pool_parked(lanepool_pool *pool, lanepool_parked_tasks **failures);
 /** Releases a list of parked tasks. */
 LANEPOOL_API void lanepool_parked_tasks_release(lanepool_parked_tasks *failures);
 
-/** What happens to a parked task. */
+/** How a parked task is resolved. */
 typedef enum lanepool_resolution {
     LANEPOOL_RESOLVE_RETRY = 0, /**< it is retried, and its attempts are counted anew */
     LANEPOOL_RESOLVE_SKIP = 1,  /**< it ends as FAILED or ABANDONED, and its lanes are released */

@@ -30,7 +30,7 @@ typedef struct ending {
 enum outcome {
     CALLED,               /* the function is to be called now */
     ENDED,                /* the task ends now, with the result in `ending` */
-    RETURNED_WITH_RECORD, /* the function has returned, and the task has a detach record; see
+    RETURNED_WITH_RECORD, /* the function has returned, and its call has a record; see
                              call_record.h */
     WAS_CANCELLED         /* the task was cancelled; only its entries are left */
 };
@@ -360,7 +360,7 @@ static LANEPOOL_I_COLD void run_tombstone(lanepool_pool *pool, lanepool_i_thread
         lanepool_i_router_reap_later(pool, record, task);
 }
 
-/* --- tasks with a detach record --- */
+/* --- tasks whose call has a record --- */
 
 /* A receiver becomes the first of the ready tasks. It counts as ready before the giver counts as
  * finished. */

@@ -19,7 +19,7 @@ struct lanepool_run {
     lanepool_run *outer;   /* the call that this thread is already in, if it waits inside a task */
     lanepool_i_task *task; /* NULL for a sequence's task */
     void *value;           /* for the task's future */
-    struct lanepool_detached *call; /* the detach record, or NULL; see detach.h */
+    struct lanepool_detached *call; /* its record, or NULL; see call_record.h */
     size_t worker;                  /* SIZE_MAX if no worker runs the task */
 };
 
@@ -62,7 +62,7 @@ void lanepool_i_run_end_after_failure(lanepool_pool *pool, lanepool_i_thread_rec
 /* Makes a tombstone of a task that its future has cancelled. */
 void lanepool_i_run_set_tombstone(lanepool_i_thread_record *record, lanepool_i_task *task);
 
-/* What an executor is handed to run. */
+/* Work that a pool runs as an executor. */
 struct lanepool_work {
     void (*run)(lanepool_work *work);                         /* I */
     void (*cancel)(lanepool_work *work, lanepool_status why); /* I: or NULL, of an alarm */

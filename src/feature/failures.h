@@ -1,6 +1,6 @@
 /*
- * What all features that follow a failure share: the pool's policy, messages to the router, and the
- * counts of parked tasks and paused lanes. The record of a failed task is in attempts.h.
+ * Shared by retries, parking and pauses after a failure: the pool's policy, messages to the router,
+ * and the counts of parked tasks and paused lanes. The record of a failed task is in attempts.h.
  */
 #ifndef LANEPOOL_SRC_FEATURE_FAILURES_H
 #define LANEPOOL_SRC_FEATURE_FAILURES_H

@@ -30,7 +30,7 @@ struct lanepool_i_listener {
     lanepool_i_semaphore *semaphore;                            /* I: posted if `then` is NULL */
 };
 
-/* What the owner of a task that belongs to no pool does for the task's future. */
+/* Functions for the future of a task without a pool: the task's owner fills them in. */
 typedef struct lanepool_i_future_owner {
     lanepool_status (*cancel)(lanepool_future *future);
     /* Returns OK once the future is complete. */

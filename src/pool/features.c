@@ -1,5 +1,5 @@
 /*
- * Owns the list of all features. Its order is that of the calls:
+ * Owns the list of the features that the core calls. Its order is that of the calls:
  *
  * - Retry is the first, since it decides how large the task's member is.
  * - A deadline is judged before the watchdog looks for slow tasks.

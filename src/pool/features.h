@@ -1,5 +1,5 @@
 /*
- * The list of all features.
+ * The list of the features that the core calls.
  */
 #ifndef LANEPOOL_SRC_POOL_FEATURES_H
 #define LANEPOOL_SRC_POOL_FEATURES_H

@@ -1,8 +1,8 @@
 /*
- * Features: what a task or a pool may ask for beyond claims. The core names none of them. It calls
- * the functions of this table where a task passes, and only for wide tasks: a task that a feature
- * concerns is wide. pool/features.c lists all features; their order there is the order of the
- * calls.
+ * Features: what a task or a pool may ask for beyond claims. The core calls no feature by name. It
+ * calls the functions of this struct where a task passes. It does so for wide tasks only: a task
+ * that such a feature concerns is wide. pool/features.c lists the features that fill such a struct,
+ * in the order of the calls.
  *
  * There are two kinds of functions. Of the *claiming* ones, the first that returns true has taken
  * the task over, and no other is called. Of the *observing* ones, all are called. If one of several

@@ -1,6 +1,6 @@
 /*
- * The features that not every pool offers, in one table. What a pool offers follows from its
- * layout and its conflict rule. The table is the only place that says so: `create`, the submits and
+ * One table of the features that only some pools offer. A pool's layout and conflict rule decide
+ * which of them it offers. The table is the only place that says so: `create`, the submits and
  * the other calls ask it, and answer LANEPOOL_UNSUPPORTED. docs/features.md shows the same table as
  * a program measures it from outside.
  */

@@ -53,7 +53,7 @@ typedef struct lanepool_i_predicate {
     lanepool_i_task *tails;   /* R: the chains' tails, newest first */
     lanepool_i_task *claimed; /* R: the tasks with claims, newest first */
     lanepool_i_kinds kinds;
-    size_t lacking; /* R: tasks that do not wait for all their conflicts yet */
+    size_t lacking; /* R: tasks with conflicts that they do not wait for yet, for lack of memory */
 } lanepool_i_predicate;
 
 static inline lanepool_i_tracked *lanepool_i_tracked_of(lanepool_i_task *task)
