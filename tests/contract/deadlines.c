@@ -69,20 +69,27 @@ Test(deadlines, task_that_has_not_started_in_time_is_cancelled_and_leaves_its_la
     expect_eq(behind.runs, 1);
 }
 
+/* Runs a step's task in a pool of its own. */
+static void run_alone(struct step *step, lanepool_task *task)
+{
+    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
+    lanepool_future *future;
+
+    task->future = &future;
+    expect_ok(lanepool_pool_submit(pool, task));
+    expect_ok(status_of(future));
+    pool_end(pool);
+    expect_eq(step->runs, 1);
+}
+
 Test(deadlines, task_that_starts_in_time_runs)
 {
     struct step step = { 0 };
-    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_task task = step_task(&step, NULL, 0);
-    lanepool_future *future;
 
     task.start_within_ns = hour_ns;
     task.run_within_ns = hour_ns;
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    expect_ok(status_of(future));
-    pool_end(pool);
-    expect_eq(step.runs, 1);
+    run_alone(&step, &task);
 }
 
 Test(deadlines, members_of_a_batch_and_a_group_expire_with_their_completions)
@@ -238,20 +245,14 @@ Test(deadlines, receiver_that_gets_its_lanes_too_late_is_cancelled)
 {
     struct step step = { 0 };
     struct handing_over handing_over;
-    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
-    lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_future *future;
 
     handing_over.heir = step_task(&step, NULL, 0);
     handing_over.heir.start_within_ns = SOON_NS;
     handing_over.heir.future = &future;
     handing_over.heir.release = step_release;
-    task.function = hand_over;
-    task.context = &handing_over;
-    task.claims = &claim;
-    task.claim_count = 1;
-    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pool_run(pool, lanepool_key_id(1), hand_over, &handing_over));
     pool_end(pool);
     expect_ok(handing_over.status);
     expect_status(status_of(future), LANEPOOL_TIMED_OUT);
@@ -298,17 +299,11 @@ static int run_until_asked(lanepool_run *run, void *context)
 Test(deadlines, task_that_runs_too_long_is_asked_to_end_and_ends_as_it_likes)
 {
     struct step step = { 0 };
-    lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
     lanepool_task task = step_task(&step, NULL, 0);
-    lanepool_future *future;
 
     task.function = run_until_asked;
     task.run_within_ns = SOON_NS;
-    task.future = &future;
-    expect_ok(lanepool_pool_submit(pool, &task));
-    expect_ok(status_of(future));
-    pool_end(pool);
-    expect_eq(step.runs, 1);
+    run_alone(&step, &task);
 }
 
 Test(deadlines, periodic_and_sequence_tasks_have_none)

@@ -59,21 +59,15 @@ Test(groups_members, task_that_lanes_are_handed_over_to_is_a_member_and_may_be_a
 {
     struct step step = { 0 };
     struct handing_over handing_over;
-    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_group *group = group_make(true);
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
-    lanepool_task task = LANEPOOL_TASK_INIT;
     lanepool_pump *pump;
     lanepool_completion completion;
 
     expect_ok(lanepool_pump_create(pool, &pump));
     handing_over.heir = member_task(group, &step, NULL);
     handing_over.heir.pump = pump;
-    task.function = hand_over;
-    task.context = &handing_over;
-    task.claims = &claim;
-    task.claim_count = 1;
-    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pool_run(pool, lanepool_key_id(1), hand_over, &handing_over));
     expect_ok(lanepool_pump_run(pump, 1, LANEPOOL_FOREVER, NULL));
     expect_ok(handing_over.status);
     expect_ok(lanepool_group_next(group, LANEPOOL_FOREVER, &completion));
@@ -162,18 +156,12 @@ Test(groups_members, lanes_are_not_handed_over_to_a_member_of_a_closed_group)
 {
     struct step step = { 0 };
     struct handing_over handing_over;
-    lanepool_claim claim = lanepool_exclusive(1);
     lanepool_group *group = group_make(true);
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
-    lanepool_task task = LANEPOOL_TASK_INIT;
 
     expect_ok(lanepool_group_close(group));
     handing_over.heir = member_task(group, &step, NULL);
-    task.function = hand_over;
-    task.context = &handing_over;
-    task.claims = &claim;
-    task.claim_count = 1;
-    expect_ok(lanepool_pool_submit(pool, &task));
+    expect_ok(lanepool_pool_run(pool, lanepool_key_id(1), hand_over, &handing_over));
     pool_end(pool);
     expect_status(handing_over.status, LANEPOOL_SHUT_DOWN);
     expect_eq(step.runs, 0);

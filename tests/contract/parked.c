@@ -74,21 +74,6 @@ static lanepool_result await(lanepool_future *future)
     return result;
 }
 
-static void expect_held(lanepool_pool *pool)
-{
-    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
-}
-
-static size_t count_kept(lanepool_pool *pool)
-{
-    lanepool_parked_tasks *failures;
-
-    expect_ok(lanepool_pool_parked(pool, &failures));
-    size_t count = failures->count;
-    lanepool_parked_tasks_release(failures);
-    return count;
-}
-
 /* --- listing --- */
 
 Test(parked, kept_task_is_listed_with_all_that_it_holds)
@@ -102,10 +87,10 @@ Test(parked, kept_task_is_listed_with_all_that_it_holds)
     lanepool_parked_tasks *failures;
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
-    expect_eq(count_kept(pool), 0);
+    expect_eq(pool_parked_count(pool), 0);
     lanepool_future *first = submit_failing(pool, &failing, claims, 3);
     lanepool_future *second = submit_on(pool, &other, 9);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_parked(pool, &failures));
     expect_eq(failures->count, 2);
     const lanepool_parked_task *kept = &failures->tasks[0];
@@ -151,7 +136,7 @@ Test(parked, lanes_are_held_until_the_task_is_resolved_and_no_other)
     lanepool_future *future = submit_on(pool, &failing, 1);
     expect_ok(step_submit_on(pool, &behind, 1));
     expect_ok(step_submit_on(pool, &beside, 2));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(beside.runs, 1);
     expect(!step_was_called(&behind));
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_SKIP));
@@ -167,10 +152,10 @@ Test(parked, retry_counts_its_attempts_anew_and_may_be_kept_again)
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
 
     lanepool_future *future = submit_on(pool, &failing, 1);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(failing.attempt, 2);
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_RETRY));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(failing.calls, 4);
     expect_eq(failing.attempt, 2);
     failing.code = 0;
@@ -200,7 +185,7 @@ Test(parked, drop_cancels_all_that_waits_in_its_lanes_and_nothing_else)
     expect_ok(step_submit_on(pool, &behind[1], 2));
     expect_ok(step_submit_rollup(pool, &behind[2], 2, 3));
     expect_ok(step_submit_on(pool, &beside, 3));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_DROP));
     expect_status(await(future).status, LANEPOOL_FAILED);
     for (int i = 0; i < 3; i++) {
@@ -208,7 +193,7 @@ Test(parked, drop_cancels_all_that_waits_in_its_lanes_and_nothing_else)
     }
     expect(!step_was_called(&beside));
     expect_ok(step_submit_on(pool, &later, 1));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(later.runs, 1);
     expect_ok(lanepool_pool_resolve(pool, elsewhere.ticket, LANEPOOL_RESOLVE_SKIP));
     expect_eq(await(other).code, 6);
@@ -243,13 +228,13 @@ Test(parked, cancel_asks_a_kept_task_and_leaves_it_there)
     lanepool_pool *pool = pool_make(1, LANEPOOL_PER_KEY);
 
     lanepool_future *future = submit_on(pool, &failing, 1);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_status(lanepool_future_cancel(future), LANEPOOL_RUNNING);
     expect_ok(lanepool_pool_cancel(pool, &count));
     expect_eq(count, 0);
-    expect_eq(count_kept(pool), 1);
+    expect_eq(pool_parked_count(pool), 1);
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_RETRY));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(failing.calls, 3); /* after the cancel one attempt only, without a retry */
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_SKIP));
     expect_status(await(future).status, LANEPOOL_FAILED);
@@ -281,7 +266,7 @@ Test(parked, who_has_given_a_lane_up_is_kept_in_the_others_and_not_tried_again)
     task.on_failure = &policy;
     expect_ok(lanepool_pool_submit(pool, &task));
     expect_ok(step_submit_on(pool, &freed, 1));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(freed.runs, 1);
     expect_ok(lanepool_pool_parked(pool, &failures));
     expect_eq(failures->tasks[0].attempts, 1);
@@ -324,7 +309,7 @@ Test(parked, snapshots_say_that_others_wait_for_it)
 
     lanepool_future *future = submit_on(pool, &failing, 1);
     expect_ok(step_submit_on(pool, &behind, 1));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_snapshot_take(pool, &snapshot));
     expect_eq(snapshot->task_count, 2);
     expect_eq(snapshot->tasks[0].state, LANEPOOL_SNAPSHOT_PARKED);
@@ -400,7 +385,7 @@ Test(parked, barrier_that_fails_holds_everything_up)
 
     lanepool_future *future = submit_failing(pool, &failing, &all, 1);
     expect_ok(step_submit_on(pool, &behind, 1));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect(!step_was_called(&behind));
     expect_ok(lanepool_pool_parked(pool, &failures));
     expect_eq(failures->tasks[0].claim_count, 1);
@@ -424,11 +409,11 @@ Test(parked, drop_of_a_barrier_skips_it_and_a_cancel_takes_what_is_behind_it)
     lanepool_future *future = submit_failing(pool, &failing, &all, 1);
     expect_ok(step_submit_on(pool, &behind[0], 1));
     expect_ok(step_submit(pool, &behind[1]));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_cancel(pool, &count));
     expect_eq(count, 2);
     expect_ok(step_submit_on(pool, &later, 1));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_DROP));
     expect_status(await(future).status, LANEPOOL_FAILED);
     pool_end(pool);
@@ -459,7 +444,7 @@ Test(parked, works_with_a_rule_of_the_programs)
     expect_ok(lanepool_pool_submit(pool, &task));
     expect_ok(step_submit(pool, &behind[0]));
     expect_ok(step_submit(pool, &behind[1]));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect(!step_was_called(&behind[0]));
     expect_status(lanepool_pool_destroy(pool), LANEPOOL_PARKED);
     expect_status(lanepool_pool_resolve(pool, failing.ticket, LANEPOOL_RESOLVE_DROP),

@@ -31,18 +31,8 @@ static struct step *park(lanepool_pool *pool, size_t count)
             i % 2 ? lanepool_exclusive(i) : lanepool_claim_of(lanepool_key_id(0), LANEPOOL_SHARED);
         submit_failing(pool, &steps[i], &claim, 1);
     }
-    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
+    pool_settle_parked(pool);
     return steps;
-}
-
-static size_t parked_count(lanepool_pool *pool)
-{
-    lanepool_parked_tasks *parked;
-
-    expect_ok(lanepool_pool_parked(pool, &parked));
-    size_t count = parked->count;
-    lanepool_parked_tasks_release(parked);
-    return count;
 }
 
 Test(parked_many, oldest_first_one_by_one)
@@ -53,7 +43,7 @@ Test(parked_many, oldest_first_one_by_one)
     for (size_t i = 0; i < MANY; i++) {
         expect_ok(lanepool_pool_resolve(pool, steps[i].ticket, LANEPOOL_RESOLVE_SKIP));
     }
-    expect_eq(parked_count(pool), 0);
+    expect_eq(pool_parked_count(pool), 0);
     pool_end(pool);
     free(steps);
 }
@@ -205,7 +195,7 @@ Test(parked_many, task_asks_for_each_of_its_claims_by_number)
     expect_ok(small.first);
     expect_eq(small.missing, 0);
     submit_failing(pool, &failing, &first, 1);
-    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
+    pool_settle_parked(pool);
     future_finish(submit_rollup(pool, &rollup, claims, MEMBERS));
     expect_eq(rollup.count, MEMBERS);
     expect_eq(rollup.wrong, 0);

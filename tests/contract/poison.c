@@ -82,11 +82,6 @@ static void submit_bad(lanepool_pool *pool, struct step *bad)
     submit_bad_as(pool, bad, LANEPOOL_EXCLUSIVE);
 }
 
-static void expect_held(lanepool_pool *pool)
-{
-    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
-}
-
 static void skip_and_end(lanepool_pool *pool, const struct step *bad)
 {
     expect_ok(lanepool_pool_resolve(pool, bad->ticket, LANEPOOL_RESOLVE_SKIP));
@@ -111,7 +106,7 @@ static void meet_poison(lanepool_at_poison at_poison, size_t claim_count)
     expect_ok(step_submit_on(pool, &behind[0], BAD));
     expect_ok(step_submit_on(pool, &behind[1], GOOD));
     gate_open(&gate, 1);
-    expect_held(pool);
+    pool_settle_parked(pool);
     futures[1] = submit_rollup(pool, &rollups[1], claim_count, at_poison);
     for (int i = 0; i < 2; i++) {
         expect_status(await(futures[i]), fails ? LANEPOOL_POISONED : LANEPOOL_OK);
@@ -121,7 +116,7 @@ static void meet_poison(lanepool_at_poison at_poison, size_t claim_count)
         expect_eq(rollups[i].holds_good, !fails && claim_count > 1);
     }
     expect(!step_was_called(&behind[0]));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(behind[1].runs, 1);
     skip_and_end(pool, &bad);
     expect_eq(behind[0].runs, 1);
@@ -165,7 +160,7 @@ Test(poison, readers_behind_a_rollup_that_left_run_beside_a_kept_reader)
     }
     expect_ok(step_submit_on(pool, &writer, BAD));
     gate_open(&gate, 1);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_status(await(future), LANEPOOL_OK);
     expect_eq(readers[0].runs, 1);
     expect_eq(readers[1].runs, 1);
@@ -187,7 +182,7 @@ Test(poison, who_goes_without_a_lane_is_shown_and_explained)
 
     gate_init(&gate);
     submit_bad(pool, &bad);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(step_submit_on(pool, &holder, GOOD));
     lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_RUN_WITHOUT);
     expect(gate_await(&gate, 1));
@@ -211,9 +206,9 @@ Test(poison, rollup_waits_if_nothing_else_was_asked_for)
     lanepool_pool *pool = pool_make(2, LANEPOOL_PER_KEY);
 
     submit_bad(pool, &bad);
-    expect_held(pool);
+    pool_settle_parked(pool);
     lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_WAIT);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_status(lanepool_future_wait(future, 0, NULL), LANEPOOL_TIMED_OUT);
     skip_and_end(pool, &bad);
     expect_status(await(future), LANEPOOL_OK);
@@ -245,11 +240,11 @@ Test(poison, rollup_leaves_the_lane_when_a_barrier_before_it_is_cancelled)
     submit_bad(pool, &bad);
     expect_ok(lanepool_pool_submit(pool, &task));
     lanepool_future *behind = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_RUN_WITHOUT);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(rollup.runs, 0);
     expect_ok(lanepool_future_cancel(future));
     expect_status(await(future), LANEPOOL_CANCELLED);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_status(lanepool_future_wait(behind, 0, NULL), LANEPOOL_OK);
     lanepool_future_release(behind);
     expect(!rollup.holds_bad && rollup.holds_good);
@@ -273,10 +268,10 @@ Test(poison, periodic_tasks_wait_whatever_the_pools_policy_says)
     options.on_failure = &policy;
     lanepool_pool *pool = pool_make_with(&options);
     submit_bad(pool, &bad);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_submit_every(pool, &task, 0, 1, LANEPOOL_FIXED_DELAY, &timer));
     await_due(pool);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect(!step_was_called(&again));
     expect_ok(lanepool_pool_resolve(pool, bad.ticket, LANEPOOL_RESOLVE_SKIP));
     expect(gate_await(&gate, 1));
@@ -299,7 +294,7 @@ Test(poison, cancel_comes_before_poison)
 
     gate_init(&gate);
     submit_bad(pool, &bad);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(step_submit_on(pool, &good, GOOD));
     expect(gate_await(&gate, 1));
     lanepool_future *future = submit_rollup(pool, &rollup, 2, LANEPOOL_AT_POISON_FAIL);
@@ -371,10 +366,10 @@ Test(poison, failure_can_pause_its_lanes)
     expect_ok(step_submit_on(pool, &behind[0], BAD));
     expect_ok(step_submit_on(pool, &behind[1], GOOD));
     expect_status(await(future), LANEPOOL_FAILED);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect(!step_was_called(&behind[0]) && !step_was_called(&behind[1]));
     expect_ok(lanepool_lane_resume(lanes[0]));
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_eq(behind[0].runs, 1);
     expect_ok(lanepool_pool_shutdown(pool));
     expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
@@ -417,7 +412,7 @@ Test(poison, failure_keeps_a_lane_paused_that_was_paused_before)
     expect_ok(lanepool_lane_pause(lane));
     expect_ok(step_submit_on(pool, &behind, BAD));
     gate_open(&gate, 1);
-    expect_held(pool);
+    pool_settle_parked(pool);
     expect_ok(lanepool_pool_shutdown(pool));
     expect_status(lanepool_pool_await(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
     expect(!step_was_called(&behind));

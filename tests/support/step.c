@@ -153,6 +153,21 @@ void pool_settle(lanepool_pool *pool)
     expect_ok(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER));
 }
 
+void pool_settle_parked(lanepool_pool *pool)
+{
+    expect_status(lanepool_pool_quiesce(pool, LANEPOOL_FOREVER), LANEPOOL_PARKED);
+}
+
+size_t pool_parked_count(lanepool_pool *pool)
+{
+    lanepool_parked_tasks *parked;
+
+    expect_ok(lanepool_pool_parked(pool, &parked));
+    size_t count = parked->count;
+    lanepool_parked_tasks_release(parked);
+    return count;
+}
+
 void future_finish(lanepool_future *future)
 {
     expect_ok(lanepool_future_wait(future, LANEPOOL_FOREVER, NULL));

@@ -77,6 +77,12 @@ lanepool_group *group_make(bool keeps);
 /* Waits until the pool is idle; fails the test on error. */
 void pool_settle(lanepool_pool *pool);
 
+/* Waits until only parked tasks and the tasks behind them are left; fails the test on error. */
+void pool_settle_parked(lanepool_pool *pool);
+
+/* Returns the number of parked tasks. */
+size_t pool_parked_count(lanepool_pool *pool);
+
 /* Waits for a task and releases its future; fails the test on error. */
 void future_finish(lanepool_future *future);
 
