@@ -2,7 +2,7 @@
  * What parked tasks cost others, and what resolving them costs.
  *
  * The process stays on one CPU. With two, most of a submit-and-wait is the time that the system
- * takes to wake the other CPU: 8 or 60 microseconds, as it happens.
+ * takes to wake the other CPU, and that varies.
  */
 #define _GNU_SOURCE
 #include <sched.h>
