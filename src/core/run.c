@@ -29,6 +29,7 @@ typedef struct ending {
 
 enum outcome {
     CALLED,               /* the function is to be called now */
+    PLAIN_SUCCEEDED,      /* a plain task's function has returned 0 */
     ENDED,                /* the task ends now, with the result in `ending` */
     RETURNED_WITH_RECORD, /* the function has returned, and its call has a record; see
                              call_record.h */
@@ -63,11 +64,15 @@ static inline void count_finished(lanepool_pool *pool, lanepool_i_thread_record 
     lanepool_i_admission_serve_after_finish(&pool->admission);
 }
 
+static inline size_t class_by_word(uint64_t word)
+{
+    return (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
+}
+
 /* `word` is a copy of the task's word, since the block cannot be read after it is given back. */
 static inline void give_back_and_count(lanepool_pool *pool, lanepool_i_thread_record *record,
-                                       lanepool_i_task *task, uint64_t word)
+                                       lanepool_i_task *task, uint64_t word, size_t class)
 {
-    size_t class = (size_t)(word >> LANEPOOL_I_CLASS_SHIFT) & LANEPOOL_I_CLASS_MASK;
     /* Read after the task has left the thread's running list; see census.h. */
     if (__builtin_expect(load_seq(&pool->retention.word) == 0, 1) || PLANTED(UNRETAINED) ||
         !lanepool_i_retain_block(pool, record, task))
@@ -103,7 +108,7 @@ static __attribute__((noinline)) void dispose_wide(lanepool_pool *pool,
     lanepool_i_run_call_release(record, lanepool_i_task_callbacks(task).release, task->context);
     release_pump_member(task);
     lanepool_i_features_dispose(pool, record, task);
-    give_back_and_count(pool, record, task, word);
+    give_back_and_count(pool, record, task, word, class_by_word(word));
 }
 
 static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -112,7 +117,7 @@ static inline void dispose_task(lanepool_pool *pool, lanepool_i_thread_record *r
     if ((word & LANEPOOL_I_WIDE) != 0)
         dispose_wide(pool, record, task, word);
     else
-        give_back_and_count(pool, record, task, word);
+        give_back_and_count(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
 }
 
 void lanepool_i_run_call_release(lanepool_i_thread_record *record, lanepool_release_fn release,
@@ -133,7 +138,7 @@ void lanepool_i_run_dispose_silently(lanepool_pool *pool, lanepool_i_thread_reco
         lanepool_i_features_dispose(pool, record, task);
         release_pump_member(task);
     }
-    give_back_and_count(pool, record, task, word);
+    give_back_and_count(pool, record, task, word, class_by_word(word));
 }
 
 void lanepool_i_run_dispose(lanepool_pool *pool, lanepool_i_thread_record *record,
@@ -275,6 +280,8 @@ static inline enum outcome call_task(lanepool_pool *pool, lanepool_i_thread_reco
     lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_START, task, 0);
     int code = task->function(&run, task->context);
     pop_run(record, &run);
+    if (__builtin_expect(unusual == 0 && code == 0 && run.call == NULL, 1))
+        return PLAIN_SUCCEEDED;
     end->result.status = code == 0 ? LANEPOOL_OK : LANEPOOL_FAILED;
     end->result.code = code;
     end->result.value = run.value;
@@ -329,6 +336,22 @@ static inline void settle_task(lanepool_pool *pool, lanepool_i_thread_record *re
         dispose_task(pool, record, task, word);
     else
         lanepool_i_router_reap_later(pool, record, task);
+    if (PLANTED(LATE_TOUCH))
+        task->context = NULL;
+}
+
+/* Ends a plain task that has succeeded. It has no future, no callback and no record, so only steps
+ * 3 and 6 are left. No rule that reaps has plain tasks. */
+static inline void end_plain_success(lanepool_pool *pool, lanepool_i_thread_record *record,
+                                     lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    uint64_t word = load_relaxed(&task->word);
+    *grants = lanepool_i_no_grants(record->ring);
+    lanepool_i_count_up(&record->ran, 1);
+    lanepool_i_trace_task(record->ring, LANEPOOL_EVENT_END, task, LANEPOOL_OK);
+    pool->rule->finish(pool, record, task, grants);
+    lanepool_i_count_grants(record, grants);
+    give_back_and_count(pool, record, task, word, LANEPOOL_I_PLAIN_CLASS);
     if (PLANTED(LATE_TOUCH))
         task->context = NULL;
 }
@@ -417,7 +440,9 @@ static inline void end_by_outcome(lanepool_pool *pool, lanepool_i_thread_record 
                                   lanepool_i_task *task, enum outcome outcome, ending *end,
                                   lanepool_i_grants *grants)
 {
-    if (__builtin_expect(outcome == ENDED, 1))
+    if (__builtin_expect(outcome == PLAIN_SUCCEEDED, 1))
+        end_plain_success(pool, record, task, grants);
+    else if (outcome == ENDED)
         settle_task(pool, record, task, end, true, grants);
     else if (outcome == RETURNED_WITH_RECORD)
         return_with_record(pool, record, task, end, grants);

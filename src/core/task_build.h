@@ -10,13 +10,13 @@
 #include "task/countdown.h"
 
 #define LANEPOOL_I_PLAIN_CLAIMS_MAX 2
-#define LANEPOOL_I_PLAIN_CLASS      0
 
 static inline bool lanepool_i_build_is_wide(const lanepool_pool *pool, const lanepool_task *task,
                                             bool member)
 {
-    return member || task->claim_count > LANEPOOL_I_PLAIN_CLAIMS_MAX || task->future != NULL ||
-           task->release != NULL || task->cancelled != NULL || task->tag != 0 || pool->all_wide;
+    uint64_t asks_for_more = (uintptr_t)task->future | (uintptr_t)task->release |
+                             (uintptr_t)task->cancelled | task->tag | pool->all_wide;
+    return member || task->claim_count > LANEPOOL_I_PLAIN_CLAIMS_MAX || asks_for_more != 0;
 }
 
 static inline uint32_t lanepool_i_build_key_type(const lanepool_claim *claim)

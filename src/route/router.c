@@ -279,8 +279,9 @@ void lanepool_i_router_refresh(lanepool_pool *pool, lanepool_i_thread_record *re
 /* --- after an append --- */
 
 /* Wakes a worker for something published, or the waiters if all workers are inside tasks. `seen` is
- * the sleepers' word, read after the publication. */
-static inline void wake_after_publishing(lanepool_pool *pool, uint64_t seen)
+ * the sleepers' word, read after the publication. This function and the next one are not inlined:
+ * so a submit that wakes no thread saves no registers. */
+static __attribute__((noinline)) void wake_after_publishing(lanepool_pool *pool, uint64_t seen)
 {
     if (seen == LANEPOOL_I_ALL_BUSY)
         lanepool_i_waits_wake(&pool->waits, LANEPOOL_I_EVERYONE);
@@ -288,7 +289,8 @@ static inline void wake_after_publishing(lanepool_pool *pool, uint64_t seen)
         lanepool_i_sleepers_wake_if(&pool->workers.sleepers, seen);
 }
 
-static void route_and_wake(lanepool_pool *pool, lanepool_i_thread_record *record)
+static __attribute__((noinline)) void route_and_wake(lanepool_pool *pool,
+                                                     lanepool_i_thread_record *record)
 {
     lanepool_i_router_try_route(pool, record);
     wake_after_publishing(pool, lanepool_i_sleepers_load(&pool->workers.sleepers));

@@ -178,18 +178,24 @@ static inline void release_traced(lanepool_i_lane *lane, const lanepool_i_task *
     lanepool_i_lane_release(lane, grants);
 }
 
+static __attribute__((noinline)) void finish_wide(lanepool_i_task *task, lanepool_i_grants *grants)
+{
+    const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
+    for (uint32_t i = 0; i < task->as.wide.count; i++)
+        release_traced(entries[i].entry.at.lane, task, grants);
+}
+
 static void keys_finish(lanepool_pool *pool, lanepool_i_thread_record *record,
                         lanepool_i_task *task, lanepool_i_grants *grants)
 {
     (void)pool;
     (void)record;
-    size_t count = lanepool_i_task_count(task);
-    if (lanepool_i_task_is_wide(task)) {
-        const lanepool_i_wide_entry *entries = lanepool_i_entries_wide(task);
-        for (size_t i = 0; i < count; i++)
-            release_traced(entries[i].entry.at.lane, task, grants);
+    uint64_t word = load_relaxed(&task->word);
+    if ((word & LANEPOOL_I_WIDE) != 0) {
+        finish_wide(task, grants);
         return;
     }
+    size_t count = (size_t)(word & LANEPOOL_I_COUNT_MASK) >> LANEPOOL_I_COUNT_SHIFT;
     for (size_t i = 0; i < count; i++)
         release_traced(task->as.plain[i].at.lane, task, grants);
 }

@@ -128,6 +128,7 @@ _Static_assert(sizeof(lanepool_i_wide_entry) == sizeof(lanepool_claim),
 #define LANEPOOL_I_VISITED        ((uint64_t)1 << 17) /* the current walk has met it */
 #define LANEPOOL_I_CLASS_SHIFT    18                  /* three bits: the block's slab class */
 #define LANEPOOL_I_CLASS_MASK     7
+#define LANEPOOL_I_PLAIN_CLASS    0                   /* the class of plain tasks */
 #define LANEPOOL_I_RESCAN         ((uint64_t)1 << 21) /* to be scanned again: an allocation failed */
 #define LANEPOOL_I_TOMBSTONE      ((uint64_t)1 << 22) /* cancelled: only its entries remain */
 #define LANEPOOL_I_STARTED        ((uint64_t)1 << 23) /* started: TOMBSTONE is too late; cancel.c */
